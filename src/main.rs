@@ -1,0 +1,3 @@
+//! The `sprag` binary.
+
+fn main() {}

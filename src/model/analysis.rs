@@ -1,0 +1,111 @@
+//! What the analysis found: everything the pages, the digest and the exit code say.
+
+use chrono::{DateTime, Utc};
+
+use super::commit::Commit;
+use super::environment::FactChange;
+use super::rollup::{LatestRow, SuiteRow, WeekRow};
+use super::run::{Quality, Quarantined, RunStatus};
+use super::series::Series;
+use super::verdict::{Comparison, Counts};
+
+/// The findings over a whole history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// What the project calls itself.
+    pub project: String,
+    /// The time of the newest run: the clock of all pages.
+    pub as_of: Option<DateTime<Utc>>,
+    /// How often a run is due, in days.
+    pub every_days: u32,
+    /// What the history held.
+    pub history: HistoryFacts,
+    /// Each suite on each machine, by suite and machine name.
+    pub suites: Vec<SuiteAnalysis>,
+    /// Each series, by id.
+    pub series: Vec<SeriesAnalysis>,
+    /// Each week of each suite and machine, newest first.
+    pub weeks: Vec<WeekRow>,
+}
+
+/// What the history held.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryFacts {
+    /// The ref it was read from, such as `refs/heads/main`; absent without a repository.
+    pub reference: Option<String>,
+    /// The commit it was read at.
+    pub tip: Option<String>,
+    /// How many records could be read.
+    pub runs: usize,
+    /// The time of the oldest run.
+    pub first: Option<DateTime<Utc>>,
+    /// Records that could not be read, with the reason.
+    pub quarantined: Vec<Quarantined>,
+    /// What else is odd, such as runs of commits that the repository does not hold.
+    pub warnings: Vec<String>,
+}
+
+/// One suite on one machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SuiteAnalysis {
+    /// The suite.
+    pub suite: String,
+    /// The machine's id.
+    pub machine: String,
+    /// What people call the machine.
+    pub machine_name: String,
+    /// The machine's class.
+    pub machine_class: String,
+    /// The newest run.
+    pub run: String,
+    /// When it took place.
+    pub time: DateTime<Utc>,
+    /// What it measured.
+    pub commit: Option<Commit>,
+    /// Whether it ran.
+    pub status: RunStatus,
+    /// Why not.
+    pub reason: Option<String>,
+    /// Whether its numbers can be trusted.
+    pub quality: Quality,
+    /// Benchmarks of the newest run that failed: id and reason.
+    pub failures: Vec<(String, String)>,
+    /// What in the environment differs from the run before on the same machine.
+    pub environment_changes: Vec<FactChange>,
+    /// Where the baseline lies and what it was taken from, or why there is none.
+    pub baseline: Result<BaselineFacts, String>,
+    /// The judged metrics of the newest run against the baseline, worst first.
+    pub comparisons: Vec<Comparison>,
+    /// How many verdicts of each kind.
+    pub counts: Counts,
+    /// Figures over all its runs; absent where none measured anything.
+    pub rollup: Option<SuiteRow>,
+}
+
+/// Where a baseline came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaselineFacts {
+    /// Its path in the project.
+    pub path: String,
+    /// The commit it was taken from.
+    pub commit: Option<String>,
+    /// When.
+    pub time: DateTime<Utc>,
+}
+
+/// One series with what was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesAnalysis {
+    /// The series.
+    pub series: Series,
+    /// Whether a gate looks at it: one metric a benchmark is judged.
+    pub judged: bool,
+    /// Whether the newest run of its suite and machine has a value of it.
+    pub at_tip: bool,
+    /// Its newest value beside the previous one and the baseline.
+    pub latest: LatestRow,
+    /// The verdict on its newest value.
+    pub comparison: Option<Comparison>,
+    /// What the series shows, in one sentence; page, Markdown and chart say the same.
+    pub sentence: String,
+}

@@ -1,0 +1,178 @@
+//! The identity of a benchmark: `suite/name{params} @variant`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name, parameter or variant that a record may hold, in characters.
+pub const MAX_WORD: usize = 200;
+
+/// Why a benchmark cannot be recorded under the name it was given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BenchmarkError {
+    /// A part is empty.
+    #[error("benchmark {part} is empty")]
+    Empty {
+        /// Which part: suite, name, parameter or variant.
+        part: &'static str,
+    },
+    /// A part is longer than [`MAX_WORD`].
+    #[error("benchmark {part} has {length} characters, at most {MAX_WORD} are allowed")]
+    Long {
+        /// Which part.
+        part: &'static str,
+        /// Its length in characters.
+        length: usize,
+    },
+    /// A part holds a character that the written form could not be read back with.
+    #[error("benchmark {part} `{}` holds `{}`", .text.escape_debug(), .character.escape_debug())]
+    Character {
+        /// Which part.
+        part: &'static str,
+        /// The offending text.
+        text: String,
+        /// The first character that is not allowed.
+        character: char,
+    },
+}
+
+/// What is measured: a named piece of work of a suite, with parameters and a declared variant.
+///
+/// Ordered and shown as `suite/name{key=value,…} @variant`. A change of `version` cuts the series:
+/// the same name then means other work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Benchmark {
+    /// The suite it belongs to, such as `cpu`.
+    pub suite: String,
+    /// The kernel or workload, such as `tile_pack`.
+    pub name: String,
+    /// Sizes and settings that are part of the identity.
+    pub params: BTreeMap<String, String>,
+    /// `reference`, `fast`, `cuda` or a word of the user's.
+    pub variant: String,
+    /// Counts up when the work behind the name changes.
+    pub version: u32,
+}
+
+impl Benchmark {
+    /// A benchmark of version 1.
+    ///
+    /// # Errors
+    /// When a part is empty, too long, or holds a character that the written form reserves.
+    pub fn new(suite: &str, name: &str, params: &[(&str, String)], variant: &str) -> Result<Benchmark, BenchmarkError> {
+        let benchmark = Benchmark {
+            suite: suite.to_owned(),
+            name: name.to_owned(),
+            params: params.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+            variant: variant.to_owned(),
+            version: 1,
+        };
+        benchmark.check()?;
+        Ok(benchmark)
+    }
+
+    /// Whether every part can be written as an id and told apart again.
+    ///
+    /// # Errors
+    /// Names the part that cannot.
+    pub fn check(&self) -> Result<(), BenchmarkError> {
+        check_word("suite", &self.suite, &['/', '{', '}', '@'])?;
+        check_word("name", &self.name, &['{', '}', '@'])?;
+        for (key, value) in &self.params {
+            check_word("parameter", key, &['{', '}', '=', ','])?;
+            check_word("parameter", value, &['{', '}', '=', ','])?;
+        }
+        check_word("variant", &self.variant, &['{', '}', '@', '/'])
+    }
+
+    /// The written identity, without the version: `suite/name{params} @variant`.
+    pub fn id(&self) -> String {
+        self.to_string()
+    }
+
+    /// The parameters as `{k=v,…}`, or nothing where there are none.
+    pub fn params_text(&self) -> String {
+        if self.params.is_empty() {
+            return String::new();
+        }
+        let list: Vec<String> = self.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        format!("{{{}}}", list.join(","))
+    }
+}
+
+impl fmt::Display for Benchmark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}{} @{}", self.suite, self.name, self.params_text(), self.variant)
+    }
+}
+
+/// Free-form facts about how a benchmark ran that are not part of its identity, such as a tuned configuration.
+pub type Attributes = BTreeMap<String, String>;
+
+/// Whether a benchmark was proven to compute the right thing before it was timed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parity {
+    /// What the check found.
+    pub status: ParityStatus,
+    /// The largest absolute difference to the reference; absent where nothing was compared.
+    pub max_abs_error: Option<f64>,
+    /// The largest difference that was allowed (absolute plus relative, of the same size).
+    pub tolerance: Option<f64>,
+}
+
+/// The outcome of a parity check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParityStatus {
+    /// This is the reference itself: it was checked against its definition, and for repeatability.
+    Reference,
+    /// Bit-equal to the reference.
+    Exact,
+    /// Different, within the tolerance.
+    Within,
+    /// Wrong: no time of this benchmark means anything.
+    Mismatch,
+    /// Nothing was compared, as in imported data.
+    Unchecked,
+}
+
+fn check_word(part: &'static str, text: &str, reserved: &[char]) -> Result<(), BenchmarkError> {
+    if text.trim().is_empty() {
+        return Err(BenchmarkError::Empty { part });
+    }
+    let length = text.chars().count();
+    if length > MAX_WORD {
+        return Err(BenchmarkError::Long { part, length });
+    }
+    match text.chars().find(|c| c.is_control() || reserved.contains(c)) {
+        Some(character) => Err(BenchmarkError::Character { part, text: text.to_owned(), character }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_reads_as_suite_name_params_variant() {
+        let benchmark = Benchmark::new("cpu", "tile_pack", &[("t", "8".into()), ("c", "128".into())], "fast");
+        assert_eq!(benchmark.map(|b| b.id()), Ok("cpu/tile_pack{c=128,t=8} @fast".to_owned()));
+        let plain = Benchmark::new("cpu", "infer", &[], "reference");
+        assert_eq!(plain.map(|b| b.id()), Ok("cpu/infer @reference".to_owned()));
+    }
+
+    #[test]
+    fn words_that_could_not_be_read_back_are_refused() {
+        let check = |suite: &str, name: &str, variant: &str| Benchmark::new(suite, name, &[], variant).is_err();
+        assert!(check("", "a", "b"));
+        assert!(check("cpu", "a\nb", "b"));
+        assert!(check("cpu", "a{b", "b"));
+        assert!(check("c/pu", "a", "b"));
+        assert!(check("cpu", "a", " "));
+        assert!(check("cpu", &"x".repeat(MAX_WORD + 1), "b"));
+        assert!(!check("cpu", "path/like name", "b"));
+    }
+}

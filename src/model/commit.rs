@@ -1,0 +1,65 @@
+//! The commit that a run measured, and the order in which commits stand.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+/// What a file name bears in place of a commit where there is none.
+pub const NO_COMMIT: &str = "000000000000";
+
+/// The commit a run measured, as it was when the run took place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commit {
+    /// Forty lower-case hexadecimal digits.
+    pub sha: String,
+    /// The parents, first parent first.
+    pub parents: Vec<String>,
+    /// When it was written.
+    pub author_time: DateTime<Utc>,
+    /// When it was committed.
+    pub commit_time: DateTime<Utc>,
+    /// The first line of its message.
+    pub subject: String,
+    /// The branch that was checked out; absent on a detached head.
+    pub branch: Option<String>,
+    /// Whether tracked files differed from the commit, so that the work measured is not the commit's.
+    pub dirty: bool,
+}
+
+impl Commit {
+    /// The twelve digits that file names bear.
+    pub fn short(&self) -> &str {
+        self.sha.get(..12).unwrap_or(&self.sha)
+    }
+}
+
+/// The first-parent line of a branch, oldest first, without commits that only add records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommitLine {
+    /// The commits that can be measured, oldest first.
+    pub commits: Vec<CommitOnLine>,
+    /// Whether the repository holds no more than the newest part of its history.
+    pub shallow: bool,
+}
+
+/// A commit of a [`CommitLine`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitOnLine {
+    /// Forty lower-case hexadecimal digits.
+    pub sha: String,
+    /// When it was committed.
+    pub commit_time: DateTime<Utc>,
+    /// The first line of its message.
+    pub subject: String,
+    /// The tags that point at it.
+    pub tags: Vec<String>,
+}
+
+impl CommitLine {
+    /// Position of each commit on the line, by sha.
+    pub fn positions(&self) -> BTreeMap<&str, usize> {
+        self.commits.iter().enumerate().map(|(position, commit)| (commit.sha.as_str(), position)).collect()
+    }
+}

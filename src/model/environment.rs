@@ -1,0 +1,135 @@
+//! Where a run took place: the machine, and the facts that decide whether two runs may be compared.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::canonical;
+use super::digest;
+
+/// The facts that the environment key covers. Nothing in it moves by itself: load, steal and clocks stay out.
+pub const KEY_FACTS: [&str; 8] =
+    ["compiler", "cpu_features", "cpu_model", "flags", "gpu_driver", "libc", "microcode", "os_release"];
+
+/// A computer that runs suites, told from others by name or by a digest of its hardware.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Sixteen lower-case hexadecimal digits; file names bear the first eight.
+    pub id: String,
+    /// What people call it: the given name, or a short description of the hardware. Never a host name.
+    pub name: String,
+    /// CPU family and model, or GPU model: machines of one class may share a baseline.
+    pub class: String,
+}
+
+impl Machine {
+    /// A machine known by a name that its owner gave it.
+    pub fn named(name: &str, class: &str) -> Machine {
+        Machine {
+            id: digest::sha256_hex(format!("name:{name}").as_bytes())[..16].to_owned(),
+            name: name.to_owned(),
+            class: class.to_owned(),
+        }
+    }
+
+    /// A machine known by its hardware; `hardware` lists the facts that make it what it is.
+    pub fn from_hardware(hardware: &BTreeMap<String, String>, name: &str, class: &str) -> Machine {
+        let facts = canonical::string_map(hardware);
+        Machine {
+            id: digest::sha256_hex(facts.as_bytes())[..16].to_owned(),
+            name: name.to_owned(),
+            class: class.to_owned(),
+        }
+    }
+
+    /// The eight digits that file names bear.
+    pub fn short_id(&self) -> &str {
+        self.id.get(..8).unwrap_or(&self.id)
+    }
+}
+
+/// Facts recorded with a run, and the key that says which runs may be compared by a gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    /// Sixteen hexadecimal digits of the digest of the facts named in [`KEY_FACTS`].
+    pub key: String,
+    /// Everything that was recorded, by name. A fact that could not be had is absent.
+    pub facts: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// Takes the facts and derives the key from those that count.
+    pub fn from_facts(facts: BTreeMap<String, String>) -> Environment {
+        let key = Environment::key_of(&facts);
+        Environment { key, facts }
+    }
+
+    /// The key of the given facts.
+    pub fn key_of(facts: &BTreeMap<String, String>) -> String {
+        let covered: BTreeMap<String, String> = KEY_FACTS
+            .iter()
+            .filter_map(|name| facts.get(*name).map(|value| ((*name).to_owned(), value.clone())))
+            .collect();
+        digest::sha256_hex(canonical::string_map(&covered).as_bytes())[..16].to_owned()
+    }
+
+    /// The facts of the key that differ: name, value here, value there (`none` where absent).
+    pub fn differences(&self, other: &Environment) -> Vec<FactChange> {
+        let text = |facts: &BTreeMap<String, String>, name: &str| {
+            facts.get(name).cloned().unwrap_or_else(|| "none".to_owned())
+        };
+        KEY_FACTS
+            .iter()
+            .map(|name| FactChange {
+                fact: (*name).to_owned(),
+                was: text(&self.facts, name),
+                is: text(&other.facts, name),
+            })
+            .filter(|change| change.was != change.is)
+            .collect()
+    }
+}
+
+/// One fact that differs between two environments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactChange {
+    /// The name of the fact.
+    pub fact: String,
+    /// Its value before.
+    pub was: String,
+    /// Its value after.
+    pub is: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(list: &[(&str, &str)]) -> BTreeMap<String, String> {
+        list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_key_ignores_what_moves_by_itself() {
+        let quiet = Environment::from_facts(facts(&[("cpu_model", "X"), ("load_1m", "0.1")]));
+        let busy = Environment::from_facts(facts(&[("cpu_model", "X"), ("load_1m", "9.9")]));
+        let other = Environment::from_facts(facts(&[("cpu_model", "Y"), ("load_1m", "0.1")]));
+        assert_eq!(quiet.key, busy.key);
+        assert_ne!(quiet.key, other.key);
+        assert_eq!(
+            quiet.differences(&other),
+            vec![FactChange { fact: "cpu_model".into(), was: "X".into(), is: "Y".into() }]
+        );
+    }
+
+    #[test]
+    fn a_machine_is_known_by_name_or_by_hardware() {
+        let named = Machine::named("bench-1", "AMD EPYC");
+        assert_eq!(named.short_id().len(), 8);
+        assert_eq!(named, Machine::named("bench-1", "AMD EPYC"));
+        let by_hardware = Machine::from_hardware(&facts(&[("vendor", "AMD")]), "amd", "AMD EPYC");
+        assert_ne!(named.id, by_hardware.id);
+    }
+}

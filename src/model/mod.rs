@@ -1,0 +1,20 @@
+//! The nouns of Sprag: plain values that cross from one room to the next.
+//!
+//! Nothing here reads a file, a clock or a device. Whatever a room hands to another room is a type of
+//! this module, so that the rooms need not know one another.
+
+pub mod analysis;
+pub mod baseline;
+pub mod benchmark;
+pub mod canonical;
+pub mod commit;
+pub mod digest;
+pub mod environment;
+pub mod metric;
+pub mod page;
+pub mod rollup;
+pub mod run;
+pub mod sample;
+pub mod series;
+pub mod unit;
+pub mod verdict;

@@ -1,0 +1,72 @@
+//! Rows of the digest's tables, as dataframe operations give them.
+
+use chrono::{DateTime, NaiveDate, Utc};
+
+/// The newest value of a series beside the one before it and the baseline's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatestRow {
+    /// The series.
+    pub series: String,
+    /// Its newest value, in base units.
+    pub current: f64,
+    /// The run of that value.
+    pub run: String,
+    /// The value of the run before.
+    pub previous: Option<f64>,
+    /// The value of the baseline.
+    pub baseline: Option<f64>,
+    /// `current / previous - 1`.
+    pub change_previous: Option<f64>,
+    /// `current / baseline - 1`.
+    pub change_baseline: Option<f64>,
+    /// How many points the series has.
+    pub points: usize,
+}
+
+/// All judged series of a suite on a machine, in one week.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeekRow {
+    /// The Monday the week begins with (ISO 8601), in UTC.
+    pub week: NaiveDate,
+    /// The suite.
+    pub suite: String,
+    /// The machine's id.
+    pub machine: String,
+    /// What people call the machine.
+    pub machine_name: String,
+    /// How many runs of the suite measured something.
+    pub runs: usize,
+    /// How many judged series have a value.
+    pub series: usize,
+    /// How many of them also have a value in the week before that was measured.
+    pub compared: usize,
+    /// The geometric mean over those of weekly median / weekly median before, minus 1; positive is worse.
+    pub change: Option<f64>,
+    /// The worst of the single changes; positive is worse.
+    pub worst: Option<f64>,
+    /// The series with the worst change.
+    pub worst_series: Option<String>,
+    /// The best of the single changes; negative is better.
+    pub best: Option<f64>,
+}
+
+/// One suite on one machine, over the whole history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SuiteRow {
+    /// The suite.
+    pub suite: String,
+    /// The machine's id.
+    pub machine: String,
+    /// How many runs measured something.
+    pub runs: usize,
+    /// How many judged series there are.
+    pub series: usize,
+    /// The oldest run that measured something.
+    pub first: DateTime<Utc>,
+    /// The newest.
+    pub last: DateTime<Utc>,
+    /// The geometric mean of newest / previous over the judged series, minus 1; positive is worse.
+    pub change_previous: Option<f64>,
+    /// The geometric mean of newest / baseline over the judged series, minus 1; positive is worse.
+    pub change_baseline: Option<f64>,
+}

@@ -1,0 +1,103 @@
+//! A series: one metric of one benchmark on one machine, over the commits.
+
+use chrono::{DateTime, Utc};
+
+use super::digest;
+use super::metric::Metric;
+
+/// The points of one benchmark and metric on one machine, in commit order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// A short readable text and eight digits of a digest; safe as a file name.
+    pub id: String,
+    /// The suite.
+    pub suite: String,
+    /// The written identity of the benchmark.
+    pub benchmark: String,
+    /// The kernel or workload of the benchmark.
+    pub name: String,
+    /// Its parameters as `{k=v,…}`, or nothing.
+    pub params: String,
+    /// Its variant.
+    pub variant: String,
+    /// Its version: another version is another series.
+    pub version: u32,
+    /// What was measured.
+    pub metric: Metric,
+    /// The machine's id.
+    pub machine: String,
+    /// What people call the machine.
+    pub machine_name: String,
+    /// The machine's class.
+    pub machine_class: String,
+    /// The observations: commit order, then time.
+    pub points: Vec<Point>,
+}
+
+/// One run's value in a series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The commit measured, forty digits; empty where the run knew none.
+    pub commit: String,
+    /// Its place on the commit line; absent where the line does not hold it.
+    pub position: Option<usize>,
+    /// When the run took place.
+    pub time: DateTime<Utc>,
+    /// The tracked number, in base units.
+    pub value: f64,
+    /// The 95 % interval over worker processes.
+    pub interval: Option<(f64, f64)>,
+    /// The environment key of the run.
+    pub environment_key: String,
+    /// The id of the run.
+    pub run: String,
+    /// Whether the tree differed from the commit.
+    pub dirty: bool,
+}
+
+impl Series {
+    /// The id of the series of that benchmark, version, metric and machine: a slug of the benchmark and metric,
+    /// cut at 60 characters, and eight digits of the digest of all four, which keep it unique.
+    pub fn id_of(benchmark: &str, version: u32, metric: &str, machine: &str) -> String {
+        let whole = format!("{benchmark}\u{0}{version}\u{0}{metric}\u{0}{machine}");
+        let digest = &digest::sha256_hex(whole.as_bytes())[..8];
+        format!("{}-{digest}", slug(&format!("{benchmark} {metric}"), 60))
+    }
+
+    /// The newest point.
+    pub fn newest(&self) -> Option<&Point> {
+        self.points.last()
+    }
+}
+
+/// Lower-case ASCII letters and digits of `text` with single dashes between, at most `length` long.
+pub fn slug(text: &str, length: usize) -> String {
+    let mut slug = String::new();
+    for character in text.chars() {
+        if slug.len() >= length {
+            break;
+        }
+        if character.is_ascii_alphanumeric() {
+            slug.push(character.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let trimmed = slug.trim_end_matches('-');
+    if trimmed.is_empty() { "x".to_owned() } else { trimmed.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_safe_and_distinct() {
+        let a = Series::id_of("cpu/tile_pack{c=64} @fast", 1, "time", "m");
+        let b = Series::id_of("cpu/tile_pack{c=64} @fast", 2, "time", "m");
+        assert!(a.starts_with("cpu-tile-pack-c-64-fast-time-"), "{a}");
+        assert_ne!(a, b);
+        assert_eq!(slug("../../<script>é", 60), "script");
+        assert_eq!(slug("日本", 60), "x");
+    }
+}

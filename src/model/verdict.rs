@@ -1,0 +1,213 @@
+//! What a rule says about one metric, and how many verdicts roll up into one.
+
+use super::metric::Metric;
+
+/// What a rule decided about a metric of a benchmark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No change beyond what is allowed.
+    Unchanged,
+    /// Better by more than the tolerance.
+    Improved,
+    /// Worse by more than the tolerance.
+    Regressed,
+    /// The data cannot tell; says why.
+    Inconclusive(String),
+    /// The two sides must not be compared; says what differs.
+    NotComparable(String),
+    /// The baseline has it and the current run has not.
+    Missing,
+    /// There is nothing to compare with.
+    NoBaseline,
+}
+
+impl Verdict {
+    /// The verdict in one or two lower-case words.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Unchanged => "unchanged",
+            Verdict::Improved => "improved",
+            Verdict::Regressed => "regressed",
+            Verdict::Inconclusive(_) => "inconclusive",
+            Verdict::NotComparable(_) => "not comparable",
+            Verdict::Missing => "missing",
+            Verdict::NoBaseline => "no baseline",
+        }
+    }
+
+    /// Why the verdict is not a plain one.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Verdict::Inconclusive(reason) | Verdict::NotComparable(reason) => Some(reason),
+            Verdict::Unchanged | Verdict::Improved | Verdict::Regressed | Verdict::Missing | Verdict::NoBaseline => {
+                None
+            }
+        }
+    }
+
+    /// The direction it adds to a roll-up.
+    pub fn direction(&self) -> Direction {
+        match self {
+            Verdict::Improved => Direction::Improved,
+            Verdict::Regressed => Direction::Regressed,
+            Verdict::Unchanged
+            | Verdict::Inconclusive(_)
+            | Verdict::NotComparable(_)
+            | Verdict::Missing
+            | Verdict::NoBaseline => Direction::None,
+        }
+    }
+}
+
+/// Which way a set of metrics moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// None moved.
+    None,
+    /// Some improved, none regressed.
+    Improved,
+    /// Some regressed, none improved.
+    Regressed,
+    /// Some of both.
+    Mixed,
+}
+
+impl Direction {
+    /// The direction of both together: the least upper bound in
+    ///
+    /// ```text
+    ///           Mixed
+    ///          /     \
+    ///   Improved     Regressed
+    ///          \     /
+    ///           None
+    /// ```
+    pub fn join(self, other: Direction) -> Direction {
+        match (self, other) {
+            (Direction::None, direction) | (direction, Direction::None) => direction,
+            (a, b) if a == b => a,
+            _ => Direction::Mixed,
+        }
+    }
+}
+
+/// How much a metric changed, and how small a change the comparison could have shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// Current / baseline - 1; positive means that the number went up.
+    pub change: f64,
+    /// The 95 % interval of `change`, where both sides allow one.
+    pub interval: Option<(f64, f64)>,
+    /// The smallest change in the bad direction that this comparison would have called a regression.
+    pub detectable: f64,
+}
+
+/// One metric of one benchmark, current against baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The written identity of the benchmark.
+    pub benchmark: String,
+    /// What is compared.
+    pub metric: Metric,
+    /// The series it belongs to, where the history has one.
+    pub series: Option<String>,
+    /// The value of the baseline, in base units.
+    pub baseline: Option<f64>,
+    /// The worst value that still passes.
+    pub allowed: Option<f64>,
+    /// The value of the current run.
+    pub current: Option<f64>,
+    /// How much it changed.
+    pub effect: Option<Effect>,
+    /// The name of the rule that decided.
+    pub rule: &'static str,
+    /// What it decided.
+    pub verdict: Verdict,
+    /// What else a reader should know, such as why a benchmark failed.
+    pub note: Option<String>,
+}
+
+/// How many verdicts of each kind there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// [`Verdict::Unchanged`].
+    pub unchanged: usize,
+    /// [`Verdict::Improved`].
+    pub improved: usize,
+    /// [`Verdict::Regressed`].
+    pub regressed: usize,
+    /// [`Verdict::Inconclusive`].
+    pub inconclusive: usize,
+    /// [`Verdict::NotComparable`].
+    pub not_comparable: usize,
+    /// [`Verdict::Missing`].
+    pub missing: usize,
+    /// [`Verdict::NoBaseline`].
+    pub no_baseline: usize,
+}
+
+impl Counts {
+    /// Counts the verdicts of some comparisons.
+    pub fn of<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Counts {
+        let mut counts = Counts::default();
+        for comparison in comparisons {
+            *match comparison.verdict {
+                Verdict::Unchanged => &mut counts.unchanged,
+                Verdict::Improved => &mut counts.improved,
+                Verdict::Regressed => &mut counts.regressed,
+                Verdict::Inconclusive(_) => &mut counts.inconclusive,
+                Verdict::NotComparable(_) => &mut counts.not_comparable,
+                Verdict::Missing => &mut counts.missing,
+                Verdict::NoBaseline => &mut counts.no_baseline,
+            } += 1;
+        }
+        counts
+    }
+
+    /// The sum of two counts.
+    pub fn plus(self, other: Counts) -> Counts {
+        Counts {
+            unchanged: self.unchanged + other.unchanged,
+            improved: self.improved + other.improved,
+            regressed: self.regressed + other.regressed,
+            inconclusive: self.inconclusive + other.inconclusive,
+            not_comparable: self.not_comparable + other.not_comparable,
+            missing: self.missing + other.missing,
+            no_baseline: self.no_baseline + other.no_baseline,
+        }
+    }
+
+    /// How many there are.
+    pub fn total(&self) -> usize {
+        self.judged() + self.inconclusive + self.not_comparable + self.missing + self.no_baseline
+    }
+
+    /// How many got a plain verdict: unchanged, improved or regressed.
+    pub fn judged(&self) -> usize {
+        self.unchanged + self.improved + self.regressed
+    }
+
+    /// How many fail a gate: regressed or missing.
+    pub fn failing(&self) -> usize {
+        self.regressed + self.missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn join_is_a_least_upper_bound() {
+        let all = [Direction::None, Direction::Improved, Direction::Regressed, Direction::Mixed];
+        for a in all {
+            assert_eq!(a.join(a), a);
+            assert_eq!(a.join(Direction::None), a);
+            assert_eq!(a.join(Direction::Mixed), Direction::Mixed);
+            for b in all {
+                assert_eq!(a.join(b), b.join(a));
+            }
+        }
+        assert_eq!(Direction::Improved.join(Direction::Regressed), Direction::Mixed);
+    }
+}
