@@ -4,6 +4,8 @@
 //! renders a site that others can check. One straight line: measure, run, history, frame, analysis, pages; every
 //! stage is a function from plain values to plain values, and only the commands join two stages.
 
+pub mod analysis;
 pub mod config;
+pub mod measure;
 pub mod model;
 pub mod stats;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::environment::Environment;
 use super::metric::Better;
 use super::run::RunStatus;
+use super::series::slug;
 use super::unit::Unit;
 
 /// The version of the baseline file that this build writes, and the newest it reads.
@@ -91,7 +92,21 @@ pub enum BaselineError {
     Key,
 }
 
+/// A baseline file of a project, as it was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BaselineFile {
+    /// Its path in the project, with `/`.
+    pub path: String,
+    /// What it holds, or what is wrong with it.
+    pub content: Result<Baseline, String>,
+}
+
 impl Baseline {
+    /// Where the baseline of a suite for a class of machine lies in a project.
+    pub fn path(suite: &str, machine_class: &str) -> String {
+        format!("baselines/{suite}.{}.json", slug(machine_class, 60))
+    }
+
     /// The key under which a metric of a benchmark stands.
     pub fn key(benchmark: &str, metric: &str) -> String {
         format!("{benchmark} {metric}")

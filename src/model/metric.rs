@@ -7,6 +7,9 @@ use super::unit::Unit;
 /// The metric every timed benchmark has: seconds for one call.
 pub const TIME: &str = "time";
 
+/// The metric of a benchmark that was timed beside a calibration kernel: its time over that kernel's.
+pub const RATIO: &str = "ratio";
+
 /// Which direction of change is an improvement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

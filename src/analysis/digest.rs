@@ -1,0 +1,175 @@
+//! From everything the frame made of a history to the findings that pages and exit codes speak of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, SeriesAnalysis, SuiteAnalysis};
+use crate::model::baseline::{Baseline, BaselineFile};
+use crate::model::metric::{RATIO, TIME};
+use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
+use crate::model::run::{RecordedRun, RunStatus};
+use crate::model::series::Series;
+use crate::model::verdict::{Comparison, Counts};
+
+use super::{compare, sentence};
+
+/// What an analysis is made of.
+pub struct Input<'a> {
+    /// What the project calls itself.
+    pub project: &'a str,
+    /// How often a run is due, in days.
+    pub every_days: u32,
+    /// What the history held.
+    pub history: HistoryFacts,
+    /// All runs that could be read, in any order.
+    pub runs: &'a [RecordedRun],
+    /// The baseline files of the project.
+    pub baselines: &'a [BaselineFile],
+    /// All series, by id.
+    pub series: Vec<Series>,
+    /// The newest row of each series.
+    pub latest: Vec<LatestRow>,
+    /// The weekly roll-up.
+    pub weeks: Vec<WeekRow>,
+    /// The roll-up by suite and machine.
+    pub suites: Vec<SuiteRow>,
+}
+
+/// Judges the newest run of every suite on every machine, and says what each series shows.
+pub fn analyse(input: Input<'_>) -> Analysis {
+    let suites = suite_findings(input.runs, input.baselines, &input.suites);
+    let latest: BTreeMap<&str, &LatestRow> = input.latest.iter().map(|row| (row.series.as_str(), row)).collect();
+    let newest_runs: BTreeMap<(&str, &str), &str> =
+        suites.iter().map(|suite| ((suite.suite.as_str(), suite.machine.as_str()), suite.run.as_str())).collect();
+    let comparisons: BTreeMap<&str, &Comparison> = suites
+        .iter()
+        .flat_map(|suite| &suite.comparisons)
+        .filter_map(|comparison| Some((comparison.series.as_deref()?, comparison)))
+        .collect();
+    let judged = judged_series(&input.series);
+    let series = input
+        .series
+        .iter()
+        .filter_map(|series| {
+            let row = *latest.get(series.id.as_str())?;
+            let comparison = comparisons.get(series.id.as_str()).map(|one| (*one).clone());
+            let newest_run = newest_runs.get(&(series.suite.as_str(), series.machine.as_str()));
+            Some(SeriesAnalysis {
+                judged: judged.contains(series.id.as_str()),
+                at_tip: series.newest().is_some_and(|point| newest_run == Some(&point.run.as_str())),
+                sentence: sentence::of(series, row, comparison.as_ref()),
+                latest: row.clone(),
+                comparison,
+                series: series.clone(),
+            })
+        })
+        .collect();
+    Analysis {
+        project: input.project.to_owned(),
+        as_of: input.runs.iter().map(|one| one.run.timestamp).max(),
+        every_days: input.every_days,
+        history: input.history,
+        suites,
+        series,
+        weeks: input.weeks,
+    }
+}
+
+/// Finds the baseline of a suite for a class of machine, or says why there is none.
+pub fn find_baseline<'a>(
+    baselines: &'a [BaselineFile],
+    suite: &str,
+    machine_class: &str,
+) -> Result<(&'a str, &'a Baseline), String> {
+    let path = Baseline::path(suite, machine_class);
+    let Some(file) = baselines.iter().find(|file| file.path == path) else {
+        return Err(format!("there is no `{path}`"));
+    };
+    match &file.content {
+        Err(fault) => Err(format!("`{path}` {fault}")),
+        Ok(baseline) if baseline.suite != suite => Err(format!("`{path}` is of the suite `{}`", baseline.suite)),
+        Ok(baseline) => Ok((&file.path, baseline)),
+    }
+}
+
+fn suite_findings(runs: &[RecordedRun], baselines: &[BaselineFile], rows: &[SuiteRow]) -> Vec<SuiteAnalysis> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&RecordedRun>> = BTreeMap::new();
+    for recorded in runs {
+        groups.entry((&recorded.run.suite, &recorded.run.machine.id)).or_default().push(recorded);
+    }
+    let mut findings: Vec<SuiteAnalysis> = groups
+        .into_values()
+        .filter_map(|mut group| {
+            group.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
+            let newest = group.pop()?;
+            let row = rows.iter().find(|row| row.suite == newest.run.suite && row.machine == newest.run.machine.id);
+            Some(suite_finding(newest, group.last().copied(), baselines, row))
+        })
+        .collect();
+    findings.sort_by(|a, b| (&a.suite, &a.machine_name, &a.machine).cmp(&(&b.suite, &b.machine_name, &b.machine)));
+    findings
+}
+
+fn suite_finding(
+    newest: &RecordedRun,
+    previous: Option<&RecordedRun>,
+    baselines: &[BaselineFile],
+    row: Option<&SuiteRow>,
+) -> SuiteAnalysis {
+    let run = &newest.run;
+    let found = find_baseline(baselines, &run.suite, &run.machine.class);
+    let comparisons = match (&found, run.status) {
+        // A suite that did not run has nothing to compare; its status says so.
+        (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
+        (Ok((_, baseline)), RunStatus::Ok) => compare::against_baseline(run, baseline),
+        (Err(_), RunStatus::Ok) => compare::without_baseline(run),
+    };
+    let failures = run
+        .measurements
+        .iter()
+        .filter_map(|measurement| Some((measurement.benchmark.id(), measurement.failure.clone()?)))
+        .collect();
+    SuiteAnalysis {
+        suite: run.suite.clone(),
+        machine: run.machine.id.clone(),
+        machine_name: run.machine.name.clone(),
+        machine_class: run.machine.class.clone(),
+        run: newest.id.clone(),
+        time: run.timestamp,
+        commit: run.commit.clone(),
+        status: run.status,
+        reason: run.reason.clone(),
+        quality: run.quality.clone(),
+        failures,
+        environment_changes: previous
+            .map(|before| before.run.environment.differences(&run.environment))
+            .unwrap_or_default(),
+        baseline: found.map(|(path, baseline)| BaselineFacts {
+            path: path.to_owned(),
+            commit: baseline.commit.clone(),
+            time: baseline.timestamp_utc,
+        }),
+        counts: Counts::of(&comparisons),
+        comparisons,
+        rollup: row.cloned(),
+    }
+}
+
+/// The series that a gate looks at: of each benchmark the `ratio`, else the `time`, else the first by name,
+/// among the metrics that its newest run has.
+fn judged_series(series: &[Series]) -> BTreeSet<&str> {
+    let mut groups: BTreeMap<(&str, u32, &str), Vec<&Series>> = BTreeMap::new();
+    for one in series {
+        groups.entry((&one.benchmark, one.version, &one.machine)).or_default().push(one);
+    }
+    groups
+        .into_values()
+        .filter_map(|group| {
+            let newest = group.iter().filter_map(|one| one.newest().map(|point| point.time)).max()?;
+            let current = || group.iter().filter(|one| one.newest().is_some_and(|point| point.time == newest));
+            let named = |name: &str| current().find(|one| one.metric.name == name);
+            let chosen =
+                named(RATIO).or_else(|| named(TIME)).or_else(|| current().min_by_key(|one| &one.metric.name))?;
+            Some(chosen.id.as_str())
+        })
+        .collect()
+}

@@ -1,0 +1,8 @@
+//! What changed, and how sure we are: from runs, series and roll-ups to an [`Analysis`](crate::model::analysis::Analysis).
+//!
+//! Plain values in, plain values out. Nothing here reads a file or a clock, and nothing can fail.
+
+pub mod compare;
+pub mod digest;
+pub mod rules;
+mod sentence;

@@ -1,0 +1,3 @@
+//! The rules that decide, by name: one file a rule.
+
+pub mod tolerance;

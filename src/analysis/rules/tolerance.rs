@@ -1,0 +1,106 @@
+//! The rule `tolerance`: a fixed allowance on a stored value.
+//!
+//! `allowed = value * (1 + ratio) + abs`, evaluated in that order in double precision; a metric of which less is
+//! better fails when `current > allowed`. The order matters at the border: 0.35, 0.6 and 0.25 allow
+//! 0.8099999999999999, so 0.81 fails. A metric of which more is better is held to the same formula with the two
+//! sides exchanged: it fails when `value > current * (1 + ratio) + abs`.
+
+use crate::model::baseline::BaselineMetric;
+use crate::model::metric::Better;
+use crate::model::verdict::{Effect, Verdict};
+
+/// The name under which configurations and reports know the rule.
+pub const NAME: &str = "tolerance";
+
+/// What the rule found for one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The worst value that still passes.
+    pub allowed: f64,
+    /// How much the value changed.
+    pub effect: Effect,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// Holds `current` (with its interval over processes) against a baseline's metric.
+pub fn decide(baseline: &BaselineMetric, current: f64, interval: Option<(f64, f64)>) -> Decision {
+    let (value, ratio, abs) = (baseline.value, baseline.max_regression_ratio, baseline.max_regression_abs);
+    let worst_of = |base: f64| base * (1.0 + ratio) + abs;
+    let (passes, improves, allowed) = match baseline.better {
+        Better::Lower => (current <= worst_of(value), value > worst_of(current), worst_of(value)),
+        Better::Higher => (value <= worst_of(current), current > worst_of(value), (value - abs) / (1.0 + ratio)),
+    };
+    let verdict = if !passes {
+        // Also reached by NaN, which no comparison lets pass.
+        Verdict::Regressed
+    } else if improves {
+        Verdict::Improved
+    } else {
+        Verdict::Unchanged
+    };
+    let effect = Effect {
+        change: current / value - 1.0,
+        interval: interval.map(|(low, high)| (low / value - 1.0, high / value - 1.0)),
+        detectable: (allowed / value - 1.0).abs(),
+    };
+    Decision { allowed, effect, verdict }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::unit::Unit;
+
+    fn baseline(better: Better, value: f64, ratio: f64, abs: f64) -> BaselineMetric {
+        BaselineMetric { value, unit: Unit::Second, better, max_regression_ratio: ratio, max_regression_abs: abs }
+    }
+
+    #[test]
+    fn the_order_of_operations_decides_at_the_border() {
+        let check = |value, ratio, abs, current, expected: Verdict| {
+            assert_eq!(
+                decide(&baseline(Better::Lower, value, ratio, abs), current, None).verdict,
+                expected,
+                "{current}"
+            );
+        };
+        check(0.35, 0.6, 0.25, 0.81, Verdict::Regressed);
+        check(0.35, 0.6, 0.25, 0.8099999999999999, Verdict::Unchanged);
+        check(2.0, 0.5, 0.25, 3.25, Verdict::Unchanged);
+        check(2.0, 0.5, 0.25, 3.2500000000000004, Verdict::Regressed);
+        check(1.0, 0.0, 0.0, 1.0, Verdict::Unchanged);
+        check(1.0, 0.25, 0.0, 0.79, Verdict::Improved);
+        check(1.0, 0.25, 0.0, 0.8, Verdict::Unchanged);
+        check(1.0, 0.25, 0.0, f64::NAN, Verdict::Regressed);
+        check(1.0, 0.25, 0.0, f64::INFINITY, Verdict::Regressed);
+    }
+
+    #[test]
+    fn more_is_better_turns_the_sides() {
+        let check = |current, expected: Verdict| {
+            assert_eq!(
+                decide(&baseline(Better::Higher, 100.0, 0.25, 0.0), current, None).verdict,
+                expected,
+                "{current}"
+            );
+        };
+        check(80.0, Verdict::Unchanged);
+        check(79.0, Verdict::Regressed);
+        check(125.0, Verdict::Unchanged);
+        check(126.0, Verdict::Improved);
+        check(f64::NAN, Verdict::Regressed);
+        let decision = decide(&baseline(Better::Higher, 100.0, 0.25, 0.0), 90.0, None);
+        assert_eq!(decision.allowed, 80.0);
+        assert!((decision.effect.detectable - 0.2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_effect_is_relative_to_the_baseline() {
+        let decision = decide(&baseline(Better::Lower, 2.0, 0.1, 0.0), 2.1, Some((2.0, 2.2)));
+        assert!((decision.effect.change - 0.05).abs() < 1e-12);
+        let (low, high) = decision.effect.interval.expect("an interval was given");
+        assert!(low.abs() < 1e-12 && (high - 0.1).abs() < 1e-12);
+        assert!((decision.effect.detectable - 0.1).abs() < 1e-12);
+    }
+}

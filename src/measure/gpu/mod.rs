@@ -1,0 +1,3 @@
+//! The GPU, found at run time: a missing driver or device is a reason, never a panic.
+
+pub mod probe;
