@@ -53,19 +53,12 @@ pub struct Plan {
     pub version: u32,
     /// The suite that the benchmarks are named under.
     pub suite: String,
-    /// Only benchmarks whose id contains one of these texts; all where empty.
-    pub include: Vec<String>,
+    /// The ids of the benchmarks to time, in the order of the suite.
+    pub benchmarks: Vec<String>,
     /// How to measure.
     pub protocol: Protocol,
     /// Which worker this is, from 0: it orders the benchmarks differently from the others.
     pub worker: u32,
-}
-
-impl Plan {
-    /// Whether the plan asks for the benchmark of that id.
-    pub fn includes(&self, id: &str) -> bool {
-        self.include.is_empty() || self.include.iter().any(|text| id.contains(text.as_str()))
-    }
 }
 
 /// What a worker tells back.

@@ -48,35 +48,22 @@ pub struct SuiteResult {
     pub faults: Vec<String>,
 }
 
-/// Measures a suite in fresh worker processes; `progress` hears of each worker that ends.
+/// Measures workloads in fresh worker processes; `progress` hears how many of how many have ended.
 ///
 /// # Errors
-/// When nothing is selected or no worker at all gave a report.
+/// When a worker cannot be started or none at all gave a report.
 pub fn measure(
     suite: &str,
-    include: &[String],
+    workloads: &[&Workload],
     protocol: &Protocol,
-    workloads: &[Workload],
     command: &WorkerCommand,
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<SuiteResult, MeasureError> {
-    let plan = |worker| Plan {
-        version: PLAN_VERSION,
-        suite: suite.to_owned(),
-        include: include.to_vec(),
-        protocol: protocol.clone(),
-        worker,
-    };
-    let selected: Vec<&Workload> =
-        workloads.iter().filter(|workload| plan(0).includes(&workload.benchmark.id())).collect();
-    if selected.is_empty() {
-        return Err(MeasureError::NothingSelected { suite: suite.to_owned(), include: include.to_vec() });
-    }
     let mut reports = Vec::new();
     let mut faults = Vec::new();
     for worker in 0..protocol.processes {
         progress(worker, protocol.processes);
-        match spawn(command, &plan(worker))? {
+        match spawn(command, &plan(suite, workloads, protocol, worker))? {
             Ok(report) => reports.push(report),
             Err(fault) => faults.push(format!("worker {} of {}: {fault}", worker + 1, protocol.processes)),
         }
@@ -85,30 +72,31 @@ pub fn measure(
     if reports.is_empty() {
         return Err(MeasureError::Workers(faults.join("; ")));
     }
-    Ok(SuiteResult { measurements: pool(&selected, &reports, protocol.seed), faults })
+    Ok(SuiteResult { measurements: pool(workloads, &reports, protocol.seed), faults })
 }
 
-/// Measures a suite inside this process: for tests and for programs that use the library.
+/// Measures workloads inside this process: for tests and for programs that use the library.
 ///
 /// # Errors
-/// When nothing is selected.
+/// As [`worker::follow`].
 pub fn measure_in_process(
     suite: &str,
-    include: &[String],
-    protocol: &Protocol,
     workloads: &[Workload],
+    protocol: &Protocol,
 ) -> Result<SuiteResult, MeasureError> {
-    let plan = Plan {
+    let selected: Vec<&Workload> = workloads.iter().collect();
+    let report = worker::follow(&plan(suite, &selected, protocol, 0), workloads)?;
+    Ok(SuiteResult { measurements: pool(&selected, &[report], protocol.seed), faults: Vec::new() })
+}
+
+fn plan(suite: &str, workloads: &[&Workload], protocol: &Protocol, worker: u32) -> Plan {
+    Plan {
         version: PLAN_VERSION,
         suite: suite.to_owned(),
-        include: include.to_vec(),
+        benchmarks: workloads.iter().map(|workload| workload.benchmark.id()).collect(),
         protocol: protocol.clone(),
-        worker: 0,
-    };
-    let report = worker::follow(&plan, workloads)?;
-    let selected: Vec<&Workload> =
-        workloads.iter().filter(|workload| plan.includes(&workload.benchmark.id())).collect();
-    Ok(SuiteResult { measurements: pool(&selected, &[report], protocol.seed), faults: Vec::new() })
+        worker,
+    }
 }
 
 /// Runs one worker: its report, or what went wrong with it alone.
@@ -287,7 +275,9 @@ mod tests {
             |script: &str| WorkerCommand { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] };
         let run = |script: &str| {
             let protocol = Protocol { processes: 2, ..Protocol::quick() };
-            measure("cpu", &[], &protocol, &suite(), &command(script), &mut |_, _| {})
+            let suite = suite();
+            let workloads: Vec<&Workload> = suite.iter().collect();
+            measure("cpu", &workloads, &protocol, &command(script), &mut |_, _| {})
                 .expect_err("no worker gives a report")
                 .to_string()
         };
@@ -297,14 +287,14 @@ mod tests {
         assert!(run("echo '{\"version\":9,\"series\":[]}'").contains("its report has version 9"));
         assert!(run("kill -9 $$").contains("signal: 9"));
         let missing = WorkerCommand { program: "/nonexistent/sprag".into(), arguments: Vec::new() };
-        let spawned = measure("cpu", &[], &Protocol::quick(), &suite(), &missing, &mut |_, _| {});
+        let spawned = measure("cpu", &[&suite()[0]], &Protocol::quick(), &missing, &mut |_, _| {});
         assert!(matches!(spawned, Err(MeasureError::Spawn(_))));
     }
 
     #[test]
     fn the_library_measures_in_process() {
         let protocol = Protocol { rounds: 3, block_samples: 4, sample_seconds: 1e-6, ..Protocol::quick() };
-        let result = measure_in_process("cpu", &[], &protocol, &suite()).expect("the suite can be measured");
+        let result = measure_in_process("cpu", &suite(), &protocol).expect("the suite can be measured");
         let time = result.measurements[0].estimate("time").expect("it was timed");
         assert!(time.value > 0.0 && time.n == 9 && time.interval.is_none());
     }

@@ -2,6 +2,8 @@
 
 use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
 
+use super::MeasureError;
+
 /// One benchmark of a suite.
 pub struct Workload {
     /// Its identity.
@@ -10,6 +12,25 @@ pub struct Workload {
     pub work: (&'static str, f64),
     /// Makes inputs from a seed and checks the result. Costly: done once a worker, outside the timed part.
     pub prepare: Box<dyn Fn(u64) -> Result<Prepared, String>>,
+}
+
+/// The workloads whose id contains one of each group of texts; an empty group asks for nothing.
+///
+/// # Errors
+/// When none is left.
+pub fn select<'a>(
+    suite: &str,
+    workloads: &'a [Workload],
+    groups: &[&[String]],
+) -> Result<Vec<&'a Workload>, MeasureError> {
+    let wanted =
+        |id: &str| groups.iter().all(|texts| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str())));
+    let selected: Vec<&Workload> = workloads.iter().filter(|workload| wanted(&workload.benchmark.id())).collect();
+    if selected.is_empty() {
+        let include = groups.iter().flat_map(|texts| texts.iter().cloned()).collect();
+        return Err(MeasureError::NothingSelected { suite: suite.to_owned(), include });
+    }
+    Ok(selected)
 }
 
 /// A benchmark ready to be timed.

@@ -12,6 +12,7 @@ pub mod digest;
 pub mod environment;
 pub mod metric;
 pub mod page;
+pub mod record;
 pub mod rollup;
 pub mod run;
 pub mod sample;

@@ -1,0 +1,154 @@
+//! The command line: what can be typed, and its help. No logic.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Reads the command line of this process; on a fault or a call for help it prints and exits.
+pub fn parse() -> Cli {
+    Cli::parse()
+}
+
+/// Keeps compute kernels fast: measures them, records every result in git, and shows what got slower.
+#[derive(Debug, Parser)]
+#[command(name = "sprag", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done or pass; 1 regressed or a check failed; 2 usage, or it could not work; \
+    3 inconclusive, not comparable or no baseline (check only); 4 integrity; 5 could not measure.")]
+pub struct Cli {
+    /// Work as if started in this folder.
+    #[arg(short = 'C', long = "repo", global = true, value_name = "FOLDER")]
+    pub repo: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The scheduled build: run every suite, record, analyse, render the site, print the digest.
+    Weekly(WeeklyArgs),
+    /// Measure suites.
+    Run(RunArgs),
+    /// Gate: hold the newest run of this machine at HEAD against the baseline.
+    Check(CheckArgs),
+    /// Make baselines.
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Render the site from the recorded history, without measuring.
+    Site(SiteArgs),
+    /// Run the golden cases of folders against this build.
+    Conformance(ConformanceArgs),
+    /// Generate a repository with planted changes, and its site.
+    Demo(DemoArgs),
+    /// Measure as a worker process: a plan on standard input, a report on standard output.
+    #[command(hide = true)]
+    Worker,
+}
+
+/// Options of `weekly`.
+#[derive(Args, Debug)]
+pub struct WeeklyArgs {
+    /// One worker process and fewer samples: done in seconds, without intervals.
+    #[arg(long)]
+    pub quick: bool,
+    /// The folder of the site [default: `[site] out`, or `_site`].
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+/// Options of `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// Only this suite; may be given several times.
+    #[arg(long = "suite", value_name = "NAME")]
+    pub suites: Vec<String>,
+    /// Only benchmarks whose id contains this text; may be given several times.
+    #[arg(long = "filter", value_name = "TEXT")]
+    pub filters: Vec<String>,
+    /// One worker process and fewer samples.
+    #[arg(long)]
+    pub quick: bool,
+    /// Commit the result to the history.
+    #[arg(long)]
+    pub record: bool,
+    /// Write the run's record to this file; with one suite only.
+    #[arg(long, value_name = "FILE")]
+    pub output_run: Option<PathBuf>,
+}
+
+/// Options of `check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Only this suite; may be given several times.
+    #[arg(long = "suite", value_name = "NAME")]
+    pub suites: Vec<String>,
+    /// The run to judge: a record file [default: the newest run of this machine at HEAD].
+    #[arg(long, value_name = "FILE")]
+    pub run: Option<PathBuf>,
+    /// The baseline to hold it against [default: `baselines/<suite>.<class>.json`].
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// The exit code of a check that comes out inconclusive, not comparable or without a baseline.
+    #[arg(long, value_enum, default_value_t = Inconclusive::Report)]
+    pub inconclusive: Inconclusive,
+}
+
+/// What an inconclusive check counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Inconclusive {
+    /// Exit with 3.
+    Report,
+    /// Exit with 0.
+    Ok,
+    /// Exit with 1.
+    Fail,
+}
+
+/// What to do about baselines.
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// Write a baseline from the newest run of this machine at HEAD; the old one goes to `baselines/archive/`.
+    Emit(BaselineEmitArgs),
+}
+
+/// Options of `baseline emit`.
+#[derive(Args, Debug)]
+pub struct BaselineEmitArgs {
+    /// Only this suite; may be given several times.
+    #[arg(long = "suite", value_name = "NAME")]
+    pub suites: Vec<String>,
+    /// The run to take: a record file [default: the newest run of this machine at HEAD].
+    #[arg(long, value_name = "FILE")]
+    pub run: Option<PathBuf>,
+    /// A word on why, kept in the file.
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub notes: String,
+}
+
+/// Options of `site`.
+#[derive(Args, Debug)]
+pub struct SiteArgs {
+    /// The folder of the site [default: `[site] out`, or `_site`].
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+/// Options of `conformance`.
+#[derive(Args, Debug)]
+pub struct ConformanceArgs {
+    /// Folders with golden cases.
+    #[arg(required = true, value_name = "FOLDER")]
+    pub folders: Vec<PathBuf>,
+}
+
+/// Options of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Where to make the repository; must not exist or be empty.
+    #[arg(default_value = "sprag-demo", value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// What all generated numbers follow from.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}

@@ -1,0 +1,212 @@
+//! The record of a run, version 1, as it lies in `history/`.
+//!
+//! A record is canonical JSON and one line feed. Its name bears the start of the SHA-256 of that JSON, so a name
+//! that does not match its content is damage.
+
+mod v1;
+
+use serde_json::Value;
+
+use super::canonical;
+use super::digest;
+use super::run::Run;
+
+/// The version of the record that this build writes, and the newest it reads.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// The largest record that is read, in bytes. A run of a thousand benchmarks takes about one megabyte.
+pub const MAX_RECORD_BYTES: usize = 32 << 20;
+
+/// Why a file is not a run record.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// Larger than [`MAX_RECORD_BYTES`].
+    #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
+    Large(usize),
+    /// Not JSON, or cut short.
+    #[error("is not JSON: {0}")]
+    Json(serde_json::Error),
+    /// An object without `schema_version`, so somebody else's file.
+    #[error("is not a run record: it has no `schema_version`")]
+    Foreign,
+    /// Written by a newer Sprag.
+    #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
+    Newer(u64),
+    /// A field is missing, unknown or of the wrong kind.
+    #[error("does not follow schema version 1: {0}")]
+    Schema(serde_json::Error),
+    /// A benchmark whose parts contradict its id, or cannot be written.
+    #[error("holds a benchmark `{id}` that cannot be: {reason}", id = .id.escape_debug())]
+    Benchmark {
+        /// The id as recorded.
+        id: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The same benchmark twice.
+    #[error("lists the benchmark `{0}` twice")]
+    Duplicate(String),
+    /// A field whose value contradicts another.
+    #[error("has `{field}` {reason}")]
+    Field {
+        /// Which field.
+        field: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Valid, but not written in the canonical form that digests are taken of.
+    #[error("is not in canonical form, so its name cannot vouch for it")]
+    NotCanonical,
+}
+
+impl Run {
+    /// The record of the run: its id, the path it belongs at, and its bytes.
+    pub fn to_record(&self) -> (String, String, Vec<u8>) {
+        let value = serde_json::to_value(v1::RunRecord::from_run(self)).expect("a run holds nothing that JSON cannot");
+        let mut text = canonical::to_string(&value);
+        let id = digest::sha256_hex(text.as_bytes())[..16].to_owned();
+        text.push('\n');
+        (id.clone(), self.path(&id), text.into_bytes())
+    }
+
+    /// Reads a record; the file must hold exactly the bytes that [`Run::to_record`] writes.
+    ///
+    /// # Errors
+    /// Says what makes the file no record of a version this build knows.
+    pub fn from_record(bytes: &[u8]) -> Result<(String, Run), RecordError> {
+        let (id, run) = Run::from_json(bytes)?;
+        let (_, _, canonical_bytes) = run.to_record();
+        if canonical_bytes == bytes { Ok((id, run)) } else { Err(RecordError::NotCanonical) }
+    }
+
+    /// Reads a record in any JSON layout, as a file that came from elsewhere may have.
+    ///
+    /// # Errors
+    /// Says what makes the file no record of a version this build knows.
+    pub fn from_json(bytes: &[u8]) -> Result<(String, Run), RecordError> {
+        if bytes.len() > MAX_RECORD_BYTES {
+            return Err(RecordError::Large(bytes.len()));
+        }
+        let value: Value = serde_json::from_slice(bytes).map_err(RecordError::Json)?;
+        match value.get("schema_version").and_then(Value::as_u64) {
+            None => return Err(RecordError::Foreign),
+            Some(version) if version > SCHEMA_VERSION => return Err(RecordError::Newer(version)),
+            Some(_) => {}
+        }
+        let record: v1::RunRecord = serde_json::from_value(value).map_err(RecordError::Schema)?;
+        let run = record.into_run()?;
+        let (id, _, _) = run.to_record();
+        Ok((id, run))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
+    use crate::model::commit::Commit;
+    use crate::model::environment::{Environment, Machine};
+    use crate::model::metric::Metric;
+    use crate::model::run::{Quality, RunStatus};
+    use crate::model::sample::{Estimate, Measurement};
+
+    fn run() -> Run {
+        let time = "2026-11-21T04:05:06Z".parse().expect("the text is a time");
+        let estimate = Estimate {
+            metric: Metric::time(),
+            value: 1.25e-5,
+            workers: vec![1.25e-5],
+            p50: Some(1.3e-5),
+            p95: None,
+            interval: Some((1.2e-5, 1.3e-5)),
+            n: 96,
+        };
+        Run {
+            suite: "cpu".into(),
+            timestamp: time,
+            commit: Some(Commit {
+                sha: "0123456789abcdef0123456789abcdef01234567".into(),
+                parents: Vec::new(),
+                author_time: time,
+                commit_time: time,
+                subject: "Add é".into(),
+                branch: Some("main".into()),
+                dirty: true,
+            }),
+            machine: Machine::named("bench", "CPU"),
+            environment: Environment::from_facts(BTreeMap::from([("cpu_model".into(), "CPU".into())])),
+            config: BTreeMap::from([("rounds".into(), Value::from(12))]),
+            status: RunStatus::Ok,
+            reason: None,
+            quality: Quality { clean: true, reasons: Vec::new() },
+            measurements: vec![Measurement {
+                benchmark: Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").expect("words"),
+                attributes: BTreeMap::new(),
+                parity: Parity { status: ParityStatus::Exact, max_abs_error: Some(0.0), tolerance: Some(0.0) },
+                estimates: vec![estimate],
+                failure: None,
+            }],
+            autotune: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_record_reads_back_and_is_named_after_its_content() {
+        let (id, path, bytes) = run().to_record();
+        assert_eq!(Run::from_record(&bytes).expect("our own record can be read"), (id.clone(), run()));
+        assert_eq!(id, digest::sha256_hex(&bytes[..bytes.len() - 1])[..16]);
+        let machine = &run().machine.id[..8];
+        assert_eq!(path, format!("history/v1/cpu/2026/11/0123456789ab-{machine}-{id}.json"));
+        let without = Run { commit: None, ..run() };
+        assert!(without.path(&id).starts_with("history/v1/cpu/2026/11/000000000000-"));
+        assert_eq!(run().subject(), "sprag: cpu ok at 0123456789ab");
+    }
+
+    #[test]
+    fn a_metric_takes_little_room() {
+        let one = run().to_record().2.len();
+        let mut wide = run();
+        let again = wide.measurements[0].estimates[0].clone();
+        wide.measurements[0].estimates.push(Estimate { metric: Metric::throughput("tiles_per_s"), ..again });
+        assert!(wide.to_record().2.len() - one <= 250);
+    }
+
+    #[test]
+    fn every_flipped_bit_is_seen() {
+        let (id, _, bytes) = run().to_record();
+        for position in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.clone();
+                damaged[position] ^= 1 << bit;
+                let seen = Run::from_record(&damaged).map_or(true, |(other, _)| other != id);
+                assert!(seen, "bit {bit} of byte {position}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_record_says_why() {
+        let text = String::from_utf8(run().to_record().2).expect("a record is ASCII");
+        let check = |damaged: &str, words: &str| {
+            let error = Run::from_record(damaged.as_bytes()).expect_err("it is no record").to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        check(&text[..text.len() / 2], "is not JSON");
+        check("{\"metrics\":{}}", "no `schema_version`");
+        check(
+            &text.replace("\"schema_version\":1", "\"schema_version\":2"),
+            "schema version 2, this build reads up to 1",
+        );
+        check(&text.replace("\"status\":\"ok\"", "\"status\":\"fine\""), "does not follow schema version 1");
+        check(&text.replace("\"dirty\":true,", ""), "missing field `dirty`");
+        check(&text.replace("\"value\":1.25e-05", "\"value\":NaN"), "is not JSON");
+        check(&text.replace("\"value\":1.25e-05", "\"value\":1e999"), "is not JSON");
+        check(&text.replace("\"suite\":\"cpu\"", "\"suite\":\"../cpu\""), "cannot name a folder");
+        check(&text.replace("\"name\":\"tile_pack\"", "\"name\":\"tile\""), "its parts make");
+        check(&text.replace("\"cpu_model\":\"CPU\"", "\"cpu_model\":\"GPU\""), "does not follow from its facts");
+        check(&text.replace("\"suite\":", " \"suite\":"), "not in canonical form");
+        check(&format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)), "is not JSON");
+    }
+}

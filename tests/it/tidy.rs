@@ -1,0 +1,201 @@
+//! The house rules that a compiler does not know: who may import whom, one door a heavy crate, short files, a word
+//! on every module. The rules stand here as data.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most lines a source file may have, tests included.
+const MOST_LINES: usize = 400;
+
+/// Which rooms a room may import. `cmd` may import all; `main.rs` sees `cli` and `cmd` alone.
+const IMPORTS: [(&str, &[&str]); 12] = [
+    ("stats", &[]),
+    ("model", &["stats"]),
+    ("kernels", &["model", "stats"]),
+    ("formats", &["model", "stats"]),
+    ("history", &["model", "stats"]),
+    ("frame", &["model", "stats"]),
+    ("analysis", &["model", "stats"]),
+    ("evidence", &["model", "stats"]),
+    ("report", &["model", "stats"]),
+    ("measure", &["kernels", "model", "stats"]),
+    ("cli.rs", &[]),
+    ("config.rs", &[]),
+];
+
+/// The only places that may name a heavy crate.
+const DOORS: [(&str, &[&str]); 10] = [
+    ("polars", &["src/frame/"]),
+    ("cudarc", &["src/measure/gpu/"]),
+    ("git2", &["src/history/git.rs", "src/history/git/"]),
+    ("sha2", &["src/model/digest.rs"]),
+    ("askama", &["src/report/pages/"]),
+    ("plotters", &["src/report/chart/"]),
+    ("plotters_backend", &["src/report/chart/"]),
+    ("clap", &["src/cli.rs"]),
+    ("anyhow", &["src/cmd/", "src/main.rs"]),
+    ("toml", &["src/config.rs"]),
+];
+
+/// Where the wall clock may be read.
+const CLOCK: [&str; 2] = ["src/measure/", "src/cmd/"];
+
+/// Ways to read the wall clock.
+const CLOCK_WORDS: [&str; 3] = ["Utc::now", "Local::now", "SystemTime::now"];
+
+#[test]
+fn rooms_import_downwards_only() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let Some(room) = path.strip_prefix("src/").and_then(|rest| rest.split('/').next()) else { continue };
+        if room == "cmd" || room == "lib.rs" {
+            continue;
+        }
+        let allowed: &[&str] = match room {
+            "main.rs" => &["cli", "cmd"],
+            _ => match IMPORTS.iter().find(|(name, _)| *name == room) {
+                Some((_, allowed)) => allowed,
+                None => {
+                    faults.push(format!("{path}: the room `{room}` is not in the table of imports"));
+                    continue;
+                }
+            },
+        };
+        for (number, line) in code_lines(&text) {
+            for used in used_rooms(line) {
+                if used != room && !allowed.contains(&used) {
+                    faults.push(format!("{path}:{number}: `{room}` imports `{used}`"));
+                }
+            }
+            if line.contains("super::super::") {
+                faults.push(format!("{path}:{number}: climbs with `super::super`; write `crate::…`"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_heavy_crate_has_one_door() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        for (number, line) in code_lines(&text) {
+            for (name, doors) in DOORS {
+                if names_crate(line, name) && !doors.iter().any(|door| path.starts_with(door)) {
+                    faults.push(format!("{path}:{number}: names `{name}`, whose door is {}", doors.join(", ")));
+                }
+            }
+            let clock = CLOCK_WORDS.iter().find(|word| line.contains(*word));
+            if let Some(word) = clock.filter(|_| !CLOCK.iter().any(|room| path.starts_with(room))) {
+                faults.push(format!("{path}:{number}: `{word}` reads the wall clock"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are_for() {
+    let mut faults = Vec::new();
+    for (path, text) in all_rust_files() {
+        let lines = text.lines().count();
+        if lines > MOST_LINES {
+            faults.push(format!("{path}: {lines} lines, {MOST_LINES} are allowed; split it by noun"));
+        }
+        if !text.starts_with("//! ") {
+            faults.push(format!("{path}: does not open with a word on what it is for (`//! …`)"));
+        }
+        if text
+            .lines()
+            .any(|line| ["#[ignore", "#[should_panic"].iter().any(|word| line.trim_start().starts_with(word)))
+        {
+            faults.push(format!("{path}: hides a test"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_checks_above_can_fail() {
+    assert_eq!(used_rooms("use crate::model::run::Run; crate::stats::x()"), ["model", "stats"]);
+    assert_eq!(used_rooms("use sprag::{cli, cmd};"), ["cli", "cmd"]);
+    assert_eq!(used_rooms("use crate::{frame, report::pages};"), ["frame", "report"]);
+    assert!(names_crate("use polars::prelude::*;", "polars"));
+    assert!(names_crate("    let x = git2::Oid::zero();", "git2"));
+    assert!(!names_crate("let polars_rows = 3;", "polars"));
+    assert!(!names_crate("use plotters_backend::X;", "plotters"));
+    assert_eq!(
+        code_lines("// use crate::cmd\nlet a = 1; // crate::cmd").map(|(_, line)| line).collect::<Vec<_>>(),
+        ["let a = 1; "]
+    );
+}
+
+/// The names after `crate::` or `sprag::` on a line; of `{…}` each first name.
+fn used_rooms(line: &str) -> Vec<&str> {
+    let mut rooms = Vec::new();
+    for root in ["crate::", "sprag::"] {
+        for (start, _) in line.match_indices(root) {
+            if line[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+                continue;
+            }
+            let rest = &line[start + root.len()..];
+            match rest.strip_prefix('{').and_then(|rest| rest.rsplit_once('}')) {
+                Some((list, _)) => rooms.extend(list.split(',').map(|item| first_word(item.trim()))),
+                None => rooms.push(first_word(rest)),
+            }
+        }
+    }
+    // A macro or a type at the root of the crate is no room.
+    rooms.retain(|room| room.starts_with(|c: char| c.is_ascii_lowercase()));
+    rooms
+}
+
+fn first_word(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
+    &text[..end]
+}
+
+fn names_crate(line: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        let after = &line[start + name.len()..];
+        let free = before.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '/' | '"' | '`')));
+        free && (after.starts_with("::") || (after.starts_with(';') && line.trim_start().starts_with("use ")))
+    })
+}
+
+/// The lines of a file with their numbers, comments left out.
+fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter_map(|(index, line)| {
+        let code = line.split("//").next().unwrap_or_default();
+        (!code.trim().is_empty()).then_some((index + 1, code))
+    })
+}
+
+fn sources() -> Vec<(String, String)> {
+    all_rust_files().into_iter().filter(|(path, _)| path.starts_with("src/")).collect()
+}
+
+/// Every Rust file of the project with its path from the root.
+fn all_rust_files() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    let mut folders: Vec<PathBuf> =
+        ["src", "tests", "benches", "examples"].iter().map(|name| root.join(name)).collect();
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries {
+            let path = entry.expect("the folder can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name =
+                    path.strip_prefix(root).expect("it lies below the root").to_string_lossy().replace('\\', "/");
+                files.push((name, fs::read_to_string(&path).expect("a source file is text")));
+            }
+        }
+    }
+    assert!(files.len() > 10, "the sources were not found");
+    files.sort();
+    files
+}
