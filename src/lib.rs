@@ -7,5 +7,6 @@
 pub mod analysis;
 pub mod config;
 pub mod measure;
+pub mod kernels;
 pub mod model;
 pub mod stats;

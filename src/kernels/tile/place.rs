@@ -1,0 +1,212 @@
+//! Where tiles lie, and what happens where they overlap.
+
+use super::super::KernelError;
+use super::super::element::Element;
+use super::super::shape::{Grid, MapShape, check_length, per_sample};
+
+/// The upper left pixel of a tile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Row.
+    pub y: u32,
+    /// Column.
+    pub x: u32,
+}
+
+/// Where the tiles of all samples lie, `[B,K]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Placement<'a> {
+    /// By id on the tile grid.
+    Indices(&'a [u32]),
+    /// By pixel; need not lie on the grid.
+    Origins(&'a [Origin]),
+}
+
+/// Packed tiles and where they belong.
+#[derive(Clone, Copy, Debug)]
+pub struct Tiles<'a, T> {
+    /// `[B,K,C,t,t]`.
+    pub packed: &'a [T],
+    /// `[B,K]`.
+    pub placement: Placement<'a>,
+    /// Side of a tile in pixels, t.
+    pub tile_size: usize,
+}
+
+/// What a tile does to the pixels it covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Overlap {
+    /// It replaces them.
+    Override,
+    /// It is mixed in: `(1-a) * current + a * new`, each product and the sum rounded to the element type.
+    Blend(BlendFactor),
+}
+
+/// A factor in [0, 1].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlendFactor(f64);
+
+impl Overlap {
+    /// The mode named `override` or `blend`; the factor is checked for both.
+    ///
+    /// # Errors
+    /// An unknown name, a factor outside [0, 1].
+    pub fn parse(name: &str, factor: f64) -> Result<Self, KernelError> {
+        let blend = Overlap::blend(factor)?;
+        match name {
+            "override" => Ok(Overlap::Override),
+            "blend" => Ok(blend),
+            _ => Err(KernelError::OverlapMode(name.to_owned())),
+        }
+    }
+
+    /// Blending with this factor of the new tile.
+    ///
+    /// # Errors
+    /// A factor outside [0, 1].
+    pub fn blend(factor: f64) -> Result<Self, KernelError> {
+        if (0.0..=1.0).contains(&factor) {
+            Ok(Overlap::Blend(BlendFactor(factor)))
+        } else {
+            Err(KernelError::BlendAlpha(factor))
+        }
+    }
+}
+
+/// The two weights of a blend, rounded to the element type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blend<T> {
+    keep: T,
+    take: T,
+}
+
+impl<T: Element> Blend<T> {
+    pub(super) fn new(factor: BlendFactor) -> Self {
+        Blend { keep: T::from_f32((1.0 - factor.0) as f32), take: T::from_f32(factor.0 as f32) }
+    }
+
+    #[inline(always)]
+    pub(super) fn mix(self, current: T, new: T) -> T {
+        let kept = T::from_f32(self.keep.to_f32() * current.to_f32());
+        let taken = T::from_f32(self.take.to_f32() * new.to_f32());
+        T::from_f32(kept.to_f32() + taken.to_f32())
+    }
+}
+
+impl Placement<'_> {
+    /// Tiles of all samples.
+    pub fn count(&self) -> usize {
+        match self {
+            Placement::Indices(indices) => indices.len(),
+            Placement::Origins(origins) => origins.len(),
+        }
+    }
+
+    /// Row and column of the upper left pixel of a tile whose placement was checked.
+    #[inline(always)]
+    pub(in crate::kernels) fn at(&self, tile: usize, shape: MapShape, tile_size: usize) -> (usize, usize) {
+        match self {
+            Placement::Indices(indices) => {
+                let (index, columns) = (indices[tile] as usize, shape.width / tile_size);
+                (index / columns * tile_size, index % columns * tile_size)
+            }
+            Placement::Origins(origins) => (origins[tile].y as usize, origins[tile].x as usize),
+        }
+    }
+
+    fn check(&self, shape: MapShape, tile_size: usize) -> Result<(), KernelError> {
+        let MapShape { height, width, .. } = shape;
+        match self {
+            Placement::Indices(indices) => Grid::of_map(shape, tile_size)?.check(indices),
+            Placement::Origins(_) if tile_size == 0 => Err(KernelError::TileSize { tile_size, height, width }),
+            Placement::Origins(origins) => {
+                let leaves = |origin: &&Origin| {
+                    (origin.y as usize).saturating_add(tile_size) > height
+                        || (origin.x as usize).saturating_add(tile_size) > width
+                };
+                match origins.iter().find(leaves) {
+                    Some(&Origin { y, x }) => Err(KernelError::Origin { y, x, tile_size, height, width }),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl<T> Tiles<'_, T> {
+    /// Checks tiles against a map and gives the tiles a sample, K.
+    pub(super) fn check(&self, shape: MapShape) -> Result<usize, KernelError> {
+        shape.check()?;
+        let per_sample = per_sample("placement", self.placement.count(), shape.batch)?;
+        self.placement.check(shape, self.tile_size)?;
+        let expected = self.placement.count() * shape.channels * self.tile_size * self.tile_size;
+        check_length("packed", self.packed.len(), expected)?;
+        Ok(per_sample)
+    }
+}
+
+/// The origins of tiles given by id.
+///
+/// # Errors
+/// A tile size that does not divide the map, an id outside the grid.
+pub fn origins(indices: &[u32], shape: MapShape, tile_size: usize) -> Result<Vec<Origin>, KernelError> {
+    let grid = Grid::of_map(shape, tile_size)?;
+    grid.check(indices)?;
+    // A side of the map fits 32 bits when its tiles do not outnumber them and tiles are of sane size.
+    let pixel = |tile: u32| u32::try_from(tile as usize * tile_size).map_err(|_| KernelError::Empty { what: "map" });
+    indices
+        .iter()
+        .map(|&index| {
+            let (row, column) = grid.position(index);
+            Ok(Origin { y: pixel(row)?, x: pixel(column)? })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 6, width: 4 };
+
+    #[test]
+    fn ids_become_origins() {
+        let expected = [Origin { y: 4, x: 2 }, Origin { y: 0, x: 0 }];
+        assert_eq!(origins(&[5, 0], SHAPE, 2), Ok(expected.to_vec()));
+        assert!(origins(&[6], SHAPE, 2).is_err());
+        assert!(origins(&[0], SHAPE, 4).is_err());
+    }
+
+    #[test]
+    fn tiles_must_lie_inside_the_map() {
+        let check = |y, x, tile_size: usize, fits: bool| {
+            let packed = vec![0.0f32; tile_size * tile_size];
+            let origins = [Origin { y, x }];
+            let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size };
+            assert_eq!(tiles.check(SHAPE).is_ok(), fits, "{tile_size} at {y}, {x}");
+        };
+        check(2, 0, 4, true);
+        check(3, 0, 4, false);
+        check(2, 1, 4, false);
+        check(5, 3, 1, true);
+        check(u32::MAX, 0, 1, false);
+        check(0, 0, 0, false);
+    }
+
+    #[test]
+    fn modes_and_factors_are_checked() {
+        assert_eq!(Overlap::parse("override", 0.5), Ok(Overlap::Override));
+        assert_eq!(Overlap::parse("blend", 1.5), Err(KernelError::BlendAlpha(1.5)));
+        assert!(Overlap::parse("blend", f64::NAN).is_err());
+        assert_eq!(Overlap::parse("average", 0.5), Err(KernelError::OverlapMode("average".to_owned())));
+    }
+
+    #[test]
+    fn a_blend_rounds_each_step_to_the_element_type() {
+        let blend = Blend::<half::f16>::new(BlendFactor(0.3));
+        let (current, new) = (half::f16::from_f32(0.1), half::f16::from_f32(0.7));
+        // `half` itself rounds every operator.
+        let expected = half::f16::from_f32(0.7) * current + half::f16::from_f32(0.3) * new;
+        assert_eq!(blend.mix(current, new), expected);
+    }
+}

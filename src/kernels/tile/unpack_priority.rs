@@ -1,0 +1,207 @@
+//! TileUnpack with a priority a pixel: a later call of lower priority cannot undo an earlier one of higher.
+//!
+//! `merged` starts as a copy of `base`. For k = 0..K-1 in order and each pixel that tile k covers: the pixel is
+//! allowed when the priority of the call is at least that of the pixel; an allowed pixel is replaced or blended in all
+//! channels and takes on the priority of the call. So within a call the later tile wins, or blends over the earlier.
+//! The priority map, `[B,H,W]`, starts at zero and is handed on from call to call; the usual priorities are 1, 2, 3
+//! for the levels from coarse to fine.
+
+use super::super::KernelError;
+use super::super::element::Element;
+use super::super::shape::{MapShape, check_length};
+use super::place::Blend;
+use super::rows::copy_block;
+use super::{Overlap, Tiles};
+
+/// How a call writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// The priority of all tiles of the call.
+    pub level_priority: i8,
+    /// What an allowed pixel becomes.
+    pub overlap: Overlap,
+}
+
+/// Scatters tile by tile, pixel by pixel.
+///
+/// # Errors
+/// An empty shape, a tile that leaves the map, slices of the wrong length.
+pub fn reference<T: Element>(
+    base: &[T],
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule,
+    merged: &mut [T],
+    priority_map: &mut [i8],
+) -> Result<(), KernelError> {
+    let per_sample = check(base, shape, tiles, merged, priority_map)?;
+    merged.copy_from_slice(base);
+    for sample in 0..shape.batch {
+        for tile in sample * per_sample..(sample + 1) * per_sample {
+            scatter_pixels(shape, tiles, rule, (sample, tile), merged, priority_map);
+        }
+    }
+    Ok(())
+}
+
+/// The same, a row of pixels at a time where a whole tile is allowed and overrides. Bit-equal to [`reference()`].
+///
+/// # Errors
+/// As [`reference()`].
+pub fn fast<T: Element>(
+    base: &[T],
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule,
+    merged: &mut [T],
+    priority_map: &mut [i8],
+) -> Result<(), KernelError> {
+    let per_sample = check(base, shape, tiles, merged, priority_map)?;
+    merged.copy_from_slice(base);
+    let side = tiles.tile_size;
+    for tile in 0..tiles.placement.count() {
+        let sample = tile / per_sample;
+        let (oy, ox) = tiles.placement.at(tile, shape, side);
+        let first = (sample * shape.height + oy) * shape.width + ox;
+        let rows = |row: usize| first + row * shape.width..first + row * shape.width + side;
+        let is_allowed = |&priority: &i8| rule.level_priority >= priority;
+        if rule.overlap != Overlap::Override || !(0..side).all(|row| priority_map[rows(row)].iter().all(is_allowed)) {
+            scatter_pixels(shape, tiles, rule, (sample, tile), merged, priority_map);
+            continue;
+        }
+        let pixels = side * side;
+        let packed = &tiles.packed[tile * shape.channels * pixels..][..shape.channels * pixels];
+        for (channel, block) in packed.chunks_exact(pixels).enumerate() {
+            copy_block(block, side, &mut merged[shape.at(sample, channel, oy, ox)..], shape.width, side);
+        }
+        for row in 0..side {
+            priority_map[rows(row)].fill(rule.level_priority);
+        }
+    }
+    Ok(())
+}
+
+fn scatter_pixels<T: Element>(
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule,
+    (sample, tile): (usize, usize),
+    merged: &mut [T],
+    priority_map: &mut [i8],
+) {
+    let side = tiles.tile_size;
+    let (oy, ox) = tiles.placement.at(tile, shape, side);
+    for dy in 0..side {
+        for dx in 0..side {
+            let priority = &mut priority_map[(sample * shape.height + oy + dy) * shape.width + ox + dx];
+            if rule.level_priority < *priority {
+                continue;
+            }
+            *priority = rule.level_priority;
+            for channel in 0..shape.channels {
+                let new = tiles.packed[((tile * shape.channels + channel) * side + dy) * side + dx];
+                let pixel = &mut merged[shape.at(sample, channel, oy + dy, ox + dx)];
+                *pixel = match rule.overlap {
+                    Overlap::Override => new,
+                    Overlap::Blend(factor) => Blend::new(factor).mix(*pixel, new),
+                };
+            }
+        }
+    }
+}
+
+fn check<T>(
+    base: &[T],
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    merged: &[T],
+    priority_map: &[i8],
+) -> Result<usize, KernelError> {
+    let per_sample = tiles.check(shape)?;
+    check_length("base", base.len(), shape.elements())?;
+    check_length("merged", merged.len(), shape.elements())?;
+    check_length("priority_map", priority_map.len(), shape.pixels())?;
+    Ok(per_sample)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Origin, Placement};
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    type Form = fn(&[f32], MapShape, &Tiles<'_, f32>, Rule, &mut [f32], &mut [i8]) -> Result<(), KernelError>;
+
+    const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 2, width: 3 };
+
+    #[test]
+    fn higher_priority_stays_and_equal_priority_overwrites() {
+        let origins = [Origin { y: 0, x: 0 }, Origin { y: 0, x: 1 }];
+        let packed = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+        let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: 2 };
+        let mut merged = [0.0f32; 6];
+        let mut priorities = [0, 2, 0, 0, 0, 0];
+        let rule = Rule { level_priority: 1, overlap: Overlap::Override };
+        reference(&[9.0; 6], SHAPE, &tiles, rule, &mut merged, &mut priorities).unwrap();
+        assert_eq!(merged, [1.0, 9.0, 6.0, 3.0, 7.0, 8.0]);
+        assert_eq!(priorities, [1, 2, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn blends_compound_where_tiles_overlap() {
+        let origins = [Origin { y: 0, x: 0 }; 2];
+        let packed = [4.0, 4.0, 4.0, 4.0, 8.0, 8.0, 8.0, 8.0];
+        let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: 2 };
+        let rule = Rule { level_priority: 1, overlap: Overlap::blend(0.5).unwrap() };
+        for form in [reference::<f32>, fast::<f32>] {
+            let (mut merged, mut priorities) = ([0.0; 6], [0; 6]);
+            form(&[0.0; 6], SHAPE, &tiles, rule, &mut merged, &mut priorities).unwrap();
+            assert_eq!(merged, [5.0, 5.0, 0.0, 5.0, 5.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn wrong_lengths_are_refused() {
+        let tiles =
+            Tiles { packed: &[0.0f32; 3], placement: Placement::Origins(&[Origin { y: 0, x: 0 }]), tile_size: 2 };
+        let rule = Rule { level_priority: 1, overlap: Overlap::Override };
+        assert!(fast(&[0.0; 6], SHAPE, &tiles, rule, &mut [0.0; 6], &mut [0; 6]).is_err());
+        let none = Tiles { packed: &[], placement: Placement::Indices(&[]), tile_size: 1 };
+        assert!(fast(&[0.0; 6], SHAPE, &none, rule, &mut [0.0; 6], &mut [0; 5]).is_err());
+        let mut merged = [0.0; 6];
+        fast(&[3.0; 6], SHAPE, &none, rule, &mut merged, &mut [0; 6]).unwrap();
+        assert_eq!(merged, [3.0; 6]);
+    }
+
+    proptest! {
+        #[test]
+        fn both_forms_give_the_same_bits(
+            (batch, channels, height, width) in (1usize..3, 1usize..4, 4usize..20, 4usize..20),
+            tile_size in 1usize..5,
+            picks in prop::collection::vec((any::<Index>(), any::<Index>()), 0..6),
+            priorities in prop::collection::vec(0i8..4, 2 * 20 * 20),
+            (level_priority, blend) in (0i8..4, any::<bool>()),
+        ) {
+            let shape = MapShape { batch, channels, height, width };
+            let place = |(y, x): &(Index, Index)| Origin {
+                y: y.index(height - tile_size + 1) as u32,
+                x: x.index(width - tile_size + 1) as u32,
+            };
+            let origins: Vec<Origin> = picks.iter().map(place).collect::<Vec<_>>().repeat(batch);
+            let value = |position: usize| (position as f32 * 0.618).fract() - 0.5;
+            let base: Vec<f32> = (0..shape.elements()).map(value).collect();
+            let count = origins.len() * channels * tile_size * tile_size;
+            let packed: Vec<f32> = (7..7 + count).map(value).collect();
+            let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size };
+            let overlap = if blend { Overlap::blend(0.3).unwrap() } else { Overlap::Override };
+            let rule = Rule { level_priority, overlap };
+            let run = |form: Form| {
+                let (mut merged, mut map) = (vec![0.0; base.len()], priorities[..shape.pixels()].to_vec());
+                form(&base, shape, &tiles, rule, &mut merged, &mut map).unwrap();
+                (merged.into_iter().map(f32::to_bits).collect::<Vec<_>>(), map)
+            };
+            prop_assert_eq!(run(reference), run(fast));
+        }
+    }
+}
