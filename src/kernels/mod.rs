@@ -15,6 +15,7 @@ pub mod ordering;
 pub mod quadtree;
 pub mod selection;
 
+pub mod fused;
 pub mod tile;
 
 use thiserror::Error;
