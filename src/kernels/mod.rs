@@ -16,6 +16,7 @@ pub mod quadtree;
 pub mod selection;
 
 pub mod fused;
+pub mod fusion;
 pub mod tile;
 
 use thiserror::Error;

@@ -1,0 +1,203 @@
+//! FusionGate: mixes a detail map into a base map by a gate computed from two proxies a pixel.
+//!
+//! With boundary `p` and uncertainty `q`, each first freed of non-finite values (NaN and -Inf become 0, +Inf becomes 1;
+//! finite values are not clamped): `z = softplus(wb) p + softplus(wu) q + bias`, `alpha = 1 / (1 + e^-z)`,
+//! `fused = base + alpha (detail - base)`, where alpha is shared by all channels. `softplus(x) = ln(1 + e^x)`, and `x`
+//! itself above 20. All in `f32`; alpha is rounded to the element type, and `fused` computed from that and rounded
+//! once. Non-finite values of base and detail pass through.
+
+use super::KernelError;
+use super::element::Element;
+use super::shape::{MapShape, check_length};
+
+/// Above this, `ln(1 + e^x)` equals x in `f32`.
+const SOFTPLUS_THRESHOLD: f32 = 20.0;
+
+/// The parameters of the gate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gate {
+    /// `wb`; its softplus weighs the boundary.
+    pub boundary_log_weight: f32,
+    /// `wu`; its softplus weighs the uncertainty.
+    pub uncertainty_log_weight: f32,
+    /// Added to the weighted sum.
+    pub bias: f32,
+}
+
+impl Default for Gate {
+    /// Both log weights one, no bias.
+    fn default() -> Self {
+        Gate { boundary_log_weight: 1.0, uncertainty_log_weight: 1.0, bias: 0.0 }
+    }
+}
+
+/// What the gate computes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a, T> {
+    /// `[B,C,H,W]`.
+    pub base: &'a [T],
+    /// `[B,C,H,W]`.
+    pub detail: &'a [T],
+    /// `[B,1,H,W]`.
+    pub boundary: &'a [T],
+    /// `[B,1,H,W]`.
+    pub uncertainty: &'a [T],
+}
+
+/// Computes pixel by pixel. `alpha` is `[B,1,H,W]`, `fused` is `[B,C,H,W]`.
+///
+/// # Errors
+/// An empty shape, slices of the wrong length.
+pub fn reference<T: Element>(
+    inputs: &Inputs<'_, T>,
+    shape: MapShape,
+    gate: &Gate,
+    alpha: &mut [T],
+    fused: &mut [T],
+) -> Result<(), KernelError> {
+    check(inputs, shape, alpha, fused)?;
+    for sample in 0..shape.batch {
+        for pixel in 0..shape.plane() {
+            let position = sample * shape.plane() + pixel;
+            let boundary = sanitise(inputs.boundary[position].to_f32());
+            let uncertainty = sanitise(inputs.uncertainty[position].to_f32());
+            let z = softplus(gate.boundary_log_weight) * boundary
+                + softplus(gate.uncertainty_log_weight) * uncertainty
+                + gate.bias;
+            alpha[position] = T::from_f32(1.0 / (1.0 + (-z).exp()));
+            for channel in 0..shape.channels {
+                let element = (sample * shape.channels + channel) * shape.plane() + pixel;
+                let base = inputs.base[element].to_f32();
+                let detail = inputs.detail[element].to_f32();
+                fused[element] = T::from_f32(base + alpha[position].to_f32() * (detail - base));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same: first the plane of alpha, then channel by channel along it.
+///
+/// # Errors
+/// As [`reference()`].
+pub fn fast<T: Element>(
+    inputs: &Inputs<'_, T>,
+    shape: MapShape,
+    gate: &Gate,
+    alpha: &mut [T],
+    fused: &mut [T],
+) -> Result<(), KernelError> {
+    check(inputs, shape, alpha, fused)?;
+    let boundary_weight = softplus(gate.boundary_log_weight);
+    let uncertainty_weight = softplus(gate.uncertainty_log_weight);
+    for ((slot, boundary), uncertainty) in alpha.iter_mut().zip(inputs.boundary).zip(inputs.uncertainty) {
+        let boundary = boundary_weight * sanitise(boundary.to_f32());
+        let z = boundary + uncertainty_weight * sanitise(uncertainty.to_f32()) + gate.bias;
+        *slot = T::from_f32(1.0 / (1.0 + (-z).exp()));
+    }
+    let plane = shape.plane();
+    let planes = inputs.base.chunks_exact(plane).zip(inputs.detail.chunks_exact(plane));
+    for (index, (target, (base, detail))) in fused.chunks_exact_mut(plane).zip(planes).enumerate() {
+        let gates = &alpha[index / shape.channels * plane..][..plane];
+        for ((slot, &gate), (&base, &detail)) in target.iter_mut().zip(gates).zip(base.iter().zip(detail)) {
+            let base = base.to_f32();
+            *slot = T::from_f32(base + gate.to_f32() * (detail.to_f32() - base));
+        }
+    }
+    Ok(())
+}
+
+/// `ln(1 + e^x)`, and x itself above 20.
+pub fn softplus(x: f32) -> f32 {
+    if x > SOFTPLUS_THRESHOLD { x } else { x.exp().ln_1p() }
+}
+
+#[inline(always)]
+fn sanitise(proxy: f32) -> f32 {
+    if proxy.is_finite() {
+        proxy
+    } else if proxy > 0.0 {
+        1.0
+    } else {
+        0.0
+    }
+}
+
+fn check<T>(inputs: &Inputs<'_, T>, shape: MapShape, alpha: &[T], fused: &[T]) -> Result<(), KernelError> {
+    shape.check()?;
+    check_length("base", inputs.base.len(), shape.elements())?;
+    check_length("detail", inputs.detail.len(), shape.elements())?;
+    check_length("boundary", inputs.boundary.len(), shape.pixels())?;
+    check_length("uncertainty", inputs.uncertainty.len(), shape.pixels())?;
+    check_length("alpha", alpha.len(), shape.pixels())?;
+    check_length("fused", fused.len(), shape.elements())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PIXEL: MapShape = MapShape { batch: 1, channels: 2, height: 1, width: 1 };
+
+    fn one(boundary: f32, uncertainty: f32, gate: &Gate) -> (f32, [f32; 2]) {
+        let inputs =
+            Inputs { base: &[0.0, 1.0], detail: &[1.0, 3.0], boundary: &[boundary], uncertainty: &[uncertainty] };
+        let (mut alpha, mut fused) = ([0.0], [0.0; 2]);
+        reference(&inputs, PIXEL, gate, &mut alpha, &mut fused).unwrap();
+        (alpha[0], fused)
+    }
+
+    #[test]
+    fn the_gate_is_a_logistic_of_the_weighted_proxies() {
+        // softplus(1) = ln(1 + e) = 1.3132617.
+        assert!((softplus(1.0) - 1.313_261_7).abs() < 1e-6);
+        assert_eq!(softplus(25.0), 25.0);
+        let (alpha, fused) = one(0.5, 0.25, &Gate::default());
+        let expected = 1.0 / (1.0 + (-0.75f64 * 1.313_261_687_518_222_8).exp());
+        assert!((f64::from(alpha) - expected).abs() < 1e-6);
+        assert_eq!(fused, [alpha, 1.0 + alpha * 2.0]);
+    }
+
+    #[test]
+    fn proxies_are_freed_of_what_is_not_finite_only() {
+        let gate = Gate::default();
+        assert_eq!(one(f32::NAN, 0.0, &gate), one(0.0, 0.0, &gate));
+        assert_eq!(one(f32::NEG_INFINITY, 0.0, &gate), one(0.0, 0.0, &gate));
+        assert_eq!(one(f32::INFINITY, 0.0, &gate), one(1.0, 0.0, &gate));
+        assert!(one(-4.0, 0.0, &gate).0 < one(0.0, 0.0, &gate).0);
+        assert!(one(7.5, 0.0, &gate).0 > one(1.0, 0.0, &gate).0);
+    }
+
+    #[test]
+    fn slices_of_the_wrong_length_are_refused() {
+        let inputs = Inputs { base: &[0.0f32; 2], detail: &[0.0; 2], boundary: &[0.0], uncertainty: &[0.0; 2] };
+        for form in [reference::<f32>, fast::<f32>] {
+            let refused = form(&inputs, PIXEL, &Gate::default(), &mut [0.0], &mut [0.0; 2]);
+            assert_eq!(refused, Err(KernelError::Length { what: "uncertainty", expected: 1, got: 2 }));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn both_forms_agree(
+            (batch, channels, height, width) in (1usize..3, 1usize..5, 1usize..9, 1usize..9),
+            (boundary_log_weight, uncertainty_log_weight, bias) in (-3.0f32..3.0, -3.0f32..3.0, -3.0f32..3.0),
+        ) {
+            let shape = MapShape { batch, channels, height, width };
+            let value = |position: usize| (position as f32 * 0.618).fract() - 0.3;
+            let values = |count: usize, offset: usize| (0..count).map(|i| value(i + offset)).collect::<Vec<f32>>();
+            let (base, detail) = (values(shape.elements(), 0), values(shape.elements(), 99));
+            let (boundary, uncertainty) = (values(shape.pixels(), 7), values(shape.pixels(), 5));
+            let inputs = Inputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
+            let gate = Gate { boundary_log_weight, uncertainty_log_weight, bias };
+            let (mut alpha, mut fused) = (vec![0.0; shape.pixels()], vec![0.0; shape.elements()]);
+            reference(&inputs, shape, &gate, &mut alpha, &mut fused).unwrap();
+            let (mut quick_alpha, mut quick_fused) = (vec![9.0; alpha.len()], vec![9.0; fused.len()]);
+            fast(&inputs, shape, &gate, &mut quick_alpha, &mut quick_fused).unwrap();
+            for (plain, quick) in alpha.iter().chain(&fused).zip(quick_alpha.iter().chain(&quick_fused)) {
+                prop_assert!((plain - quick).abs() <= 2e-6 + 2e-6 * plain.abs(), "{} and {}", plain, quick);
+            }
+        }
+    }
+}
