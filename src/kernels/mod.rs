@@ -17,6 +17,7 @@ pub mod selection;
 
 pub mod fused;
 pub mod fusion;
+pub mod scan;
 pub mod tile;
 
 use thiserror::Error;
