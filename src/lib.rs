@@ -8,5 +8,6 @@ pub mod analysis;
 pub mod config;
 pub mod measure;
 pub mod kernels;
+pub mod frame;
 pub mod model;
 pub mod stats;

@@ -1,0 +1,53 @@
+//! Cells of a computed frame as plain values, a column at a time.
+
+use chrono::{DateTime, NaiveDate, Utc};
+use polars::prelude::*;
+
+use super::FrameError;
+
+/// The columns of a frame.
+pub(super) struct Cells<'a>(pub(super) &'a DataFrame);
+
+impl<'a> Cells<'a> {
+    pub(super) fn texts(&self, name: &'static str) -> Result<Vec<&'a str>, FrameError> {
+        self.optional_texts(name)?.into_iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
+    }
+
+    pub(super) fn optional_texts(&self, name: &'static str) -> Result<Vec<Option<&'a str>>, FrameError> {
+        Ok(self.0.column(name)?.str()?.iter().collect())
+    }
+
+    pub(super) fn numbers(&self, name: &'static str) -> Result<Vec<f64>, FrameError> {
+        self.optional_numbers(name)?.into_iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
+    }
+
+    pub(super) fn optional_numbers(&self, name: &'static str) -> Result<Vec<Option<f64>>, FrameError> {
+        Ok(self.0.column(name)?.f64()?.iter().collect())
+    }
+
+    pub(super) fn whole_numbers(&self, name: &'static str) -> Result<Vec<u32>, FrameError> {
+        self.optional_whole_numbers(name)?.into_iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
+    }
+
+    pub(super) fn optional_whole_numbers(&self, name: &'static str) -> Result<Vec<Option<u32>>, FrameError> {
+        Ok(self.0.column(name)?.u32()?.iter().collect())
+    }
+
+    pub(super) fn counts(&self, name: &'static str) -> Result<Vec<usize>, FrameError> {
+        Ok(self.whole_numbers(name)?.into_iter().map(|count| count as usize).collect())
+    }
+
+    pub(super) fn flags(&self, name: &'static str) -> Result<Vec<bool>, FrameError> {
+        self.0.column(name)?.bool()?.iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
+    }
+
+    pub(super) fn times(&self, name: &'static str) -> Result<Vec<DateTime<Utc>>, FrameError> {
+        let micros = self.0.column(name)?.datetime()?.physical().iter();
+        micros.map(|cell| cell.and_then(DateTime::from_timestamp_micros).ok_or(FrameError::Gap(name))).collect()
+    }
+
+    pub(super) fn dates(&self, name: &'static str) -> Result<Vec<NaiveDate>, FrameError> {
+        let days = self.0.column(name)?.date()?.physical().iter();
+        days.map(|cell| cell.and_then(NaiveDate::from_epoch_days).ok_or(FrameError::Gap(name))).collect()
+    }
+}

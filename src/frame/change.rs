@@ -1,0 +1,88 @@
+//! Changes of values, as expressions.
+//!
+//! Ratios are averaged and compared as differences of natural logarithms: a product of ratios can overflow, the sum
+//! of their logarithms cannot, and the mean of logarithms is the logarithm of the geometric mean.
+
+use polars::prelude::*;
+
+/// The natural logarithm of a column; null where the value is not above zero, and so has none.
+pub(super) fn log_of(column: &str) -> Expr {
+    when(col(column).gt(lit(0.0))).then(col(column).log(lit(std::f64::consts::E))).otherwise(null_number())
+}
+
+/// A difference of logarithms turned such that positive is worse: over where larger values are better.
+///
+/// The frame needs a column `better`.
+pub(super) fn worse(difference: Expr) -> Expr {
+    when(col("better").eq(lit(HIGHER))).then(lit(0.0) - difference.clone()).otherwise(difference)
+}
+
+/// `current / earlier - 1`; null where the earlier value is not above zero.
+pub(super) fn relative(current: &str, earlier: &str) -> Expr {
+    when(col(earlier).gt(lit(0.0))).then(col(current) / col(earlier) - lit(1.0)).otherwise(null_number())
+}
+
+/// The change that a logarithm of a ratio stands for. A ratio beyond the range of `f64` is cut to its end.
+pub(super) fn from_log(log: Option<f64>) -> Option<f64> {
+    finite(log.map(f64::exp_m1))
+}
+
+/// A change beyond the range of `f64` is cut to its end, so that no infinity leaves this module.
+pub(super) fn finite(change: Option<f64>) -> Option<f64> {
+    change.map(|change| change.clamp(f64::MIN, f64::MAX))
+}
+
+/// The word for "larger values are better" in the column `better`.
+pub(super) const HIGHER: &str = "higher";
+
+/// The word for "smaller values are better" in the column `better`.
+pub(super) const LOWER: &str = "lower";
+
+fn null_number() -> Expr {
+    lit(NULL).cast(DataType::Float64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_survive_the_whole_range() {
+        let frame = df!(
+            "value" => [1e300, 1e-300, 5e-324, f64::MAX, 1.0, 0.0, -0.0, -3.0],
+            "better" => ["lower", "higher", "lower", "higher", "lower", "lower", "lower", "lower"],
+        )
+        .unwrap();
+        let out = frame.lazy().select([worse(log_of("value")).alias("log")]).collect().unwrap();
+        let logs: Vec<Option<f64>> = out.column("log").unwrap().f64().unwrap().iter().collect();
+        let expected = [
+            Some(1e300_f64.ln()),
+            Some(-(1e-300_f64.ln())),
+            Some(5e-324_f64.ln()),
+            Some(-(f64::MAX.ln())),
+            Some(0.0),
+            None,
+            None,
+            None,
+        ];
+        assert_eq!(logs, expected);
+    }
+
+    #[test]
+    fn a_change_is_never_infinite() {
+        assert_eq!(from_log(None), None);
+        assert_eq!(from_log(Some(0.0)), Some(0.0));
+        assert_eq!(from_log(Some(1400.0)), Some(f64::MAX));
+        assert_eq!(from_log(Some(-1400.0)), Some(-1.0));
+        assert!((from_log(Some(2.0_f64.ln())).unwrap() - 1.0).abs() < 1e-15);
+        assert_eq!(finite(Some(f64::NEG_INFINITY)), Some(f64::MIN));
+    }
+
+    #[test]
+    fn a_change_needs_an_earlier_value_above_zero() {
+        let frame = df!("now" => [3.0, 3.0, 3.0, 0.0, -2.0], "then" => [2.0, 0.0, -2.0, 2.0, 2.0]).unwrap();
+        let out = frame.lazy().select([relative("now", "then").alias("change")]).collect().unwrap();
+        let changes: Vec<Option<f64>> = out.column("change").unwrap().f64().unwrap().iter().collect();
+        assert_eq!(changes, [Some(0.5), None, None, Some(-1.0), Some(-2.0)]);
+    }
+}

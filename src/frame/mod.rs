@@ -1,0 +1,51 @@
+//! The frame: recorded runs as a dataframe, and everything that is read off it. The only door to polars.
+//!
+//! Runs go in once ([`Frame::from_runs`]); out come the series in commit order ([`Frame::series`]) and the tables
+//! of the digest: the newest values ([`Frame::latest`]), the weeks ([`Frame::weeks`]) and the suites
+//! ([`Frame::suites`]). All are dataframe operations over one row a run, benchmark and metric. Equal runs in any
+//! order give equal output.
+
+mod order;
+
+mod catalogue;
+mod values;
+
+mod table;
+
+mod cells;
+mod change;
+
+mod latest;
+mod series;
+mod suites;
+mod weeks;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod plain;
+
+pub use table::Frame;
+
+/// Why the runs cannot be put into a frame or read off it.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// A number that is none. Records cannot hold one, so it comes from a run that was never recorded.
+    #[error("put run `{run}` into a frame: {field} of `{benchmark} {metric}` is not a finite number")]
+    NotFinite {
+        /// The id of the run.
+        run: String,
+        /// The written identity of the benchmark.
+        benchmark: String,
+        /// The name of the metric.
+        metric: String,
+        /// Which number of the estimate.
+        field: &'static str,
+    },
+    /// A column that has no gaps by construction has one.
+    #[error("read the column `{0}` of a frame: it has a gap")]
+    Gap(&'static str),
+    /// A dataframe operation failed.
+    #[error("compute over a frame: {0}")]
+    Dataframe(#[from] polars::error::PolarsError),
+}

@@ -1,0 +1,225 @@
+//! The dataframes behind a [`Frame`], and how they are filled.
+//!
+//! A history repeats itself: a thousand runs name the same hundred benchmarks. So the frame is a star of three
+//! tables: one row a run, one row a series, and one row a value that holds only the numbers of its run and series
+//! beside what was measured. [`Frame::rows`] joins them.
+
+use polars::prelude::*;
+
+use super::FrameError;
+use super::catalogue::{Catalogue, number_of, texts};
+use super::order::Order;
+use super::values::Values;
+use crate::model::benchmark::ParityStatus;
+use crate::model::commit::CommitLine;
+use crate::model::environment::Machine;
+use crate::model::run::RecordedRun;
+use crate::model::sample::{Estimate, Measurement};
+
+/// Recorded runs as a dataframe: one row a run, benchmark and metric.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Runs that measured something, in the order of [`Order`]; `run` is the row's number.
+    pub(super) runs: DataFrame,
+    /// Series, by id; `series` is the row's number.
+    pub(super) series: DataFrame,
+    /// Values, by series, then run.
+    pub(super) values: DataFrame,
+}
+
+impl Frame {
+    /// Takes in the runs. `line` gives them their order.
+    ///
+    /// Runs that measured nothing leave no trace, nor do benchmarks that failed or computed something wrong. Name and
+    /// class of a machine are those of its newest run.
+    ///
+    /// # Errors
+    /// When an estimate holds a number that is not finite, which no record can.
+    pub fn from_runs(runs: &[RecordedRun], line: &CommitLine) -> Result<Frame, FrameError> {
+        let order = Order::of(line);
+        let mut runs: Vec<&RecordedRun> = runs.iter().filter(|run| measured(run).next().is_some()).collect();
+        runs.sort_by_cached_key(|run| order.place(run));
+
+        let n_values = runs.iter().flat_map(|run| measured(run)).map(|measurement| measurement.estimates.len()).sum();
+        let mut catalogue = Catalogue::default();
+        let mut values = Values::with_capacity(n_values);
+        let mut places = Vec::with_capacity(runs.len());
+        for (number, run) in runs.iter().enumerate() {
+            let place = catalogue.enter_run(run);
+            places.push(place);
+            for measurement in measured(run) {
+                catalogue.enter(place, measurement, &mut values.series);
+                for estimate in &measurement.estimates {
+                    check_finite(run, measurement, estimate)?;
+                    values.push(number_of(number), estimate);
+                }
+            }
+        }
+        let runs = runs_frame(&runs, &order, |number| catalogue.place(places[number]))?;
+        let (series, new_numbers) = catalogue.into_frame()?;
+        let values = values.into_frame(&new_numbers, &series)?;
+        Ok(Frame { runs, series, values })
+    }
+
+    /// One row a run, benchmark and metric, with everything that is known of it.
+    pub(super) fn rows(&self) -> LazyFrame {
+        let series = self.series.clone().lazy().drop(cols(["judged"]));
+        let runs = self.runs.clone().lazy().drop(cols(["suite", "machine", "machine_name"]));
+        self.values.clone().lazy().inner_join(runs, col("run"), col("run")).inner_join(
+            series,
+            col("series"),
+            col("series"),
+        )
+    }
+}
+
+/// The runs as a frame; `place` gives the suite and machine of the run with that number.
+fn runs_frame<'a>(
+    runs: &[&'a RecordedRun],
+    order: &Order<'_>,
+    place: impl Fn(usize) -> (&'a str, &'a Machine),
+) -> PolarsResult<DataFrame> {
+    let places = || (0..runs.len()).map(&place);
+    let commits = || runs.iter().map(|run| run.run.commit.as_ref());
+    let positions = runs.iter().map(|run| order.position(run).map(number_of));
+    let commit_times = commits().map(|commit| commit.map(|commit| commit.commit_time.timestamp_micros()));
+    let run_times = runs.iter().map(|run| run.run.timestamp.timestamp_micros());
+    let shas = commits().map(|commit| commit.map(|commit| commit.sha.as_str()));
+    let dirty = commits().map(|commit| commit.is_some_and(|commit| commit.dirty));
+    DataFrame::new(
+        runs.len(),
+        vec![
+            Column::new("run".into(), (0..number_of(runs.len())).collect::<Vec<u32>>()),
+            texts("run_id", runs.iter().map(|run| run.id.as_str())),
+            texts("suite", places().map(|(suite, _)| suite)),
+            texts("machine", places().map(|(_, machine)| machine.id.as_str())),
+            texts("machine_name", places().map(|(_, machine)| machine.name.as_str())),
+            texts("environment_key", runs.iter().map(|run| run.run.environment.key.as_str())),
+            StringChunked::from_iter_options("commit".into(), shas).into_column(),
+            Column::new("position".into(), positions.collect::<Vec<Option<u32>>>()),
+            times("commit_time", commit_times),
+            times("run_time", run_times.map(Some)),
+            Column::new("dirty".into(), dirty.collect::<Vec<bool>>()),
+        ],
+    )
+}
+
+fn times(name: &str, micros: impl Iterator<Item = Option<i64>>) -> Column {
+    let micros = Int64Chunked::from_iter_options(name.into(), micros);
+    micros.into_datetime(TimeUnit::Microseconds, None).into_column()
+}
+
+/// The measurements of a run whose numbers mean something.
+fn measured(run: &RecordedRun) -> impl Iterator<Item = &Measurement> {
+    run.run.measurements.iter().filter(|measurement| {
+        measurement.failure.is_none()
+            && measurement.parity.status != ParityStatus::Mismatch
+            && !measurement.estimates.is_empty()
+    })
+}
+
+fn check_finite(run: &RecordedRun, measurement: &Measurement, estimate: &Estimate) -> Result<(), FrameError> {
+    let (lower, upper) = estimate.interval.unzip();
+    let numbers = [
+        ("the value", Some(estimate.value)),
+        ("the lower end", lower),
+        ("the upper end", upper),
+        ("the median", estimate.p50),
+        ("the 95th percentile", estimate.p95),
+    ];
+    match numbers.iter().find(|(_, number)| number.is_some_and(|number| !number.is_finite())) {
+        None => Ok(()),
+        Some(&(field, _)) => Err(FrameError::NotFinite {
+            run: run.id.clone(),
+            benchmark: measurement.benchmark.id(),
+            metric: estimate.metric.name.clone(),
+            field,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{line, measurement, run, run_of};
+    use super::*;
+    use crate::model::run::RunStatus;
+
+    #[test]
+    fn a_row_holds_all_that_is_known() {
+        let mut measured = run("a", 5, &[measurement("pack", &[("time", 2.0), ("tiles_per_s", 8.0)])]);
+        let time = &mut measured.run.measurements[0].estimates[0];
+        time.interval = Some((1.5, 2.5));
+        time.p50 = Some(2.25);
+        let frame = Frame::from_runs(&[measured], &line(&[("c0", 0), ("c5", 5)])).unwrap();
+        let rows = frame.rows().sort(["metric"], SortMultipleOptions::default()).collect().unwrap();
+        let check = |column: &str, expected: [&str; 2]| {
+            let column = rows.column(column).unwrap().cast(&DataType::String).unwrap();
+            let cells: Vec<&str> = column.str().unwrap().iter().map(|cell| cell.unwrap_or("null")).collect();
+            assert_eq!(cells, expected, "{}", column.name());
+        };
+        check("run_id", ["a", "a"]);
+        check("suite", ["cpu", "cpu"]);
+        check("benchmark", ["cpu/pack @fast", "cpu/pack @fast"]);
+        check("name", ["pack", "pack"]);
+        check("params", ["", ""]);
+        check("variant", ["fast", "fast"]);
+        check("version", ["1", "1"]);
+        check("metric", ["tiles_per_s", "time"]);
+        check("unit", ["1/s", "s"]);
+        check("better", ["higher", "lower"]);
+        check("machine_name", ["m", "m"]);
+        check("machine_class", ["EPYC", "EPYC"]);
+        check("commit", ["c5", "c5"]);
+        check("position", ["1", "1"]);
+        check("commit_time", ["2025-01-06 05:00:00.000000", "2025-01-06 05:00:00.000000"]);
+        check("run_time", ["2025-01-06 05:00:00.000000", "2025-01-06 05:00:00.000000"]);
+        check("dirty", ["false", "false"]);
+        check("value", ["8.0", "2.0"]);
+        check("lower", ["null", "1.5"]);
+        check("upper", ["null", "2.5"]);
+        check("p50", ["null", "2.25"]);
+        check("p95", ["null", "null"]);
+        check("n", ["30", "30"]);
+        check("judged", ["false", "true"]);
+        for column in ["machine", "environment_key"] {
+            assert_eq!(rows.column(column).unwrap().null_count(), 0);
+        }
+    }
+
+    #[test]
+    fn what_measured_nothing_leaves_no_trace() {
+        let mut skipped = run_of("s", "c1", 1, 1);
+        skipped.run.status = RunStatus::Skipped;
+        let mut failed = measurement("pack", &[("time", 1.0)]);
+        failed.failure = Some("broke".to_owned());
+        let mut wrong = measurement("scan", &[("time", 1.0)]);
+        wrong.parity.status = ParityStatus::Mismatch;
+        let check = |runs: &[RecordedRun]| {
+            let frame = Frame::from_runs(runs, &CommitLine::default()).unwrap();
+            assert_eq!(frame.series().unwrap(), []);
+            assert_eq!(frame.latest(&[]).unwrap(), []);
+            assert_eq!(frame.weeks().unwrap(), []);
+            assert_eq!(frame.suites(&[]).unwrap(), []);
+            assert!(frame.judged().unwrap().is_empty());
+        };
+        check(&[]);
+        check(&[skipped.clone()]);
+        check(&[skipped, run("f", 2, &[failed, wrong, measurement("sort", &[])])]);
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_refused() {
+        let check = |spoil: fn(&mut Estimate), expected: &str| {
+            let mut run = run("a", 5, &[measurement("pack", &[("time", 2.0)])]);
+            spoil(&mut run.run.measurements[0].estimates[0]);
+            let error = Frame::from_runs(&[run], &CommitLine::default()).unwrap_err();
+            let text = format!("put run `a` into a frame: {expected} of `cpu/pack @fast time` is not a finite number");
+            assert_eq!(error.to_string(), text);
+        };
+        check(|estimate| estimate.value = f64::NAN, "the value");
+        check(|estimate| estimate.interval = Some((f64::NEG_INFINITY, 1.0)), "the lower end");
+        check(|estimate| estimate.interval = Some((1.0, f64::INFINITY)), "the upper end");
+        check(|estimate| estimate.p50 = Some(f64::NAN), "the median");
+        check(|estimate| estimate.p95 = Some(f64::NAN), "the 95th percentile");
+    }
+}
