@@ -142,3 +142,67 @@ fn sort_worst_first(comparisons: &mut [Comparison]) {
             .then_with(|| a.metric.cmp(&b.metric))
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::example;
+    use crate::model::environment::Environment;
+    use crate::model::unit::Unit;
+
+    fn verdicts(run: &Run, baseline: &Baseline) -> Vec<(String, Verdict)> {
+        against_baseline(run, baseline).into_iter().map(|one| (one.benchmark, one.verdict)).collect()
+    }
+
+    #[test]
+    fn every_metric_of_either_side_gets_a_verdict_worst_first() {
+        let before = example::run("cpu", "a", 1, &[("slow", 1.0), ("fast", 1.0), ("same", 1.0), ("gone", 1.0)]);
+        let mut now = example::run("cpu", "a", 2, &[("slow", 1.3), ("fast", 0.7), ("same", 1.1), ("new", 1.0)]);
+        let mut wrong = example::measurement("cpu", "gone", 1.0);
+        wrong.estimates.clear();
+        wrong.failure = Some("parity: wrong".to_owned());
+        now.measurements.push(wrong);
+        let baseline = example::baseline(&before, 0.2);
+        let expected = [
+            ("cpu/slow @fast", Verdict::Regressed),
+            ("cpu/gone @fast", Verdict::Missing),
+            ("cpu/new @fast", Verdict::NoBaseline),
+            ("cpu/fast @fast", Verdict::Improved),
+            ("cpu/same @fast", Verdict::Unchanged),
+        ];
+        assert_eq!(verdicts(&now, &baseline), expected.map(|(id, verdict)| (id.to_owned(), verdict)));
+        let gone = &against_baseline(&now, &baseline)[1];
+        assert_eq!((gone.current, gone.note.as_deref()), (None, Some("parity: wrong")));
+    }
+
+    #[test]
+    fn other_environments_classes_and_units_are_not_judged() {
+        let before = example::run("cpu", "a", 1, &[("x", 1.0)]);
+        let baseline = example::baseline(&before, 0.2);
+        let reason = |run: &Run, baseline: &Baseline| match &against_baseline(run, baseline)[0].verdict {
+            Verdict::NotComparable(reason) => reason.clone(),
+            verdict => panic!("{verdict:?}"),
+        };
+        let mut newer = example::run("cpu", "a", 2, &[("x", 9.0)]);
+        newer.environment = Environment::from_facts([("compiler".to_owned(), "rustc 1.96".to_owned())].into());
+        assert_eq!(reason(&newer, &baseline), "compiler rustc 1.95 → rustc 1.96");
+        let mut other = example::run("cpu", "a", 2, &[("x", 9.0)]);
+        other.machine.class = "other CPU".to_owned();
+        assert_eq!(reason(&other, &baseline), "machine class CPU → other CPU");
+        let mut bytes = baseline.clone();
+        bytes.metrics.values_mut().for_each(|entry| entry.unit = Unit::Byte);
+        assert!(reason(&before, &bytes).starts_with("the metric was recorded as B"));
+    }
+
+    #[test]
+    fn a_calibrated_benchmark_is_judged_by_its_ratio() {
+        let mut measurement = example::measurement("cpu", "x", 1.0);
+        assert_eq!(judged(&measurement).map(|one| one.metric.name.as_str()), Some("time"));
+        let mut ratio = measurement.estimates[0].clone();
+        ratio.metric = Metric { name: RATIO.to_owned(), unit: Unit::One, better: Better::Lower };
+        measurement.estimates.push(ratio);
+        assert_eq!(judged(&measurement).map(|one| one.metric.name.as_str()), Some("ratio"));
+        measurement.estimates.clear();
+        assert_eq!(judged(&measurement), None);
+    }
+}

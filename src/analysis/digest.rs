@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, SeriesAnalysis, SuiteAnalysis};
 use crate::model::baseline::{Baseline, BaselineFile};
-use crate::model::metric::{RATIO, TIME};
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
 use crate::model::run::{RecordedRun, RunStatus};
 use crate::model::series::Series;
@@ -26,6 +25,8 @@ pub struct Input<'a> {
     pub baselines: &'a [BaselineFile],
     /// All series, by id.
     pub series: Vec<Series>,
+    /// The ids of the series that a gate looks at.
+    pub judged: BTreeSet<String>,
     /// The newest row of each series.
     pub latest: Vec<LatestRow>,
     /// The weekly roll-up.
@@ -45,7 +46,6 @@ pub fn analyse(input: Input<'_>) -> Analysis {
         .flat_map(|suite| &suite.comparisons)
         .filter_map(|comparison| Some((comparison.series.as_deref()?, comparison)))
         .collect();
-    let judged = judged_series(&input.series);
     let series = input
         .series
         .iter()
@@ -54,7 +54,7 @@ pub fn analyse(input: Input<'_>) -> Analysis {
             let comparison = comparisons.get(series.id.as_str()).map(|one| (*one).clone());
             let newest_run = newest_runs.get(&(series.suite.as_str(), series.machine.as_str()));
             Some(SeriesAnalysis {
-                judged: judged.contains(series.id.as_str()),
+                judged: input.judged.contains(&series.id),
                 at_tip: series.newest().is_some_and(|point| newest_run == Some(&point.run.as_str())),
                 sentence: sentence::of(series, row, comparison.as_ref()),
                 latest: row.clone(),
@@ -154,22 +154,47 @@ fn suite_finding(
     }
 }
 
-/// The series that a gate looks at: of each benchmark the `ratio`, else the `time`, else the first by name,
-/// among the metrics that its newest run has.
-fn judged_series(series: &[Series]) -> BTreeSet<&str> {
-    let mut groups: BTreeMap<(&str, u32, &str), Vec<&Series>> = BTreeMap::new();
-    for one in series {
-        groups.entry((&one.benchmark, one.version, &one.machine)).or_default().push(one);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::example;
+    use crate::model::verdict::Verdict;
+
+    #[test]
+    fn the_newest_run_of_each_suite_and_machine_is_judged() {
+        let old = example::recorded(example::run("cpu", "a", 1, &[("tile_pack", 1.0)]));
+        let new = example::recorded(example::run("cpu", "a", 2, &[("tile_pack", 2.0)]));
+        let elsewhere = example::recorded(example::run("cpu", "b", 1, &[("tile_pack", 1.0)]));
+        let baseline = example::baseline(&old.run, 0.5);
+        let file = |content| BaselineFile { path: Baseline::path("cpu", "CPU"), content };
+        let runs = [new.clone(), elsewhere, old];
+        let analyse_with = |baselines: &[BaselineFile]| {
+            analyse(Input {
+                project: "p",
+                every_days: 7,
+                history: HistoryFacts::default(),
+                runs: &runs,
+                baselines,
+                series: Vec::new(),
+                judged: BTreeSet::new(),
+                latest: Vec::new(),
+                weeks: Vec::new(),
+                suites: Vec::new(),
+            })
+        };
+        let analysis = analyse_with(&[file(Ok(baseline))]);
+        assert_eq!(analysis.as_of, Some(new.run.timestamp));
+        let names: Vec<&str> = analysis.suites.iter().map(|suite| suite.machine_name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(analysis.suites[0].run, new.id);
+        assert_eq!(analysis.suites[0].comparisons[0].verdict, Verdict::Regressed);
+        assert_eq!(analysis.suites[0].counts.regressed, 1);
+        assert_eq!(analysis.suites[1].counts.unchanged, 1);
+
+        let without = analyse_with(&[]);
+        assert_eq!(without.suites[0].baseline, Err("there is no `baselines/cpu.cpu.json`".to_owned()));
+        assert_eq!(without.suites[0].comparisons[0].verdict, Verdict::NoBaseline);
+        let broken = analyse_with(&[file(Err("is not JSON".to_owned()))]);
+        assert_eq!(broken.suites[0].baseline, Err("`baselines/cpu.cpu.json` is not JSON".to_owned()));
     }
-    groups
-        .into_values()
-        .filter_map(|group| {
-            let newest = group.iter().filter_map(|one| one.newest().map(|point| point.time)).max()?;
-            let current = || group.iter().filter(|one| one.newest().is_some_and(|point| point.time == newest));
-            let named = |name: &str| current().find(|one| one.metric.name == name);
-            let chosen =
-                named(RATIO).or_else(|| named(TIME)).or_else(|| current().min_by_key(|one| &one.metric.name))?;
-            Some(chosen.id.as_str())
-        })
-        .collect()
 }

@@ -6,3 +6,6 @@ pub mod compare;
 pub mod digest;
 pub mod rules;
 mod sentence;
+
+#[cfg(test)]
+mod example;

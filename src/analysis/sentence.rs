@@ -59,3 +59,104 @@ fn change_words(change: f64, better: Better) -> String {
     };
     format!("{:.1} % {word}", change.abs() * 100.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::metric::Metric;
+    use crate::model::series::Point;
+
+    fn series(metric: Metric, values: &[f64]) -> Series {
+        let point = |(day, value): (usize, &f64)| Point {
+            commit: format!("{:040x}", day + 0xabc),
+            position: Some(day),
+            time: format!("2026-11-{:02}T04:00:00Z", day + 1).parse().expect("a day of November"),
+            value: *value,
+            interval: None,
+            environment_key: String::new(),
+            run: String::new(),
+            dirty: false,
+        };
+        Series {
+            id: "s".into(),
+            suite: "cpu".into(),
+            benchmark: "cpu/x @fast".into(),
+            name: "x".into(),
+            params: String::new(),
+            variant: "fast".into(),
+            version: 1,
+            metric,
+            machine: "m".into(),
+            machine_name: "m".into(),
+            machine_class: "CPU".into(),
+            points: values.iter().enumerate().map(point).collect(),
+        }
+    }
+
+    fn sentence(metric: Metric, values: &[f64], baseline: Option<f64>, verdict: Verdict) -> String {
+        let series = series(metric, values);
+        let previous = values.len().checked_sub(2).map(|place| values[place]);
+        let current = *values.last().expect("a value");
+        let latest = LatestRow {
+            series: "s".into(),
+            current,
+            run: String::new(),
+            previous,
+            baseline,
+            change_previous: previous.map(|previous| current / previous - 1.0),
+            change_baseline: None,
+            points: values.len(),
+        };
+        let comparison = Comparison {
+            benchmark: "cpu/x @fast".into(),
+            metric: series.metric.clone(),
+            series: None,
+            baseline,
+            allowed: None,
+            current: Some(current),
+            effect: None,
+            rule: "tolerance",
+            verdict,
+            note: None,
+        };
+        of(&series, &latest, Some(&comparison))
+    }
+
+    #[test]
+    fn a_series_speaks_in_one_sentence() {
+        let check = |metric: Metric, values: &[f64], baseline, verdict, expected: &str| {
+            assert_eq!(sentence(metric, values, baseline, verdict), expected);
+        };
+        check(
+            Metric::time(),
+            &[1.2e-3],
+            None,
+            Verdict::NoBaseline,
+            "1.200 ms at 0000000 on 1 November 2026; the only run so far.",
+        );
+        check(
+            Metric::time(),
+            &[1.2e-3, 1.2e-3, 1.5e-3],
+            Some(1.2e-3),
+            Verdict::Regressed,
+            "1.500 ms at 0000000 on 3 November 2026, 25.0 % worse than the baseline of 1.200 ms: regressed; \
+             25.0 % worse than the run before; 3 runs since 1 November 2026.",
+        );
+        check(
+            Metric::throughput("tiles_per_s"),
+            &[1e6, 1e6],
+            Some(0.5e6),
+            Verdict::Improved,
+            "1.000 M/s at 0000000 on 2 November 2026, 100.0 % better than the baseline of 0.5000 M/s: improved; \
+             the same as the run before; 2 runs since 1 November 2026.",
+        );
+        check(
+            Metric::time(),
+            &[1.0],
+            Some(1.0),
+            Verdict::NotComparable("compiler 1 → 2".into()),
+            "1.000 s at 0000000 on 1 November 2026, not comparable with the baseline (compiler 1 → 2); the only run \
+             so far.",
+        );
+    }
+}

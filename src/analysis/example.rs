@@ -1,0 +1,81 @@
+//! Small runs and baselines for the tests of this room.
+
+use std::collections::BTreeMap;
+
+use chrono::{TimeZone as _, Utc};
+
+use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
+use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
+use crate::model::environment::{Environment, Machine};
+use crate::model::metric::Metric;
+use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
+use crate::model::sample::{Estimate, Measurement};
+
+/// A run with one `time` in seconds a benchmark.
+pub(super) fn run(suite: &str, machine: &str, day: u32, times: &[(&str, f64)]) -> Run {
+    Run {
+        suite: suite.to_owned(),
+        timestamp: Utc.with_ymd_and_hms(2026, 11, day, 4, 0, 0).single().expect("a day of November"),
+        commit: None,
+        machine: Machine::named(machine, "CPU"),
+        environment: Environment::from_facts(BTreeMap::from([("compiler".to_owned(), "rustc 1.95".to_owned())])),
+        config: BTreeMap::new(),
+        status: RunStatus::Ok,
+        reason: None,
+        quality: Quality { clean: true, reasons: Vec::new() },
+        measurements: times.iter().map(|(name, seconds)| measurement(suite, name, *seconds)).collect(),
+        autotune: Vec::new(),
+    }
+}
+
+/// A benchmark that took `seconds`.
+pub(super) fn measurement(suite: &str, name: &str, seconds: f64) -> Measurement {
+    Measurement {
+        benchmark: Benchmark::new(suite, name, &[], "fast").expect("the name is a word"),
+        attributes: BTreeMap::new(),
+        parity: Parity { status: ParityStatus::Exact, max_abs_error: Some(0.0), tolerance: None },
+        estimates: vec![Estimate {
+            metric: Metric::time(),
+            value: seconds,
+            workers: vec![seconds],
+            p50: None,
+            p95: None,
+            interval: Some((seconds * 0.99, seconds * 1.01)),
+            n: 100,
+        }],
+        failure: None,
+    }
+}
+
+/// A baseline of the times of a run.
+pub(super) fn baseline(run: &Run, ratio: f64) -> Baseline {
+    let metrics = run.measurements.iter().map(|one| {
+        let estimate = &one.estimates[0];
+        let metric = BaselineMetric {
+            value: estimate.value,
+            unit: estimate.metric.unit,
+            better: estimate.metric.better,
+            max_regression_ratio: ratio,
+            max_regression_abs: 0.0,
+        };
+        (Baseline::key(&one.benchmark.id(), "time"), metric)
+    });
+    Baseline {
+        schema_version: SCHEMA_VERSION,
+        suite: run.suite.clone(),
+        machine_class: run.machine.class.clone(),
+        environment: run.environment.clone(),
+        commit: None,
+        run: "0".repeat(16),
+        timestamp_utc: run.timestamp,
+        required_status: RunStatus::Ok,
+        notes: String::new(),
+        metrics: metrics.collect(),
+    }
+}
+
+/// The run as the history gives it.
+pub(super) fn recorded(run: Run) -> RecordedRun {
+    let (id, path, _) = run.to_record();
+    RecordedRun { path, id, run }
+}
