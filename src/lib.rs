@@ -9,5 +9,6 @@ pub mod config;
 pub mod measure;
 pub mod kernels;
 pub mod frame;
+pub mod history;
 pub mod model;
 pub mod stats;

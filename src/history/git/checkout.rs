@@ -1,0 +1,273 @@
+//! Working trees on the branch of the history, and how they catch up with it.
+//!
+//! When the branch moves under a working tree, `git status` would call the new record deleted, and the next commit
+//! there would delete it. So each working tree on the branch gets the file and its index entry. Both are added only
+//! where the commit that is checked out has them; nothing of the user's is overwritten, removed or unstaged.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository};
+
+use super::append::{Step, Watch};
+use super::facts::{Activity, head_branch};
+use super::index::{self, Wanted};
+use super::{Store, failed};
+use crate::history::HistoryError;
+use crate::history::state::{Lock, Pending, StateFolder, sync_folder};
+
+/// What was made good after an append that was cut short.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Healed {
+    /// The records that a working tree has caught up with, by path.
+    pub records: Vec<String>,
+    /// What could not be made good, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Lets working trees catch up with records whose append was cut short after the branch had moved.
+///
+/// Does nothing where no append was cut short, and while another one is under way. [`super::append`] and
+/// [`super::load`] call it first.
+///
+/// # Errors
+/// When the folder `sprag/` inside the git folder cannot be read or written.
+pub fn heal(store: &Store) -> Result<Healed, HistoryError> {
+    let state = StateFolder::of(store.repository.commondir());
+    if !state.has_journal() {
+        return Ok(Healed::default());
+    }
+    let Some(lock) = state.lock_briefly()? else { return Ok(Healed::default()) };
+    Ok(heal_locked(&store.repository, &state, &lock, &mut |_| {})?.0)
+}
+
+/// As [`heal`], with the lock in hand; also gives the records that are still to be caught up with.
+pub(super) fn heal_locked(
+    repository: &Repository,
+    state: &StateFolder,
+    lock: &Lock,
+    watch: Watch<'_>,
+) -> Result<(Healed, Vec<Pending>), HistoryError> {
+    let pending = state.read_journal();
+    let mut healed = Healed::default();
+    let mut unfinished = BTreeSet::new();
+    let references: BTreeSet<&str> = pending.iter().map(|record| record.reference.as_str()).collect();
+    for reference in references {
+        let of_branch: Vec<Pending> = pending.iter().filter(|record| record.reference == reference).cloned().collect();
+        let checkouts = Checkouts::of(repository, reference)?;
+        healed.warnings.extend(checkouts.warnings);
+        for checkout in &checkouts.found {
+            if lock.is_exclusive() {
+                index::remove_stale_lock(&checkout.repository);
+            }
+            let caught_up = checkout.catch_up(&of_branch, state, watch);
+            healed.records.extend(caught_up.added);
+            healed.warnings.extend(caught_up.warnings);
+            unfinished.extend(caught_up.unfinished);
+        }
+    }
+    let unfinished: Vec<Pending> = unfinished.into_iter().collect();
+    state.settle(&unfinished)?;
+    Ok((healed, unfinished))
+}
+
+/// The operation under way on a branch in whichever working tree, if it would not bear a new commit there.
+pub(super) fn activity_on(repository: &Repository, reference: &str) -> Result<Option<Activity>, HistoryError> {
+    for checkout in Checkouts::all(repository)?.found {
+        let activity = Activity::of(&checkout.repository).filter(|activity| activity.holds_branch());
+        let Some(activity) = activity else { continue };
+        let rebased = || {
+            ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|name| {
+                let text = fs::read_to_string(checkout.repository.path().join(name));
+                text.is_ok_and(|text| text.trim_end() == reference)
+            })
+        };
+        if head_branch(&checkout.repository)?.as_deref() == Some(reference) || rebased() {
+            return Ok(Some(activity));
+        }
+    }
+    Ok(None)
+}
+
+/// Working trees of a repository.
+pub(super) struct Checkouts {
+    pub(super) found: Vec<Checkout>,
+    /// Working trees that could not be looked at.
+    pub(super) warnings: Vec<String>,
+}
+
+/// A working tree.
+pub(super) struct Checkout {
+    repository: Repository,
+    folder: PathBuf,
+}
+
+/// What became of the records in one working tree.
+#[derive(Default)]
+pub(super) struct CaughtUp {
+    added: Vec<String>,
+    pub(super) warnings: Vec<String>,
+    pub(super) unfinished: Vec<Pending>,
+}
+
+impl Checkouts {
+    /// The working trees on that branch.
+    pub(super) fn of(repository: &Repository, reference: &str) -> Result<Checkouts, HistoryError> {
+        let mut checkouts = Checkouts::all(repository)?;
+        let on_branch =
+            |checkout: &Checkout| head_branch(&checkout.repository).ok().flatten().as_deref() == Some(reference);
+        checkouts.found.retain(on_branch);
+        Ok(checkouts)
+    }
+
+    /// The main working tree and the linked ones.
+    fn all(repository: &Repository) -> Result<Checkouts, HistoryError> {
+        let main = Repository::open(repository.commondir()).map_err(failed("open the main repository"))?;
+        let mut checkouts = Checkouts { found: Vec::new(), warnings: Vec::new() };
+        let names = main.worktrees().map_err(failed("list the linked working trees"))?;
+        for name in names.iter().filter_map(|name| name.ok().flatten()) {
+            let opened = main.find_worktree(name).and_then(|worktree| Repository::open_from_worktree(&worktree));
+            match opened {
+                Ok(linked) => checkouts.found.extend(Checkout::of(linked)),
+                // One whose folder is gone, as after deleting it by hand, has nothing to catch up with.
+                Err(error) if error.code() == git2::ErrorCode::NotFound => {}
+                Err(error) => checkouts.warnings.push(format!(
+                    "the linked working tree `{name}` was not looked at: {}; if it is on the branch of the history, \
+                     run `git checkout HEAD -- history` there",
+                    error.message()
+                )),
+            }
+        }
+        checkouts.found.extend(Checkout::of(main));
+        Ok(checkouts)
+    }
+}
+
+impl Checkout {
+    fn of(repository: Repository) -> Option<Checkout> {
+        let folder = repository.workdir()?.to_owned();
+        Some(Checkout { repository, folder })
+    }
+
+    /// Gives the working tree the files and index entries of those records that its HEAD has and its index has not.
+    pub(super) fn catch_up(&self, records: &[Pending], state: &StateFolder, watch: Watch<'_>) -> CaughtUp {
+        let mut caught_up = CaughtUp::default();
+        let lacking = match self.lacking(records) {
+            Ok(lacking) => lacking,
+            Err(error) => {
+                caught_up.warn(&self.folder, &error.to_string());
+                return caught_up;
+            }
+        };
+        let mut wanted = Vec::new();
+        for (record, blob) in lacking {
+            match self.place(&record.path, blob, state) {
+                Ok(None) => watch(Step::FilePlaced),
+                Ok(Some(obstacle)) => caught_up.warn(&self.folder, &obstacle),
+                Err(error) => {
+                    caught_up.warn(&self.folder, &error.to_string());
+                    caught_up.unfinished.push(record.clone());
+                }
+            }
+            let placed = fs::symlink_metadata(self.folder.join(&record.path)).ok();
+            wanted.push(Wanted { record, blob, stat: placed.filter(|stat| stat.is_file()) });
+        }
+        if wanted.is_empty() {
+            return caught_up;
+        }
+        match index::add(&self.repository, &wanted, state, watch) {
+            Ok(obstacles) => {
+                obstacles.iter().for_each(|obstacle| caught_up.warn(&self.folder, obstacle));
+                caught_up.added.extend(wanted.iter().map(|wanted| wanted.record.path.clone()));
+            }
+            Err(error) => {
+                caught_up.warn(&self.folder, &error.to_string());
+                if error.passes() {
+                    caught_up.unfinished.extend(wanted.iter().map(|wanted| wanted.record.clone()));
+                }
+            }
+        }
+        caught_up
+    }
+
+    /// The records that HEAD has and the index has not. A record that the index has came there by an append that
+    /// placed the file before, or by git: what became of the file since is the user's business.
+    fn lacking<'a>(&self, records: &'a [Pending]) -> Result<Vec<(&'a Pending, Oid)>, HistoryError> {
+        let Some(branch) = head_branch(&self.repository)? else { return Ok(Vec::new()) };
+        let Ok(tree) = self.repository.head().and_then(|head| head.peel_to_tree()) else { return Ok(Vec::new()) };
+        let index = self.repository.index().map_err(failed("read the index"))?;
+        let mut lacking = Vec::new();
+        for record in records {
+            let blob = Oid::from_str(&record.blob).map_err(failed("read the journal"))?;
+            let path = Path::new(&record.path);
+            let in_head = tree.get_path(path).is_ok_and(|entry| entry.id() == blob);
+            let in_index = index.get_path(path, 0).is_some_and(|entry| entry.id == blob);
+            if branch == record.reference && in_head && !in_index {
+                lacking.push((record, blob));
+            }
+        }
+        Ok(lacking)
+    }
+
+    /// Brings the file to its place, unless something is there; says what stands in the way.
+    fn place(&self, path: &str, blob: Oid, state: &StateFolder) -> Result<Option<String>, HistoryError> {
+        let mut folder = self.folder.clone();
+        let (parents, _) = path.rsplit_once('/').unwrap_or(("", path));
+        for part in parents.split('/') {
+            folder.push(part);
+            match fs::symlink_metadata(&folder) {
+                Ok(found) if found.is_dir() => {}
+                // Not even a link to a folder: what lies behind it may be anywhere.
+                Ok(_) => return Ok(Some(format!("`{path}` was not written, because `{part}` is no folder there"))),
+                Err(_) => match fs::create_dir(&folder) {
+                    Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                        return Err(HistoryError::io("create the folder", &folder)(error));
+                    }
+                    _ => {}
+                },
+            }
+        }
+        let place = self.folder.join(path);
+        if fs::symlink_metadata(&place).is_ok() {
+            let same = Oid::hash_file(git2::ObjectType::Blob, &place).is_ok_and(|found| found == blob);
+            let obstacle =
+                || format!("`{path}` was not written, because a different file lies there; it was left alone");
+            return Ok((!same).then(obstacle));
+        }
+        let staged = state.staged_path(&blob.to_string());
+        if !staged.exists() {
+            let content = self.repository.find_blob(blob).map_err(failed("read a record"))?;
+            state.stage(&blob.to_string(), content.content())?;
+        }
+        move_to(&staged, &place).map_err(HistoryError::io("write", &place))?;
+        sync_folder(&folder);
+        Ok(None)
+    }
+}
+
+impl CaughtUp {
+    fn warn(&mut self, folder: &Path, text: &str) {
+        self.warnings.push(format!("in the working tree `{}`: {text}", folder.display()));
+    }
+}
+
+/// Renames, never over something; across file systems by way of a copy beside the place.
+fn move_to(staged: &Path, place: &Path) -> std::io::Result<()> {
+    let refused = match tempfile::TempPath::try_from_path(staged)?.persist_noclobber(place) {
+        Ok(()) => return Ok(()),
+        Err(refused) if refused.error.kind() == std::io::ErrorKind::CrossesDevices => refused,
+        Err(refused) => return Err(refused.error),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".sprag-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut copy = builder.tempfile_in(place.parent().unwrap_or(place))?;
+    std::io::copy(&mut fs::File::open(&refused.path)?, &mut copy)?;
+    copy.as_file().sync_all()?;
+    copy.persist_noclobber(place).map(|_| ()).map_err(|refused| refused.error)
+}

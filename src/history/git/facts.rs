@@ -1,0 +1,142 @@
+//! What a repository is like: where it lies, what HEAD is, and whether an operation is under way.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use git2::{ErrorCode, Repository, RepositoryState};
+
+use super::{Store, failed};
+use crate::history::HistoryError;
+
+/// What a repository is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The working tree; absent in a bare repository.
+    pub workdir: Option<PathBuf>,
+    /// What HEAD is.
+    pub head: Head,
+    /// The operation under way.
+    pub activity: Option<Activity>,
+    /// Whether the repository holds no more than the newest part of its history.
+    pub shallow: bool,
+}
+
+/// What HEAD is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// A branch is checked out.
+    Branch {
+        /// Its short name.
+        name: String,
+        /// The commit it is at.
+        commit: String,
+    },
+    /// A commit is checked out, and no branch.
+    Detached {
+        /// The commit.
+        commit: String,
+    },
+    /// A branch is checked out that has no commit yet.
+    Unborn {
+        /// Its short name.
+        name: String,
+    },
+}
+
+/// An operation that git has begun and not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// `git merge`.
+    Merge,
+    /// `git rebase`.
+    Rebase,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git revert`.
+    Revert,
+    /// `git am`.
+    ApplyMailbox,
+    /// `git bisect`; it moves no branch, so it stands in nobody's way.
+    Bisect,
+}
+
+impl Activity {
+    /// Whether a new commit on the branch would disturb it.
+    pub fn holds_branch(self) -> bool {
+        self != Activity::Bisect
+    }
+
+    pub(super) fn of(repository: &Repository) -> Option<Activity> {
+        match repository.state() {
+            RepositoryState::Clean => None,
+            RepositoryState::Merge => Some(Activity::Merge),
+            RepositoryState::Revert | RepositoryState::RevertSequence => Some(Activity::Revert),
+            RepositoryState::CherryPick | RepositoryState::CherryPickSequence => Some(Activity::CherryPick),
+            RepositoryState::Bisect => Some(Activity::Bisect),
+            RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
+                Some(Activity::Rebase)
+            }
+            RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => Some(Activity::ApplyMailbox),
+        }
+    }
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Activity::Merge => "merge",
+            Activity::Rebase => "rebase",
+            Activity::CherryPick => "cherry-pick",
+            Activity::Revert => "revert",
+            Activity::ApplyMailbox => "mailbox application",
+            Activity::Bisect => "bisect",
+        })
+    }
+}
+
+/// Looks at the repository.
+///
+/// # Errors
+/// When HEAD cannot be read.
+pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
+    let repository = &store.repository;
+    let commit = match repository.head() {
+        Ok(head) => Some(head.peel_to_commit().map_err(failed("read the commit of HEAD"))?.id().to_string()),
+        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => None,
+        Err(error) => return Err(failed("read HEAD")(error)),
+    };
+    let branch = head_branch(repository)?.map(|full| short_name(&full).to_owned());
+    let head = match (branch, commit) {
+        (Some(name), Some(commit)) => Head::Branch { name, commit },
+        (Some(name), None) => Head::Unborn { name },
+        (None, Some(commit)) => Head::Detached { commit },
+        (None, None) => {
+            return Err(HistoryError::Git {
+                action: "read HEAD",
+                reason: "it names no branch and no commit".to_owned(),
+            });
+        }
+    };
+    Ok(Facts {
+        workdir: repository.workdir().map(PathBuf::from),
+        head,
+        activity: Activity::of(repository),
+        shallow: repository.is_shallow(),
+    })
+}
+
+/// The branch that HEAD stands for, in full; absent when it is detached.
+pub(super) fn head_branch(repository: &Repository) -> Result<Option<String>, HistoryError> {
+    let head = repository.find_reference("HEAD").map_err(failed("read HEAD"))?;
+    let Some(named) = head.symbolic_target().map_err(failed("read HEAD"))? else { return Ok(None) };
+    // A branch may itself be a name for another one; commits go to the one at the end.
+    match head.resolve() {
+        Ok(resolved) => resolved.name().map(|name| Some(name.to_owned())).map_err(failed("read HEAD")),
+        Err(_) => Ok(Some(named.to_owned())),
+    }
+}
+
+/// A branch without `refs/heads/`.
+pub(super) fn short_name(reference: &str) -> &str {
+    reference.strip_prefix("refs/heads/").unwrap_or(reference)
+}

@@ -1,0 +1,189 @@
+//! The commit that a run measures.
+
+use git2::{Commit, ErrorCode, Repository, StatusOptions};
+
+use super::facts::{head_branch, short_name};
+use super::trees::{FirstParent, changes_code, first_parent, parents};
+use super::{Store, failed, subject_of, time_of};
+use crate::history::HistoryError;
+use crate::history::layout::FOLDER;
+use crate::model;
+
+/// The commit that a run of the present working tree measures: HEAD, or the nearest commit on its first-parent line
+/// whose tree differs from its own first parent's outside the history.
+///
+/// It is dirty when a tracked file outside the history differs from HEAD, staged or not. A file behind a filter
+/// driver, such as one of LFS, is judged by its size and times; where those are stale it counts as different, since
+/// drivers are programs and no program is run. Absent before the first commit, and where all commits are records.
+///
+/// # Errors
+/// When HEAD or the index cannot be read, and when a shallow clone ends too early to tell.
+pub fn measured_commit(store: &Store) -> Result<Option<model::commit::Commit>, HistoryError> {
+    let repository = &store.repository;
+    let head = match repository.head() {
+        Ok(head) => head.peel_to_commit().map_err(failed("read the commit of HEAD"))?,
+        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => return Ok(None),
+        Err(error) => return Err(failed("read HEAD")(error)),
+    };
+    let branch = head_branch(repository)?.map(|full| short_name(&full).to_owned());
+    let Some(commit) = nearest_code(repository, head)? else { return Ok(None) };
+    let dirty = is_dirty(repository)?;
+    Ok(Some(describe(&commit, branch, dirty)))
+}
+
+/// The commit that a clean checkout of `revision` measures, by the same rule.
+///
+/// # Errors
+/// When the revision names no commit, and as [`measured_commit`].
+pub fn commit_at(store: &Store, revision: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
+    let commit = resolve(&store.repository, revision)?;
+    Ok(nearest_code(&store.repository, commit)?.map(|commit| describe(&commit, None, false)))
+}
+
+/// The commit that a revision names.
+pub(super) fn resolve<'r>(repository: &'r Repository, revision: &str) -> Result<Commit<'r>, HistoryError> {
+    let named = repository.revparse_single(revision).and_then(|object| object.peel_to_commit());
+    named.map_err(|error| HistoryError::Revision { revision: revision.to_owned(), reason: error.message().to_owned() })
+}
+
+/// `start` or its nearest first-parent ancestor that changes something besides the history.
+pub(super) fn nearest_code<'r>(
+    repository: &'r Repository,
+    start: Commit<'r>,
+) -> Result<Option<Commit<'r>>, HistoryError> {
+    let mut commit = start;
+    loop {
+        let parent = first_parent(repository, &commit)?;
+        if changes_code(&commit, &parent)? {
+            return Ok(Some(commit));
+        }
+        commit = match parent {
+            FirstParent::None => return Ok(None),
+            FirstParent::Absent => return Err(HistoryError::Shallow),
+            FirstParent::Commit(parent) => parent,
+        };
+    }
+}
+
+fn describe(commit: &Commit<'_>, branch: Option<String>, dirty: bool) -> model::commit::Commit {
+    model::commit::Commit {
+        sha: commit.id().to_string(),
+        parents: parents(commit),
+        author_time: time_of(commit.author().when()),
+        commit_time: time_of(commit.time()),
+        subject: subject_of(commit),
+        branch,
+        dirty,
+    }
+}
+
+fn is_dirty(repository: &Repository) -> Result<bool, HistoryError> {
+    if repository.is_bare() {
+        return Ok(false);
+    }
+    let mut options = StatusOptions::new();
+    options.include_untracked(false).include_ignored(false);
+    let statuses = repository.statuses(Some(&mut options)).map_err(failed("compare the working tree with HEAD"))?;
+    let inside = |path: &[u8]| path.strip_prefix(FOLDER.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
+    Ok(statuses.iter().any(|entry| !inside(entry.path_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Fixture, isolated, minute, run};
+    use super::super::{Record, append, target};
+    use super::*;
+
+    fn record(fixture: &Fixture, number: i64) {
+        let store = fixture.store();
+        append(&store, &target(&store, None).unwrap(), &[Record::of(&run(number))], minute(number)).unwrap();
+    }
+
+    #[test]
+    fn record_commits_are_never_what_is_measured() {
+        let fixture = Fixture::new();
+        let code = fixture.head();
+        let measured = || measured_commit(&fixture.store()).unwrap().unwrap();
+        let expected = measured();
+        assert_eq!((expected.sha.as_str(), expected.subject.as_str()), (code.as_str(), "Add one"));
+        assert_eq!(expected.parents, [fixture.git(&["rev-parse", "HEAD~1"])]);
+        assert_eq!((expected.branch.as_deref(), expected.dirty), (Some("main"), false));
+        record(&fixture, 1);
+        record(&fixture, 2);
+        assert_ne!(fixture.head(), code);
+        assert_eq!(measured(), expected);
+        fixture.git(&["commit", "--quiet", "--allow-empty", "-m", "Nothing"]);
+        assert_eq!(measured(), expected);
+        // A record and code in one commit are code.
+        fixture.write("history/v1/_events/x", "x");
+        fixture.git(&["add", "history"]);
+        let both = fixture.commit("src/lib.rs", "fn both() {}\n", "Both");
+        assert_eq!(measured().sha, both);
+    }
+
+    #[test]
+    fn a_revision_is_measured_as_a_clean_checkout() {
+        let fixture = Fixture::new();
+        let code = fixture.head();
+        record(&fixture, 1);
+        fixture.git(&["tag", "-a", "v1", "-m", "one"]);
+        fixture.write("src/lib.rs", "fn changed() {}\n");
+        let store = fixture.store();
+        for revision in ["HEAD", "main", "v1", &code, &code[..12]] {
+            let commit = commit_at(&store, revision).unwrap().unwrap();
+            assert_eq!((commit.sha.as_str(), commit.branch, commit.dirty), (code.as_str(), None, false));
+        }
+        for revision in ["", "nowhere", "-x", "HEAD:src", "0000000000"] {
+            let error = commit_at(&store, revision).unwrap_err();
+            assert!(matches!(error, HistoryError::Revision { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn dirty_is_a_change_of_a_tracked_file_outside_the_history() {
+        let check = |expected: bool, change: &dyn Fn(&Fixture)| {
+            let fixture = Fixture::new();
+            record(&fixture, 1);
+            change(&fixture);
+            assert_eq!(measured_commit(&fixture.store()).unwrap().unwrap().dirty, expected);
+        };
+        check(false, &|_| {});
+        check(false, &|fixture| fixture.write("untracked", "x"));
+        check(false, &|fixture| fixture.write("history/v1/_events/x", "x"));
+        check(false, &|fixture| {
+            fixture.write("history/v1/_events/x", "x");
+            fixture.git(&["add", "history"]);
+        });
+        check(true, &|fixture| fixture.write("README", "changed\n"));
+        check(true, &|fixture| {
+            fixture.write("new", "x");
+            fixture.git(&["add", "new"]);
+        });
+        check(true, &|fixture| drop(fixture.git(&["rm", "--quiet", "README"])));
+        check(true, &|fixture| drop(fixture.git(&["mv", "README", "README.md"])));
+        check(true, &|fixture| {
+            fixture.write("history.txt", "x");
+            fixture.git(&["add", "history.txt"]);
+        });
+    }
+
+    #[test]
+    fn nothing_is_measured_before_the_first_commit_of_code() {
+        let fixture = Fixture::empty(&[]);
+        assert_eq!(measured_commit(&fixture.store()).unwrap(), None);
+        record(&fixture, 1);
+        assert_eq!(measured_commit(&fixture.store()).unwrap(), None);
+        let first = fixture.commit("README", "x\n", "Begin");
+        assert_eq!(measured_commit(&fixture.store()).unwrap().unwrap().sha, first);
+    }
+
+    #[test]
+    fn a_detached_head_and_a_linked_working_tree_measure_too() {
+        let fixture = Fixture::new();
+        let linked = fixture.beside("linked");
+        fixture.git(&["worktree", "add", "--quiet", "--detach", linked.to_str().unwrap(), "HEAD~1"]);
+        std::fs::write(linked.join("README"), "changed\n").unwrap();
+        let measured = measured_commit(&isolated(&linked)).unwrap().unwrap();
+        assert_eq!((measured.subject.as_str(), measured.branch, measured.dirty), ("Begin", None, true));
+    }
+}

@@ -1,0 +1,87 @@
+//! The door to git2: a repository, the branch of its history, and what is read from and written to it.
+
+mod append;
+mod checkout;
+mod facts;
+mod index;
+mod line;
+mod load;
+mod measured;
+mod target;
+mod trees;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use git2::{ErrorCode, Repository};
+
+use super::HistoryError;
+
+pub use append::{Appended, Record, append};
+pub use checkout::{Healed, heal};
+pub use facts::{Activity, Facts, Head, facts};
+pub use line::commit_line;
+pub use load::{Loaded, load};
+pub use measured::{commit_at, measured_commit};
+pub use target::{Target, source, target};
+
+/// An open repository.
+///
+/// It may be sent to another thread but not shared with one: each thread opens its own.
+pub struct Store {
+    repository: Repository,
+}
+
+/// Opens the repository at or above `start`: with a working tree, bare, or a linked working tree.
+///
+/// # Errors
+/// Tells apart that there is none, that it is of a kind libgit2 cannot read, that it is another user's, and that it
+/// is broken.
+pub fn open(start: &Path) -> Result<Store, HistoryError> {
+    let no_ceiling: [&Path; 0] = [];
+    let found = match Repository::discover_path(start, no_ceiling) {
+        Ok(found) => found,
+        Err(error) if error.code() == ErrorCode::NotFound => {
+            return Err(HistoryError::NoRepository(start.to_owned()));
+        }
+        Err(error) => return Err(not_opened(start.to_owned(), &error)),
+    };
+    match Repository::open(&found) {
+        Ok(repository) => Ok(Store { repository }),
+        Err(error) => Err(not_opened(found, &error)),
+    }
+}
+
+fn not_opened(path: PathBuf, error: &git2::Error) -> HistoryError {
+    let reason = error.message();
+    // libgit2 has no codes for the two formats, so its words decide; a change of them costs the hint alone.
+    if error.code() == ErrorCode::Owner {
+        HistoryError::Owner(path)
+    } else if reason.contains("sha256") || reason.contains("objectformat") {
+        HistoryError::Sha256(path)
+    } else if reason.contains("refstorage") {
+        HistoryError::Reftable(path)
+    } else {
+        HistoryError::Unreadable { path, reason: reason.to_owned() }
+    }
+}
+
+/// Wraps what git2 said.
+fn failed(action: &'static str) -> impl FnOnce(git2::Error) -> HistoryError {
+    move |error| HistoryError::Git { action, reason: error.message().to_owned() }
+}
+
+/// A time of git, which may be any number, as one of ours; what no calendar holds becomes 1970.
+fn time_of(time: git2::Time) -> DateTime<Utc> {
+    DateTime::from_timestamp(time.seconds(), 0).unwrap_or_default()
+}
+
+/// The first line of a commit's message.
+fn subject_of(commit: &git2::Commit<'_>) -> String {
+    String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
+}

@@ -1,0 +1,8 @@
+//! Tests that take more than one file of this module: appending, loading back, and being cut short.
+
+mod appending;
+mod checkouts;
+mod interruption;
+mod opening;
+mod quarantine;
+mod racing;

@@ -1,0 +1,153 @@
+//! Where a record lies, and what must hold of a file that lies there.
+
+use std::fmt;
+
+use crate::model::run::{RECORD_ROOT, RecordedRun, Run};
+
+/// The folder at the top of the tree that holds records.
+pub(super) const FOLDER: &str = "history";
+
+/// The mode of a record in a tree: a plain file.
+pub(super) const PLAIN: i32 = 0o100_644;
+
+/// What a path below [`RECORD_ROOT`] is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A run record.
+    Run,
+    /// Something kept beside the runs, in a folder whose name begins with an underscore.
+    Aside,
+}
+
+/// The parts of `history/v1/<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Name<'a> {
+    suite: &'a str,
+    year: &'a str,
+    month: &'a str,
+    commit: &'a str,
+    machine: &'a str,
+    run: &'a str,
+}
+
+/// Whether a file may be recorded at `path`, and what it then is.
+///
+/// The rule is stricter than git's, so that a path means the same on every file system.
+pub(super) fn check_path(path: &str) -> Result<Kind, String> {
+    let inside = path.strip_prefix(RECORD_ROOT).and_then(|rest| rest.strip_prefix('/'));
+    let Some(inside) = inside else { return Err(format!("lies outside `{RECORD_ROOT}/`")) };
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    for part in inside.split('/') {
+        let odd = part.is_empty() || part.len() > 100 || part.starts_with(['.', '-']);
+        if odd || !part.chars().all(fine) {
+            return Err(format!("has the part `{}` in its path, which cannot name a file", part.escape_debug()));
+        }
+    }
+    if inside.starts_with('_') {
+        return if inside.contains('/') { Ok(Kind::Aside) } else { Err("lies in no folder".to_owned()) };
+    }
+    Name::parse(path).map(|_| Kind::Run)
+}
+
+/// Reads the record at `path` and holds its name, its mode and its content against each other.
+///
+/// # Errors
+/// Says what is wrong, as a fragment that reads after the path.
+pub(super) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<RecordedRun, String> {
+    check_mode(mode)?;
+    let name = Name::parse(path)?;
+    let (id, run) = Run::from_record(bytes).map_err(|error| error.to_string())?;
+    let commit = run.commit.as_ref().map_or(crate::model::commit::NO_COMMIT, |commit| commit.short());
+    let (year, month) = (run.timestamp.format("%Y").to_string(), run.timestamp.format("%m").to_string());
+    let inside =
+        Name { suite: &run.suite, year: &year, month: &month, commit, machine: run.machine.short_id(), run: &id };
+    if let Some(difference) = name.difference(&inside) {
+        return Err(difference.to_string());
+    }
+    Ok(RecordedRun { path: path.to_owned(), id, run })
+}
+
+/// Whether an entry of a tree is a plain file.
+pub(super) fn check_mode(mode: i32) -> Result<(), String> {
+    let kind = match mode {
+        PLAIN => return Ok(()),
+        0o100_755 => "an executable file",
+        0o120_000 => "a symbolic link",
+        0o160_000 => "a submodule",
+        0o040_000 => "a folder",
+        _ => "of an unknown mode",
+    };
+    Err(format!("is {kind}, where a record is a plain file"))
+}
+
+/// One part of a name that its content contradicts.
+struct Difference<'a> {
+    part: &'static str,
+    named: &'a str,
+    held: &'a str,
+}
+
+impl fmt::Display for Difference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { part, named, held } = self;
+        write!(f, "bears the {part} `{}` in its path, but its content has `{held}`", named.escape_debug())
+    }
+}
+
+impl<'a> Name<'a> {
+    fn parse(path: &'a str) -> Result<Name<'a>, String> {
+        let misnamed = || "is not named `<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`".to_owned();
+        let inside = path.strip_prefix(RECORD_ROOT).and_then(|rest| rest.strip_prefix('/')).ok_or_else(misnamed)?;
+        let [suite, year, month, file] = inside.split('/').collect::<Vec<_>>()[..] else { return Err(misnamed()) };
+        let stem = file.strip_suffix(".json").ok_or_else(misnamed)?;
+        let [commit, machine, run] = stem.split('-').collect::<Vec<_>>()[..] else { return Err(misnamed()) };
+        let digits = |text: &str, length: usize| text.len() == length && text.bytes().all(|b| b.is_ascii_digit());
+        let hex = |text: &str, length: usize| {
+            text.len() == length && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let fine = digits(year, 4) && digits(month, 2) && hex(commit, 12) && hex(machine, 8) && hex(run, 16);
+        if fine { Ok(Name { suite, year, month, commit, machine, run }) } else { Err(misnamed()) }
+    }
+
+    fn difference(&self, content: &Name<'a>) -> Option<Difference<'a>> {
+        let parts = [
+            ("suite", self.suite, content.suite),
+            ("year", self.year, content.year),
+            ("month", self.month, content.month),
+            ("commit", self.commit, content.commit),
+            ("machine", self.machine, content.machine),
+            ("id", self.run, content.run),
+        ];
+        let (part, named, held) = parts.into_iter().find(|(_, named, held)| named != held)?;
+        Some(Difference { part, named, held })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "history/v1/cpu/2026/05/0123456789ab-01234567-0123456789abcdef.json";
+
+    #[test]
+    fn paths_are_runs_or_lie_aside_or_are_refused() {
+        let check = |path: &str, expected: Option<Kind>| assert_eq!(check_path(path).ok(), expected, "{path}");
+        check(NAME, Some(Kind::Run));
+        check("history/v1/_events/2026/x.json", Some(Kind::Aside));
+        for part in ["", ".", "..", ".git", "-x", "a b", "a\\b", "a:b", "a\nb", "é"] {
+            check(&format!("history/v1/_events/{part}/x"), None);
+        }
+        for path in ["", "history", "history/v1", "history/v1/", "history/v2/_x/y", "/history/v1/_x/y", "history/v1/x"]
+        {
+            check(path, None);
+        }
+    }
+
+    #[test]
+    fn a_name_has_its_parts_or_is_none() {
+        assert!(Name::parse(NAME).is_ok());
+        for (from, to) in [("2026", "26"), ("/05", "/5"), ("89ab-", "89AB-"), (".json", ""), ("-01234567", "")] {
+            assert!(Name::parse(&NAME.replace(from, to)).is_err(), "{to}");
+        }
+    }
+}
