@@ -17,12 +17,13 @@ pub mod selection;
 
 pub mod fused;
 pub mod fusion;
+pub mod infer;
 pub mod scan;
 pub mod tile;
 
 use thiserror::Error;
 
-/// Why a kernel refused its input. Nothing is written to the outputs when a kernel refuses.
+/// Why a kernel refused its input. Kernels over slices check before they write, so a refusal leaves outputs untouched.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum KernelError {
