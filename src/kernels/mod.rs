@@ -15,6 +15,7 @@ pub mod ordering;
 pub mod quadtree;
 pub mod selection;
 
+pub mod ff;
 pub mod fused;
 pub mod fusion;
 pub mod infer;

@@ -1,0 +1,235 @@
+//! The parameters of the feature-fusion module, by the dotted names under which checkpoints hold them.
+//!
+//! Two paths, `l0_path` and `l1_path`, of 28 tensors each. The scan parameters are raw: a decay is
+//! `1e-3 + 0.998 sigmoid(logit)`, a gain is `softplus(raw) + 1e-6`, a merge gate is `sigmoid(logit)`; they are
+//! converted once, when the parameters are read. The tensors of `scan_forward` belong to a scan that this module
+//! holds but never runs; they are checked and left.
+
+use super::super::KernelError;
+use super::super::fusion::{Gate, softplus};
+use super::super::scan;
+
+/// The smallest decay of a scan.
+const DECAY_FLOOR: f32 = 1e-3;
+/// The span of decays above it.
+const DECAY_SPAN: f32 = 0.998;
+/// The smallest gain of a scan.
+const GAIN_FLOOR: f32 = 1e-6;
+
+/// The name and the shape of one tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorShape {
+    /// Its dotted name.
+    pub name: String,
+    /// Its axes; none for a scalar.
+    pub shape: Vec<usize>,
+}
+
+impl TensorShape {
+    /// Elements of the tensor.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// All parameters, ready to compute with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    pub(super) channels: usize,
+    pub(super) l0: PathParameters,
+    pub(super) l1: PathParameters,
+}
+
+/// The parameters of one path.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PathParameters {
+    pub(super) forward: ScanParameters,
+    pub(super) backward: ScanParameters,
+    pub(super) merge_gate: Vec<f32>,
+    pub(super) film: Film,
+    pub(super) refine: Refine,
+    pub(super) gate: Gate,
+}
+
+/// The parameters of one direction of the scan, each `[C]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ScanParameters {
+    decay: Vec<f32>,
+    input_gain: Vec<f32>,
+    output_gain: Vec<f32>,
+    state_bias: Vec<f32>,
+}
+
+impl ScanParameters {
+    pub(super) fn view(&self) -> scan::Parameters<'_> {
+        scan::Parameters {
+            decay: &self.decay,
+            input_gain: &self.input_gain,
+            output_gain: &self.output_gain,
+            state_bias: &self.state_bias,
+        }
+    }
+}
+
+/// Layer normalisation `[C]`, a linear layer `[C,C]`, a linear layer `[2C,C]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Film {
+    pub(super) norm_weight: Vec<f32>,
+    pub(super) norm_bias: Vec<f32>,
+    pub(super) hidden_weight: Vec<f32>,
+    pub(super) hidden_bias: Vec<f32>,
+    pub(super) output_weight: Vec<f32>,
+    pub(super) output_bias: Vec<f32>,
+}
+
+/// A depthwise convolution `[C,1,3,3]`, a pointwise one `[2C,C,1,1]`, a group normalisation `[2C]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Refine {
+    pub(super) depthwise_weight: Vec<f32>,
+    pub(super) depthwise_bias: Vec<f32>,
+    pub(super) pointwise_weight: Vec<f32>,
+    pub(super) pointwise_bias: Vec<f32>,
+    pub(super) norm_weight: Vec<f32>,
+    pub(super) norm_bias: Vec<f32>,
+}
+
+/// Names and shapes of all tensors of a module with this many channels: 56, in the order of a checkpoint.
+pub fn tensors(channels: usize) -> Vec<TensorShape> {
+    let c = channels;
+    let scan = ["decay_logit", "input_gain_raw", "output_gain_raw", "state_bias"];
+    let mut shapes: Vec<(String, Vec<usize>)> = Vec::new();
+    shapes.extend(scan.iter().map(|name| (format!("scan_forward.{name}"), vec![c])));
+    shapes.push(("scan_bidirectional.merge_gate_logit".to_owned(), vec![c]));
+    for direction in ["forward_scan", "backward_scan"] {
+        shapes.extend(scan.iter().map(|name| (format!("scan_bidirectional.{direction}.{name}"), vec![c])));
+    }
+    let rest: [(&str, Vec<usize>); 15] = [
+        ("film.token_norm.weight", vec![c]),
+        ("film.token_norm.bias", vec![c]),
+        ("film.mlp.0.weight", vec![c, c]),
+        ("film.mlp.0.bias", vec![c]),
+        ("film.mlp.2.weight", vec![2 * c, c]),
+        ("film.mlp.2.bias", vec![2 * c]),
+        ("refine.depthwise.weight", vec![c, 1, 3, 3]),
+        ("refine.depthwise.bias", vec![c]),
+        ("refine.pointwise.weight", vec![2 * c, c, 1, 1]),
+        ("refine.pointwise.bias", vec![2 * c]),
+        ("refine.norm.weight", vec![2 * c]),
+        ("refine.norm.bias", vec![2 * c]),
+        ("fusion_gate.boundary_log_weight", vec![]),
+        ("fusion_gate.uncertainty_log_weight", vec![]),
+        ("fusion_gate.bias", vec![]),
+    ];
+    shapes.extend(rest.into_iter().map(|(name, shape)| (name.to_owned(), shape)));
+    let of_path = |path: &'static str| {
+        shapes.iter().map(move |(name, shape)| TensorShape { name: format!("{path}.{name}"), shape: shape.clone() })
+    };
+    of_path("l0_path").chain(of_path("l1_path")).collect()
+}
+
+impl Parameters {
+    /// Reads the parameters of a module with this many channels; `tensor` gives the elements of a name, row-major.
+    ///
+    /// # Errors
+    /// No channels, a name that `tensor` does not know, a tensor with the wrong number of elements.
+    pub fn read(channels: usize, tensor: impl Fn(&str) -> Option<Vec<f32>>) -> Result<Self, KernelError> {
+        if channels == 0 {
+            return Err(KernelError::Empty { what: "parameters" });
+        }
+        let mut values = Vec::new();
+        for shape in tensors(channels) {
+            let elements = tensor(&shape.name).ok_or_else(|| KernelError::ParameterMissing(shape.name.clone()))?;
+            let (expected, got) = (shape.elements(), elements.len());
+            if got != expected {
+                return Err(KernelError::ParameterLength { name: shape.name, expected, got });
+            }
+            values.push(elements);
+        }
+        let mut values = values.into_iter();
+        let (l0, l1) = (PathParameters::take(&mut values), PathParameters::take(&mut values));
+        Ok(Parameters { channels, l0, l1 })
+    }
+}
+
+impl PathParameters {
+    /// Takes the 28 tensors of a path in the order of [`tensors`].
+    fn take(values: &mut impl Iterator<Item = Vec<f32>>) -> Self {
+        let mut next = || values.next().expect("`tensors` names as many tensors as are taken");
+        for _ in 0..4 {
+            next();
+        }
+        let merge_gate = next().into_iter().map(sigmoid).collect();
+        let mut scan = || ScanParameters {
+            decay: next().into_iter().map(|logit| DECAY_FLOOR + DECAY_SPAN * sigmoid(logit)).collect(),
+            input_gain: next().into_iter().map(|raw| softplus(raw) + GAIN_FLOOR).collect(),
+            output_gain: next().into_iter().map(|raw| softplus(raw) + GAIN_FLOOR).collect(),
+            state_bias: next(),
+        };
+        let (forward, backward) = (scan(), scan());
+        let film = Film {
+            norm_weight: next(),
+            norm_bias: next(),
+            hidden_weight: next(),
+            hidden_bias: next(),
+            output_weight: next(),
+            output_bias: next(),
+        };
+        let refine = Refine {
+            depthwise_weight: next(),
+            depthwise_bias: next(),
+            pointwise_weight: next(),
+            pointwise_bias: next(),
+            norm_weight: next(),
+            norm_bias: next(),
+        };
+        let gate = Gate { boundary_log_weight: next()[0], uncertainty_log_weight: next()[0], bias: next()[0] };
+        PathParameters { forward, backward, merge_gate, film, refine, gate }
+    }
+}
+
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_of_128_channels_has_172550_parameters_in_56_tensors() {
+        let shapes = tensors(128);
+        assert_eq!(shapes.len(), 56);
+        assert_eq!(shapes.iter().map(TensorShape::elements).sum::<usize>(), 172_550);
+        assert_eq!(shapes[4].name, "l0_path.scan_bidirectional.merge_gate_logit");
+        assert_eq!(shapes[55], TensorShape { name: "l1_path.fusion_gate.bias".to_owned(), shape: vec![] });
+    }
+
+    #[test]
+    fn raw_parameters_are_converted_and_each_lands_in_its_place() {
+        let shapes = tensors(1);
+        let position = |name: &str| shapes.iter().position(|shape| shape.name == name);
+        let parameters = Parameters::read(1, |name| {
+            let index = position(name)?;
+            Some(vec![index as f32 / 10.0; shapes[index].elements()])
+        })
+        .unwrap();
+        let value = |name: &str| position(name).unwrap() as f32 / 10.0;
+        let scan = parameters.l1.backward.view();
+        let prefix = "l1_path.scan_bidirectional.backward_scan";
+        assert_eq!(scan.decay, [1e-3 + 0.998 * sigmoid(value(&format!("{prefix}.decay_logit")))]);
+        assert_eq!(scan.output_gain, [softplus(value(&format!("{prefix}.output_gain_raw"))) + 1e-6]);
+        assert_eq!(scan.state_bias, [value(&format!("{prefix}.state_bias"))]);
+        assert_eq!(parameters.l0.refine.norm_bias, [value("l0_path.refine.norm.bias"); 2]);
+        assert_eq!(parameters.l0.film.output_bias, [value("l0_path.film.mlp.2.bias"); 2]);
+        assert_eq!(parameters.l1.gate.bias, value("l1_path.fusion_gate.bias"));
+    }
+
+    #[test]
+    fn absent_and_misshapen_tensors_are_named() {
+        let name = "l0_path.scan_forward.decay_logit".to_owned();
+        assert_eq!(Parameters::read(1, |_| None), Err(KernelError::ParameterMissing(name.clone())));
+        let refused = KernelError::ParameterLength { name, expected: 1, got: 2 };
+        assert_eq!(Parameters::read(1, |_| Some(vec![0.0; 2])), Err(refused));
+        assert!(Parameters::read(0, |_| Some(vec![])).is_err());
+    }
+}
