@@ -10,6 +10,7 @@ pub mod plan;
 pub mod protocol;
 pub mod worker;
 pub mod workload;
+pub mod cpu;
 
 /// Why a suite could not be measured.
 #[derive(Debug, thiserror::Error)]

@@ -126,7 +126,7 @@ pub struct Parity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParityStatus {
-    /// This is the reference itself: it was checked against its definition, and for repeatability.
+    /// This is the reference itself: it writes all of its output, and the same again.
     Reference,
     /// Bit-equal to the reference.
     Exact,

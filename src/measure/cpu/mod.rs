@@ -1,0 +1,68 @@
+//! The CPU suite: the kernels at two fixed profiles, in their plain and their fast form.
+//!
+//! The `small` profile is one map of 64 channels with ten tiles of 16 pixels, and the small inference model; the
+//! `wide` profile is one map of 128 channels with 32 tiles of 8 pixels, a scan of 256 steps, and the feature-fusion
+//! module end to end. Sizes are part of each benchmark's identity.
+
+mod check;
+mod inputs;
+mod maps;
+mod models;
+mod tiles;
+
+use self::check::{Form, Kernel};
+use super::MeasureError;
+use super::workload::Workload;
+
+/// All workloads of the suite, named under `suite`, in the order in which tables list them.
+///
+/// # Errors
+/// When `suite` cannot be part of a benchmark's name.
+pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
+    let kernels: Vec<Kernel> = [tiles::kernels(), maps::kernels(), models::kernels()].into_iter().flatten().collect();
+    let mut workloads = Vec::new();
+    for kernel in &kernels {
+        for form in [Form::Reference, Form::Fast] {
+            if form == Form::Reference || kernel.has_fast {
+                workloads.push(kernel.workload(suite, form)?);
+            }
+        }
+    }
+    Ok(workloads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::benchmark::ParityStatus;
+
+    #[test]
+    fn the_suite_names_every_kernel_of_both_profiles_once() {
+        let workloads = workloads("cpu").expect("`cpu` is a word");
+        let mut ids: Vec<String> = workloads.iter().map(|workload| workload.benchmark.id()).collect();
+        let count = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "an id stands twice");
+        for name in
+            ["infer", "tile_pack", "tile_unpack", "fusion_gate", "tile_ssm_scan", "fused_pack_op_unpack", "ff_path"]
+        {
+            assert!(ids.iter().any(|id| id.starts_with(&format!("cpu/{name}{{"))), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_kernel_but_the_largest_is_right_and_can_be_called() {
+        // The feature-fusion module takes seconds without optimisation; the golden cases and the suite itself check it.
+        for workload in workloads("cpu").expect("`cpu` is a word").iter().filter(|one| one.benchmark.name != "ff_path")
+        {
+            let mut prepared = (workload.prepare)(7).unwrap_or_else(|error| panic!("{}: {error}", workload.benchmark));
+            let expected = match workload.benchmark.variant.as_str() {
+                "reference" => [ParityStatus::Reference, ParityStatus::Reference],
+                _ => [ParityStatus::Exact, ParityStatus::Within],
+            };
+            assert!(expected.contains(&prepared.parity.status), "{}: {:?}", workload.benchmark, prepared.parity);
+            (prepared.call)();
+        }
+    }
+}
