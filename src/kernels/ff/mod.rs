@@ -87,7 +87,7 @@ pub struct Outputs {
     pub heavy_features: Vec<f32>,
     /// The gate of the last path, `[B,1,H,W]`.
     pub alpha: Vec<f32>,
-    /// The heavy map of the last path, before its gate, less the input of that path, `[B,C,H,W]`.
+    /// The fused features of the last path less the input of that path, `[B,C,H,W]`.
     pub detail_map: Vec<f32>,
     /// What was chosen, a sample each.
     pub chosen: Vec<Chosen>,

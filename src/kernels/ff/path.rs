@@ -79,8 +79,8 @@ impl Path<'_> {
             Form::Reference => fusion::reference(&inputs, self.shape, gate, results.alpha, results.fused)?,
             Form::Fast => fusion::fast(&inputs, self.shape, gate, results.alpha, results.fused)?,
         }
-        for (detail, (&heavy, &input)) in results.detail.iter_mut().zip(heavy.iter().zip(input)) {
-            *detail = heavy - input;
+        for (detail, (&fused, &input)) in results.detail.iter_mut().zip(results.fused.iter().zip(input)) {
+            *detail = fused - input;
         }
         workspace.heavy = heavy;
         Ok(())
