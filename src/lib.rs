@@ -7,6 +7,7 @@
 pub mod analysis;
 pub mod config;
 pub mod measure;
+pub mod cmd;
 pub mod kernels;
 pub mod frame;
 pub mod history;
