@@ -13,3 +13,4 @@ pub mod frame;
 pub mod history;
 pub mod model;
 pub mod stats;
+pub mod report;

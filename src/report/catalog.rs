@@ -1,0 +1,75 @@
+//! What the pages are made of, indexed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::analysis::{Analysis, SeriesAnalysis};
+use crate::model::commit::CommitLine;
+use crate::model::run::RecordedRun;
+
+use super::link;
+
+/// The input of the site, with the look-ups that pages need.
+pub(super) struct Catalog<'a> {
+    /// The findings.
+    pub(super) analysis: &'a Analysis,
+    /// The commits.
+    pub(super) line: &'a CommitLine,
+    /// The runs, newest first.
+    pub(super) runs: Vec<&'a RecordedRun>,
+    /// The suites that have a matrix, by name.
+    pub(super) matrix_suites: BTreeSet<&'a str>,
+    series: BTreeMap<&'a str, &'a SeriesAnalysis>,
+    runs_by_id: BTreeMap<&'a str, &'a RecordedRun>,
+}
+
+impl<'a> Catalog<'a> {
+    /// Indexes the input.
+    pub(super) fn new(analysis: &'a Analysis, line: &'a CommitLine, runs: &'a [RecordedRun]) -> Catalog<'a> {
+        let mut newest_first: Vec<&RecordedRun> = runs.iter().collect();
+        newest_first.sort_by(|a, b| b.run.timestamp.cmp(&a.run.timestamp).then_with(|| a.id.cmp(&b.id)));
+        let judged = analysis.series.iter().filter(|series| series.judged);
+        Catalog {
+            analysis,
+            line,
+            runs: newest_first,
+            matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
+            series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
+            runs_by_id: runs.iter().map(|run| (run.id.as_str(), run)).collect(),
+        }
+    }
+
+    /// The series of that id.
+    pub(super) fn series(&self, id: &str) -> Option<&'a SeriesAnalysis> {
+        self.series.get(id).copied()
+    }
+
+    /// The run of that id.
+    pub(super) fn run(&self, id: &str) -> Option<&'a RecordedRun> {
+        self.runs_by_id.get(id).copied()
+    }
+
+    /// The page of the series of that id, where there is one.
+    pub(super) fn series_page(&self, id: &str) -> Option<String> {
+        self.series.contains_key(id).then(|| link::series(id))
+    }
+
+    /// The page of the run of that id, where there is one.
+    pub(super) fn run_page(&self, id: &str) -> Option<String> {
+        self.runs_by_id.contains_key(id).then(|| link::run(id))
+    }
+}
+
+/// The benchmark without its suite, which the page or the section already names.
+pub(super) fn short_benchmark(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(_, rest)| rest)
+}
+
+/// The first digits of a commit, enough for a reader.
+pub(super) fn short_commit(sha: &str) -> &str {
+    sha.get(..8).unwrap_or(sha)
+}
+
+/// The first digits of a digest, enough for a reader.
+pub(super) fn short_digest(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}

@@ -1,0 +1,107 @@
+//! Ranges and ticks of an axis.
+
+/// How far the range reaches beyond what it must show, on each side.
+const HEADROOM: f64 = 0.08;
+
+/// No range is narrower than this share of its middle, so that noise of a flat series stays flat.
+const NARROWEST: f64 = 0.04;
+
+/// The scatter that stays inside: this many times the spread around the running median.
+const SCATTER: f64 = 1.5;
+
+/// The range of values to show. A single value far from its neighbours does not widen it, a level that holds for
+/// two runs does, and so does the newest value. `also` is shown as well where it does not squeeze the rest.
+pub(super) fn robust_range(values: &[f64], also: &[f64]) -> (f64, f64) {
+    let Some(&newest) = values.last() else { return (0.0, 1.0) };
+    let smooth: Vec<f64> = (0..values.len())
+        .map(|i| median(&values[i.saturating_sub(1)..(i + 2).min(values.len())]))
+        .chain([newest])
+        .collect();
+    let mut scatter: Vec<f64> = values.iter().zip(&smooth).map(|(value, level)| (value - level).abs()).collect();
+    scatter.sort_by(f64::total_cmp);
+    let margin = SCATTER * scatter[scatter.len() * 8 / 10];
+    let (least, most) = extent(values);
+    let (low, high) = extent(&smooth);
+    let (mut low, mut high) = ((low - margin).max(least), (high + margin).min(most));
+    let reach = 1.5 * (high - low).max(NARROWEST * low.abs());
+    for &value in also {
+        if value >= low - reach && value <= high + reach {
+            (low, high) = (low.min(value), high.max(value));
+        }
+    }
+    let middle = f64::midpoint(low, high);
+    let half = (0.5 * (high - low)).max(0.5 * NARROWEST * middle.abs()).max(f64::MIN_POSITIVE);
+    (middle - half * (1.0 + 2.0 * HEADROOM), middle + half * (1.0 + 2.0 * HEADROOM))
+}
+
+/// Four to seven round numbers between `low` and `high`, and how many decimals they need.
+pub(super) fn ticks(low: f64, high: f64) -> (Vec<f64>, usize) {
+    let span = high - low;
+    if !(span.is_finite() && span > 0.0) {
+        return (Vec::new(), 0);
+    }
+    let power = 10f64.powf((span / 5.0).log10().floor());
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|step| span / step <= 5.5)
+        .unwrap_or(10.0 * power);
+    let mut decimals = 0;
+    let mut shown = step;
+    while decimals < 12 && (shown - shown.round()).abs() > 1e-6 * shown {
+        shown *= 10.0;
+        decimals += 1;
+    }
+    let first = (low / step).ceil();
+    // Dividing by the whole number of steps in one unit keeps 1.15 from becoming 1.1500000000000001.
+    let tick = |count: f64| if step < 1.0 { count / (1.0 / step) } else { count * step };
+    let ticks = (0..8).map(|i| tick(first + f64::from(i))).take_while(|tick| *tick <= high).collect();
+    (ticks, decimals)
+}
+
+/// The least and the largest value; of nothing, an empty range the wrong way round.
+pub(super) fn extent(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| (low.min(value), high.max(value)))
+}
+
+/// The middle of some values; of an even number, the mean of the two in the middle.
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        assert_eq!(ticks(1.14, 1.36), (vec![1.15, 1.2, 1.25, 1.3, 1.35], 2));
+        assert_eq!(ticks(0.0, 10.0), (vec![0.0, 2.0, 4.0, 6.0, 8.0, 10.0], 0));
+        assert_eq!(ticks(1.0, 1.0), (Vec::new(), 0));
+        for span in [1e-9, 0.003, 0.7, 1.1, 42.0, 1e6] {
+            let (ticks, _) = ticks(3.0, 3.0 + span);
+            assert!((3..=7).contains(&ticks.len()), "{span}: {ticks:?}");
+        }
+    }
+
+    #[test]
+    fn an_outlier_does_not_widen_the_range_and_a_step_does() {
+        let mut values = vec![1.0, 1.01, 0.99, 1.0, 1.01, 0.99, 1.0, 1.01];
+        values[3] = 9.0;
+        let (_, high) = robust_range(&values, &[]);
+        assert!(high < 1.2, "{high}");
+        values.extend([2.0, 2.0]);
+        let (low, high) = robust_range(&values, &[]);
+        assert!(low < 1.0 && (2.0..3.0).contains(&high), "{low} {high}");
+        let (_, high) = robust_range(&[1.0, 1.0, 1.3], &[]);
+        assert!(high > 1.3, "the newest value is always shown");
+        assert!(robust_range(&[1.0; 4], &[1.05]).1 > 1.05);
+        assert!(robust_range(&[1.0; 4], &[5.0]).1 < 1.1);
+    }
+}

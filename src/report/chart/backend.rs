@@ -1,0 +1,250 @@
+//! A backend of plotters that writes SVG with classes only.
+//!
+//! Plotters counts whole pixels; here ten of them make one unit of the picture, so that coordinates have one
+//! decimal. A text stands with its base line at the point it is given; its size comes from the style sheet.
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+
+use plotters_backend::text_anchor::HPos;
+use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind};
+
+use super::ink::Ink;
+use crate::report::text;
+
+/// How many pixels of plotters make one unit of the picture.
+pub(super) const SUBPIXELS: i32 = 10;
+
+/// A picture under way.
+pub(super) struct Svg {
+    width: i32,
+    height: i32,
+    body: String,
+    dots: Option<(Ink, String)>,
+}
+
+/// What a reader who does not see the picture is told.
+pub(super) struct Caption<'a> {
+    /// Unique in the page.
+    pub(super) id: &'a str,
+    /// What the picture shows.
+    pub(super) title: &'a str,
+    /// What is to be seen.
+    pub(super) description: &'a str,
+}
+
+impl Svg {
+    /// An empty picture of that size in units.
+    pub(super) fn new(width: i32, height: i32) -> Svg {
+        Svg { width, height, body: String::new(), dots: None }
+    }
+
+    /// The finished picture with its title and description as elements.
+    pub(super) fn captioned(mut self, class: &str, caption: &Caption<'_>) -> String {
+        self.flush();
+        let Caption { id, title, description } = caption;
+        format!(
+            "<svg class=\"{class}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\
+             <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>\n{}</svg>",
+            self.width,
+            self.height,
+            text::xml(title),
+            text::xml(description),
+            self.body
+        )
+    }
+
+    /// The finished picture at its natural size, with a label.
+    pub(super) fn labelled(mut self, class: &str, label: &str) -> String {
+        self.flush();
+        let (width, height) = (self.width, self.height);
+        format!(
+            "<svg class=\"{class}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+             role=\"img\" aria-label=\"{}\">{}</svg>",
+            text::xml(label),
+            self.body.replace('\n', "")
+        )
+    }
+
+    /// Dots of one ink are one path of strokes without length, which a round cap makes dots.
+    fn dot(&mut self, ink: Ink, center: BackendCoord) {
+        if self.dots.as_ref().is_some_and(|(current, _)| *current != ink) {
+            self.flush();
+        }
+        let (_, path) = self.dots.get_or_insert_with(|| (ink, String::new()));
+        path.push('M');
+        push_point(path, center);
+        path.push_str("h0");
+    }
+
+    fn flush(&mut self) {
+        if let Some((ink, path)) = self.dots.take() {
+            self.element(format_args!("<path{} d=\"{path}\"/>", class_attribute(ink)));
+        }
+    }
+
+    fn element(&mut self, element: std::fmt::Arguments<'_>) {
+        writeln!(self.body, "{element}").expect("writing to a String cannot fail");
+    }
+
+    fn path(&mut self, ink: Ink, points: impl IntoIterator<Item = BackendCoord>, close: bool) {
+        self.flush();
+        let mut path = String::new();
+        for point in points {
+            path.push(if path.is_empty() { 'M' } else { 'L' });
+            push_point(&mut path, point);
+        }
+        if path.is_empty() {
+            return;
+        }
+        if close {
+            path.push('Z');
+        }
+        self.element(format_args!("<path{} d=\"{path}\"/>", class_attribute(ink)));
+    }
+}
+
+impl DrawingBackend for &mut Svg {
+    type ErrorType = Infallible;
+
+    fn get_size(&self) -> (u32, u32) {
+        ((self.width * SUBPIXELS).unsigned_abs(), (self.height * SUBPIXELS).unsigned_abs())
+    }
+
+    fn ensure_prepared(&mut self) -> Result<(), DrawingErrorKind<Infallible>> {
+        Ok(())
+    }
+
+    fn present(&mut self) -> Result<(), DrawingErrorKind<Infallible>> {
+        Ok(())
+    }
+
+    fn draw_pixel(&mut self, point: BackendCoord, color: BackendColor) -> Result<(), DrawingErrorKind<Infallible>> {
+        self.dot(Ink::from_color(color.rgb), point);
+        Ok(())
+    }
+
+    fn draw_line<S: BackendStyle>(
+        &mut self,
+        from: BackendCoord,
+        to: BackendCoord,
+        style: &S,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        self.path(Ink::from_color(style.color().rgb), [from, to], false);
+        Ok(())
+    }
+
+    fn draw_rect<S: BackendStyle>(
+        &mut self,
+        (left, top): BackendCoord,
+        (right, bottom): BackendCoord,
+        style: &S,
+        _fill: bool,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
+        self.path(Ink::from_color(style.color().rgb), corners, true);
+        Ok(())
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        self.path(Ink::from_color(style.color().rgb), path, false);
+        Ok(())
+    }
+
+    fn draw_circle<S: BackendStyle>(
+        &mut self,
+        center: BackendCoord,
+        radius: u32,
+        style: &S,
+        _fill: bool,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        let ink = Ink::from_color(style.color().rgb);
+        if ink == Ink::Dots {
+            self.dot(ink, center);
+            return Ok(());
+        }
+        self.flush();
+        let (x, y) = (unit(center.0), unit(center.1));
+        let radius = unit(i32::try_from(radius).unwrap_or(i32::MAX));
+        self.element(format_args!("<circle{} cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>", class_attribute(ink)));
+        Ok(())
+    }
+
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        vertices: I,
+        style: &S,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        self.path(Ink::from_color(style.color().rgb), vertices, true);
+        Ok(())
+    }
+
+    fn draw_text<T: BackendTextStyle>(
+        &mut self,
+        words: &str,
+        style: &T,
+        position: BackendCoord,
+    ) -> Result<(), DrawingErrorKind<Infallible>> {
+        self.flush();
+        let class = class_attribute(Ink::from_color(style.color().rgb));
+        let anchor = match style.anchor().h_pos {
+            HPos::Left => "",
+            HPos::Center => " text-anchor=\"middle\"",
+            HPos::Right => " text-anchor=\"end\"",
+        };
+        let (x, y) = (unit(position.0), unit(position.1));
+        self.element(format_args!("<text{class} x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", text::xml(words)));
+        Ok(())
+    }
+}
+
+fn class_attribute(ink: Ink) -> String {
+    if ink.class().is_empty() { String::new() } else { format!(" class=\"{}\"", ink.class()) }
+}
+
+fn push_point(path: &mut String, (x, y): BackendCoord) {
+    path.push_str(&unit(x));
+    path.push(' ');
+    path.push_str(&unit(y));
+}
+
+/// Pixels of plotters as units of the picture.
+fn unit(pixels: i32) -> String {
+    let (whole, tenth) = (pixels / SUBPIXELS, (pixels % SUBPIXELS).abs());
+    let sign = if pixels < 0 && whole == 0 { "-" } else { "" };
+    if tenth == 0 { whole.to_string() } else { format!("{sign}{whole}.{tenth}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_are_tenths() {
+        let check = |pixels: i32, expected: &str| assert_eq!(unit(pixels), expected);
+        check(0, "0");
+        check(123, "12.3");
+        check(-120, "-12");
+        check(-7, "-0.7");
+    }
+
+    #[test]
+    fn dots_share_a_path_and_text_is_escaped() {
+        let mut svg = Svg::new(20, 10);
+        let mut backend = &mut svg;
+        for x in [10, 25] {
+            backend.draw_circle((x, 40), 5, &Ink::Dots.color(), true).expect("drawing cannot fail");
+        }
+        let caption = Caption { id: "a", title: "<b>", description: "x\u{202e}y" };
+        assert_eq!(
+            svg.captioned("fill", &caption),
+            "<svg class=\"fill\" viewBox=\"0 0 20 10\" role=\"img\" aria-labelledby=\"a-t a-d\">\
+             <title id=\"a-t\">&lt;b&gt;</title><desc id=\"a-d\">x\u{fffd}y</desc>\n\
+             <path class=\"dots\" d=\"M1 4h0M2.5 4h0\"/>\n</svg>"
+        );
+    }
+}

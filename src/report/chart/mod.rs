@@ -1,0 +1,11 @@
+//! Charts: pure functions from plain data to the text of an inline SVG.
+//!
+//! A chart holds no colour and no style, only classes of the style sheet, so that it follows the theme of its page.
+//! It is drawn by plotters on the backend of this room, which is the only place that knows plotters.
+
+mod axis;
+mod backend;
+mod ink;
+mod labels;
+pub mod spark;
+pub mod trend;

@@ -1,0 +1,39 @@
+//! Dates as pages print them; all are UTC.
+
+use chrono::{DateTime, Datelike, NaiveDate, Utc};
+
+use super::number::NARROW;
+
+/// A day, such as `16 Nov 2026`.
+pub fn day(time: DateTime<Utc>) -> String {
+    calendar_day(time.date_naive())
+}
+
+/// A day of the calendar, such as `16 Nov 2026`.
+pub fn calendar_day(date: NaiveDate) -> String {
+    format!("{}{NARROW}{} {}", date.day(), month(date.month()), date.year())
+}
+
+/// A day and the time of day, such as `16 Nov 2026, 04:51`; a head or the sentence says that it is UTC.
+pub fn moment(time: DateTime<Utc>) -> String {
+    format!("{}, {}", day(time), time.format("%H:%M"))
+}
+
+/// The short name of a month from 1 to 12.
+pub fn month(number: u32) -> &'static str {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    MONTHS[(number as usize + 11) % 12]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_read_day_month_year() {
+        let time = DateTime::from_timestamp(1_794_804_669, 0).expect("a time within range");
+        assert_eq!(moment(time), "16\u{202f}Nov 2026, 04:51");
+        assert_eq!(month(1), "Jan");
+        assert_eq!(month(12), "Dec");
+    }
+}

@@ -1,0 +1,56 @@
+//! Where the pages lie in the site. Every name that becomes a path passes [`file_word`].
+
+use super::ReportError;
+
+/// The digest.
+pub const DIGEST: &str = "index.html";
+/// The list of series.
+pub const SERIES_LIST: &str = "series/index.html";
+/// The list of runs.
+pub const RUN_LIST: &str = "runs/index.html";
+/// What a server shows for a page that is not there.
+pub const MISSING: &str = "404.html";
+/// The style sheet.
+pub const STYLE: &str = "style.css";
+/// The icon.
+pub const ICON: &str = "icon.svg";
+
+/// The page of a suite's matrix.
+pub fn matrix(suite: &str) -> String {
+    format!("matrix/{suite}.html")
+}
+
+/// The page of a series.
+pub fn series(id: &str) -> String {
+    format!("series/{id}.html")
+}
+
+/// The page of a run.
+pub fn run(id: &str) -> String {
+    format!("runs/{id}.html")
+}
+
+/// Checks that `word` is a plain file name on every system: letters, digits, `-`, `_` and `.`, not first a dot.
+///
+/// # Errors
+/// When it is not; `of` says what it names.
+pub fn file_word(of: &'static str, word: &str) -> Result<(), ReportError> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if word.is_empty() || word.len() > 120 || word.starts_with('.') || !word.chars().all(fine) {
+        return Err(ReportError::Name { of, name: word.to_owned() });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_leave_its_folder() {
+        for bad in ["", "..", "a/b", "a\\b", ".hidden", "a b", "é", "%2e"] {
+            assert!(file_word("suite", bad).is_err(), "{bad}");
+        }
+        assert!(file_word("suite", "cpu-2.0_x").is_ok());
+    }
+}

@@ -1,0 +1,172 @@
+//! A state as a glyph, a word and a colour, always all three.
+
+use crate::model::benchmark::{Parity, ParityStatus};
+use crate::model::metric::{Better, Metric};
+use crate::model::run::{Quality, RunStatus};
+use crate::model::unit::Unit;
+use crate::model::verdict::{Comparison, Verdict};
+
+/// The four things that colour may mean, and the plain ink of everything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// Slower, failed.
+    Worse,
+    /// Faster, passed.
+    Better,
+    /// The environment differs.
+    Environment,
+    /// It cannot be told.
+    Doubt,
+    /// Nothing to say.
+    Plain,
+}
+
+impl Tone {
+    /// The class of the style sheet.
+    pub fn class(self) -> &'static str {
+        match self {
+            Tone::Worse => "worse",
+            Tone::Better => "better",
+            Tone::Environment => "env",
+            Tone::Doubt => "doubt",
+            Tone::Plain => "same",
+        }
+    }
+}
+
+/// How a state is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Its colour.
+    pub tone: Tone,
+    /// Its glyph.
+    pub glyph: &'static str,
+    /// Its word or figure.
+    pub word: String,
+}
+
+impl Mark {
+    /// A mark of those three.
+    pub fn new(tone: Tone, glyph: &'static str, word: impl Into<String>) -> Mark {
+        Mark { tone, glyph, word: word.into() }
+    }
+
+    /// The class of the style sheet.
+    pub fn class(&self) -> &'static str {
+        self.tone.class()
+    }
+
+    /// The mark of what a rule decided. The glyph points where the number went; word and colour say whether that
+    /// is bad.
+    pub fn of_comparison(comparison: &Comparison) -> Mark {
+        let tone = Mark::tone_of(&comparison.verdict);
+        match &comparison.verdict {
+            Verdict::Unchanged => Mark::new(tone, "=", "no change"),
+            Verdict::Improved => Mark::new(tone, arrow(comparison), better_word(&comparison.metric)),
+            Verdict::Regressed => Mark::new(tone, arrow(comparison), worse_word(&comparison.metric)),
+            Verdict::Inconclusive(_) => Mark::new(tone, "?", "inconclusive"),
+            Verdict::NotComparable(_) => Mark::new(tone, "≠", "not comparable"),
+            Verdict::Missing => Mark::new(tone, "–", "missing"),
+            Verdict::NoBaseline => Mark::new(tone, "○", "no baseline"),
+        }
+    }
+
+    /// The colour of what a rule decided.
+    pub fn tone_of(verdict: &Verdict) -> Tone {
+        match verdict {
+            Verdict::Improved => Tone::Better,
+            Verdict::Regressed | Verdict::Missing => Tone::Worse,
+            Verdict::Inconclusive(_) => Tone::Doubt,
+            Verdict::NotComparable(_) => Tone::Environment,
+            Verdict::Unchanged | Verdict::NoBaseline => Tone::Plain,
+        }
+    }
+
+    /// The mark of a suite's status.
+    pub fn of_status(status: RunStatus) -> Mark {
+        match status {
+            RunStatus::Ok => Mark::new(Tone::Better, "✓", "ran"),
+            RunStatus::Skipped => Mark::new(Tone::Doubt, "○", "skipped"),
+            RunStatus::Failed => Mark::new(Tone::Worse, "✕", "failed"),
+        }
+    }
+
+    /// The mark of whether the numbers of a run can be trusted.
+    pub fn of_quality(quality: &Quality) -> Mark {
+        if quality.clean { Mark::new(Tone::Plain, "✓", "clean") } else { Mark::new(Tone::Doubt, "?", "disturbed") }
+    }
+
+    /// The mark of a check against the reference.
+    pub fn of_parity(parity: &Parity) -> Mark {
+        match parity.status {
+            ParityStatus::Reference => Mark::new(Tone::Plain, "✓", "is the reference"),
+            ParityStatus::Exact => Mark::new(Tone::Better, "✓", "bit-equal"),
+            ParityStatus::Within => Mark::new(Tone::Better, "✓", "within tolerance"),
+            ParityStatus::Mismatch => Mark::new(Tone::Worse, "✕", "wrong"),
+            ParityStatus::Unchecked => Mark::new(Tone::Doubt, "○", "not checked"),
+        }
+    }
+}
+
+/// The word for a change of this metric in the bad direction.
+pub fn worse_word(metric: &Metric) -> &'static str {
+    word(metric, true)
+}
+
+/// The word for a change of this metric in the good direction.
+pub fn better_word(metric: &Metric) -> &'static str {
+    word(metric, false)
+}
+
+fn word(metric: &Metric, bad: bool) -> &'static str {
+    // A ratio is a time divided by that of the calibration kernel.
+    let speed = matches!(metric.unit, Unit::Second | Unit::PerSecond) || metric.name == "ratio";
+    match (speed, metric.unit, metric.better, bad) {
+        (true, _, _, true) => "slower",
+        (true, _, _, false) => "faster",
+        (false, Unit::Byte, Better::Lower, true) | (false, Unit::Byte, Better::Higher, false) => "larger",
+        (false, Unit::Byte, _, _) => "smaller",
+        (false, _, _, true) => "worse",
+        (false, _, _, false) => "better",
+    }
+}
+
+fn arrow(comparison: &Comparison) -> &'static str {
+    let bad_is_up = comparison.metric.better == Better::Lower;
+    let by_verdict = (comparison.verdict == Verdict::Regressed) == bad_is_up;
+    let up = comparison.effect.map_or(by_verdict, |effect| effect.change > 0.0);
+    if up { "▲" } else { "▼" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::verdict::Effect;
+
+    fn comparison(metric: Metric, change: f64, verdict: Verdict) -> Comparison {
+        Comparison {
+            benchmark: "cpu/a @fast".into(),
+            metric,
+            series: None,
+            baseline: Some(1.0),
+            allowed: Some(1.02),
+            current: Some(1.0 + change),
+            effect: Some(Effect { change, interval: None, detectable: 0.02 }),
+            rule: "tolerance",
+            verdict,
+            note: None,
+        }
+    }
+
+    #[test]
+    fn the_glyph_points_where_the_number_went() {
+        let slower_rate = comparison(Metric::throughput("tiles_per_s"), -0.1, Verdict::Regressed);
+        assert_eq!(Mark::of_comparison(&slower_rate), Mark::new(Tone::Worse, "▼", "slower"));
+        let slower_time = comparison(Metric::time(), 0.1, Verdict::Regressed);
+        assert_eq!(Mark::of_comparison(&slower_time), Mark::new(Tone::Worse, "▲", "slower"));
+        let memory = Metric { name: "peak_memory".into(), unit: Unit::Byte, better: Better::Lower };
+        assert_eq!(Mark::of_comparison(&comparison(memory, -0.1, Verdict::Improved)).word, "smaller");
+        let ratio = Metric { name: "ratio".into(), unit: Unit::One, better: Better::Lower };
+        assert_eq!(Mark::of_comparison(&comparison(ratio, -0.1, Verdict::Improved)).word, "faster");
+    }
+}

@@ -1,0 +1,146 @@
+//! Numbers as pages print them: U+2212 for minus, U+202F before a unit and between thousands, an en dash for none.
+
+use crate::model::unit::Scale;
+
+/// The narrow no-break space that stands before a unit and between thousands.
+pub const NARROW: char = '\u{202f}';
+
+/// What stands where there is no number.
+pub const NONE: &str = "–";
+
+/// From here on plain digits are longer than anyone reads, so the number is written with an exponent.
+const PLAIN_BELOW: f64 = 1e9;
+
+/// Below this a plain number is mostly zeros.
+const PLAIN_FROM: f64 = 1e-6;
+
+/// A change with its sign, such as `+8.1 %`.
+pub fn percent(change: f64) -> String {
+    if !change.is_finite() {
+        return NONE.to_owned();
+    }
+    format!("{}{NARROW}%", signed(change))
+}
+
+/// A share or a size without a sign, such as `8.1 %`.
+pub fn percent_size(share: f64) -> String {
+    if !share.is_finite() {
+        return NONE.to_owned();
+    }
+    format!("{}{NARROW}%", signed(share.abs()).trim_start_matches('+'))
+}
+
+/// An interval of changes, such as `+7.6 to +8.6`; the head of its column says that it is in percent.
+pub fn percent_interval((low, high): (f64, f64)) -> String {
+    format!("{} to {}", signed(low), signed(high))
+}
+
+/// A count with thousands apart.
+pub fn count(n: usize) -> String {
+    thousands(&n.to_string())
+}
+
+/// A count with its noun.
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+/// A value in the unit of `scale`, without the unit.
+pub fn value(scale: Scale, value: f64) -> String {
+    let shown = value / scale.factor;
+    if !shown.is_finite() {
+        return NONE.to_owned();
+    }
+    if shown != 0.0 && !(PLAIN_FROM..PLAIN_BELOW).contains(&shown.abs()) {
+        return typeset(&format!("{shown:.3e}"));
+    }
+    typeset(&scale.number(value))
+}
+
+/// A value with its unit.
+pub fn quantity(scale: Scale, number: f64) -> String {
+    if scale.symbol.is_empty() {
+        value(scale, number)
+    } else {
+        format!("{}{NARROW}{}", value(scale, number), scale.symbol)
+    }
+}
+
+/// A number with that many decimals.
+pub fn fixed(number: f64, decimals: usize) -> String {
+    let text = format!("{number:.decimals$}");
+    if text.len() > 24 { typeset(&format!("{number:.3e}")) } else { typeset(&text) }
+}
+
+/// The name of a column of values: `Newest, ms`, or only `Newest` where they have no unit.
+pub fn column(name: &str, scale: Scale) -> String {
+    if scale.symbol.is_empty() { name.to_owned() } else { format!("{name}, {}", scale.symbol) }
+}
+
+fn signed(change: f64) -> String {
+    let percent = change * 100.0;
+    let decimals = usize::from(percent.abs() < 99.95);
+    let digits = thousands(&format!("{:.decimals$}", percent.abs()));
+    let zero = digits.chars().all(|c| matches!(c, '0' | '.'));
+    match (zero, percent < 0.0) {
+        (true, _) => digits,
+        (false, true) => format!("\u{2212}{digits}"),
+        (false, false) => format!("+{digits}"),
+    }
+}
+
+/// Plain ASCII digits with the minus and the thousands that print uses.
+fn typeset(plain: &str) -> String {
+    match plain.strip_prefix('-') {
+        Some(digits) => format!("\u{2212}{}", thousands(digits)),
+        None => thousands(plain),
+    }
+}
+
+fn thousands(digits: &str) -> String {
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let (whole, rest) = digits.split_at(end);
+    let mut text = String::with_capacity(digits.len() + 8);
+    for (position, digit) in whole.chars().enumerate() {
+        if position > 0 && (whole.len() - position) % 3 == 0 {
+            text.push(NARROW);
+        }
+        text.push(digit);
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::unit::Unit;
+
+    #[test]
+    fn changes_bear_a_sign_and_no_false_precision() {
+        let check = |change: f64, expected: &str| assert_eq!(percent(change), expected);
+        check(0.081, "+8.1\u{202f}%");
+        check(-0.124, "\u{2212}12.4\u{202f}%");
+        check(-0.0004, "0.0\u{202f}%");
+        check(0.9996, "+100\u{202f}%");
+        check(12.3456, "+1\u{202f}235\u{202f}%");
+        check(f64::NAN, "–");
+        assert_eq!(percent_size(-0.0141), "1.4\u{202f}%");
+        assert_eq!(percent_interval((-0.005, 0.086)), "\u{2212}0.5 to +8.6");
+    }
+
+    #[test]
+    fn values_have_four_digits_and_thousands() {
+        let check = |value: f64, typical: f64, expected: &str| {
+            assert_eq!(quantity(Unit::Second.scale(typical), value), expected);
+        };
+        check(0.001297, 0.001, "1.297\u{202f}ms");
+        check(21.7404, 0.001, "21\u{202f}740\u{202f}ms");
+        check(-0.0012, 0.001, "\u{2212}1.200\u{202f}ms");
+        check(1e300, 1.0, "1.000e300\u{202f}s");
+        check(1e-12, 1.0, "1.000e-12\u{202f}s");
+        assert_eq!(count(1_388_204), "1\u{202f}388\u{202f}204");
+        assert_eq!(counted(1, "run", "runs"), "1 run");
+        assert_eq!(column("Newest", Unit::One.scale(1.0)), "Newest");
+    }
+}

@@ -1,0 +1,208 @@
+//! The digest: the verdict of the newest runs, with the evidence below it.
+
+use askama::Template;
+
+use super::frame::{Frame, Part};
+use super::page;
+use super::suite_section::SuiteSection;
+use crate::model::analysis::SuiteAnalysis;
+use crate::model::page::Page;
+use crate::model::rollup::WeekRow;
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, short_benchmark, short_commit};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number;
+use crate::report::phrase::Phrase;
+use crate::report::summary::{self, Fact};
+
+/// The newest weeks that the roll-up shows, a line a suite and machine.
+const WEEK_ROWS: usize = 40;
+
+/// The damaged records that are named.
+const QUARANTINED_ROWS: usize = 50;
+
+#[derive(Template)]
+#[template(path = "digest.html")]
+struct DigestPage {
+    frame: Frame,
+    crumb: String,
+    headline: Phrase,
+    lede: Phrase,
+    facts: Vec<Fact>,
+    banners: Vec<Banner>,
+    suites: Vec<SuiteSection>,
+    weeks: Vec<WeekLine>,
+    weeks_rest: String,
+    environment: Vec<EnvironmentLine>,
+    baselines: Vec<BaselineLine>,
+    quarantined: Vec<(String, String)>,
+    quarantined_rest: String,
+    warnings: Vec<String>,
+}
+
+struct Banner {
+    class: &'static str,
+    sentence: Phrase,
+}
+
+struct WeekLine {
+    day: String,
+    suite: String,
+    machine: String,
+    runs: String,
+    series: String,
+    compared: String,
+    change: String,
+    worst: String,
+    worst_name: String,
+    worst_page: String,
+    best: String,
+}
+
+struct EnvironmentLine {
+    place: String,
+    fact: String,
+    was: String,
+    is: String,
+}
+
+struct BaselineLine {
+    place: String,
+    path: String,
+    commit: String,
+    day: String,
+    none: Mark,
+    reason: String,
+}
+
+/// The digest page.
+pub(in crate::report) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+    let analysis = catalog.analysis;
+    let summary = summary::summarise(analysis);
+    let day = analysis.as_of.map_or(String::new(), date::day);
+    let frame = Frame::new(catalog, link::DIGEST, Part::Digest, format!("Digest, {day}"), summary.headline.words());
+    let quarantined = &analysis.history.quarantined;
+    let template = DigestPage {
+        frame,
+        crumb: format!("Weekly digest, newest run {day}"),
+        headline: summary.headline,
+        lede: summary.lede,
+        facts: summary.facts,
+        banners: banners(catalog),
+        suites: SuiteSection::all(catalog),
+        weeks: analysis.weeks.iter().take(WEEK_ROWS).map(|row| week(row, catalog)).collect(),
+        weeks_rest: rest(analysis.weeks.len(), WEEK_ROWS, "older rows are left out"),
+        environment: analysis.suites.iter().flat_map(environment).collect(),
+        baselines: analysis.suites.iter().map(baseline).collect(),
+        quarantined: quarantined
+            .iter()
+            .take(QUARANTINED_ROWS)
+            .map(|record| (record.path.clone(), record.reason.clone()))
+            .collect(),
+        quarantined_rest: rest(quarantined.len(), QUARANTINED_ROWS, "more are not named here"),
+        warnings: analysis.history.warnings.iter().take(QUARANTINED_ROWS).cloned().collect(),
+    };
+    page(link::DIGEST.to_owned(), &template)
+}
+
+fn rest(all: usize, shown: usize, words: &str) -> String {
+    if all > shown { format!("{} {words}.", number::count(all - shown)) } else { String::new() }
+}
+
+fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
+    let analysis = catalog.analysis;
+    let mut banners = Vec::new();
+    let damaged = analysis.history.quarantined.len();
+    if damaged > 0 {
+        let sentence = Phrase::default()
+            .strong(format!("{} damaged", number::counted(damaged, "record is", "records are")))
+            .text(" and left out; ")
+            .link(format!("{}#records", link::DIGEST), "which, and why")
+            .text(". Run ")
+            .id("sprag history fsck")
+            .text(".");
+        banners.push(Banner { class: "worse", sentence });
+    }
+    let late = summary::late_suites(analysis);
+    if !late.is_empty() {
+        let names: Vec<String> = late
+            .iter()
+            .take(5)
+            .map(|suite| format!("{} on {} since {}", suite.suite, suite.machine_name, date::day(suite.time)))
+            .collect();
+        let sentence = Phrase::default()
+            .strong(format!("{} late:", number::counted(late.len(), "suite is", "suites are")))
+            .text(format!(
+                " {}. A run is due every {}.",
+                names.join("; "),
+                number::counted(analysis.every_days as usize, "day", "days")
+            ));
+        banners.push(Banner { class: "doubt", sentence });
+    }
+    if catalog.line.shallow {
+        let sentence = Phrase::default()
+            .strong("The repository is shallow.")
+            .text(" Older commits are unknown here, so older points stand by their time.");
+        banners.push(Banner { class: "", sentence });
+    }
+    banners
+}
+
+fn week(row: &WeekRow, catalog: &Catalog<'_>) -> WeekLine {
+    let change = |change: Option<f64>| change.map_or(number::NONE.to_owned(), number::percent);
+    let worst = row.worst_series.as_deref().and_then(|id| catalog.series(id));
+    WeekLine {
+        day: date::calendar_day(row.week),
+        suite: row.suite.clone(),
+        machine: row.machine_name.clone(),
+        runs: number::count(row.runs),
+        series: number::count(row.series),
+        compared: number::count(row.compared),
+        change: change(row.change),
+        worst: change(row.worst),
+        worst_name: worst.map_or(String::new(), |worst| short_benchmark(&worst.series.benchmark).to_owned()),
+        worst_page: worst.map_or(String::new(), |worst| link::series(&worst.series.id)),
+        best: change(row.best),
+    }
+}
+
+fn place(suite: &SuiteAnalysis) -> String {
+    format!("{}, {}", suite.suite, suite.machine_name)
+}
+
+fn environment(suite: &SuiteAnalysis) -> Vec<EnvironmentLine> {
+    let line = |fact: &str, was: &str, is: &str| EnvironmentLine {
+        place: place(suite),
+        fact: fact.replace('_', " "),
+        was: was.to_owned(),
+        is: is.to_owned(),
+    };
+    if suite.environment_changes.is_empty() {
+        return vec![line("", "", "")];
+    }
+    suite.environment_changes.iter().map(|change| line(&change.fact, &change.was, &change.is)).collect()
+}
+
+fn baseline(suite: &SuiteAnalysis) -> BaselineLine {
+    let none = Mark::new(Tone::Plain, "○", "none");
+    match &suite.baseline {
+        Ok(facts) => BaselineLine {
+            place: place(suite),
+            path: facts.path.clone(),
+            commit: facts.commit.as_deref().map_or("no commit", short_commit).to_owned(),
+            day: date::day(facts.time),
+            none,
+            reason: String::new(),
+        },
+        Err(reason) => BaselineLine {
+            place: place(suite),
+            path: String::new(),
+            commit: String::new(),
+            day: String::new(),
+            none,
+            reason: reason.clone(),
+        },
+    }
+}

@@ -1,0 +1,35 @@
+//! The digest of a history without runs: what to do.
+
+use askama::Template;
+
+use super::frame::{Frame, Part};
+use super::page;
+use crate::model::page::Page;
+use crate::report::ReportError;
+use crate::report::catalog::Catalog;
+use crate::report::link;
+
+#[derive(Template)]
+#[template(path = "empty.html")]
+struct EmptyPage {
+    frame: Frame,
+    quarantined: Vec<(String, String)>,
+    warnings: Vec<String>,
+}
+
+/// The digest page of an empty history.
+pub(in crate::report) fn empty(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+    let history = &catalog.analysis.history;
+    let description = "No runs yet: how to measure the first one.".to_owned();
+    let template = EmptyPage {
+        frame: Frame::new(catalog, link::DIGEST, Part::Digest, "No runs yet".to_owned(), description),
+        quarantined: history
+            .quarantined
+            .iter()
+            .take(50)
+            .map(|record| (record.path.clone(), record.reason.clone()))
+            .collect(),
+        warnings: history.warnings.iter().take(50).cloned().collect(),
+    };
+    page(link::DIGEST.to_owned(), &template)
+}

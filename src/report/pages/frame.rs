@@ -1,0 +1,107 @@
+//! What stands around every page: head, navigation and footer.
+
+use crate::report::catalog::{Catalog, short_commit};
+use crate::report::date;
+use crate::report::link;
+use crate::report::number;
+
+/// A part of the site, as the navigation names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The digest.
+    Digest,
+    /// The list of series and their pages.
+    Series,
+    /// The matrices.
+    Matrix,
+    /// The list of runs and their pages.
+    Runs,
+}
+
+/// What stands around a page.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Frame {
+    /// The title of the window.
+    pub(super) title: String,
+    /// A sentence for search and previews.
+    pub(super) description: String,
+    /// The way from this page to the root of the site: nothing or `../`.
+    pub(super) root: &'static str,
+    /// What the project calls itself.
+    pub(super) project: String,
+    /// The parts that have pages.
+    pub(super) parts: Vec<NavigationItem>,
+    /// The day of the newest run.
+    pub(super) as_of: String,
+    /// Its commit.
+    pub(super) commit: String,
+    /// Where the data came from.
+    pub(super) source: String,
+    /// The version that made the page.
+    pub(super) version: &'static str,
+}
+
+/// A link of the navigation.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NavigationItem {
+    /// The path in the site.
+    pub(super) to: String,
+    /// The name of the part.
+    pub(super) name: &'static str,
+    /// `page` on the page itself, `true` within its part, else empty.
+    pub(super) current: &'static str,
+}
+
+impl Frame {
+    /// The frame of the page at `path`, in that part of the site.
+    pub(super) fn new(catalog: &Catalog<'_>, path: &str, part: Part, title: String, description: String) -> Frame {
+        let analysis = catalog.analysis;
+        let newest = catalog.runs.first().and_then(|run| run.run.commit.as_ref());
+        Frame {
+            title: format!("{title} – {}", analysis.project),
+            description,
+            root: if path.contains('/') { "../" } else { "" },
+            project: analysis.project.clone(),
+            parts: parts(catalog, path, part),
+            as_of: analysis.as_of.map_or(String::new(), date::day),
+            commit: newest.map_or(String::new(), |commit| short_commit(&commit.sha).to_owned()),
+            source: source(catalog),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
+    let mut parts = vec![(Part::Digest, "Digest", link::DIGEST.to_owned())];
+    if !catalog.analysis.series.is_empty() {
+        parts.push((Part::Series, "Series", link::SERIES_LIST.to_owned()));
+    }
+    if let Some(suite) = catalog.matrix_suites.first() {
+        parts.push((Part::Matrix, "Matrix", link::matrix(suite)));
+    }
+    if !catalog.runs.is_empty() {
+        parts.push((Part::Runs, "Runs", link::RUN_LIST.to_owned()));
+    }
+    let current = |to: &str, of: Part| match (of == part, to == path) {
+        (true, true) => "page",
+        (true, false) => "true",
+        _ => "",
+    };
+    parts.into_iter().map(|(of, name, to)| NavigationItem { current: current(&to, of), to, name }).collect()
+}
+
+fn source(catalog: &Catalog<'_>) -> String {
+    let history = &catalog.analysis.history;
+    let mut words = match &history.reference {
+        Some(reference) => format!("History {}", reference.strip_prefix("refs/heads/").unwrap_or(reference)),
+        None => "History".to_owned(),
+    };
+    if let Some(tip) = &history.tip {
+        words += &format!(" at {}", short_commit(tip));
+    }
+    words += &format!(", {}", number::counted(history.runs, "run", "runs"));
+    if let (Some(first), Some(last)) = (history.first, catalog.analysis.as_of) {
+        words += &format!(", {} to {}", date::day(first), date::day(last));
+    }
+    words
+}

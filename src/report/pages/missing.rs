@@ -1,0 +1,32 @@
+//! What a server shows for a page that is not there.
+//!
+//! It appears under any path, so a relative link would lead elsewhere each time: without the site's URL it has none.
+
+use askama::Template;
+
+use super::page;
+use crate::model::page::Page;
+use crate::report::link;
+use crate::report::{ReportError, Settings};
+
+#[derive(Template)]
+#[template(path = "404.html")]
+struct MissingPage<'a> {
+    project: &'a str,
+    root: String,
+}
+
+/// The page for what is not there.
+pub(in crate::report) fn missing(project: &str, settings: &Settings) -> Result<Page, ReportError> {
+    let root = match &settings.url {
+        None => String::new(),
+        Some(url) => {
+            let plain = url.chars().all(|c| c.is_ascii_graphic());
+            if !plain || !(url.starts_with("https://") || url.starts_with("http://")) {
+                return Err(ReportError::Url(url.clone()));
+            }
+            format!("{}/", url.trim_end_matches('/'))
+        }
+    };
+    page(link::MISSING.to_owned(), &MissingPage { project, root })
+}

@@ -1,0 +1,54 @@
+//! The pages: one struct and one template each. A struct holds strings and numbers ready to show.
+//!
+//! This is the only room that knows askama.
+
+mod cell;
+mod digest;
+mod elsewhere;
+mod empty;
+mod frame;
+mod matrix;
+mod missing;
+mod points;
+mod run;
+mod run_list;
+mod run_tables;
+mod series;
+mod series_list;
+mod suite_section;
+
+use std::fmt;
+
+use askama::Template;
+use askama::filters::{Escaper, Html};
+
+use super::ReportError;
+use super::text;
+use crate::model::page::Page;
+
+pub(super) use digest::digest;
+pub(super) use empty::empty;
+pub(super) use matrix::matrix;
+pub(super) use missing::missing;
+pub(super) use run::run;
+pub(super) use run_list::run_list;
+pub(super) use series::series;
+pub(super) use series_list::series_list;
+
+/// The escaper of all templates: makes visible what acts unseen, then escapes HTML.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageText;
+
+impl Escaper for PageText {
+    fn write_escaped_str<W: fmt::Write>(&self, destination: W, string: &str) -> fmt::Result {
+        Html.write_escaped_str(destination, &text::visible(string))
+    }
+}
+
+/// The page of a template at a path of the site.
+fn page(path: String, template: &impl Template) -> Result<Page, ReportError> {
+    match template.render() {
+        Ok(html) => Ok(Page { path, bytes: html.into_bytes() }),
+        Err(error) => Err(ReportError::Template { path, reason: error.to_string() }),
+    }
+}

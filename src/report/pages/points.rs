@@ -1,0 +1,85 @@
+//! The points of a series as a table, newest first.
+
+use crate::model::series::{Point, Series};
+use crate::model::unit::Scale;
+use crate::report::catalog::{Catalog, short_commit, short_digest};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number;
+use crate::report::text::shortened;
+use crate::report::timeline;
+
+/// The newest points that a table shows.
+const ROWS: usize = 200;
+
+/// The longest subject of a commit in a table, in characters.
+const SUBJECT: usize = 70;
+
+/// One run's value.
+pub(super) struct PointRow {
+    /// The commit.
+    pub(super) commit: String,
+    /// Its tags.
+    pub(super) tags: String,
+    /// Its subject.
+    pub(super) subject: String,
+    /// When the run took place.
+    pub(super) time: String,
+    /// The value.
+    pub(super) value: String,
+    /// Its interval.
+    pub(super) interval: String,
+    /// The short id of the run.
+    pub(super) run: String,
+    /// The page of the run, or nothing.
+    pub(super) page: String,
+    /// What is special about the point.
+    pub(super) marks: Vec<Mark>,
+}
+
+/// The newest points, and a sentence on how many there are.
+pub(super) fn rows(catalog: &Catalog<'_>, series: &Series, scale: Scale) -> (Vec<PointRow>, String) {
+    let placed = timeline::placed(&series.points, catalog.line);
+    let ordered: Vec<&Point> = placed.iter().map(|(_, point)| *point).collect();
+    let rows = (0..ordered.len())
+        .rev()
+        .take(ROWS)
+        .map(|i| row(catalog, i.checked_sub(1).map(|before| ordered[before]), ordered[i], scale))
+        .collect();
+    let all = number::counted(ordered.len(), "run", "runs");
+    let note = if ordered.len() > ROWS {
+        format!("The newest {} of {all}, in commit order.", number::count(ROWS))
+    } else {
+        format!("{all}, newest commit first.")
+    };
+    (rows, note)
+}
+
+fn row(catalog: &Catalog<'_>, before: Option<&Point>, point: &Point, scale: Scale) -> PointRow {
+    let commit = point.position.and_then(|position| catalog.line.commits.get(position));
+    let mut marks = Vec::new();
+    if let Some(before) = before.filter(|before| before.environment_key != point.environment_key) {
+        let change = timeline::environment_change(before, point, catalog);
+        marks.push(Mark::new(Tone::Environment, "◇", change));
+    }
+    if point.dirty {
+        marks.push(Mark::new(Tone::Doubt, "◆", "changed files"));
+    }
+    if point.position.is_none() && !point.commit.is_empty() && !catalog.line.commits.is_empty() {
+        marks.push(Mark::new(Tone::Doubt, "?", "commit not on this line"));
+    }
+    PointRow {
+        commit: if point.commit.is_empty() { number::NONE } else { short_commit(&point.commit) }.to_owned(),
+        tags: commit.map_or(String::new(), |commit| shortened(&commit.tags.join(" "), SUBJECT)),
+        subject: commit.map_or(String::new(), |commit| shortened(&commit.subject, SUBJECT)),
+        time: date::moment(point.time),
+        value: number::value(scale, point.value),
+        interval: point.interval.map_or(number::NONE.to_owned(), |(low, high)| {
+            format!("{} to {}", number::value(scale, low), number::value(scale, high))
+        }),
+        run: short_digest(&point.run).to_owned(),
+        page: catalog.run(&point.run).map_or(String::new(), |run| link::run(&run.id)),
+        marks,
+    }
+}

@@ -1,0 +1,143 @@
+//! A run: whether it worked, what it measured, and under which circumstances.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+
+use super::frame::{Frame, Part};
+use super::page;
+use super::run_tables::{self, MetricGroup, ParityRow};
+use crate::model::canonical;
+use crate::model::environment::KEY_FACTS;
+use crate::model::page::Page;
+use crate::model::run::{RecordedRun, Run, RunStatus};
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, short_commit, short_digest};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number;
+use crate::report::phrase::Phrase;
+use crate::report::text::shortened;
+
+/// The longest tuned configuration that is shown, in characters.
+const TUNED: usize = 2000;
+
+/// The tuned configurations that are shown.
+const TUNED_ROWS: usize = 100;
+
+#[derive(Template)]
+#[template(path = "run.html")]
+struct RunPage {
+    frame: Frame,
+    short: String,
+    headline: Phrase,
+    reason: String,
+    facts: Vec<(&'static str, Phrase, String)>,
+    quality: Vec<String>,
+    metrics: Vec<MetricGroup>,
+    metrics_rest: String,
+    parity: Vec<ParityRow>,
+    parity_rest: String,
+    failures: Vec<(String, String)>,
+    environment: Vec<(String, String, bool)>,
+    environment_key: String,
+    config: Vec<(String, String)>,
+    tuned: Vec<String>,
+    record: String,
+    id: String,
+}
+
+/// The page of a run.
+pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page, ReportError> {
+    link::file_word("run", &recorded.id)?;
+    let path = link::run(&recorded.id);
+    let run = &recorded.run;
+    let (metrics, metrics_rest) = run_tables::metrics(catalog, run);
+    let (parity, parity_rest) = run_tables::parity(run);
+    let title = format!("{} on {}, {}", run.suite, run.machine.name, date::day(run.timestamp));
+    let headline = headline(run);
+    let template = RunPage {
+        frame: Frame::new(catalog, &path, Part::Runs, title, headline.words()),
+        short: short_digest(&recorded.id).to_owned(),
+        headline,
+        reason: run.reason.clone().unwrap_or_default(),
+        facts: facts(run),
+        quality: run.quality.reasons.clone(),
+        metrics,
+        metrics_rest,
+        parity,
+        parity_rest,
+        failures: run_tables::failures(run),
+        environment: environment(&run.environment.facts),
+        environment_key: run.environment.key.clone(),
+        config: run.config.iter().map(|(key, value)| (key.clone(), canonical::to_string(value))).collect(),
+        tuned: run
+            .autotune
+            .iter()
+            .take(TUNED_ROWS)
+            .map(|value| shortened(&canonical::to_string(value), TUNED))
+            .collect(),
+        record: recorded.path.clone(),
+        id: recorded.id.clone(),
+    };
+    page(path, &template)
+}
+
+fn headline(run: &Run) -> Phrase {
+    let failed = run.measurements.iter().filter(|measurement| measurement.failure.is_some()).count();
+    let measured = run.measurements.len() - failed;
+    let place = format!("{} on {} ", run.suite, run.machine.name);
+    match run.status {
+        RunStatus::Ok if failed == 0 => {
+            let rest = format!("{place}measured {}", number::counted(measured, "benchmark", "benchmarks"));
+            Phrase::plain(rest)
+        }
+        RunStatus::Ok => Phrase::plain(format!("{place}measured {measured} of {} benchmarks, ", measured + failed))
+            .mark(Mark::new(Tone::Worse, "✕", format!("{failed} failed"))),
+        RunStatus::Skipped => Phrase::plain(place).mark(Mark::new(Tone::Doubt, "○", "was skipped")),
+        RunStatus::Failed => Phrase::plain(place).mark(Mark::new(Tone::Worse, "✕", "failed")),
+    }
+}
+
+/// The four facts: status, commit, machine, quality; each with a note.
+fn facts(run: &Run) -> Vec<(&'static str, Phrase, String)> {
+    let (commit, commit_note) = match &run.commit {
+        None => (Phrase::plain(number::NONE), "Outside a repository, or before its first commit.".to_owned()),
+        Some(commit) => {
+            let mut note = format!("“{}”", commit.subject);
+            note += &commit.branch.as_ref().map_or(" Detached head.".to_owned(), |branch| format!(" On {branch}."));
+            note += &format!(" Committed {}.", date::moment(commit.commit_time));
+            if commit.dirty {
+                note += " Tracked files differed from the commit.";
+            }
+            let answer = Phrase::default().id(short_commit(&commit.sha));
+            let doubt = Mark::new(Tone::Doubt, "◆", "changed");
+            (if commit.dirty { answer.text(" ").mark(doubt) } else { answer }, note)
+        }
+    };
+    let quality_note = if run.quality.clean {
+        "Nothing speaks against the numbers.".to_owned()
+    } else {
+        number::counted(run.quality.reasons.len(), "reason below.", "reasons below.")
+    };
+    vec![
+        (
+            "Status",
+            Phrase::default().mark(Mark::of_status(run.status)),
+            format!("Began {} UTC.", date::moment(run.timestamp)),
+        ),
+        ("Commit", commit, commit_note),
+        ("Machine", Phrase::plain(run.machine.name.clone()), run.machine.class.clone()),
+        ("Numbers", Phrase::default().mark(Mark::of_quality(&run.quality)), quality_note),
+    ]
+}
+
+/// The facts of the environment: those of the key first, marked.
+fn environment(facts: &BTreeMap<String, String>) -> Vec<(String, String, bool)> {
+    let counts = |name: &str| KEY_FACTS.contains(&name);
+    let mut rows: Vec<(String, String, bool)> =
+        facts.iter().map(|(name, value)| (name.replace('_', " "), value.clone(), counts(name))).collect();
+    rows.sort_by_key(|(_, _, counts)| !counts);
+    rows
+}

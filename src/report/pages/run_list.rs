@@ -1,0 +1,80 @@
+//! The list of runs, newest first.
+
+use askama::Template;
+
+use super::frame::{Frame, Part};
+use super::page;
+use crate::model::page::Page;
+use crate::model::run::{RecordedRun, RunStatus};
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, short_commit, short_digest};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::Mark;
+use crate::report::number;
+use crate::report::text::shortened;
+
+/// The runs that the list shows, so that it stays below a megabyte.
+const ROWS: usize = 1000;
+
+/// The longest subject of a commit in a table, in characters.
+const SUBJECT: usize = 80;
+
+#[derive(Template)]
+#[template(path = "run_list.html")]
+struct RunListPage {
+    frame: Frame,
+    headline: String,
+    lede: String,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    page: String,
+    time: String,
+    suite: String,
+    machine: String,
+    commit: String,
+    subject: String,
+    status: Mark,
+    benchmarks: String,
+    quality: Mark,
+    id: String,
+}
+
+/// The page that lists all runs.
+pub(in crate::report) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+    let runs = &catalog.runs;
+    let not_ok = runs.iter().filter(|run| run.run.status != RunStatus::Ok).count();
+    let headline = number::counted(runs.len(), "run", "runs");
+    let mut lede = format!("Newest first. {} skipped or failed.", number::count(not_ok));
+    if runs.len() > ROWS {
+        lede +=
+            &format!(" Only the newest {} are listed; the pages of the series lead to others.", number::count(ROWS));
+    }
+    let frame = Frame::new(catalog, link::RUN_LIST, Part::Runs, "Runs".to_owned(), headline.clone());
+    let rows = runs.iter().take(ROWS).map(|run| row(run)).collect();
+    page(link::RUN_LIST.to_owned(), &RunListPage { frame, headline, lede, rows })
+}
+
+fn row(recorded: &RecordedRun) -> Row {
+    let run = &recorded.run;
+    let failed = run.measurements.iter().filter(|measurement| measurement.failure.is_some()).count();
+    let measured = number::count(run.measurements.len() - failed);
+    Row {
+        page: link::run(&recorded.id),
+        time: date::moment(run.timestamp),
+        suite: run.suite.clone(),
+        machine: run.machine.name.clone(),
+        commit: run.commit.as_ref().map_or(number::NONE, |commit| short_commit(&commit.sha)).to_owned(),
+        subject: run.commit.as_ref().map_or(String::new(), |commit| shortened(&commit.subject, SUBJECT)),
+        status: Mark::of_status(run.status),
+        benchmarks: match (run.status, failed) {
+            (RunStatus::Ok, 0) => measured,
+            (RunStatus::Ok, _) => format!("{measured}, {} failed", number::count(failed)),
+            _ => number::NONE.to_owned(),
+        },
+        quality: Mark::of_quality(&run.quality),
+        id: short_digest(&recorded.id).to_owned(),
+    }
+}

@@ -1,0 +1,213 @@
+//! A series: its sentence, its trend, what it is held against, its points, and where else its kernel runs.
+
+use askama::Template;
+
+use super::cell::{Change, Judgement};
+use super::elsewhere::{self, Elsewhere};
+use super::frame::{Frame, Part};
+use super::page;
+use super::points::{self, PointRow};
+use crate::model::analysis::SeriesAnalysis;
+use crate::model::metric::Better;
+use crate::model::page::Page;
+use crate::model::unit::Scale;
+use crate::model::verdict::Verdict;
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, short_benchmark};
+use crate::report::chart::trend::{self, Dot, Shape, Trend};
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number;
+use crate::report::phrase::Phrase;
+use crate::report::timeline;
+
+#[derive(Template)]
+#[template(path = "series.html")]
+struct SeriesPage {
+    frame: Frame,
+    suite: String,
+    matrix: String,
+    trail: String,
+    headline: Phrase,
+    sentence: String,
+    about: String,
+    wide: String,
+    narrow: String,
+    column_before: String,
+    column_now: String,
+    changes: Vec<ChangeRow>,
+    points: Vec<PointRow>,
+    points_note: String,
+    value_column: String,
+    interval_column: String,
+    elsewhere: Vec<Elsewhere>,
+}
+
+struct ChangeRow {
+    against: String,
+    before: String,
+    now: String,
+    change: Change,
+    interval: String,
+    limit: String,
+    could_see: String,
+    mark: Mark,
+    reason: String,
+    bad: bool,
+}
+
+/// The page of a series.
+pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page, ReportError> {
+    let series = &of.series;
+    link::file_word("series", &series.id)?;
+    let path = link::series(&series.id);
+    let scale = series.metric.unit.scale(of.latest.current);
+    let name = short_benchmark(&series.benchmark);
+    let title = format!("{name}, {} on {}", series.metric.name, series.machine_name);
+    let trend = trend(catalog, of, scale);
+    let (points, points_note) = points::rows(catalog, series, scale);
+    let template = SeriesPage {
+        frame: Frame::new(catalog, &path, Part::Series, title, of.sentence.clone()),
+        suite: series.suite.clone(),
+        matrix: if catalog.matrix_suites.contains(series.suite.as_str()) {
+            link::matrix(&series.suite)
+        } else {
+            String::new()
+        },
+        trail: trail(of),
+        headline: headline(of, name),
+        sentence: of.sentence.clone(),
+        about: about(of),
+        wide: trend::draw(&trend, Shape::Wide),
+        narrow: trend::draw(&trend, Shape::Narrow),
+        column_before: number::column("Before", scale),
+        column_now: number::column("Newest", scale),
+        changes: changes(of, scale),
+        points,
+        points_note,
+        value_column: number::column("Median", scale),
+        interval_column: number::column("95\u{202f}% interval", scale),
+        elsewhere: elsewhere::groups(catalog, of),
+    };
+    page(path, &template)
+}
+
+fn trail(of: &SeriesAnalysis) -> String {
+    let series = &of.series;
+    let mut parts = vec![series.name.clone()];
+    let parameters = series.params.trim_start_matches('{').trim_end_matches('}');
+    if !parameters.is_empty() {
+        parts.push(parameters.replace(',', ", "));
+    }
+    parts.push(format!("@{}", series.variant));
+    if series.version > 1 {
+        parts.push(format!("version {}", series.version));
+    }
+    parts.push(series.metric.name.clone());
+    parts.push(series.machine_name.clone());
+    parts.join(" / ")
+}
+
+fn headline(of: &SeriesAnalysis, name: &str) -> Phrase {
+    let metric = &of.series.metric.name;
+    let subject = Phrase::default().text(format!("{name}, {metric} "));
+    let Some(comparison) = &of.comparison else {
+        let words = if of.at_tip { "is shown, not judged" } else { "is not in the newest run" };
+        return subject.text(words);
+    };
+    let size = comparison.effect.map_or(String::new(), |effect| number::percent_size(effect.change) + " ");
+    let mark = Mark::of_comparison(comparison);
+    match comparison.verdict {
+        Verdict::Regressed | Verdict::Improved => {
+            let word = format!("{size}{}", mark.word);
+            subject.text("is ").mark(Mark { word, ..mark }).text(" than its baseline")
+        }
+        Verdict::Unchanged => subject.text("did not change against its baseline"),
+        Verdict::Inconclusive(_) => subject.text("is ").mark(mark),
+        Verdict::NotComparable(_) => subject.text("is ").mark(mark).text(" with its baseline"),
+        Verdict::Missing => subject.text("is ").mark(mark).text(" in the newest run"),
+        Verdict::NoBaseline => subject.text("has ").mark(mark),
+    }
+}
+
+fn about(of: &SeriesAnalysis) -> String {
+    let better = match of.series.metric.better {
+        Better::Lower => "Lower is better.",
+        Better::Higher => "Higher is better.",
+    };
+    let judged =
+        if of.judged { "The gate judges this metric." } else { "The gate judges another metric of this benchmark." };
+    format!("{better} {judged} Machine class: {}.", of.series.machine_class)
+}
+
+fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
+    let value = |value: Option<f64>| value.map_or(number::NONE.to_owned(), |value| number::value(scale, value));
+    let now = value(Some(of.latest.current));
+    let mut rows = vec![ChangeRow {
+        against: "the run before".to_owned(),
+        before: value(of.latest.previous),
+        now: now.clone(),
+        change: Change::plain(of.latest.change_previous),
+        interval: String::new(),
+        limit: number::NONE.to_owned(),
+        could_see: number::NONE.to_owned(),
+        mark: Mark::new(Tone::Plain, "–", "not judged"),
+        reason: String::new(),
+        bad: false,
+    }];
+    let row = match &of.comparison {
+        Some(comparison) => {
+            let judgement = Judgement::of(comparison);
+            let rule = format!("rule {}", comparison.rule);
+            ChangeRow {
+                against: "the baseline".to_owned(),
+                before: value(comparison.baseline),
+                now: value(comparison.current),
+                change: judgement.change,
+                interval: judgement.interval,
+                limit: judgement.limit,
+                could_see: judgement.could_see,
+                mark: judgement.mark,
+                reason: if judgement.reason.is_empty() { rule } else { format!("{}; {rule}", judgement.reason) },
+                bad: judgement.bad,
+            }
+        }
+        None => ChangeRow {
+            against: "the baseline".to_owned(),
+            before: value(of.latest.baseline),
+            now,
+            change: Change::plain(of.latest.change_baseline),
+            interval: String::new(),
+            limit: number::NONE.to_owned(),
+            could_see: number::NONE.to_owned(),
+            mark: Mark::new(Tone::Plain, "–", "not judged"),
+            reason: String::new(),
+            bad: false,
+        },
+    };
+    rows.push(row);
+    rows
+}
+
+fn trend(catalog: &Catalog<'_>, of: &SeriesAnalysis, scale: Scale) -> Trend {
+    let series = &of.series;
+    let placed = timeline::placed(&series.points, catalog.line);
+    let comparison = of.comparison.as_ref();
+    Trend {
+        id: "trend".to_owned(),
+        title: format!("Trend of {}, {} on {}", series.benchmark, series.metric.name, series.machine_name),
+        description: format!("{} The table of points below gives every value.", of.sentence),
+        scale,
+        dots: placed
+            .iter()
+            .map(|(place, point)| Dot { place: *place, value: point.value, interval: point.interval })
+            .collect(),
+        baseline: comparison.and_then(|comparison| comparison.baseline).or(of.latest.baseline),
+        limit: comparison.and_then(|comparison| comparison.allowed),
+        releases: timeline::releases(&placed, catalog.line),
+        environments: timeline::environments(&placed, catalog),
+        dates: timeline::dates(&placed, catalog.line),
+        newest: number::quantity(scale, of.latest.current),
+        tone: comparison.map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict)),
+    }
+}

@@ -1,0 +1,128 @@
+//! The list of series, by suite, metric and machine.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+
+use super::cell::{self, Change, Judgement, MetricRows};
+use super::frame::{Frame, Part};
+use super::page;
+use crate::model::analysis::SeriesAnalysis;
+use crate::model::page::Page;
+use crate::model::unit::Scale;
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, short_benchmark};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number;
+use crate::report::order::natural;
+
+/// The series that the list shows, so that it stays below a megabyte.
+const ROWS: usize = 1500;
+
+#[derive(Template)]
+#[template(path = "series_list.html")]
+struct SeriesListPage {
+    frame: Frame,
+    headline: String,
+    lede: String,
+    suites: Vec<SuiteList>,
+}
+
+struct SuiteList {
+    id: String,
+    name: String,
+    matrix: String,
+    groups: Vec<Group>,
+}
+
+struct Group {
+    heading: String,
+    count: String,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    benchmark: String,
+    page: String,
+    machine: String,
+    value: String,
+    points: String,
+    day: String,
+    change: Change,
+    mark: Mark,
+}
+
+/// The page that lists all series.
+pub(in crate::report) fn series_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+    let all = &catalog.analysis.series;
+    let mut by_suite: BTreeMap<&str, Vec<&SeriesAnalysis>> = BTreeMap::new();
+    for series in all {
+        by_suite.entry(&series.series.suite).or_default().push(series);
+    }
+    let mut left = ROWS;
+    let suites = by_suite
+        .into_iter()
+        .enumerate()
+        .map(|(position, (name, mut series))| {
+            series.sort_by(|a, b| order(a, b));
+            series.truncate(left);
+            left -= series.len();
+            let groups = cell::by_metric(series, |series| (series.series.metric.clone(), Some(series.latest.current)));
+            SuiteList {
+                id: format!("suite-{}", position + 1),
+                name: name.to_owned(),
+                matrix: if catalog.matrix_suites.contains(name) { link::matrix(name) } else { String::new() },
+                groups: groups
+                    .into_iter()
+                    .map(|MetricRows { metric, scale, rows }| Group {
+                        heading: cell::metric_words(&metric, scale),
+                        count: number::count(rows.len()),
+                        rows: rows.into_iter().map(|series| row(series, scale)).collect(),
+                    })
+                    .collect(),
+            }
+        })
+        .collect();
+    let judged = all.iter().filter(|series| series.judged).count();
+    let headline = number::counted(all.len(), "series", "series");
+    let mut lede = format!(
+        "{} judged, one metric a benchmark; the others are shown for the reader.",
+        number::counted(judged, "is", "are")
+    );
+    if all.len() > ROWS {
+        lede += &format!(" Only the first {} are listed; the pages of the runs lead to the rest.", number::count(ROWS));
+    }
+    let frame = Frame::new(catalog, link::SERIES_LIST, Part::Series, "Series".to_owned(), headline.clone());
+    page(link::SERIES_LIST.to_owned(), &SeriesListPage { frame, headline, lede, suites })
+}
+
+fn order(a: &SeriesAnalysis, b: &SeriesAnalysis) -> std::cmp::Ordering {
+    b.judged
+        .cmp(&a.judged)
+        .then_with(|| a.series.metric.name.cmp(&b.series.metric.name))
+        .then_with(|| natural(&a.series.benchmark, &b.series.benchmark))
+        .then_with(|| a.series.machine_name.cmp(&b.series.machine_name))
+        .then_with(|| a.series.id.cmp(&b.series.id))
+}
+
+fn row(series: &SeriesAnalysis, scale: Scale) -> Row {
+    let judgement = series.comparison.as_ref().map(Judgement::of);
+    let plain = |word: &str| Mark::new(Tone::Plain, "–", word);
+    let (change, mark) = match judgement {
+        Some(judgement) => (judgement.change, judgement.mark),
+        None if series.at_tip => (Change::plain(series.latest.change_baseline), plain("not judged")),
+        None => (Change::plain(None), plain("not in the newest run")),
+    };
+    Row {
+        benchmark: short_benchmark(&series.series.benchmark).to_owned(),
+        page: link::series(&series.series.id),
+        machine: series.series.machine_name.clone(),
+        value: number::value(scale, series.latest.current),
+        points: number::count(series.latest.points),
+        day: series.series.newest().map_or(String::new(), |point| date::day(point.time)),
+        change,
+        mark,
+    }
+}

@@ -1,0 +1,178 @@
+//! A suite on a machine, as the digest shows it: its newest run and its judged metrics, worst first.
+
+use super::cell::{self, Judgement, MetricRows};
+use crate::model::analysis::SuiteAnalysis;
+use crate::model::metric::Metric;
+use crate::model::unit::Scale;
+use crate::model::verdict::Comparison;
+use crate::report::catalog::{Catalog, short_benchmark, short_commit};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number;
+use crate::report::phrase::Phrase;
+use crate::report::text::shortened;
+
+/// The rows that all suites together show, so that the digest stays below a megabyte.
+const ROWS: usize = 400;
+
+/// The rows that a suite shows in any case.
+const FEWEST_ROWS: usize = 20;
+
+/// The failed benchmarks that are named.
+const FAILURES: usize = 50;
+
+/// The longest subject of a commit in a sentence, in characters.
+const SUBJECT: usize = 90;
+
+/// One suite on one machine.
+pub(super) struct SuiteSection {
+    /// The id of its heading in the page.
+    pub(super) id: String,
+    /// Suite and machine.
+    pub(super) heading: String,
+    /// Its newest run.
+    pub(super) note: Phrase,
+    /// Benchmarks that failed, with the reason.
+    pub(super) failures: Vec<(String, String)>,
+    /// How many more failed.
+    pub(super) failures_rest: String,
+    /// The judged metrics.
+    pub(super) groups: Vec<Group>,
+    /// Why there are none.
+    pub(super) nothing: &'static str,
+    /// What is left out.
+    pub(super) rest: Phrase,
+}
+
+/// Rows that share a metric and a prefix.
+pub(super) struct Group {
+    /// The metric and its unit.
+    pub(super) heading: String,
+    /// How many rows it has.
+    pub(super) count: String,
+    /// The rows, worst first.
+    pub(super) rows: Vec<Row>,
+}
+
+/// One judged metric.
+pub(super) struct Row {
+    /// The benchmark.
+    pub(super) benchmark: String,
+    /// The page of its series, or nothing.
+    pub(super) page: String,
+    /// Its sparkline.
+    pub(super) spark: String,
+    /// Its newest value.
+    pub(super) value: String,
+    /// The change against the previous run.
+    pub(super) previous: String,
+    /// The verdict with its figures.
+    pub(super) judgement: Judgement,
+}
+
+impl SuiteSection {
+    /// All suites on all machines.
+    pub(super) fn all(catalog: &Catalog<'_>) -> Vec<SuiteSection> {
+        let suites = &catalog.analysis.suites;
+        let rows = (ROWS / suites.len().max(1)).max(FEWEST_ROWS);
+        suites.iter().enumerate().map(|(position, suite)| section(position, suite, rows, catalog)).collect()
+    }
+}
+
+fn section(position: usize, suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> SuiteSection {
+    let shown: Vec<&Comparison> = suite.comparisons.iter().take(most).collect();
+    let groups = cell::by_metric(shown, |comparison| (comparison.metric.clone(), comparison.current));
+    let left_out = suite.comparisons.len().saturating_sub(most);
+    let mut rest = Phrase::default();
+    if left_out > 0 {
+        rest = rest.text(format!("{} follow in the ", number::counted(left_out, "better row", "better rows")));
+        rest = if catalog.matrix_suites.contains(suite.suite.as_str()) {
+            rest.link(link::matrix(&suite.suite), "matrix").text(".")
+        } else {
+            rest.text("record of the run.")
+        };
+    }
+    let failures = suite.failures.iter().take(FAILURES);
+    SuiteSection {
+        id: format!("suite-{}", position + 1),
+        heading: format!("{} on {}", suite.suite, suite.machine_name),
+        note: note(suite, catalog),
+        failures: failures.map(|(id, reason)| (short_benchmark(id).to_owned(), reason.clone())).collect(),
+        failures_rest: match suite.failures.len().saturating_sub(FAILURES) {
+            0 => String::new(),
+            more => format!("{} more failed; the page of the run names them.", number::count(more)),
+        },
+        groups: groups
+            .into_iter()
+            .map(|MetricRows { metric, scale, rows }| group(&metric, scale, rows, catalog))
+            .collect(),
+        nothing: "No metric of it was held against anything.",
+        rest,
+    }
+}
+
+/// What there is to say of the newest run: whether it ran, when, what it measured, and whether to trust it.
+fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
+    let mut note = Phrase::default().mark(Mark::of_status(suite.status));
+    if let Some(reason) = &suite.reason {
+        note = note.text(format!(": {reason}"));
+    }
+    note = note.text(if suite.reason.is_some() { ". Newest run " } else { " " });
+    let time = date::moment(suite.time);
+    note = match catalog.run_page(&suite.run) {
+        Some(page) => note.link(page, time),
+        None => note.text(time),
+    };
+    if let Some(commit) = &suite.commit {
+        note = note.text(" at ").id(short_commit(&commit.sha));
+        if !commit.subject.is_empty() {
+            note = note.text(format!(" “{}”", shortened(&commit.subject, SUBJECT)));
+        }
+        if commit.dirty {
+            note = note.text(" with ").mark(Mark::new(Tone::Doubt, "◆", "changes that no commit holds"));
+        }
+    }
+    note = note.text(".");
+    if !suite.quality.clean {
+        let reasons = if suite.quality.reasons.is_empty() {
+            "no reason was recorded".to_owned()
+        } else {
+            suite.quality.reasons.join("; ")
+        };
+        note = note.text(" ").mark(Mark::of_quality(&suite.quality)).text(format!(": {reasons}."));
+    }
+    if let Some(rollup) = &suite.rollup
+        && let Some(change) = rollup.change_baseline
+    {
+        note = note.text(format!(
+            " Mean of {} against the baseline {} (positive is worse).",
+            number::counted(rollup.series, "judged series", "judged series"),
+            number::percent(change)
+        ));
+    }
+    note
+}
+
+fn group(metric: &Metric, scale: Scale, rows: Vec<&Comparison>, catalog: &Catalog<'_>) -> Group {
+    Group {
+        heading: cell::metric_words(metric, scale),
+        count: number::count(rows.len()),
+        rows: rows.into_iter().map(|comparison| row(comparison, scale, catalog)).collect(),
+    }
+}
+
+fn row(comparison: &Comparison, scale: Scale, catalog: &Catalog<'_>) -> Row {
+    let series = comparison.series.as_deref().and_then(|id| catalog.series(id));
+    let value = comparison.current.map_or(number::NONE.to_owned(), |value| number::value(scale, value));
+    // The change against the previous run belongs to the newest value, so a missing one has none.
+    let previous = series.filter(|_| comparison.current.is_some()).and_then(|series| series.latest.change_previous);
+    Row {
+        benchmark: short_benchmark(&comparison.benchmark).to_owned(),
+        page: series.map_or(String::new(), |series| link::series(&series.series.id)),
+        spark: series.map_or(String::new(), cell::sparkline),
+        value,
+        previous: previous.map_or(number::NONE.to_owned(), number::percent),
+        judgement: Judgement::of(comparison),
+    }
+}

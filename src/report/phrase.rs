@@ -1,0 +1,95 @@
+//! A sentence with names, figures and links in it, made once for pages and Markdown.
+
+use super::mark::Mark;
+
+/// A sentence in parts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Phrase {
+    /// The parts, in reading order; blanks between them are part of them.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Plain words.
+    Text(String),
+    /// Words with weight.
+    Strong(String),
+    /// Something a reader may paste: a commit, a benchmark, a path, a command.
+    Id(String),
+    /// Words that lead to a page, given by its path in the site.
+    Link {
+        /// The path in the site, with a fragment where that helps.
+        to: String,
+        /// The words.
+        words: String,
+    },
+    /// A state.
+    Mark(Mark),
+}
+
+impl Phrase {
+    /// A sentence of plain words.
+    pub fn plain(words: impl Into<String>) -> Phrase {
+        Phrase::default().text(words)
+    }
+
+    /// The sentence with plain words at its end.
+    pub fn text(mut self, words: impl Into<String>) -> Phrase {
+        self.parts.push(Part::Text(words.into()));
+        self
+    }
+
+    /// The sentence with weighty words at its end.
+    pub fn strong(mut self, words: impl Into<String>) -> Phrase {
+        self.parts.push(Part::Strong(words.into()));
+        self
+    }
+
+    /// The sentence with a name at its end.
+    pub fn id(mut self, name: impl Into<String>) -> Phrase {
+        self.parts.push(Part::Id(name.into()));
+        self
+    }
+
+    /// The sentence with a link at its end.
+    pub fn link(mut self, to: impl Into<String>, words: impl Into<String>) -> Phrase {
+        self.parts.push(Part::Link { to: to.into(), words: words.into() });
+        self
+    }
+
+    /// The sentence with a name that leads to a page where there is one.
+    pub fn name(self, to: Option<String>, name: impl Into<String>) -> Phrase {
+        match to {
+            Some(to) => self.link(to, name),
+            None => self.id(name),
+        }
+    }
+
+    /// The sentence with a state at its end.
+    pub fn mark(mut self, mark: Mark) -> Phrase {
+        self.parts.push(Part::Mark(mark));
+        self
+    }
+
+    /// Another sentence behind this one.
+    pub fn then(mut self, other: Phrase) -> Phrase {
+        if !self.parts.is_empty() && !other.parts.is_empty() {
+            self.parts.push(Part::Text(" ".to_owned()));
+        }
+        self.parts.extend(other.parts);
+        self
+    }
+
+    /// The bare words, as a title or a description of a page needs them.
+    pub fn words(&self) -> String {
+        self.parts
+            .iter()
+            .map(|part| match part {
+                Part::Text(words) | Part::Strong(words) | Part::Id(words) | Part::Link { words, .. } => words.as_str(),
+                Part::Mark(mark) => mark.word.as_str(),
+            })
+            .collect()
+    }
+}

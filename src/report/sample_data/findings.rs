@@ -1,0 +1,236 @@
+//! What an analysis would find in the made-up history. The rule here is the plainest that makes every verdict.
+
+use std::collections::BTreeMap;
+
+use chrono::{Datelike, Duration};
+
+use super::HOSTILE;
+use super::runs;
+use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, SeriesAnalysis, SuiteAnalysis};
+use crate::model::commit::CommitLine;
+use crate::model::metric::{Better, TIME};
+use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
+use crate::model::run::{Quarantined, RecordedRun};
+use crate::model::series::{Point, Series};
+use crate::model::verdict::{Comparison, Counts, Effect, Verdict};
+
+/// The run of a series whose value is its baseline, counted from the oldest.
+const BASELINE_RUN: usize = 28;
+
+pub(super) fn analysis(line: &CommitLine, recorded: &[RecordedRun]) -> Analysis {
+    let mut series: Vec<SeriesAnalysis> =
+        all_series(line, recorded).into_values().map(|s| found(s, recorded)).collect();
+    series.sort_by(|a, b| a.series.id.cmp(&b.series.id));
+    let mut suites = Vec::new();
+    for (suite, number) in [("cpu", 0), ("cpu", 1), ("gpu", 0), ("gpu", 1)] {
+        suites.push(suite_on(suite, number, recorded, &series));
+    }
+    let as_of = recorded.iter().map(|run| run.run.timestamp).max();
+    Analysis {
+        project: "kernels & tiles".to_owned(),
+        as_of,
+        every_days: 7,
+        history: HistoryFacts {
+            reference: Some("refs/heads/main".to_owned()),
+            tip: line.commits.last().map(|commit| commit.sha.clone()),
+            runs: recorded.len(),
+            first: recorded.iter().map(|run| run.run.timestamp).min(),
+            quarantined: vec![Quarantined {
+                path: "history/v1/cpu/2026/05/a3f19c2b01d4-4f1c20ab-9d04c1e29d04c1e2.json".to_owned(),
+                reason: format!("is not JSON: expected value at line 1 {HOSTILE}"),
+            }],
+            warnings: vec!["2 runs are of commits that the repository does not hold".to_owned()],
+        },
+        weeks: weeks(&suites, &series),
+        suites,
+        series,
+    }
+}
+
+fn all_series(line: &CommitLine, recorded: &[RecordedRun]) -> BTreeMap<String, Series> {
+    let positions = line.positions();
+    let mut all: BTreeMap<String, Series> = BTreeMap::new();
+    for RecordedRun { id: run_id, run, .. } in recorded {
+        for measurement in &run.measurements {
+            for estimate in &measurement.estimates {
+                let benchmark = measurement.benchmark.id();
+                let id = Series::id_of(&benchmark, 1, &estimate.metric.name, &run.machine.id);
+                let series = all.entry(id.clone()).or_insert_with(|| Series {
+                    id,
+                    suite: run.suite.clone(),
+                    name: measurement.benchmark.name.clone(),
+                    params: measurement.benchmark.params_text(),
+                    variant: measurement.benchmark.variant.clone(),
+                    version: 1,
+                    metric: estimate.metric.clone(),
+                    machine: run.machine.id.clone(),
+                    machine_name: run.machine.name.clone(),
+                    machine_class: run.machine.class.clone(),
+                    points: Vec::new(),
+                    benchmark,
+                });
+                let commit = run.commit.as_ref().expect("every run of the sample has a commit");
+                series.points.push(Point {
+                    commit: commit.sha.clone(),
+                    position: positions.get(commit.sha.as_str()).copied(),
+                    time: run.timestamp,
+                    value: estimate.value,
+                    interval: estimate.interval,
+                    environment_key: run.environment.key.clone(),
+                    run: run_id.clone(),
+                    dirty: commit.dirty,
+                });
+            }
+        }
+    }
+    all
+}
+
+fn judged(series: &Series) -> bool {
+    series.metric.name == if series.name == "infer" { TIME } else { "ratio" }
+}
+
+fn found(series: Series, recorded: &[RecordedRun]) -> SeriesAnalysis {
+    let newest = series.newest().expect("every series of the sample has points").clone();
+    let newest_run = newest_of(&series.suite, &series.machine, recorded);
+    let at_tip = newest.run == newest_run.id;
+    let judged = judged(&series);
+    let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
+    let baseline = (judged && series.suite == "cpu").then(|| values[BASELINE_RUN.min(values.len() - 1)]);
+    let previous = values.len().checked_sub(2).map(|position| values[position]);
+    let latest = LatestRow {
+        series: series.id.clone(),
+        current: newest.value,
+        run: newest.run.clone(),
+        previous,
+        baseline,
+        change_previous: previous.map(|previous| newest.value / previous - 1.0),
+        change_baseline: baseline.map(|baseline| newest.value / baseline - 1.0),
+        points: values.len(),
+    };
+    let comparison = judged.then(|| compare(&series, baseline, at_tip.then_some(newest.value)));
+    let word = comparison.as_ref().map_or("shown only", |comparison| comparison.verdict.word());
+    let sentence = format!("{} of {} on {}: {word}.", series.metric.name, series.benchmark, series.machine_name);
+    SeriesAnalysis { judged, at_tip, latest, comparison, sentence, series }
+}
+
+fn compare(series: &Series, baseline: Option<f64>, current: Option<f64>) -> Comparison {
+    let tolerance = 0.02;
+    let change = baseline.zip(current).map(|(baseline, current)| current / baseline - 1.0);
+    let verdict = match (series.suite.as_str(), series.machine_name.as_str(), current, change) {
+        (_, _, None, _) => Verdict::Missing,
+        ("gpu", _, _, _) => Verdict::NotComparable("gpu_driver differs from the baseline's".to_owned()),
+        (_, runs::SECOND_MACHINE, _, _) if series.variant == "reference" => {
+            Verdict::Inconclusive("the interval holds both 0 and the limit".to_owned())
+        }
+        (_, _, _, None) => Verdict::NoBaseline,
+        (_, _, _, Some(change)) if change > tolerance => Verdict::Regressed,
+        (_, _, _, Some(change)) if change < -tolerance => Verdict::Improved,
+        _ => Verdict::Unchanged,
+    };
+    Comparison {
+        benchmark: series.benchmark.clone(),
+        metric: series.metric.clone(),
+        series: Some(series.id.clone()),
+        baseline,
+        allowed: baseline.map(|baseline| match series.metric.better {
+            Better::Lower => baseline * (1.0 + tolerance),
+            Better::Higher => baseline * (1.0 - tolerance),
+        }),
+        current,
+        effect: change.map(|change| Effect {
+            change,
+            interval: Some((change - 0.006, change + 0.006)),
+            detectable: tolerance + 0.006,
+        }),
+        rule: "interval",
+        note: (verdict == Verdict::Missing).then(|| format!("failed: worker 3 ended by signal 11 {HOSTILE}")),
+        verdict,
+    }
+}
+
+fn newest_of<'a>(suite: &str, machine: &str, recorded: &'a [RecordedRun]) -> &'a RecordedRun {
+    let of = recorded.iter().filter(|run| run.run.suite == suite && run.run.machine.id == machine);
+    of.max_by_key(|run| run.run.timestamp).expect("every suite of the sample ran on every machine")
+}
+
+fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[SeriesAnalysis]) -> SuiteAnalysis {
+    let machine = runs::machine(number);
+    let newest = newest_of(suite, &machine.id, recorded);
+    let of = |run: &&RecordedRun| run.run.suite == suite && run.run.machine == machine && run.id != newest.id;
+    let before = recorded.iter().filter(of).max_by_key(|run| run.run.timestamp);
+    let own = || series.iter().filter(|s| s.judged && s.series.suite == suite && s.series.machine == machine.id);
+    let mut comparisons: Vec<Comparison> = own().filter_map(|series| series.comparison.clone()).collect();
+    comparisons.sort_by_key(|comparison| match comparison.verdict {
+        Verdict::Regressed => 0,
+        Verdict::Missing => 1,
+        Verdict::Inconclusive(_) => 2,
+        Verdict::NotComparable(_) => 3,
+        Verdict::NoBaseline => 4,
+        Verdict::Improved => 5,
+        Verdict::Unchanged => 6,
+    });
+    let failures = newest.run.measurements.iter();
+    SuiteAnalysis {
+        suite: suite.to_owned(),
+        machine: machine.id.clone(),
+        machine_name: machine.name.clone(),
+        machine_class: machine.class.clone(),
+        run: newest.id.clone(),
+        time: newest.run.timestamp,
+        commit: newest.run.commit.clone(),
+        status: newest.run.status,
+        reason: newest.run.reason.clone(),
+        quality: newest.run.quality.clone(),
+        failures: failures.filter_map(|m| Some((m.benchmark.id(), m.failure.clone()?))).collect(),
+        environment_changes: before.map_or(Vec::new(), |b| b.run.environment.differences(&newest.run.environment)),
+        baseline: if suite == "cpu" {
+            Ok(BaselineFacts {
+                path: format!("baselines/{suite}.amd-epyc-9354.json"),
+                commit: newest.run.commit.as_ref().map(|commit| commit.sha.clone()),
+                time: newest.run.timestamp - Duration::days(70),
+            })
+        } else {
+            Err("no file `baselines/gpu.nvidia-h100.json`".to_owned())
+        },
+        counts: Counts::of(&comparisons),
+        rollup: (own().count() > 0).then(|| SuiteRow {
+            suite: suite.to_owned(),
+            machine: machine.id.clone(),
+            runs: 37,
+            series: own().count(),
+            first: newest.run.timestamp - Duration::days(273),
+            last: newest.run.timestamp,
+            change_previous: Some(0.001),
+            change_baseline: (suite == "cpu").then_some(-0.013),
+        }),
+        comparisons,
+    }
+}
+
+fn weeks(suites: &[SuiteAnalysis], series: &[SeriesAnalysis]) -> Vec<WeekRow> {
+    let mut noise = runs::Noise(11);
+    let mut rows = Vec::new();
+    for back in 0..6 {
+        for suite in suites.iter().filter(|suite| suite.rollup.is_some()) {
+            let day = suite.time.date_naive() - Duration::weeks(back);
+            let change = 0.002 * noise.next();
+            let own =
+                series.iter().find(|s| s.judged && s.series.suite == suite.suite && s.series.machine == suite.machine);
+            rows.push(WeekRow {
+                week: day - Duration::days(i64::from(day.weekday().num_days_from_monday())),
+                suite: suite.suite.clone(),
+                machine: suite.machine.clone(),
+                machine_name: suite.machine_name.clone(),
+                runs: 1,
+                series: 12,
+                compared: if back == 5 { 0 } else { 12 },
+                change: (back != 5).then_some(change),
+                worst: (back != 5).then_some(change.abs() + 0.01),
+                worst_series: own.filter(|_| back != 5).map(|own| own.series.id.clone()),
+                best: (back != 5).then_some(-change.abs() - 0.008),
+            });
+        }
+    }
+    rows
+}

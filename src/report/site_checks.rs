@@ -1,0 +1,232 @@
+//! Checks over all pages of a made-up history.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::sample_data::{self, Sample};
+use super::{ReportError, Settings, link, render};
+use crate::model::commit::CommitLine;
+use crate::model::page::Page;
+
+/// No page may be larger, and the sample's should be far from it.
+const LARGEST_PAGE: usize = 1 << 20;
+
+fn site_of(sample: &Sample) -> Vec<Page> {
+    render(&sample.analysis, &sample.line, &sample.runs, &Settings::default()).expect("the sample renders")
+}
+
+fn rich() -> Vec<Page> {
+    site_of(&sample_data::rich())
+}
+
+fn html(site: &[Page]) -> impl Iterator<Item = (&str, &str)> {
+    site.iter().filter(|page| page.path.ends_with(".html")).map(|page| (page.path.as_str(), text(page)))
+}
+
+fn text(page: &Page) -> &str {
+    std::str::from_utf8(&page.bytes).expect("every page is UTF-8")
+}
+
+fn page<'a>(site: &'a [Page], path: &str) -> &'a str {
+    text(site.iter().find(|page| page.path == path).expect("the page was made"))
+}
+
+/// The values of an attribute, anywhere in a page.
+fn attributes<'a>(html: &'a str, name: &str) -> Vec<&'a str> {
+    let start = format!(" {name}=\"");
+    html.split(&start as &str).skip(1).map(|rest| rest.split('"').next().unwrap_or_default()).collect()
+}
+
+/// The path a relative link leads to.
+fn resolve(from: &str, to: &str) -> String {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in to.split('/') {
+        match part {
+            ".." => assert!(parts.pop().is_some(), "{from} links to {to}, outside the site"),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[test]
+fn every_page_is_there() {
+    let sample = sample_data::rich();
+    let site = site_of(&sample);
+    let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
+    for fixed in [link::DIGEST, link::SERIES_LIST, link::RUN_LIST, link::MISSING, link::STYLE, link::ICON] {
+        assert!(paths.contains(fixed), "{fixed}");
+    }
+    assert!(paths.contains("matrix/cpu.html") && paths.contains("matrix/gpu.html"));
+    assert_eq!(paths.len(), 8 + sample.analysis.series.len() + sample.runs.len());
+    if let Some(folder) = std::env::var_os("SPRAG_TEST_SITE") {
+        for page in &site {
+            let path = std::path::Path::new(&folder).join(&page.path);
+            std::fs::create_dir_all(path.parent().expect("a page lies in a folder")).expect("the folder can be made");
+            std::fs::write(path, &page.bytes).expect("the page can be written");
+        }
+    }
+}
+
+#[test]
+fn equal_input_gives_equal_bytes() {
+    assert_eq!(rich(), rich());
+    let mut shuffled = sample_data::rich();
+    shuffled.runs.reverse();
+    assert_eq!(site_of(&shuffled), rich(), "the order in which runs were read does not show");
+}
+
+#[test]
+fn every_link_leads_to_a_page_and_a_place() {
+    let site = rich();
+    let ids: BTreeMap<&str, BTreeSet<&str>> =
+        html(&site).map(|(path, html)| (path, attributes(html, "id").into_iter().collect())).collect();
+    let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
+    let mut links = 0;
+    for (path, html) in html(&site) {
+        for target in attributes(html, "href").into_iter().chain(attributes(html, "src")) {
+            assert!(!target.contains(':') && !target.starts_with('/'), "{path} links to {target}");
+            let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() { path.to_owned() } else { resolve(path, file) };
+            assert!(paths.contains(file.as_str()), "{path} links to {target}, which is no page");
+            let known = fragment.is_empty() || ids.get(file.as_str()).is_some_and(|ids| ids.contains(fragment));
+            assert!(known, "{path} links to {target}, but there is no such id");
+            links += 1;
+        }
+    }
+    assert!(links > 10_000, "{links} links were seen");
+}
+
+#[test]
+fn pages_need_no_script_no_style_attribute_and_no_network() {
+    for (path, html) in html(&rich()) {
+        let lower = html.to_lowercase();
+        for banned in ["<script", " style=", "<style", " onclick", "javascript:", "http:", "https:", "url("] {
+            assert!(!lower.contains(banned), "{path} holds {banned}");
+        }
+        assert!(html.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"), "{path}");
+        assert!(html.contains("default-src 'none'; style-src 'self'"), "{path}");
+        assert_eq!(html.matches("<h1>").count(), 1, "{path}");
+        assert!(html.len() < LARGEST_PAGE / 4, "{path} has {} bytes", html.len());
+    }
+    assert!(!page(&rich(), link::STYLE).contains("@import"));
+}
+
+#[test]
+fn ids_are_unique_and_labels_lead_to_them() {
+    for (path, html) in html(&rich()) {
+        let list = attributes(html, "id");
+        let ids: BTreeSet<&str> = list.iter().copied().collect();
+        assert_eq!(ids.len(), list.len(), "{path} has an id twice");
+        for label in attributes(html, "aria-labelledby").into_iter().flat_map(str::split_whitespace) {
+            assert!(ids.contains(label), "{path} is labelled by {label}, which is not there");
+        }
+    }
+}
+
+#[test]
+fn text_of_others_does_nothing() {
+    let site = rich();
+    let mut seen = 0;
+    for (path, html) in html(&site) {
+        for banned in ["<b>\u{202e}", "</td><script", "\u{202e}", "&\u{fffd}"] {
+            assert!(!html.contains(banned), "{path} holds {banned:?}");
+        }
+        seen += usize::from(html.contains("alert") || html.contains("evil"));
+    }
+    assert!(seen > 30, "hostile names were on {seen} pages only");
+    assert!(page(&site, link::DIGEST).contains("signal 11␊"), "a line break is seen");
+    let analysis = sample_data::rich().analysis;
+    let markdown = super::digest_markdown(&analysis);
+    assert!(!markdown.contains("<script") && !markdown.contains('\u{202e}'));
+}
+
+#[test]
+fn markup_is_balanced() {
+    for page in &rich() {
+        if page.path.ends_with(".html") || page.path.ends_with(".svg") {
+            check_balance(&page.path, text(page));
+        }
+    }
+}
+
+/// Every element is closed in the order in which it was opened, and every attribute has a quoted value.
+fn check_balance(path: &str, markup: &str) {
+    const VOID: [&str; 4] = ["meta", "link", "br", "!DOCTYPE"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = markup;
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').unwrap_or_else(|| panic!("{path}: a tag without end"));
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        let name = tag.split([' ', '/']).find(|part| !part.is_empty()).unwrap_or_default();
+        assert!(!tag.contains('<'), "{path}: <{tag}> holds a bracket");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{path}: <{tag}> has an open quote");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{path}: </{name}> closes another element");
+        } else if !tag.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{path}: {open:?} stay open");
+    for entity in markup.split('&').skip(1) {
+        let name = entity.split(';').next().unwrap_or_default();
+        let known = ["amp", "lt", "gt", "quot"].contains(&name);
+        assert!(known || name.starts_with('#'), "{path}: &{name} is no entity");
+    }
+}
+
+#[test]
+fn every_class_has_a_rule() {
+    let site = rich();
+    let style = page(&site, link::STYLE);
+    let known = |class: &str| {
+        style.match_indices(&format!(".{class}")).any(|(at, found)| {
+            !style[at + found.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+        })
+    };
+    let mut classes = BTreeSet::new();
+    for (_, html) in html(&site) {
+        classes.extend(attributes(html, "class").into_iter().flat_map(str::split_whitespace).map(str::to_owned));
+    }
+    let unknown: Vec<String> = classes.into_iter().filter(|class| !known(class)).collect();
+    assert!(unknown.is_empty(), "classes without a rule: {unknown:?}");
+}
+
+#[test]
+fn an_empty_history_has_a_page_that_helps() {
+    let site = render(&sample_data::empty(), &CommitLine::default(), &[], &Settings::default()).expect("it renders");
+    let paths: Vec<&str> = site.iter().map(|page| page.path.as_str()).collect();
+    assert_eq!(paths, [link::MISSING, link::ICON, link::DIGEST, link::STYLE]);
+    let digest = page(&site, link::DIGEST);
+    assert!(digest.contains("No runs yet") && digest.contains("sprag weekly"));
+    assert!(!digest.contains("series/"), "navigation shows only what there is");
+    check_balance(link::DIGEST, digest);
+}
+
+#[test]
+fn the_page_for_missing_pages_is_safe_under_any_path() {
+    assert!(attributes(page(&rich(), link::MISSING), "href").is_empty());
+    let with = |url: &str| {
+        let settings = Settings { url: Some(url.to_owned()) };
+        render(&sample_data::empty(), &CommitLine::default(), &[], &settings)
+    };
+    let site = with("https://example.org/kernels").expect("it renders");
+    let links = attributes(page(&site, link::MISSING), "href");
+    assert_eq!(links, ["https://example.org/kernels/style.css", "https://example.org/kernels/index.html"]);
+    for bad in ["example.org", "javascript:alert(1)", "https://a b", "https://a\n"] {
+        assert!(matches!(with(bad), Err(ReportError::Url(_))), "{bad}");
+    }
+}
+
+#[test]
+fn a_name_that_is_no_file_name_is_refused() {
+    let mut sample = sample_data::rich();
+    "../../etc/x".clone_into(&mut sample.runs[0].id);
+    let outcome = render(&sample.analysis, &sample.line, &sample.runs, &Settings::default());
+    assert!(matches!(outcome, Err(ReportError::Name { of: "run", .. })));
+    let mut sample = sample_data::rich();
+    sample.runs.push(sample.runs[0].clone());
+    let outcome = render(&sample.analysis, &sample.line, &sample.runs, &Settings::default());
+    assert!(matches!(outcome, Err(ReportError::Duplicate(_))));
+}

@@ -1,0 +1,275 @@
+//! The verdict in sentences: the headline, the line below it, and the four questions of a weekly build.
+//!
+//! Made once; the digest page and the Markdown say the same.
+
+use crate::model::analysis::{Analysis, SuiteAnalysis};
+use crate::model::run::RunStatus;
+use crate::model::verdict::{Comparison, Counts, Verdict};
+
+use super::advice;
+use super::catalog::short_benchmark;
+use super::date;
+use super::link;
+use super::mark::{Mark, Tone, better_word, worse_word};
+use super::number;
+use super::phrase::Phrase;
+
+/// What the whole history says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The verdict, with a number.
+    pub headline: Phrase,
+    /// What is behind it.
+    pub lede: Phrase,
+    /// Did it run, is it complete, did anything change, what now.
+    pub facts: Vec<Fact>,
+}
+
+/// A question with its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// The question.
+    pub question: &'static str,
+    /// The answer, in a few words.
+    pub answer: Phrase,
+    /// What else there is to it.
+    pub note: Phrase,
+}
+
+/// Sums up the findings.
+pub fn summarise(analysis: &Analysis) -> Summary {
+    let totals = Totals::of(analysis);
+    Summary {
+        headline: headline(&totals),
+        lede: lede(analysis, &totals),
+        facts: vec![ran(analysis, &totals), complete(&totals), changed(analysis, &totals), advice::next_step(analysis)],
+    }
+}
+
+/// The suites of which the newest run is older than the schedule allows, seen from the newest run of all.
+pub fn late_suites(analysis: &Analysis) -> Vec<&SuiteAnalysis> {
+    let Some(as_of) = analysis.as_of else { return Vec::new() };
+    let allowed = i64::from(analysis.every_days);
+    analysis.suites.iter().filter(|suite| (as_of - suite.time).num_days() > allowed).collect()
+}
+
+/// The comparison with the largest change of that verdict, over all suites.
+pub fn largest<'a>(analysis: &'a Analysis, verdict: &Verdict) -> Option<(&'a SuiteAnalysis, &'a Comparison)> {
+    let size = |comparison: &Comparison| comparison.effect.map_or(0.0, |effect| effect.change.abs());
+    analysis
+        .suites
+        .iter()
+        .flat_map(|suite| suite.comparisons.iter().map(move |comparison| (suite, comparison)))
+        .filter(|(_, comparison)| comparison.verdict == *verdict)
+        .reduce(|best, next| if size(next.1) > size(best.1) { next } else { best })
+}
+
+/// The page of the series of a comparison, where there is one.
+pub fn page_of(analysis: &Analysis, comparison: &Comparison) -> Option<String> {
+    let id = comparison.series.as_deref()?;
+    analysis.series.iter().any(|series| series.series.id == id).then(|| link::series(id))
+}
+
+struct Totals {
+    counts: Counts,
+    suites: usize,
+    ran: usize,
+    skipped: usize,
+    failed: usize,
+    failures: usize,
+    slower: &'static str,
+    faster: &'static str,
+    could_see: Option<f64>,
+}
+
+impl Totals {
+    fn of(analysis: &Analysis) -> Totals {
+        let suites = &analysis.suites;
+        let of_status = |status: RunStatus| suites.iter().filter(|suite| suite.status == status).count();
+        let comparisons = || suites.iter().flat_map(|suite| &suite.comparisons);
+        let speed = comparisons().all(|comparison| worse_word(&comparison.metric) == "slower");
+        let mut detectable: Vec<f64> =
+            comparisons().filter_map(|comparison| Some(comparison.effect?.detectable.abs())).collect();
+        detectable.sort_by(f64::total_cmp);
+        Totals {
+            counts: suites.iter().fold(Counts::default(), |sum, suite| sum.plus(suite.counts)),
+            suites: suites.len(),
+            ran: of_status(RunStatus::Ok),
+            skipped: of_status(RunStatus::Skipped),
+            failed: of_status(RunStatus::Failed),
+            failures: suites.iter().map(|suite| suite.failures.len()).sum(),
+            slower: if speed { "slower" } else { "worse" },
+            faster: if speed { "faster" } else { "better" },
+            could_see: detectable.get(detectable.len() / 2).copied(),
+        }
+    }
+}
+
+fn headline(totals: &Totals) -> Phrase {
+    let counts = &totals.counts;
+    let judged = number::count(counts.judged());
+    let verdict = |tone: Tone, glyph: &'static str, word: &str, rest: String| {
+        Phrase::default().mark(Mark::new(tone, glyph, word)).text(rest)
+    };
+    if totals.suites == 0 {
+        return Phrase::plain("No runs yet: there is nothing to report");
+    }
+    if counts.regressed > 0 {
+        let rest = format!(" {} of {judged} judged metrics got {}", number::count(counts.regressed), totals.slower);
+        return verdict(Tone::Worse, "▲", "Regressed:", rest);
+    }
+    if totals.failed > 0 {
+        let rest = format!(" {} of {} broke", totals.failed, number::counted(totals.suites, "suite", "suites"));
+        return verdict(Tone::Worse, "✕", "Failed:", rest);
+    }
+    if totals.failures > 0 {
+        let rest = format!(" {} did not give a result", number::counted(totals.failures, "benchmark", "benchmarks"));
+        return verdict(Tone::Worse, "✕", "Failed:", rest);
+    }
+    if counts.missing > 0 {
+        let what = number::counted(counts.missing, "metric of the baseline was", "metrics of the baseline were");
+        return verdict(Tone::Worse, "–", "Missing:", format!(" {what} not measured"));
+    }
+    if totals.ran == 0 {
+        let suites = number::counted(totals.suites, "suite was", "suites were");
+        return verdict(Tone::Doubt, "○", "Not measured:", format!(" {suites} skipped"));
+    }
+    if counts.judged() == 0 {
+        let metrics = number::counted(counts.total(), "metric has", "metrics have");
+        return verdict(Tone::Doubt, "?", "Not judged:", format!(" {metrics} no verdict"));
+    }
+    if counts.improved > 0 {
+        let rest = format!(" {} of {judged} judged metrics improved, none got {}", counts.improved, totals.slower);
+        return verdict(Tone::Better, "▼", &capital(totals.faster), rest);
+    }
+    let rest = format!(" in {} of {} metrics; the rest has no verdict", judged, number::count(counts.total()));
+    let all = format!(" in all {judged} metrics");
+    verdict(Tone::Better, "=", "No change", if counts.judged() == counts.total() { all } else { rest })
+}
+
+fn lede(analysis: &Analysis, totals: &Totals) -> Phrase {
+    let mut lede = Phrase::default();
+    for (verdict, count) in [(Verdict::Regressed, totals.counts.regressed), (Verdict::Improved, totals.counts.improved)]
+    {
+        let Some((suite, comparison)) = largest(analysis, &verdict) else { continue };
+        let word = match verdict {
+            Verdict::Regressed => worse_word(&comparison.metric),
+            _ => better_word(&comparison.metric),
+        };
+        let size = comparison.effect.map_or(String::new(), |effect| number::percent_size(effect.change) + " ");
+        let name = short_benchmark(&comparison.benchmark);
+        let rank = match (count, &verdict) {
+            (1, _) => "",
+            (_, Verdict::Regressed) => ", the worst of them",
+            _ => ", the best of them",
+        };
+        let sentence = Phrase::default()
+            .name(page_of(analysis, comparison), name)
+            .text(" is ")
+            .strong(format!("{size}{word}"))
+            .text(format!(" than its baseline in {} on {}{rank}.", suite.suite, suite.machine_name));
+        lede = lede.then(sentence);
+    }
+    match totals.counts.unchanged {
+        0 => lede,
+        1 => lede.then(Phrase::plain("1 metric did not change.")),
+        n => lede.then(Phrase::plain(format!("{} metrics did not change.", number::count(n)))),
+    }
+}
+
+fn ran(analysis: &Analysis, totals: &Totals) -> Fact {
+    let question = "Did it run?";
+    let Some(as_of) = analysis.as_of else {
+        return Fact { question, answer: Phrase::plain("No"), note: Phrase::plain("The history holds no run.") };
+    };
+    let answer = Phrase::plain(format!("{} of {}", totals.ran, number::counted(totals.suites, "suite", "suites")));
+    let mut note = Phrase::default();
+    if totals.skipped > 0 {
+        note = note.then(Phrase::default().mark(Mark::new(Tone::Doubt, "○", format!("{} skipped.", totals.skipped))));
+    }
+    if totals.failed > 0 {
+        note = note.then(Phrase::default().mark(Mark::new(Tone::Worse, "✕", format!("{} failed.", totals.failed))));
+    }
+    let due = as_of + chrono::Duration::days(i64::from(analysis.every_days));
+    note = note.then(Phrase::plain(format!("Newest {} UTC; next due {}.", date::moment(as_of), date::day(due))));
+    let late = late_suites(analysis);
+    if let Some(first) = late.first() {
+        let words = format!("{} late:", number::counted(late.len(), "suite is", "suites are"));
+        note = note.then(Phrase::default().mark(Mark::new(Tone::Doubt, "◆", words))).text(format!(
+            " {} on {} last ran {}.",
+            first.suite,
+            first.machine_name,
+            date::day(first.time)
+        ));
+    }
+    Fact { question, answer, note }
+}
+
+fn complete(totals: &Totals) -> Fact {
+    let counts = &totals.counts;
+    let question = "Is it complete?";
+    if counts.total() == 0 {
+        let note = Phrase::plain("No metric was held against anything.");
+        return Fact { question, answer: Phrase::plain("Nothing to judge"), note };
+    }
+    let answer =
+        Phrase::plain(format!("{} of {} judged", number::count(counts.judged()), number::count(counts.total())));
+    let rest: Vec<String> = [
+        (totals.failures, "benchmarks failed"),
+        (counts.missing, "missing"),
+        (counts.inconclusive, "inconclusive"),
+        (counts.not_comparable, "not comparable"),
+        (counts.no_baseline, "without a baseline"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, words)| match (count, words) {
+        (1, "benchmarks failed") => "1 benchmark failed".to_owned(),
+        _ => format!("{} {words}", number::count(count)),
+    })
+    .collect();
+    let note = if rest.is_empty() { "None is left out.".to_owned() } else { format!("{}.", rest.join(", ")) };
+    Fact { question, answer, note: Phrase::plain(note) }
+}
+
+fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
+    let counts = &totals.counts;
+    let mut answer = Phrase::default();
+    match (counts.regressed, counts.improved, counts.judged()) {
+        (_, _, 0) => answer = answer.text("Cannot be told"),
+        (0, 0, _) => answer = answer.text("Nothing"),
+        (regressed, improved, _) => {
+            if regressed > 0 {
+                let words = format!("{} {}", number::count(regressed), totals.slower);
+                answer = answer.mark(Mark::new(Tone::Worse, "", words));
+            }
+            if regressed > 0 && improved > 0 {
+                answer = answer.text(", ");
+            }
+            if improved > 0 {
+                let words = format!("{} {}", number::count(improved), totals.faster);
+                answer = answer.mark(Mark::new(Tone::Better, "", words));
+            }
+        }
+    }
+    let mut note = Phrase::default();
+    if let Some(could_see) = totals.could_see {
+        let words = format!("Half of the comparisons could show {} or less.", number::percent_size(could_see));
+        note = note.then(Phrase::plain(words));
+    }
+    let moved: Vec<&SuiteAnalysis> =
+        analysis.suites.iter().filter(|suite| !suite.environment_changes.is_empty()).collect();
+    if let Some(first) = moved.first() {
+        let words = format!("{} another environment", number::counted(moved.len(), "suite has", "suites have"));
+        let place = format!(" than in the run before, as {} on {}.", first.suite, first.machine_name);
+        note = note.then(Phrase::default().mark(Mark::new(Tone::Environment, "◇", words)).text(place));
+    } else if totals.suites > 0 {
+        note = note.then(Phrase::plain("No environment changed since the run before."));
+    }
+    Fact { question: "Did anything change?", answer, note }
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str() + ":")
+}
