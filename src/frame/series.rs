@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use polars::prelude::{IntoLazy, col, len};
+use polars::prelude::{IntoLazy, SortMultipleOptions, col, len};
 
 use super::cells::Cells;
 use super::change::HIGHER;
@@ -18,7 +18,13 @@ impl Frame {
     /// When a dataframe operation fails.
     pub fn series(&self) -> Result<Vec<Series>, FrameError> {
         let mut series = self.series_without_points()?;
-        let lengths = self.values.clone().lazy().group_by_stable([col("series")]).agg([len().alias("length")]);
+        let lengths = self
+            .values
+            .clone()
+            .lazy()
+            .group_by_stable([col("series")])
+            .agg([len().alias("length")])
+            .sort(["series"], SortMultipleOptions::default());
         for (series, length) in series.iter_mut().zip(Cells(&lengths.collect()?).counts("length")?) {
             series.points.reserve_exact(length);
         }

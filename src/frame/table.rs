@@ -23,7 +23,7 @@ pub struct Frame {
     pub(super) runs: DataFrame,
     /// Series, by id; `series` is the row's number.
     pub(super) series: DataFrame,
-    /// Values, by series, then run.
+    /// Values, in the order of the runs. Grouping keeps it, so each group of rows is in commit order.
     pub(super) values: DataFrame,
 }
 

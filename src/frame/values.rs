@@ -42,7 +42,7 @@ impl Values {
         self.n.push(estimate.n);
     }
 
-    /// Numbers the series anew and sorts the rows by series; within one they keep the order of the runs.
+    /// Numbers the series anew, as `series` has them.
     pub(super) fn into_frame(mut self, new_numbers: &[u32], series: &DataFrame) -> PolarsResult<DataFrame> {
         let judged = series.column("judged")?.bool()?;
         let judged: Vec<bool> = judged.iter().map(Option::unwrap_or_default).collect();
@@ -50,7 +50,7 @@ impl Values {
             *series = new_numbers[*series as usize];
         }
         let judged: Vec<bool> = self.series.iter().map(|&series| judged[series as usize]).collect();
-        let rows = DataFrame::new(
+        DataFrame::new(
             self.series.len(),
             vec![
                 Column::new("series".into(), self.series),
@@ -63,7 +63,6 @@ impl Values {
                 self.p95.finish().into_column(),
                 Column::new("n".into(), self.n),
             ],
-        )?;
-        rows.sort(["series"], SortMultipleOptions::default().with_maintain_order(true))
+        )
     }
 }
