@@ -22,6 +22,14 @@ pub(super) fn relative(current: &str, earlier: &str) -> Expr {
     when(col(earlier).gt(lit(0.0))).then(col(current) / col(earlier) - lit(1.0)).otherwise(null_number())
 }
 
+/// Computes sorted rows before something is added up over them.
+///
+/// The last digits of a sum depend on the order of its terms. The optimizer takes sums for order-blind: it drops a
+/// sort that only a sum would see, and joins then give the terms in an order that differs from call to call.
+pub(super) fn add_up_in_order(sorted: LazyFrame) -> PolarsResult<LazyFrame> {
+    Ok(sorted.collect()?.lazy())
+}
+
 /// The change that a logarithm of a ratio stands for. A ratio beyond the range of `f64` is cut to its end.
 pub(super) fn from_log(log: Option<f64>) -> Option<f64> {
     finite(log.map(f64::exp_m1))

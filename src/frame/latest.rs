@@ -154,6 +154,27 @@ mod tests {
         check(&[good, younger], Some(10.0), Some(-0.5));
     }
 
+    #[test]
+    fn many_rows_stay_in_order() {
+        // Enough rows for several threads: one commit measured 700 times, seven runs an hour, in reverse order.
+        let runs = (0..700_i32).rev().map(|number| {
+            let mut run = run(
+                &format!("{number:04}"),
+                0,
+                &["a", "b", "c"].map(|name| measurement(name, &[("time", f64::from(number))])),
+            );
+            run.run.timestamp = time(i64::from(number / 7));
+            run
+        });
+        let frame = Frame::from_runs(&runs.collect::<Vec<_>>(), &CommitLine::default()).unwrap();
+        for row in frame.latest(&[]).unwrap() {
+            assert_eq!((row.current, row.previous, row.run.as_str(), row.points), (699.0, Some(698.0), "0699", 700));
+        }
+        for series in frame.series().unwrap() {
+            assert!(series.points.iter().map(|point| point.value).eq((0..700_i32).map(f64::from)));
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 

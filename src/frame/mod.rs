@@ -46,6 +46,6 @@ pub enum FrameError {
     #[error("read the column `{0}` of a frame: it has a gap")]
     Gap(&'static str),
     /// A dataframe operation failed.
-    #[error("compute over a frame: {0}")]
+    #[error("compute over a frame")]
     Dataframe(#[from] polars::error::PolarsError),
 }

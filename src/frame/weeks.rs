@@ -9,7 +9,7 @@
 use polars::prelude::*;
 
 use super::cells::Cells;
-use super::change::{from_log, log_of, worse};
+use super::change::{add_up_in_order, from_log, log_of, worse};
 use super::{Frame, FrameError};
 use crate::model::rollup::WeekRow;
 
@@ -27,8 +27,7 @@ impl Frame {
             .with_column(week())
             .group_by_stable(&group)
             .agg([col("machine_name").first(), col("run_id").n_unique().alias("runs")]);
-        let weeks = self
-            .weekly_changes()?
+        let weeks = add_up_in_order(self.weekly_changes()?)?
             .group_by_stable(&group)
             .agg([
                 len().alias("n_series"),
@@ -160,6 +159,17 @@ mod tests {
             &[("pack", "time", -1, 1.0), ("pack", "time", 0, 2.0), ("pack", "time", WEEK - 1, 4.0)],
             &[("2025-01-06", [2, 1, 1], [Some(2.0); 3]), ("2024-12-30", [1, 1, 0], [None; 3])],
         );
+    }
+
+    #[test]
+    fn the_first_and_the_last_day_of_a_record_have_a_week() {
+        // The years that a record may bear begin with a Thursday and end with a Friday.
+        let mut runs = runs(&[("pack", "time", 0, 1.0), ("pack", "time", 0, 2.0)]);
+        runs[0].run.timestamp = "1970-01-01T00:00:00Z".parse().unwrap();
+        runs[1].run.timestamp = "9999-12-31T23:59:59Z".parse().unwrap();
+        let rows = Frame::from_runs(&runs, &CommitLine::default()).unwrap().weeks().unwrap();
+        let found: Vec<String> = rows.iter().map(|row| row.week.to_string()).collect();
+        assert_eq!(found, ["9999-12-27", "1969-12-29"]);
     }
 
     #[test]
