@@ -120,6 +120,8 @@ pub struct MachineName {
 pub struct Site {
     /// The folder, relative to the root of the project.
     pub out: PathBuf,
+    /// Where the site is published, such as `https://example.org/kernels/`.
+    pub url: Option<String>,
 }
 
 /// What is wrong with a configuration.
@@ -279,7 +281,7 @@ impl Default for Schedule {
 
 impl Default for Site {
     fn default() -> Site {
-        Site { out: PathBuf::from("_site") }
+        Site { out: PathBuf::from("_site"), url: None }
     }
 }
 
@@ -288,7 +290,7 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let distance = |candidate: &str| strsim::damerau_levenshtein(&word.to_lowercase(), candidate);
     known.iter().copied().min_by_key(|candidate| distance(candidate)).filter(|near| {
         let longest = word.chars().count().max(near.chars().count());
-        distance(near) * 2 <= longest
+        distance(near) * 3 <= longest + 1
     })
 }
 
@@ -332,7 +334,7 @@ mod tests {
         let config = parse(
             "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
              [rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
-             [schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\n",
+             [schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\n",
         )
         .expect("all keys are known");
         assert_eq!(config.project.name, "p");
@@ -342,7 +344,7 @@ mod tests {
         assert_eq!(config.history.reference.as_deref(), Some("perf"));
         assert_eq!(config.schedule.every_days, 1);
         assert_eq!(config.machine.name.as_deref(), Some("m"));
-        assert_eq!(config.site.out, PathBuf::from("public"));
+        assert_eq!(config.site, Site { out: PathBuf::from("public"), url: Some("https://x.org/".into()) });
     }
 
     #[test]

@@ -4,13 +4,16 @@
 //! renders a site that others can check. One straight line: measure, run, history, frame, analysis, pages; every
 //! stage is a function from plain values to plain values, and only the commands join two stages.
 
-pub mod analysis;
-pub mod config;
-pub mod measure;
-pub mod cmd;
-pub mod kernels;
-pub mod frame;
-pub mod history;
-pub mod model;
 pub mod stats;
+pub mod model;
+
+pub mod kernels;
+pub mod measure;
+pub mod history;
+pub mod frame;
+pub mod analysis;
 pub mod report;
+
+pub mod config;
+pub mod cli;
+pub mod cmd;

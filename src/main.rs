@@ -1,3 +1,26 @@
-//! The `sprag` binary.
+//! The `sprag` binary: parse, run, print the error chain, exit.
 
-fn main() {}
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use sprag::{cli, cmd};
+
+fn main() -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    let result = cmd::run(cli::parse(), &mut out).and_then(|exit| {
+        out.flush()?;
+        Ok(exit)
+    });
+    match result {
+        Ok(exit) => ExitCode::from(exit as u8),
+        // Whoever read our output has seen enough.
+        Err(error) if cmd::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            if let Some(hint) = cmd::hint(&error) {
+                eprintln!("hint: {hint}");
+            }
+            ExitCode::from(cmd::Exit::Usage as u8)
+        }
+    }
+}

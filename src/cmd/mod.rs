@@ -1,5 +1,98 @@
-//! The commands: one file or folder a subcommand, and the only place where stages meet.
-//!
-//! A command takes plain values and an `out` to write to; what it was asked on the command line is parsed before.
+//! The subcommands, one file each: the only place where two stages meet.
 
+mod project;
+mod progress;
+mod text;
+mod suites;
+mod pending;
+mod study;
+mod publish;
+mod choose;
+mod weekly;
+mod run;
+mod check;
+mod baseline;
+mod site;
+mod worker;
 pub mod conformance;
+//pub mod demo;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use crate::cli::{BaselineCommand, Cli, Command};
+use crate::history::HistoryError;
+
+/// How a command ended, as the exit code tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done, or passed.
+    Done = 0,
+    /// Regressed, or a check failed.
+    Failed = 1,
+    /// Used wrongly, or the tool could not work.
+    Usage = 2,
+    /// Inconclusive, not comparable or no baseline.
+    Inconclusive = 3,
+    /// What is recorded does not hold together.
+    Integrity = 4,
+    /// Could not measure.
+    NotMeasured = 5,
+}
+
+/// An error that a user can do something about.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Advice {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// Does what the command line says; data goes to `out`, progress and warnings to standard error.
+///
+/// # Errors
+/// When the command was used wrongly or could not work; the exit code is then that of [`Exit::Usage`].
+pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let folder = match cli.repo {
+        Some(folder) => folder,
+        None => std::env::current_dir().context("cannot tell the current folder")?,
+    };
+    let folder = std::path::absolute(&folder).with_context(|| format!("cannot enter `{}`", folder.display()))?;
+    match cli.command {
+        Command::Weekly(args) => weekly::run(&folder, &args, out),
+        Command::Run(args) => run::run(&folder, &args, out),
+        Command::Check(args) => check::run(&folder, &args, out),
+        Command::Baseline(BaselineCommand::Emit(args)) => baseline::emit(&folder, &args, out),
+        Command::Site(args) => site::run(&folder, &args, out),
+        Command::Conformance(args) => {
+            let folders: Vec<PathBuf> = args.folders.iter().map(|one| folder.join(one)).collect();
+            let tally = conformance::run(&folders, out)?;
+            Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
+        }
+        Command::Demo(_) => Ok(Exit::Done),
+        Command::Worker => worker::run(std::io::stdin().lock(), out),
+    }
+}
+
+/// What the user can do about an error, if anyone along its chain knows.
+pub fn hint(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| {
+        let advice = cause.downcast_ref::<Advice>().map(|advice| advice.hint.clone());
+        advice.or_else(|| cause.downcast_ref::<HistoryError>().and_then(HistoryError::hint))
+    })
+}
+
+/// Whether the error is that nobody reads our output any more, as with `sprag … | head`.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let closed = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(closed))
+}
+
+/// A warning: standard error, one line.
+fn warn(message: &str) {
+    eprintln!("warning: {}", text::printable(message));
+}

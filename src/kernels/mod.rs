@@ -22,9 +22,6 @@ pub mod infer;
 pub mod scan;
 pub mod tile;
 
-pub mod inputs;
-pub mod random;
-
 use thiserror::Error;
 
 /// Why a kernel refused its input. Kernels over slices check before they write, so a refusal leaves outputs untouched.

@@ -1,4 +1,13 @@
 //! Whole-program tests, one binary. Its table of contents:
 
+/// The fixture: a temporary project in which the binary runs.
+mod sandbox;
+
+/// The main job: measure, record, analyse, render, tell.
+mod weekly;
+/// Baselines and the check.
+mod gate;
+/// What users get wrong, and what befalls them.
+mod bad_input;
 /// The house rules: imports, doors, file length, module docs.
 mod tidy;

@@ -14,12 +14,15 @@ pub(super) enum Form {
     Fast,
 }
 
-/// A kernel that can be run on inputs it holds: it writes all it computes into the slice.
+/// One call of a kernel on inputs it holds; it writes all it computes into the slice.
+pub(super) type Call = Box<dyn FnMut(&mut [f32]) -> Result<(), KernelError>>;
+
+/// A kernel ready to be run.
 pub(super) struct Runnable {
     /// How many elements it writes.
     pub(super) length: usize,
     /// One call.
-    pub(super) call: Box<dyn FnMut(&mut [f32]) -> Result<(), KernelError>>,
+    pub(super) call: Call,
 }
 
 /// A kernel at one size.

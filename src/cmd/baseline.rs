@@ -1,0 +1,103 @@
+//! `sprag baseline emit`: takes the values of a run as what later runs are held against.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::project::{Project, write_whole};
+use super::{Advice, Exit, choose};
+use crate::analysis::compare;
+use crate::cli::BaselineEmitArgs;
+use crate::config::Tolerance;
+use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
+use crate::model::run::{RecordedRun, RunStatus};
+
+pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let project = Project::open(folder)?;
+    let run_file = args.run.as_ref().map(|path| folder.join(path));
+    let runs = choose::runs(&project, &args.suites, run_file.as_deref())?;
+    let mut written = 0;
+    for recorded in &runs {
+        let run = &recorded.run;
+        if run.status != RunStatus::Ok {
+            let reason = run.reason.as_deref().unwrap_or("no reason given");
+            super::warn(&format!("the suite `{}` was {} ({reason}): no baseline of it", run.suite, run.status.word()));
+            continue;
+        }
+        for measurement in run.measurements.iter().filter(|one| one.failure.is_some()) {
+            super::warn(&format!("`{}` failed and is left out", measurement.benchmark));
+        }
+        if run.commit.as_ref().is_none_or(|commit| commit.dirty) {
+            super::warn("the run measured files that no commit holds; nobody can build this baseline again");
+        }
+        let baseline = baseline_of(recorded, project.config.rules.tolerance, &args.notes);
+        if baseline.metrics.is_empty() {
+            super::warn(&format!("the run of `{}` has nothing to judge: no baseline of it", run.suite));
+            continue;
+        }
+        let path = Baseline::path(&run.suite, &run.machine.class);
+        if let Some(archived) = archive(&project.root, &path)? {
+            writeln!(out, "archived {archived}")?;
+        }
+        write_whole(&project.root.join(&path), baseline.to_json().as_bytes())?;
+        writeln!(out, "wrote {path}: {} metrics of {} at {}", baseline.metrics.len(), run.suite, run.machine.name)?;
+        written += 1;
+    }
+    Ok(if written > 0 { Exit::Done } else { Exit::NotMeasured })
+}
+
+fn baseline_of(recorded: &RecordedRun, tolerance: Tolerance, notes: &str) -> Baseline {
+    let run = &recorded.run;
+    let metrics: BTreeMap<String, BaselineMetric> = run
+        .measurements
+        .iter()
+        .filter_map(|measurement| {
+            let estimate = compare::judged(measurement).filter(|estimate| estimate.value > 0.0)?;
+            let metric = BaselineMetric {
+                value: estimate.value,
+                unit: estimate.metric.unit,
+                better: estimate.metric.better,
+                max_regression_ratio: tolerance.ratio,
+                max_regression_abs: tolerance.abs,
+            };
+            Some((Baseline::key(&measurement.benchmark.id(), &estimate.metric.name), metric))
+        })
+        .collect();
+    Baseline {
+        schema_version: SCHEMA_VERSION,
+        suite: run.suite.clone(),
+        machine_class: run.machine.class.clone(),
+        environment: run.environment.clone(),
+        commit: run.commit.as_ref().map(|commit| commit.sha.clone()),
+        run: recorded.id.clone(),
+        timestamp_utc: run.timestamp,
+        required_status: RunStatus::Ok,
+        notes: notes.to_owned(),
+        metrics,
+    }
+}
+
+/// Copies the baseline that is about to be replaced to `baselines/archive/`, under the run it was taken from.
+fn archive(root: &Path, path: &str) -> anyhow::Result<Option<String>> {
+    let old = root.join(path);
+    let bytes = match fs::read(&old) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", old.display())),
+    };
+    let Ok(baseline) = Baseline::from_json(&bytes) else {
+        return Err(Advice {
+            message: format!("`{path}` is no baseline of ours, so it is not replaced"),
+            hint: "move it away or remove it".to_owned(),
+        }
+        .into());
+    };
+    let stem = path.trim_start_matches("baselines/").trim_end_matches(".json");
+    let taken = baseline.timestamp_utc.format("%Y%m%dT%H%M%SZ");
+    let archived = format!("baselines/archive/{stem}.{taken}-{}.json", baseline.run.get(..8).unwrap_or(&baseline.run));
+    write_whole(&root.join(&archived), &bytes)?;
+    Ok(Some(archived))
+}

@@ -1,0 +1,206 @@
+//! `sprag check`: the gate, current run against baseline.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::bail;
+
+use super::project::{Project, read_baseline};
+use super::{Exit, choose, text};
+use crate::analysis::{compare, digest};
+use crate::cli::{CheckArgs, Inconclusive};
+use crate::model::baseline::{Baseline, BaselineFile};
+use crate::model::run::{RecordedRun, Run, RunStatus};
+use crate::model::verdict::{Comparison, Counts};
+
+pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let project = Project::open(folder)?;
+    let run_file = args.run.as_ref().map(|path| folder.join(path));
+    let runs = choose::runs(&project, &args.suites, run_file.as_deref())?;
+    let baselines = project.baselines()?;
+    let given = match &args.baseline {
+        None => None,
+        Some(path) => match read_baseline(&folder.join(path)) {
+            Ok(baseline) => Some(BaselineFile { path: path.display().to_string(), content: Ok(baseline) }),
+            Err(fault) => bail!("`{}` {fault}", path.display()),
+        },
+    };
+    let mut findings = Vec::new();
+    for recorded in &runs {
+        let finding = judge(recorded, given.as_ref(), &baselines)?;
+        out.write_all(finding.text.as_bytes())?;
+        findings.push(finding);
+    }
+    let exit = exit(&findings, args.inconclusive);
+    writeln!(out, "{}", summary(&findings, exit))?;
+    Ok(exit)
+}
+
+/// What the check of one suite found.
+struct Finding {
+    status: RunStatus,
+    has_baseline: bool,
+    counts: Counts,
+    text: String,
+}
+
+fn judge(recorded: &RecordedRun, given: Option<&BaselineFile>, all: &[BaselineFile]) -> anyhow::Result<Finding> {
+    let run = &recorded.run;
+    let path = Baseline::path(&run.suite, &run.machine.class);
+    let file = given.or_else(|| all.iter().find(|file| file.path == path));
+    let baseline = match file.map(|file| (&file.path, &file.content)) {
+        None => None,
+        // A baseline that is there and cannot be used must never look like one that is not there.
+        Some((path, Err(fault))) => bail!("`{path}` {fault}"),
+        Some((path, Ok(baseline))) if baseline.suite != run.suite => {
+            bail!("`{path}` is a baseline of the suite `{}`, the run is of `{}`", baseline.suite, run.suite)
+        }
+        Some((path, Ok(baseline))) => Some((path, baseline)),
+    };
+    let mut head = format!("{} on {} at {}", run.suite, run.machine.name, commit_words(run));
+    let comparisons = match (&baseline, run.status) {
+        (_, RunStatus::Skipped | RunStatus::Failed) => {
+            head.push_str(&format!(": {}, {}", run.status.word(), run.reason.as_deref().unwrap_or("no reason given")));
+            Vec::new()
+        }
+        (Some((path, baseline)), RunStatus::Ok) => {
+            let of = baseline.commit.as_deref().map_or("", |sha| sha.get(..12).unwrap_or(sha));
+            head.push_str(&format!(", against {path} (of {of}, {})", baseline.timestamp_utc.format("%Y-%m-%d")));
+            compare::against_baseline(run, baseline)
+        }
+        (None, RunStatus::Ok) => {
+            head.push_str(&format!(
+                ", without a baseline: {}",
+                digest::find_baseline(all, &run.suite, &run.machine.class).err().unwrap_or_default()
+            ));
+            compare::without_baseline(run)
+        }
+    };
+    let text = format!("{}\n{}", text::printable(&head), table(&comparisons));
+    Ok(Finding { status: run.status, has_baseline: baseline.is_some(), counts: Counts::of(&comparisons), text })
+}
+
+fn commit_words(run: &Run) -> String {
+    match &run.commit {
+        Some(commit) => format!("{}{}", commit.short(), if commit.dirty { " (changed files)" } else { "" }),
+        None => "no commit".to_owned(),
+    }
+}
+
+fn table(comparisons: &[Comparison]) -> String {
+    if comparisons.is_empty() {
+        return String::new();
+    }
+    let head =
+        ["verdict", "benchmark", "metric", "baseline", "current", "change", "95 % interval", "allowed", "could see"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for comparison in comparisons {
+        let typical = comparison.baseline.or(comparison.current).unwrap_or(0.0);
+        let scale = comparison.metric.unit.scale(typical);
+        let value = |value: Option<f64>| value.map_or("–".to_owned(), |value| scale.text(value));
+        let effect = comparison.effect;
+        let mut row = vec![
+            comparison.verdict.word().to_owned(),
+            text::printable(&comparison.benchmark),
+            comparison.metric.name.clone(),
+            value(comparison.baseline),
+            value(comparison.current),
+            effect.map_or("–".to_owned(), |effect| format!("{:+.1} %", effect.change * 100.0)),
+            effect
+                .and_then(|effect| effect.interval)
+                .map_or("–".to_owned(), |(low, high)| format!("{:+.1} to {:+.1}", low * 100.0, high * 100.0)),
+            value(comparison.allowed),
+            effect.map_or("–".to_owned(), |effect| format!("{:.1} %", effect.detectable * 100.0)),
+        ];
+        let reason = comparison.verdict.reason().or(comparison.note.as_deref());
+        row.extend(reason.map(text::printable));
+        rows.push(row);
+    }
+    text::columns(&rows, &[3, 4, 5, 6, 7, 8])
+}
+
+fn exit(findings: &[Finding], inconclusive: Inconclusive) -> Exit {
+    let counts = total(findings);
+    let unmeasured = |finding: &&Finding| finding.status == RunStatus::Skipped;
+    if counts.failing() > 0 || findings.iter().any(|finding| finding.status == RunStatus::Failed) {
+        return Exit::Failed;
+    }
+    let judged_before = findings.iter().filter(unmeasured).any(|finding| finding.has_baseline);
+    if judged_before || findings.iter().filter(unmeasured).count() == findings.len() {
+        return Exit::NotMeasured;
+    }
+    if counts.judged() < counts.total() || counts.total() == 0 {
+        return match inconclusive {
+            Inconclusive::Report => Exit::Inconclusive,
+            Inconclusive::Ok => Exit::Done,
+            Inconclusive::Fail => Exit::Failed,
+        };
+    }
+    Exit::Done
+}
+
+fn total(findings: &[Finding]) -> Counts {
+    findings.iter().fold(Counts::default(), |sum, finding| sum.plus(finding.counts))
+}
+
+fn summary(findings: &[Finding], exit: Exit) -> String {
+    let counts = total(findings);
+    let word = match exit {
+        Exit::Done => "pass",
+        Exit::Failed => "fail",
+        Exit::Inconclusive => "inconclusive",
+        Exit::NotMeasured => "not measured",
+        Exit::Usage | Exit::Integrity => "error",
+    };
+    let parts = [
+        (counts.regressed, "regressed"),
+        (counts.missing, "missing"),
+        (counts.inconclusive, "inconclusive"),
+        (counts.not_comparable, "not comparable"),
+        (counts.no_baseline, "without a baseline"),
+        (counts.improved, "improved"),
+        (counts.unchanged, "unchanged"),
+    ];
+    let list: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let list = if list.is_empty() { "nothing was judged".to_owned() } else { list.join(", ") };
+    format!("check: {word}; {list}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::verdict::Verdict;
+
+    fn finding(status: RunStatus, has_baseline: bool, verdicts: &[Verdict]) -> Finding {
+        let mut counts = Counts::default();
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Unchanged => counts.unchanged += 1,
+                Verdict::Regressed => counts.regressed += 1,
+                Verdict::Missing => counts.missing += 1,
+                _ => counts.no_baseline += 1,
+            }
+        }
+        Finding { status, has_baseline, counts, text: String::new() }
+    }
+
+    #[test]
+    fn the_exit_code_fails_closed() {
+        let check = |findings: &[Finding], expected: Exit| assert_eq!(exit(findings, Inconclusive::Report), expected);
+        let ok = || finding(RunStatus::Ok, true, &[Verdict::Unchanged]);
+        check(&[ok()], Exit::Done);
+        check(&[ok(), finding(RunStatus::Skipped, false, &[])], Exit::Done);
+        check(&[ok(), finding(RunStatus::Skipped, true, &[])], Exit::NotMeasured);
+        check(&[finding(RunStatus::Skipped, false, &[])], Exit::NotMeasured);
+        check(&[finding(RunStatus::Ok, true, &[Verdict::Unchanged, Verdict::Regressed])], Exit::Failed);
+        check(&[finding(RunStatus::Ok, true, &[Verdict::Missing])], Exit::Failed);
+        check(&[ok(), finding(RunStatus::Failed, true, &[])], Exit::Failed);
+        check(&[finding(RunStatus::Ok, false, &[Verdict::NoBaseline])], Exit::Inconclusive);
+        check(&[finding(RunStatus::Ok, true, &[])], Exit::Inconclusive);
+        let doubtful = [finding(RunStatus::Ok, false, &[Verdict::NoBaseline])];
+        assert_eq!(exit(&doubtful, Inconclusive::Ok), Exit::Done);
+        assert_eq!(exit(&doubtful, Inconclusive::Fail), Exit::Failed);
+        let regressed = [finding(RunStatus::Ok, true, &[Verdict::Regressed])];
+        assert_eq!(exit(&regressed, Inconclusive::Ok), Exit::Failed);
+    }
+}

@@ -1,0 +1,73 @@
+//! Which run a gate looks at: a file, or the newest run of this machine at HEAD.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+use super::Advice;
+use super::project::Project;
+use crate::config::SuiteKind;
+use crate::history;
+use crate::measure::{environment, gpu};
+use crate::model::run::{RecordedRun, Run};
+
+/// Reads a run file, in any layout of JSON.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub(super) fn read_run(path: &Path) -> anyhow::Result<RecordedRun> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    match Run::from_json(&bytes) {
+        Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, run }),
+        Err(error) => bail!("`{}` {error}", path.display()),
+    }
+}
+
+/// The runs to judge: the given file, or for each asked suite the newest run of this machine at HEAD.
+///
+/// # Errors
+/// When there is none at all, or the file is of another suite than asked for.
+pub(super) fn runs(project: &Project, suites: &[String], file: Option<&Path>) -> anyhow::Result<Vec<RecordedRun>> {
+    if let Some(file) = file {
+        let recorded = read_run(file)?;
+        if !suites.is_empty() && !suites.contains(&recorded.run.suite) {
+            bail!("`{}` is a run of the suite `{}`", file.display(), recorded.run.suite);
+        }
+        return Ok(vec![recorded]);
+    }
+    let asked = project.config.select(suites).map_err(anyhow::Error::msg)?;
+    let store = project.store()?;
+    let source = history::source(store, project.config.history.reference.as_deref())?;
+    let loaded = history::load(store, &source).context("cannot read the history")?;
+    for bad in &loaded.quarantined {
+        super::warn(&format!("`{}` {}; left out", bad.path, bad.reason));
+    }
+    let head = history::measured_commit(store)?.map(|commit| commit.sha);
+    let name = project.machine_name();
+    let mut found = Vec::new();
+    for (suite, settings) in asked {
+        let gpu_model = match settings.kind {
+            SuiteKind::Cpu => None,
+            SuiteKind::Gpu => gpu::probe::device().ok().map(|device| device.name),
+        };
+        let machine = environment::machine(name.as_deref(), gpu_model.as_deref());
+        let of_here = |one: &&RecordedRun| {
+            one.run.suite == suite
+                && one.run.machine.id == machine.id
+                && one.run.commit.as_ref().map(|commit| &commit.sha) == head.as_ref()
+        };
+        let newest =
+            loaded.runs.iter().filter(of_here).max_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
+        found.extend(newest.cloned());
+    }
+    if found.is_empty() {
+        let commit = head.map_or("an empty repository".to_owned(), |sha| sha.chars().take(12).collect());
+        return Err(Advice {
+            message: format!("the history has no run of this machine at {commit}"),
+            hint: "measure it with `sprag run --record`, or name a run file with `--run`".to_owned(),
+        }
+        .into());
+    }
+    Ok(found)
+}

@@ -1,0 +1,52 @@
+//! What a long command is doing: a bar on a terminal, quiet lines elsewhere. Standard error only.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Says what is going on.
+pub(super) struct Progress {
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// A bar where standard error is a terminal, lines elsewhere.
+    pub(super) fn new() -> Progress {
+        if !std::io::stderr().is_terminal() {
+            return Progress { bar: None };
+        }
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Progress { bar: Some(bar) }
+    }
+
+    /// A new piece of work of `steps` steps begins.
+    pub(super) fn begin(&self, message: &str, steps: u64) {
+        let message = super::text::printable(message);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_length(steps);
+                bar.set_position(0);
+                bar.set_message(message);
+            }
+            None => eprintln!("{message}"),
+        }
+    }
+
+    /// `done` steps of the work are done.
+    pub(super) fn step(&self, done: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(done);
+        }
+    }
+
+    /// Nothing more comes.
+    pub(super) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

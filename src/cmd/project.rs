@@ -1,0 +1,142 @@
+//! The project a command works on: its folder, its configuration, its repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::Advice;
+use crate::config::Config;
+use crate::history::{self, HistoryError, Store};
+use crate::model::baseline::{Baseline, BaselineFile};
+
+/// The folder, at the root of a project, of what is not for git: pending records and caches.
+const PRIVATE_FOLDER: &str = ".sprag";
+
+/// A project.
+pub(super) struct Project {
+    /// The working tree's root, or the start folder where there is none.
+    pub(super) root: PathBuf,
+    /// What `sprag.toml` says.
+    pub(super) config: Config,
+    store: Result<Store, HistoryError>,
+}
+
+impl Project {
+    /// Finds the project at or above `folder`.
+    ///
+    /// # Errors
+    /// When the folder cannot be entered or `sprag.toml` is faulty. A missing repository is told when it is needed.
+    pub(super) fn open(folder: &Path) -> anyhow::Result<Project> {
+        let folder = fs::canonicalize(folder).with_context(|| format!("cannot enter `{}`", folder.display()))?;
+        let store = history::open(&folder);
+        let workdir = match &store {
+            Ok(store) => history::facts(store)?.workdir,
+            Err(_) => None,
+        };
+        let root = workdir.unwrap_or(folder);
+        let config = Config::load(&root)?;
+        Ok(Project { root, config, store })
+    }
+
+    /// The repository, or why there is none.
+    pub(super) fn store(&self) -> anyhow::Result<&Store> {
+        match &self.store {
+            Ok(store) => Ok(store),
+            Err(error) => {
+                let hint = error.hint().unwrap_or_else(|| "run sprag inside a git repository".to_owned());
+                Err(Advice { message: error.to_string(), hint }.into())
+            }
+        }
+    }
+
+    /// The repository, if there is one.
+    pub(super) fn find_store(&self) -> Option<&Store> {
+        self.store.as_ref().ok()
+    }
+
+    /// Why there is no repository, unless it is simply not there.
+    pub(super) fn store_fault(&self) -> Option<&HistoryError> {
+        self.store.as_ref().err().filter(|error| !matches!(error, HistoryError::NoRepository(_)))
+    }
+
+    /// The folder of what is not for git, made on demand with a rule that keeps git out of it.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(super) fn private_folder(&self) -> anyhow::Result<PathBuf> {
+        let folder = self.root.join(PRIVATE_FOLDER);
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        let ignore = folder.join(".gitignore");
+        if !ignore.exists() {
+            fs::write(&ignore, "*\n").with_context(|| format!("cannot write `{}`", ignore.display()))?;
+        }
+        Ok(folder)
+    }
+
+    /// Every file of `baselines/`, by path, readable or not.
+    ///
+    /// # Errors
+    /// When the folder is there and cannot be listed.
+    pub(super) fn baselines(&self) -> anyhow::Result<Vec<BaselineFile>> {
+        let folder = self.root.join("baselines");
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).with_context(|| format!("cannot list `{}`", folder.display())),
+        };
+        let mut files = Vec::new();
+        for entry in entries {
+            let path = entry.with_context(|| format!("cannot list `{}`", folder.display()))?.path();
+            if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                files.push(BaselineFile { path: format!("baselines/{name}"), content: read_baseline(&path) });
+            }
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(files)
+    }
+
+    /// The name given to this computer: the variable goes before the file.
+    pub(super) fn machine_name(&self) -> Option<String> {
+        let variable = std::env::var(crate::measure::environment::MACHINE_VARIABLE).ok();
+        variable.filter(|name| !name.trim().is_empty()).or_else(|| self.config.machine.name.clone())
+    }
+}
+
+/// Reads one baseline file; the fault reads after the file's name.
+pub(super) fn read_baseline(path: &Path) -> Result<Baseline, String> {
+    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    Baseline::from_json(&bytes).map_err(|error| error.to_string())
+}
+
+/// Writes a file so that whoever looks sees the old content or the new, never part of it.
+///
+/// # Errors
+/// When the folder cannot be made or the file not be written; the old content then stands.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || -> std::io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::Builder::new().prefix(".sprag-").tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        set_ordinary_mode(file.path())?;
+        file.persist(path)?;
+        Ok(())
+    };
+    write().with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// A temporary file is readable by its owner only; what we leave behind is an ordinary file.
+#[cfg(unix)]
+fn set_ordinary_mode(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn set_ordinary_mode(_path: &Path) -> std::io::Result<()> {
+    Ok(())
+}

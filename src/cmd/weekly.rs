@@ -1,0 +1,57 @@
+//! `sprag weekly`: the scheduled build, from measuring to the digest.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::progress::Progress;
+use super::project::Project;
+use super::suites::{self, Wish};
+use super::{Exit, pending, publish, study};
+use crate::cli::WeeklyArgs;
+use crate::history;
+use crate::model::run::{Run, RunStatus};
+use crate::model::verdict::Counts;
+use crate::report;
+
+pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let project = Project::open(folder)?;
+    // A relative `--out` counts from where the user is, a relative setting from the root of the project.
+    let site_folder = args.out.as_ref().map(|path| folder.join(path));
+    // What would make the end fail is told before minutes of measuring, not after.
+    let store = project.store()?;
+    if let Err(error) = history::target(store, project.config.history.reference.as_deref()) {
+        super::warn(&format!("{error}; the runs will be kept, not recorded"));
+    }
+    publish::check(&project, site_folder.as_deref())?;
+    let asked = project.config.select(&[]).map_err(anyhow::Error::msg)?;
+    let progress = Progress::new();
+    let wish = Wish { quick: args.quick, filters: &[] };
+    let runs = suites::measure(&project, &asked, &wish, &progress)?;
+    progress.begin("recording", 1);
+    pending::record(&project, &runs)?;
+    progress.begin("analysing the history", 1);
+    let study = study::study(&project)?;
+    progress.begin("rendering the site", 1);
+    let site = publish::publish(&project, &study, site_folder.as_deref())?;
+    progress.end();
+    out.write_all(report::digest_markdown(&study.analysis).as_bytes())?;
+    writeln!(out, "\nSite: {}", site.join("index.html").display())?;
+    Ok(exit(&study, &runs))
+}
+
+/// What the build of these runs comes to: only what was measured now decides, not other machines' old news.
+fn exit(study: &study::Study, runs: &[Run]) -> Exit {
+    let ids: Vec<String> = runs.iter().map(|run| run.to_record().0).collect();
+    let now = study.analysis.suites.iter().filter(|suite| ids.contains(&suite.run));
+    let counts = now.fold(Counts::default(), |sum, suite| sum.plus(suite.counts));
+    let failed = runs.iter().any(|run| {
+        run.status == RunStatus::Failed || run.measurements.iter().any(|measurement| measurement.failure.is_some())
+    });
+    if counts.failing() > 0 || failed {
+        Exit::Failed
+    } else if runs.iter().all(|run| run.status == RunStatus::Skipped) {
+        Exit::NotMeasured
+    } else {
+        Exit::Done
+    }
+}

@@ -1,0 +1,172 @@
+//! What users get wrong, and what befalls them: a clear word, the right exit code, nothing lost.
+
+use std::fs;
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn outside_a_repository() {
+    let sandbox = Sandbox::empty();
+    sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&["no git repository", "hint:", "git init"]);
+    sandbox.sprag(&["site"]).expect(2).says(&["no git repository"]);
+    // Measuring alone needs none; the run then names no commit.
+    let filter = ["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan", "--output-run", "run.json"];
+    sandbox.sprag(&filter).expect(0);
+    let run: serde_json::Value = serde_json::from_str(&sandbox.read("run.json")).expect("a record is JSON");
+    assert!(run["commit"].is_null());
+}
+
+#[test]
+fn a_bare_repository_takes_records() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
+    let bare = sandbox.project.join("../bare.git");
+    let bare = bare.to_str().expect("a temporary path is text");
+    let arguments = ["-C", bare, "run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan", "--record"];
+    sandbox.sprag(&arguments).expect(0);
+    let list = sandbox.git(&["-C", bare, "ls-tree", "-r", "--name-only", "main", "--", "history/v1"]);
+    assert_eq!(list.lines().count(), 1, "{list}");
+    sandbox.sprag(&["-C", bare, "site", "--out", "_site"]).expect(0);
+}
+
+#[test]
+fn on_a_detached_head_the_run_is_kept_and_recorded_later() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    let ended = sandbox.sprag(&["weekly", "--quick"]).expect(2);
+    ended.says(&["HEAD is detached", ".sprag/pending", "hint:", "[history]"]);
+    let kept = fs::read_dir(sandbox.project.join(".sprag/pending")).expect("the folder is there").count();
+    assert_eq!(kept, 1);
+    assert!(sandbox.records("main").is_empty());
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    assert_eq!(sandbox.records("main").len(), 2, "the kept run and the new one");
+}
+
+#[test]
+fn while_a_merge_is_under_way_the_run_is_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["checkout", "-q", "-b", "side"]);
+    sandbox.write("a", "side");
+    sandbox.commit("Side");
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.write("a", "main");
+    sandbox.commit("Main");
+    sandbox.git(&["merge", "--no-commit", "--no-ff", "-s", "ours", "side"]);
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(2).says(&["merge", "hint:"]);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(fs::read_dir(sandbox.project.join(".sprag/pending")).expect("the folder is there").count(), 1);
+}
+
+#[test]
+fn without_a_git_identity_a_stand_in_commits() {
+    let sandbox = Sandbox::new();
+    sandbox.forget_identity();
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%an <%ae>"]), "sprag <sprag@localhost>");
+}
+
+#[test]
+fn before_the_first_commit() {
+    let sandbox = Sandbox::empty();
+    sandbox.git(&["init", "-q"]);
+    let arguments = ["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan", "--record"];
+    sandbox.sprag(&arguments).expect(0);
+    let records = sandbox.records("main");
+    assert!(records.len() == 1 && records[0].contains("/000000000000-"), "{records:?}");
+    sandbox.sprag(&["site"]).expect(0);
+}
+
+#[test]
+fn an_empty_history_still_gives_a_site() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["site"]).expect(0);
+    assert!(sandbox.read("_site/index.html").contains("sprag weekly"), "the page says what to do");
+}
+
+#[test]
+fn a_shallow_clone_is_named_and_works() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.commit("Second");
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    let origin = format!("file://{}", sandbox.project.display());
+    sandbox.git(&["clone", "-q", "--depth", "2", &origin, "../shallow"]);
+    let shallow = sandbox.project.join("../shallow");
+    let shallow = shallow.to_str().expect("a temporary path is text");
+    sandbox.sprag(&["-C", shallow, "run", "--quick", "--record"]).expect(0);
+    sandbox.sprag(&["-C", shallow, "site"]).expect(0);
+    let page = fs::read_to_string(sandbox.project.join("../shallow/_site/index.html")).expect("the page is there");
+    assert!(page.contains("shallow"), "the page says that the clone is shallow");
+}
+
+#[test]
+fn a_repository_with_sha256_objects_is_refused() {
+    let sandbox = Sandbox::empty();
+    sandbox.git(&["init", "-q", "--object-format=sha256"]);
+    sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&["SHA-256", "hint:"]);
+}
+
+#[test]
+fn bad_records_are_counted_and_the_others_stand() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    let good = sandbox.records("main")[0].clone();
+    let text = sandbox.read(&good);
+    let folder = good.rsplit_once('/').expect("a record lies in a folder").0;
+    let name = |digit: char| good.replace(&good[good.len() - 21..good.len() - 5], &digit.to_string().repeat(16));
+    sandbox.write(&name('a'), &text[..text.len() / 2]);
+    sandbox.write(&name('b'), "{\"name\":\"somebody else's\"}");
+    sandbox.write(&name('c'), &text.replace("\"schema_version\":1", "\"schema_version\":9"));
+    sandbox.write(&name('d'), &text);
+    sandbox.write(&format!("{folder}/notes.txt"), "hello");
+    sandbox.commit("Damage the history");
+    sandbox.sprag(&["site"]).expect(0);
+    let page = sandbox.read("_site/index.html");
+    for word in ["tile_ssm_scan", "schema version 9", "notes.txt", "is not JSON"] {
+        assert!(page.contains(word), "`{word}` is not on the page");
+    }
+    let ended = sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    assert!(ended.out.contains("5"), "five records are told: {}", ended.out);
+    assert_eq!(sandbox.records("main").len(), 7, "nothing is removed, one is added");
+}
+
+#[test]
+fn a_misspelt_configuration_names_line_and_word() {
+    let sandbox = Sandbox::new();
+    sandbox.write("sprag.toml", "[project]\nnmae = \"x\"\n");
+    let ended = sandbox.sprag(&["weekly", "--quick"]).expect(2);
+    ended.says(&["[project]/sprag.toml:2:1", "unknown field `nmae`", "did you mean `name`?"]);
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_used_is_told_before_measuring() {
+    let sandbox = Sandbox::new();
+    sandbox.write("file", "x");
+    sandbox.write("mine/thesis.tex", "x");
+    sandbox.sprag(&["weekly", "--quick", "--out", "file"]).expect(2).says(&["file"]);
+    sandbox.sprag(&["weekly", "--quick", "--out", "file/below"]).expect(2).says(&["file"]);
+    sandbox.sprag(&["weekly", "--quick", "--out", "mine"]).expect(2).says(&["not a site of sprag", "hint:"]);
+    assert!(sandbox.records("HEAD").is_empty(), "it measured all the same");
+    assert_eq!(sandbox.read("mine/thesis.tex"), "x");
+}
+
+#[test]
+fn a_history_branch_that_cannot_be_is_refused() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.read("sprag.toml");
+    sandbox.write("sprag.toml", &format!("{config}[history]\nref = \"refs/tags/x\"\n"));
+    sandbox.sprag(&["site"]).expect(2).says(&["refs/tags/x"]);
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["wekly"]).expect(2).says(&["weekly"]);
+    sandbox.sprag(&["run", "--filter", "no_such_kernel"]).expect(2).says(&["no_such_kernel"]);
+    sandbox.sprag(&["run", "--suite", "cpuu"]).expect(2).says(&["did you mean `cpu`?"]);
+    sandbox.sprag(&["conformance"]).expect(2);
+    sandbox.sprag(&["conformance", "nowhere"]).expect(2).says(&["nowhere"]);
+    sandbox.sprag(&["-C", "nowhere", "site"]).expect(2).says(&["nowhere"]);
+}

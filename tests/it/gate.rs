@@ -1,0 +1,123 @@
+//! Baselines and the check: from a first run to pass, fail and doubt.
+
+use crate::sandbox::Sandbox;
+
+/// A project with a run at HEAD and a baseline made from it, and the baseline's path.
+fn with_baseline() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    let ended = sandbox.sprag(&["baseline", "emit", "--notes", "first"]).expect(0);
+    let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is told");
+    let path = path.trim_end_matches(':').to_owned();
+    (sandbox, path)
+}
+
+/// Changes every occurrence of a field in the baseline to `value`.
+fn set(sandbox: &Sandbox, path: &str, field: &str, value: &str) {
+    let marker = format!("\"{field}\": ");
+    let text = sandbox.read(path);
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| match line.split_once(&marker) {
+            Some((indent, rest)) => format!("{indent}{marker}{value}{}", if rest.ends_with(',') { "," } else { "" }),
+            None => line.to_owned(),
+        })
+        .collect();
+    sandbox.write(path, &lines.join("\n"));
+}
+
+#[test]
+fn a_run_passes_against_its_own_baseline_and_fails_against_a_faster_one() {
+    let (sandbox, path) = with_baseline();
+    let pass = sandbox.sprag(&["check"]).expect(0);
+    assert!(pass.out.contains("check: pass"), "{}", pass.out);
+    set(&sandbox, &path, "value", "1e-9");
+    let fail = sandbox.sprag(&["check"]).expect(1);
+    assert!(fail.out.contains("check: fail") && fail.out.contains("regressed"), "{}", fail.out);
+    set(&sandbox, &path, "value", "1e9");
+    let better = sandbox.sprag(&["check"]).expect(0);
+    assert!(better.out.contains("improved"), "{}", better.out);
+}
+
+#[test]
+fn a_metric_that_the_run_lacks_fails() {
+    let (sandbox, path) = with_baseline();
+    sandbox.write(&path, &sandbox.read(&path).replace("tile_ssm_scan", "tile_ssm_gone"));
+    let ended = sandbox.sprag(&["check"]).expect(1);
+    assert!(ended.out.contains("missing"), "{}", ended.out);
+}
+
+#[test]
+fn no_baseline_and_other_environments_are_doubt_not_pass() {
+    let (sandbox, path) = with_baseline();
+    let text = sandbox.read(&path);
+    std::fs::remove_file(sandbox.project.join(&path)).expect("the baseline is there");
+    let none = sandbox.sprag(&["check"]).expect(3);
+    assert!(none.out.contains("no baseline"), "{}", none.out);
+    sandbox.sprag(&["check", "--inconclusive", "ok"]).expect(0);
+    sandbox.sprag(&["check", "--inconclusive", "fail"]).expect(1);
+
+    let mut baseline: sprag::model::baseline::Baseline = serde_json::from_str(&text).expect("a baseline");
+    let mut facts = baseline.environment.facts.clone();
+    facts.insert("compiler".into(), "rustc 0.1".into());
+    baseline.environment = sprag::model::environment::Environment::from_facts(facts);
+    sandbox.write(&path, &baseline.to_json());
+    let other = sandbox.sprag(&["check"]).expect(3);
+    assert!(other.out.contains("not comparable") && other.out.contains("compiler rustc 0.1"), "{}", other.out);
+}
+
+#[test]
+fn emitting_again_archives_the_old_baseline() {
+    let (sandbox, path) = with_baseline();
+    let old = sandbox.read(&path);
+    let ended = sandbox.sprag(&["baseline", "emit"]).expect(0);
+    let archived = ended.out.lines().find_map(|line| line.strip_prefix("archived ")).expect("the archive is told");
+    assert!(archived.starts_with("baselines/archive/cpu."), "{archived}");
+    assert_eq!(sandbox.read(archived), old);
+}
+
+#[test]
+fn a_bad_baseline_is_an_error_that_names_the_fault() {
+    let (sandbox, path) = with_baseline();
+    let good = sandbox.read(&path);
+    let check = |text: &str, words: &[&str]| {
+        sandbox.write(&path, text);
+        sandbox.sprag(&["check"]).expect(2).says(&[&path]).says(words);
+    };
+    let damaged = |field: &str, value: &str| {
+        sandbox.write(&path, &good);
+        set(&sandbox, &path, field, value);
+        sandbox.read(&path)
+    };
+    check(&damaged("value", "NaN"), &["is not JSON"]);
+    check(&damaged("value", "0.0"), &["`value` = 0", "a number above zero"]);
+    check(&damaged("value", "-1.0"), &["`value` = -1"]);
+    check(&damaged("max_regression_ratio", "-0.5"), &["`max_regression_ratio` = -0.5"]);
+    check(&damaged("schema_version", "9"), &["schema version 9"]);
+    check(&damaged("suite", "\"gpu\""), &["of the suite `gpu`"]);
+    check(&good[..good.len() / 2], &["is not JSON"]);
+    check("{}", &["is not a baseline"]);
+    let mut empty: serde_json::Value = serde_json::from_str(&good).expect("a baseline is JSON");
+    empty["metrics"] = serde_json::json!({});
+    check(&empty.to_string(), &["empty `metrics`"]);
+}
+
+#[test]
+fn a_run_file_can_be_checked_and_a_bad_one_is_named() {
+    let (sandbox, _) = with_baseline();
+    sandbox.sprag(&["run", "--quick", "--output-run", "run.json"]).expect(0);
+    let ended = sandbox.sprag(&["check", "--run", "run.json", "--inconclusive", "fail"]);
+    assert!(ended.out.contains("check: "), "{}", ended.out);
+    sandbox.write("other.json", "{\"hello\": 1}");
+    sandbox.sprag(&["check", "--run", "other.json"]).expect(2).says(&["other.json", "not a run record"]);
+    sandbox.sprag(&["check", "--run", "absent.json"]).expect(2).says(&["cannot read"]);
+    sandbox.sprag(&["check", "--suite", "cpy"]).expect(2).says(&["did you mean `cpu`?"]);
+}
+
+#[test]
+fn a_commit_without_a_run_cannot_be_checked() {
+    let (sandbox, _) = with_baseline();
+    sandbox.write("code.rs", "fn main() {}");
+    sandbox.commit("Change the code");
+    sandbox.sprag(&["check"]).expect(2).says(&["no run of this machine", "hint:", "sprag run --record"]);
+}

@@ -1,0 +1,138 @@
+//! A temporary project with its own git and its own home, in which the binary runs as a user would run it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A suite that is quick also in a build without optimisation.
+const SMALL_SUITE: &str =
+    "[project]\nname = \"sandbox\"\n[suites.cpu]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\"]\n";
+
+/// A temporary folder with a home and, mostly, a repository.
+pub(crate) struct Sandbox {
+    folder: tempfile::TempDir,
+    /// Where commands run.
+    pub(crate) project: PathBuf,
+}
+
+/// What a command came to.
+pub(crate) struct Ended {
+    /// Its exit code.
+    pub(crate) code: i32,
+    /// Its standard output, with paths of the sandbox written as `[project]`.
+    pub(crate) out: String,
+    /// Its standard error, likewise.
+    pub(crate) err: String,
+}
+
+impl Ended {
+    /// Fails the test unless the command ended with `code`, showing what it said.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Ended {
+        assert_eq!(self.code, code, "standard output:\n{}\nstandard error:\n{}", self.out, self.err);
+        self
+    }
+
+    /// Fails the test unless standard error holds all the words.
+    #[track_caller]
+    pub(crate) fn says(self, words: &[&str]) -> Ended {
+        for word in words {
+            assert!(self.err.contains(word), "`{word}` is not in:\n{}", self.err);
+        }
+        self
+    }
+}
+
+impl Sandbox {
+    /// A folder with a home that names a git user, and nothing else.
+    pub(crate) fn empty() -> Sandbox {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let project = folder.path().join("project");
+        fs::create_dir_all(folder.path().join("home")).expect("a folder");
+        fs::create_dir(&project).expect("a folder");
+        let identity = "[user]\nname = Tester\nemail = tester@example.org\n[init]\ndefaultBranch = main\n";
+        fs::write(folder.path().join("home/.gitconfig"), identity).expect("a file");
+        Sandbox { folder, project }
+    }
+
+    /// A repository with a small suite and one commit.
+    pub(crate) fn new() -> Sandbox {
+        let sandbox = Sandbox::empty();
+        sandbox.git(&["init", "-q"]);
+        sandbox.write("sprag.toml", SMALL_SUITE);
+        sandbox.write(".gitignore", "/_site\n");
+        sandbox.commit("Begin");
+        sandbox
+    }
+
+    /// Takes the git user away.
+    pub(crate) fn forget_identity(&self) {
+        fs::write(self.home().join(".gitconfig"), "").expect("a file");
+    }
+
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.project.join(path);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    /// Reads a file of the project.
+    #[track_caller]
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.project.join(path)).unwrap_or_else(|error| panic!("`{path}`: {error}"))
+    }
+
+    /// Commits everything.
+    pub(crate) fn commit(&self, subject: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", subject]);
+    }
+
+    /// Runs git, which must succeed, and gives its trimmed output.
+    #[track_caller]
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let output = self.command("git").args(arguments).output().expect("git runs");
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        text
+    }
+
+    /// Runs the binary.
+    pub(crate) fn sprag(&self, arguments: &[&str]) -> Ended {
+        self.ended(self.command(env!("CARGO_BIN_EXE_sprag")).args(arguments).output().expect("sprag runs"))
+    }
+
+    /// The record files at the tip of a branch.
+    pub(crate) fn records(&self, branch: &str) -> Vec<String> {
+        let list = self.git(&["ls-tree", "-r", "--name-only", branch, "--", "history/v1"]);
+        list.lines().map(str::to_owned).collect()
+    }
+
+    fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.project).env("HOME", self.home()).env("XDG_CONFIG_HOME", self.home());
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_TERMINAL_PROMPT", "0").env("SPRAG_MACHINE", "sandbox");
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn ended(&self, output: Output) -> Ended {
+        let redact = |bytes: &[u8]| {
+            let real = fs::canonicalize(&self.project).expect("the project is there");
+            let text = String::from_utf8_lossy(bytes).replace(&text_of(&real), "[project]");
+            text.replace(&text_of(&self.project), "[project]")
+        };
+        Ended { code: output.status.code().unwrap_or(-1), out: redact(&output.stdout), err: redact(&output.stderr) }
+    }
+}
+
+fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
