@@ -176,7 +176,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]
         fn the_rows_are_those_of_plain_loops(history in histories()) {

@@ -18,10 +18,9 @@ use crate::model::run::RecordedRun;
 pub(super) struct Place<'a> {
     /// How many commits of the line stand before it, its own included.
     before: usize,
-    /// Whether its commit stands beside the line.
-    aside: bool,
-    /// What places it beside the line: the time of its commit, or its own where it knows none.
-    time: DateTime<Utc>,
+    /// What places it beside the line: the time of its commit, or its own where it knows none. Absent, and so first,
+    /// where its commit stands on the line.
+    aside: Option<DateTime<Utc>>,
     /// Keeps runs of one commit together where two commits have one time.
     commit: &'a str,
     run_time: DateTime<Utc>,
@@ -57,16 +56,11 @@ impl<'a> Order<'a> {
             Some(commit) => (commit.sha.as_str(), commit.commit_time),
             None => ("", run_time),
         };
-        match self.position(run) {
-            Some(position) => {
-                let time = DateTime::<Utc>::MIN_UTC;
-                Place { before: position + 1, aside: false, time, commit, run_time, run: &run.id }
-            }
-            None => {
-                let before = self.times.partition_point(|known| *known <= time);
-                Place { before, aside: true, time, commit, run_time, run: &run.id }
-            }
-        }
+        let (before, aside) = match self.position(run) {
+            Some(position) => (position + 1, None),
+            None => (self.times.partition_point(|known| *known <= time), Some(time)),
+        };
+        Place { before, aside, commit, run_time, run: &run.id }
     }
 }
 

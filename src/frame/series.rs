@@ -192,8 +192,20 @@ mod tests {
         check(&[&[("time", 1.0), ("ratio", 2.0)], &[]], &["ratio"]);
     }
 
+    #[test]
+    fn the_newest_run_describes_the_series() {
+        let old = run("1", 1, &[measurement("pack", &[("rate", 1.0)])]);
+        let mut new = run("2", 2, &[measurement("pack", &[("rate", 1.0)])]);
+        new.run.machine = Machine { name: "new name".to_owned(), class: "new class".to_owned(), ..new.run.machine };
+        let metric = Metric { name: "rate".to_owned(), unit: Unit::One, better: Better::Lower };
+        new.run.measurements[0].estimates[0].metric = metric.clone();
+        let series = frame(&[new, old]).series().unwrap().remove(0);
+        assert_eq!((series.machine_name.as_str(), series.machine_class.as_str()), ("new name", "new class"));
+        assert_eq!((series.metric, series.points.len()), (metric, 2));
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
         fn series_are_those_of_plain_loops(history in histories()) {

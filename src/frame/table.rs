@@ -30,8 +30,8 @@ pub struct Frame {
 impl Frame {
     /// Takes in the runs. `line` gives them their order.
     ///
-    /// Runs that measured nothing leave no trace, nor do benchmarks that failed or computed something wrong. Name and
-    /// class of a machine are those of its newest run.
+    /// Runs that measured nothing leave no trace, nor do benchmarks that failed or computed something wrong. A run that
+    /// is listed twice is one run. Name and class of a machine are those of its newest run.
     ///
     /// # Errors
     /// When an estimate holds a number that is not finite, which no record can.
@@ -39,6 +39,7 @@ impl Frame {
         let order = Order::of(line);
         let mut runs: Vec<&RecordedRun> = runs.iter().filter(|run| measured(run).next().is_some()).collect();
         runs.sort_by_cached_key(|run| order.place(run));
+        runs.dedup_by(|a, b| a.id == b.id && a.run == b.run);
 
         let n_values = runs.iter().flat_map(|run| measured(run)).map(|measurement| measurement.estimates.len()).sum();
         let mut catalogue = Catalogue::default();
@@ -205,6 +206,16 @@ mod tests {
         check(&[]);
         check(&[skipped.clone()]);
         check(&[skipped, run("f", 2, &[failed, wrong, measurement("sort", &[])])]);
+    }
+
+    #[test]
+    fn a_run_listed_twice_is_one_run() {
+        let twice = run("a", 1, &[measurement("pack", &[("time", 1.0)])]);
+        let other = run("b", 1, &[measurement("pack", &[("time", 2.0)])]);
+        let frame = Frame::from_runs(&[twice.clone(), other, twice], &CommitLine::default()).unwrap();
+        assert_eq!(frame.latest(&[]).unwrap()[0].points, 2);
+        assert_eq!(frame.weeks().unwrap()[0].runs, 2);
+        assert_eq!(frame.suites(&[]).unwrap()[0].runs, 2);
     }
 
     #[test]
