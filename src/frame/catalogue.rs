@@ -7,13 +7,10 @@ use polars::prelude::*;
 use super::change::{HIGHER, LOWER};
 use crate::model::benchmark::Benchmark;
 use crate::model::environment::Machine;
-use crate::model::metric::{Better, Metric, TIME};
+use crate::model::metric::{Better, Metric, RATIO, TIME};
 use crate::model::run::RecordedRun;
 use crate::model::sample::{Estimate, Measurement};
 use crate::model::series::Series;
-
-/// The metric that is judged where a benchmark has it: its time over that of the calibration kernel.
-const RATIO: &str = "ratio";
 
 /// Gives numbers to series. Runs are entered in their order, so what is entered last is the newest.
 #[derive(Default)]

@@ -93,9 +93,9 @@ fn baseline_frame(baselines: &[Baseline]) -> PolarsResult<DataFrame> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::fixture::{baseline, histories, measurement, run, time};
-    use super::super::plain;
     use super::*;
+    use crate::frame::fixture::{baseline, histories, measurement, run, time};
+    use crate::frame::plain;
     use crate::model::commit::CommitLine;
     use crate::model::unit::Unit;
 

@@ -66,8 +66,8 @@ impl<'a> Order<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{line, run_of};
     use super::*;
+    use crate::frame::fixture::{line, run_of};
 
     /// Sorts runs given as `id commit commit-hour run-hour` (`-` for no commit) along a line of `commit hour`.
     fn check(commits: &[(&str, i64)], runs: &[(&str, &str, i64, i64)], expected: &str) {

@@ -115,9 +115,9 @@ impl Frame {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::fixture::{histories, line, measurement, run, run_of};
-    use super::super::plain;
     use super::*;
+    use crate::frame::fixture::{histories, line, measurement, run, run_of};
+    use crate::frame::plain;
     use crate::model::commit::CommitLine;
     use crate::model::environment::Machine;
     use crate::model::run::RecordedRun;
@@ -145,7 +145,7 @@ mod tests {
             .collect();
         let expected = [("2", "a", Some(0), 1.0, false), ("3", "", None, 2.0, false), ("1", "b", Some(1), 3.0, true)];
         assert_eq!(points, expected);
-        assert_eq!(series[0].points[0].time, super::super::fixture::time(95));
+        assert_eq!(series[0].points[0].time, crate::frame::fixture::time(95));
     }
 
     #[test]

@@ -62,9 +62,9 @@ impl Frame {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::fixture::{baseline, histories, measurement, run, time};
-    use super::super::plain::{self, close};
     use super::*;
+    use crate::frame::fixture::{baseline, histories, measurement, run, time};
+    use crate::frame::plain::{self, close};
     use crate::model::commit::CommitLine;
 
     #[test]

@@ -141,8 +141,8 @@ fn check_finite(run: &RecordedRun, measurement: &Measurement, estimate: &Estimat
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{line, measurement, run, run_of};
     use super::*;
+    use crate::frame::fixture::{line, measurement, run, run_of};
     use crate::model::run::RunStatus;
 
     #[test]

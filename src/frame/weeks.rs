@@ -118,9 +118,9 @@ fn read(rows: &DataFrame) -> Result<Vec<WeekRow>, FrameError> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::fixture::{histories, measurement, run};
-    use super::super::plain::{self, close};
     use super::*;
+    use crate::frame::fixture::{histories, measurement, run};
+    use crate::frame::plain::{self, close};
     use crate::model::commit::CommitLine;
     use crate::model::run::RecordedRun;
 
