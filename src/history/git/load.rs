@@ -1,6 +1,7 @@
 //! Reading the history from the tree of its branch.
 
 use std::collections::BTreeMap;
+use std::thread;
 
 use git2::{ErrorCode, ObjectType, Odb, OdbLookupFlags, Oid, Repository, Tree, TreeEntry};
 
@@ -14,6 +15,9 @@ use crate::model::run::{Quarantined, RECORD_ROOT, RecordedRun};
 
 /// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
 const RECORD_DEPTH: usize = 3;
+
+/// How many files are held in memory to be decoded together.
+const BATCH: usize = 512;
 
 /// What a history holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,8 +52,16 @@ pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
     };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
     let odb = repository.odb().map_err(failed("open the object database"))?;
-    let mut reader = Reader { repository, odb, runs: Vec::new(), quarantined: Vec::new(), warnings: Vec::new() };
+    let mut reader = Reader {
+        repository,
+        odb,
+        waiting: Vec::new(),
+        runs: Vec::new(),
+        quarantined: Vec::new(),
+        warnings: Vec::new(),
+    };
     reader.read_top(&tree);
+    reader.decode();
     reader.warn_of_absent_commits();
     let Reader { mut runs, mut quarantined, warnings: found, .. } = reader;
     runs.sort_by(|a, b| (a.run.timestamp, &a.path).cmp(&(b.run.timestamp, &b.path)));
@@ -58,10 +70,19 @@ pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
     Ok(Loaded { tip: Some(commit.id().to_string()), reference, runs, quarantined, warnings })
 }
 
+/// A file that may be a record.
+struct File {
+    path: String,
+    mode: i32,
+    bytes: Vec<u8>,
+}
+
 /// A walk over the folders of the history.
 struct Reader<'r> {
     repository: &'r Repository,
     odb: Odb<'r>,
+    /// Files that are read and not yet decoded.
+    waiting: Vec<File>,
     runs: Vec<RecordedRun>,
     quarantined: Vec<Quarantined>,
     warnings: Vec<String>,
@@ -105,8 +126,8 @@ impl<'r> Reader<'r> {
         };
         let path = format!("{parent}/{name}");
         if entry.kind() != Some(ObjectType::Tree) {
-            return match self.read_record(&path, entry) {
-                Ok(run) => self.runs.push(run),
+            return match self.read_file(&path, entry) {
+                Ok(file) => self.wait(file),
                 Err(reason) => self.quarantine(path, reason),
             };
         }
@@ -119,7 +140,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    fn read_record(&self, path: &str, entry: &TreeEntry<'_>) -> Result<RecordedRun, String> {
+    fn read_file(&self, path: &str, entry: &TreeEntry<'_>) -> Result<File, String> {
         layout::check_mode(entry.filemode())?;
         let unread = |error: git2::Error| absent_or(&error, "its content");
         let (size, _) = self.odb.read_header(entry.id()).map_err(unread)?;
@@ -127,7 +148,33 @@ impl<'r> Reader<'r> {
             return Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"));
         }
         let object = self.odb.read(entry.id()).map_err(unread)?;
-        layout::check_record(path, entry.filemode(), object.data())
+        Ok(File { path: path.to_owned(), mode: entry.filemode(), bytes: object.data().to_vec() })
+    }
+
+    fn wait(&mut self, file: File) {
+        self.waiting.push(file);
+        if self.waiting.len() == BATCH {
+            self.decode();
+        }
+    }
+
+    /// Decodes what waits on all processors: that takes far longer than reading it.
+    fn decode(&mut self) {
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        let share = self.waiting.len().div_ceil(workers).max(1);
+        let check = |file: &File| layout::check_record(&file.path, file.mode, &file.bytes);
+        let decoded: Vec<Result<RecordedRun, String>> = thread::scope(|scope| {
+            let shares = self.waiting.chunks(share);
+            let workers: Vec<_> =
+                shares.map(|files| scope.spawn(move || files.iter().map(check).collect::<Vec<_>>())).collect();
+            workers.into_iter().flat_map(|worker| worker.join().expect("checking a record does not panic")).collect()
+        });
+        for (file, decoded) in std::mem::take(&mut self.waiting).into_iter().zip(decoded) {
+            match decoded {
+                Ok(run) => self.runs.push(run),
+                Err(reason) => self.quarantine(file.path, reason),
+            }
+        }
     }
 
     /// The folder that an entry stands for; quarantines it where it is none, or not here.
