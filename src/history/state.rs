@@ -92,6 +92,8 @@ impl StateFolder {
     fn try_lock(&self) -> Result<Option<Lock>, HistoryError> {
         let path = self.lock_path();
         let file = File::options().create(true).append(true).open(&path);
+        // The lock of another user of a shared repository can be taken as well, if not written.
+        let file = file.or_else(|error| File::open(&path).map_err(|_| error));
         let file = file.map_err(HistoryError::io("open the lock", &path))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Lock { file: Some(file) })),
@@ -146,12 +148,22 @@ impl StateFolder {
         self.folder.join(name)
     }
 
+    /// Removes everything but the lock and the journal.
+    pub(super) fn sweep(&self) -> Result<(), HistoryError> {
+        let entries = fs::read_dir(&self.folder).map_err(HistoryError::io("list", &self.folder))?;
+        for entry in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+            if entry == self.lock_path() || entry == self.journal_path() {
+                continue;
+            }
+            let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
+            removed.map_err(HistoryError::io("remove", &entry))?;
+        }
+        Ok(())
+    }
+
     /// Leaves nothing behind but the records that are still to be caught up with.
     pub(super) fn settle(&self, pending: &[Pending]) -> Result<(), HistoryError> {
-        let folder = self.staged_folder();
-        if folder.exists() {
-            fs::remove_dir_all(&folder).map_err(HistoryError::io("remove", &folder))?;
-        }
+        self.sweep()?;
         if !pending.is_empty() {
             return self.write_journal(pending);
         }
@@ -180,6 +192,15 @@ pub(super) fn pause(attempt: u32) {
     let longest = 4u64 << attempt.min(6);
     let random = RandomState::new().build_hasher().finish();
     thread::sleep(Duration::from_millis(1 + random % longest));
+}
+
+/// Renames a file of ours, never over something; it stays where it is when that fails.
+pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|refused| {
+        // Dropping the path would remove the file.
+        let _ = refused.path.keep();
+        refused.error
+    })
 }
 
 /// Makes a rename in `folder` durable, where the system can.

@@ -13,7 +13,7 @@ use git2::{Commit, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature};
 
 use super::checkout::{Checkouts, heal_locked};
 use super::target::{Target, tip};
-use super::{Store, failed};
+use super::{Store, durable, failed};
 use crate::history::HistoryError;
 use crate::history::layout::{self, Kind, PLAIN};
 use crate::history::state::{Pending, StateFolder, pause};
@@ -129,8 +129,7 @@ pub(super) fn append_watched(
     watch(Step::Locked);
     let checkouts = Checkouts::of(repository, &target.reference)?;
     let append = Append { repository, target, records: &records, time, state: &state, unfinished };
-    let prepare = !checkouts.found.is_empty();
-    let moved = match append.move_ref(prepare, watch) {
+    let moved = match append.move_ref(!checkouts.found.is_empty(), watch) {
         Ok(moved) => moved,
         Err(error) => {
             // The error that came first is the one to tell; what is left lying is removed by the next append.
@@ -203,7 +202,7 @@ struct Append<'a> {
 
 impl Append<'_> {
     /// Makes the commit on the tip and moves the ref from the tip to it, until nobody was faster.
-    fn move_ref(&self, prepare: bool, watch: Watch<'_>) -> Result<Appended, HistoryError> {
+    fn move_ref(&self, stage: bool, watch: Watch<'_>) -> Result<Appended, HistoryError> {
         let (signature, stand_in) = self.signature()?;
         let author = signature.to_string();
         let mut appended = Appended {
@@ -215,7 +214,7 @@ impl Append<'_> {
             stand_in,
             warnings: Vec::new(),
         };
-        let mut prepared = !prepare;
+        let mut prepared = false;
         let mut refusal = String::new();
         for attempt in 0..ATTEMPTS {
             let tip = tip(self.repository, self.target)?;
@@ -226,7 +225,7 @@ impl Append<'_> {
             let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
             watch(Step::CommitWritten);
             if !prepared {
-                self.prepare(watch)?;
+                self.prepare(stage, watch)?;
                 prepared = true;
             }
             let expected = tip.as_ref().filter(|(_, name)| *name == self.target.reference).map(|(tip, _)| tip.id());
@@ -303,12 +302,15 @@ impl Append<'_> {
         let tree = self.repository.find_tree(tree).map_err(refused())?;
         let parents: Vec<&Commit<'_>> = tip.into_iter().collect();
         let message = self.records.message();
-        self.repository.commit(None, signature, signature, &message, &tree, &parents).map_err(refused())
+        let commit = self.repository.commit(None, signature, signature, &message, &tree, &parents).map_err(refused())?;
+        durable::sync_commit(self.repository, commit, &tree, paths);
+        Ok(commit)
     }
 
-    /// Stages the files and writes the journal, so that a full disk is found before the ref moves.
-    fn prepare(&self, watch: Watch<'_>) -> Result<(), HistoryError> {
-        for (record, blob) in self.records.0.values() {
+    /// Stages the files, where working trees want them, and writes the journal: a full disk is found before the ref
+    /// moves, and if the process dies while it does, the lock of the ref is known for ours.
+    fn prepare(&self, stage: bool, watch: Watch<'_>) -> Result<(), HistoryError> {
+        for (record, blob) in self.records.0.values().filter(|_| stage) {
             self.state.stage(&blob.to_string(), &record.bytes)?;
         }
         watch(Step::Staged);
@@ -324,6 +326,7 @@ impl Append<'_> {
             Some(expected) => self.repository.reference_matching(name, commit, true, expected, message)?,
             None => self.repository.reference(name, commit, false, message)?,
         };
+        durable::sync_ref(self.repository, name);
         Ok(())
     }
 

@@ -13,9 +13,9 @@ use git2::{Oid, Repository};
 use super::append::{Step, Watch};
 use super::facts::{Activity, head_branch};
 use super::index::{self, Wanted};
-use super::{Store, failed};
+use super::{Store, failed, leftovers};
 use crate::history::HistoryError;
-use crate::history::state::{Lock, Pending, StateFolder, sync_folder};
+use crate::history::state::{Lock, Pending, StateFolder, rename_new, sync_folder};
 
 /// What was made good after an append that was cut short.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,16 +50,22 @@ pub(super) fn heal_locked(
     watch: Watch<'_>,
 ) -> Result<(Healed, Vec<Pending>), HistoryError> {
     let pending = state.read_journal();
+    if lock.is_exclusive() {
+        state.sweep()?;
+    }
     let mut healed = Healed::default();
     let mut unfinished = BTreeSet::new();
     let references: BTreeSet<&str> = pending.iter().map(|record| record.reference.as_str()).collect();
     for reference in references {
         let of_branch: Vec<Pending> = pending.iter().filter(|record| record.reference == reference).cloned().collect();
+        if lock.is_exclusive() {
+            leftovers::remove_ref_lock(repository, reference, &of_branch);
+        }
         let checkouts = Checkouts::of(repository, reference)?;
         healed.warnings.extend(checkouts.warnings);
         for checkout in &checkouts.found {
             if lock.is_exclusive() {
-                index::remove_stale_lock(&checkout.repository);
+                leftovers::remove_index_lock(&checkout.repository);
             }
             let caught_up = checkout.catch_up(&of_branch, state, watch);
             healed.records.extend(caught_up.added);
@@ -129,7 +135,7 @@ impl Checkouts {
         for name in names.iter().filter_map(|name| name.ok().flatten()) {
             let opened = main.find_worktree(name).and_then(|worktree| Repository::open_from_worktree(&worktree));
             match opened {
-                Ok(linked) => checkouts.found.extend(Checkout::of(linked)),
+                Ok(linked) => checkouts.found.extend(Checkout::of(&linked)),
                 // One whose folder is gone, as after deleting it by hand, has nothing to catch up with.
                 Err(error) if error.code() == git2::ErrorCode::NotFound => {}
                 Err(error) => checkouts.warnings.push(format!(
@@ -139,15 +145,19 @@ impl Checkouts {
                 )),
             }
         }
-        checkouts.found.extend(Checkout::of(main));
+        // A git folder that was made apart from its working tree does not know where that is; but we were opened there.
+        let own = if repository.is_worktree() { None } else { Checkout::of(repository) };
+        checkouts.found.extend(own.or_else(|| Checkout::of(&main)));
         Ok(checkouts)
     }
 }
 
 impl Checkout {
-    fn of(repository: Repository) -> Option<Checkout> {
+    /// The working tree of a repository, if the way leads from there back to the same repository.
+    fn of(repository: &Repository) -> Option<Checkout> {
         let folder = repository.workdir()?.to_owned();
-        Some(Checkout { repository, folder })
+        let found = Repository::open(&folder).ok()?;
+        (found.path() == repository.path()).then_some(Checkout { repository: found, folder })
     }
 
     /// Gives the working tree the files and index entries of those records that its HEAD has and its index has not.
@@ -176,6 +186,9 @@ impl Checkout {
         if wanted.is_empty() {
             return caught_up;
         }
+        let places = wanted.iter().map(|wanted| self.folder.join(&wanted.record.path));
+        let folders: BTreeSet<PathBuf> = places.filter_map(|place| place.parent().map(PathBuf::from)).collect();
+        folders.iter().for_each(|folder| sync_folder(folder));
         match index::add(&self.repository, &wanted, state, watch) {
             Ok(obstacles) => {
                 obstacles.iter().for_each(|obstacle| caught_up.warn(&self.folder, obstacle));
@@ -241,7 +254,6 @@ impl Checkout {
             state.stage(&blob.to_string(), content.content())?;
         }
         move_to(&staged, &place).map_err(HistoryError::io("write", &place))?;
-        sync_folder(&folder);
         Ok(None)
     }
 }
@@ -252,22 +264,16 @@ impl CaughtUp {
     }
 }
 
-/// Renames, never over something; across file systems by way of a copy beside the place.
+/// Moves a staged file to its place; across file systems by way of a copy beside the place, whose name is fixed so
+/// that one which a killed process left is used up by the next try.
 fn move_to(staged: &Path, place: &Path) -> std::io::Result<()> {
-    let refused = match tempfile::TempPath::try_from_path(staged)?.persist_noclobber(place) {
-        Ok(()) => return Ok(()),
-        Err(refused) if refused.error.kind() == std::io::ErrorKind::CrossesDevices => refused,
-        Err(refused) => return Err(refused.error),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".sprag-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
+    match rename_new(staged, place) {
+        Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => {}
+        done => return done,
     }
-    let mut copy = builder.tempfile_in(place.parent().unwrap_or(place))?;
-    std::io::copy(&mut fs::File::open(&refused.path)?, &mut copy)?;
-    copy.as_file().sync_all()?;
-    copy.persist_noclobber(place).map(|_| ()).map_err(|refused| refused.error)
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    let copy = place.with_file_name(format!(".{name}.part"));
+    std::io::copy(&mut fs::File::open(staged)?, &mut fs::File::create(&copy)?)?;
+    fs::File::open(&copy)?.sync_all()?;
+    rename_new(&copy, place)
 }

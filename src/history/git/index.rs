@@ -9,20 +9,20 @@
 //! and it must stay so.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use git2::{Index, IndexEntry, IndexTime, Oid, Repository};
 
 use super::append::{Step, Watch};
 use crate::history::layout::PLAIN;
-use crate::history::state::{Pending, StateFolder, pause};
+use crate::history::state::{Pending, StateFolder, pause, rename_new};
 
 /// How often a lock of another process is waited for: about a second in all.
 const LOCK_ATTEMPTS: u32 = 12;
 
 /// What our lock holds, where git's holds nothing or an index.
-const MARK: &[u8] = b"sprag\n";
+pub(super) const MARK: &[u8] = b"sprag\n";
 
 /// A record that the index should have.
 pub(super) struct Wanted<'a> {
@@ -62,7 +62,7 @@ pub(super) fn add(
     state: &StateFolder,
     watch: Watch<'_>,
 ) -> Result<Vec<String>, IndexError> {
-    let lock = take_lock(repository)?;
+    let lock = take_lock(repository, state)?;
     watch(Step::IndexLocked);
     let result = change(repository, wanted, state, watch);
     // A lock that cannot be removed is found and removed by its mark later.
@@ -70,28 +70,14 @@ pub(super) fn add(
     result
 }
 
-/// Removes the lock of a process of ours that died. The caller knows that none is alive.
-pub(super) fn remove_stale_lock(repository: &Repository) {
-    let lock = lock_path(repository);
-    if fs::read(&lock).is_ok_and(|content| content == MARK) {
-        let _ = fs::remove_file(lock);
-    }
-}
-
-fn take_lock(repository: &Repository) -> Result<PathBuf, IndexError> {
+/// Takes git's lock. The mark is in it from the first moment, since it comes there by a rename.
+fn take_lock(repository: &Repository, state: &StateFolder) -> Result<PathBuf, IndexError> {
     let path = lock_path(repository);
+    let mark = state.scratch("mark");
     for attempt in 0..LOCK_ATTEMPTS {
-        match File::create_new(&path) {
-            Ok(mut file) => {
-                let marked = file.write_all(MARK);
-                return match marked {
-                    Ok(()) => Ok(path),
-                    Err(error) => {
-                        let _ = fs::remove_file(&path);
-                        Err(error.into())
-                    }
-                };
-            }
+        fs::write(&mark, MARK)?;
+        match rename_new(&mark, &path) {
+            Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => pause(attempt),
             Err(error) => return Err(error.into()),
         }
@@ -185,6 +171,6 @@ fn entry(wanted: &Wanted<'_>) -> IndexEntry {
     entry
 }
 
-fn lock_path(repository: &Repository) -> PathBuf {
+pub(super) fn lock_path(repository: &Repository) -> PathBuf {
     repository.path().join("index.lock")
 }

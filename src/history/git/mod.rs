@@ -2,8 +2,10 @@
 
 mod append;
 mod checkout;
+mod durable;
 mod facts;
 mod index;
+mod leftovers;
 mod line;
 mod load;
 mod measured;
@@ -18,7 +20,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use git2::{ErrorCode, Repository};
+use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::HistoryError;
 
@@ -44,16 +46,14 @@ pub struct Store {
 /// is broken.
 pub fn open(start: &Path) -> Result<Store, HistoryError> {
     let no_ceiling: [&Path; 0] = [];
-    let found = match Repository::discover_path(start, no_ceiling) {
-        Ok(found) => found,
-        Err(error) if error.code() == ErrorCode::NotFound => {
-            return Err(HistoryError::NoRepository(start.to_owned()));
-        }
-        Err(error) => return Err(not_opened(start.to_owned(), &error)),
-    };
-    match Repository::open(&found) {
+    // Not `discover`: it forgets the working tree of a git folder that lies apart from it.
+    match Repository::open_ext(start, RepositoryOpenFlags::empty(), no_ceiling) {
         Ok(repository) => Ok(Store { repository }),
-        Err(error) => Err(not_opened(found, &error)),
+        Err(error) if error.code() == ErrorCode::NotFound => Err(HistoryError::NoRepository(start.to_owned())),
+        Err(error) => {
+            let found = Repository::discover_path(start, no_ceiling);
+            Err(not_opened(found.unwrap_or_else(|_| start.to_owned()), &error))
+        }
     }
 }
 

@@ -28,6 +28,25 @@ fn every_working_tree_on_the_branch_catches_up() {
 }
 
 #[test]
+fn a_git_folder_apart_from_its_working_tree_is_told_from_one_inside() {
+    let fixture = Fixture::nothing();
+    fs::create_dir(&fixture.root).unwrap();
+    let apart = fixture.beside("apart").join("git");
+    fs::create_dir_all(apart.parent().unwrap()).unwrap();
+    fixture.git(&["init", "--quiet", "--initial-branch=main", "--separate-git-dir", apart.to_str().unwrap()]);
+    fixture.commit("README", "demo\n", "Begin");
+    let linked = fixture.beside("linked");
+    fixture.git(&["worktree", "add", "--quiet", "--force", linked.to_str().unwrap(), "main"]);
+    for (number, root) in [&fixture.root, &linked].into_iter().enumerate() {
+        let store = isolated(root);
+        append(&store, &target(&store, None).unwrap(), &[Record::of(&run(number as i64))], minute(1)).unwrap();
+        assert_eq!(git_in(&linked, &["status", "--porcelain"]), "");
+        assert!(!apart.with_file_name("history").exists());
+    }
+    assert_eq!(git_in(&fixture.root, &["ls-files", "history"]).lines().count(), 1);
+}
+
+#[test]
 fn a_linked_working_tree_whose_folder_is_gone_is_passed_over() {
     let fixture = Fixture::new();
     let linked = fixture.beside("linked");

@@ -80,10 +80,9 @@ fn every_step_leaves_before_or_after() {
             assert_eq!(file.as_ref(), after.then_some(&record.bytes), "{fatal:?}");
         }
         let left = || fs::read_dir(fixture.root.join(".git/sprag")).unwrap();
-        if fatal != Step::Staged {
-            let names: Vec<_> = left().map(|entry| entry.unwrap().file_name()).collect();
-            assert!(names.iter().all(|name| name == "lock" || name == "index"), "{fatal:?}: {names:?}");
-        }
+        // Without a journal, what lies in the folder waits for the next append.
+        let names: Vec<_> = left().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(fatal == Step::Staged || names == ["lock"], "{fatal:?}: {names:?}");
         assert!(!fixture.root.join(".git/index.lock").exists());
         fixture.fsck();
         // And the next append works, with what was cut short or without.
@@ -110,6 +109,31 @@ fn healing_can_be_cut_short_too() {
     assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
     assert_eq!(fixture.status(), status);
     fixture.fsck();
+}
+
+#[test]
+fn a_lock_of_the_ref_is_removed_if_it_is_ours() {
+    let records = [Record::of(&run(1))];
+    let check = |content: &dyn Fn(&Fixture) -> String, ours: bool| {
+        let fixture = busy();
+        die_after(&fixture, Step::Journalled, &records);
+        fixture.write(".git/refs/heads/main.lock", &content(&fixture));
+        heal(&fixture.store()).unwrap();
+        assert_eq!(fixture.root.join(".git/refs/heads/main.lock").exists(), !ours);
+    };
+    let commit_of_ours = |fixture: &Fixture| {
+        let written = fixture.git(&["fsck", "--no-progress", "--dangling"]);
+        written.split(' ').next_back().unwrap().to_owned() + "\n"
+    };
+    check(&|_| String::new(), true);
+    check(&commit_of_ours, true);
+    check(&|fixture| fixture.head() + "\n", false);
+    check(&|_| "something else\n".to_owned(), false);
+    // Where no append of ours was cut short, no lock is.
+    let fixture = busy();
+    fixture.write(".git/refs/heads/main.lock", "");
+    heal(&fixture.store()).unwrap();
+    assert!(fixture.root.join(".git/refs/heads/main.lock").exists());
 }
 
 #[test]
