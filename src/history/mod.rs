@@ -16,8 +16,8 @@ use std::io;
 use std::path::PathBuf;
 
 pub use git::{
-    Activity, Appended, Facts, Head, Healed, Loaded, Record, Store, Target, append, commit_at, commit_line, facts,
-    heal, load, measured_commit, open, source, target,
+    Activity, Appended, Author, Facts, Head, Healed, Loaded, NewCommit, Record, Store, Target, append, check_out,
+    commit_at, commit_files, commit_line, create, facts, heal, load, measured_commit, open, source, tag, target,
 };
 
 /// Why the history could not be opened, read or appended to.

@@ -1,8 +1,8 @@
 //! Adding records to the branch of the history.
 //!
-//! In order: the lock; the objects; where working trees are on the branch, the new files staged inside the git folder
-//! and the journal; the ref, by compare-and-swap; then the files and the index entries; last the journal goes. Whatever
-//! is cut short before the ref moves has not happened. Whatever is cut short after it has, and the journal lets the
+//! In order: the lock; the objects; where working trees are on the branch, the new files staged inside the git folder;
+//! the journal; the ref, by compare-and-swap; then the files and the index entries; last the journal goes. Whatever is
+//! cut short before the ref moves has not happened. Whatever is cut short after it has, and the journal lets the
 //! working trees catch up.
 
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 
 mod append;
 mod checkout;
+mod create;
 mod durable;
 mod facts;
 mod index;
@@ -26,6 +27,7 @@ use super::HistoryError;
 
 pub use append::{Appended, Record, append};
 pub use checkout::{Healed, heal};
+pub use create::{Author, NewCommit, check_out, commit_files, create, tag};
 pub use facts::{Activity, Facts, Head, facts};
 pub use line::commit_line;
 pub use load::{Loaded, load};

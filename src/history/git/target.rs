@@ -34,7 +34,9 @@ pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, History
         None => {
             let activity = Activity::of(repository).filter(|activity| activity.holds_branch());
             match (head_branch(repository)?, activity) {
-                (_, Some(activity)) => return Err(HistoryError::Busy { activity, reference: "HEAD".to_owned() }),
+                (head, Some(activity)) => {
+                    return Err(HistoryError::Busy { activity, reference: head.unwrap_or_else(|| "HEAD".to_owned()) });
+                }
                 (None, None) => return Err(HistoryError::Detached),
                 (Some(reference), None) => Target { reference, remote: None, configured: false },
             }
