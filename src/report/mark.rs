@@ -108,6 +108,15 @@ impl Mark {
     }
 }
 
+/// The words for worse and better that fit all of the comparisons: `slower` and `faster` where all are of speed.
+pub fn words<'a>(mut comparisons: impl Iterator<Item = &'a Comparison>) -> (&'static str, &'static str) {
+    if comparisons.all(|comparison| worse_word(&comparison.metric) == "slower") {
+        ("slower", "faster")
+    } else {
+        ("worse", "better")
+    }
+}
+
 /// The word for a change of this metric in the bad direction.
 pub fn worse_word(metric: &Metric) -> &'static str {
     word(metric, true)

@@ -12,6 +12,7 @@ use super::date;
 use super::mark::Mark;
 use super::number;
 use super::phrase::{Part, Phrase};
+use super::reasons::{self, Shared};
 use super::summary;
 use super::text::{shortened, visible};
 
@@ -121,12 +122,17 @@ fn suite_section(out: &mut Lines, suite: &SuiteAnalysis, analysis: &Analysis, mo
 }
 
 fn comparisons(out: &mut Lines, suite: &SuiteAnalysis, analysis: &Analysis, most: usize) {
+    let shared = reasons::shared(&suite.comparisons);
+    for shared in &shared {
+        out.line(&format!("- {}: {}", mark(&shared.counted()), cut(shared.reason)));
+    }
+    out.blank();
     out.head(
         &["Benchmark", "Metric", "Newest", "Against previous", "Against baseline", "Limit", "Could see", "Verdict"],
         &[false, false, true, true, true, true, true, false],
     );
     for comparison in suite.comparisons.iter().take(most) {
-        out.row(&comparison_cells(comparison, analysis));
+        out.row(&comparison_cells(comparison, &shared, analysis));
     }
     out.blank();
     if suite.comparisons.len() > most {
@@ -135,7 +141,7 @@ fn comparisons(out: &mut Lines, suite: &SuiteAnalysis, analysis: &Analysis, most
     }
 }
 
-fn comparison_cells(comparison: &Comparison, analysis: &Analysis) -> Vec<String> {
+fn comparison_cells(comparison: &Comparison, shared: &[Shared<'_>], analysis: &Analysis) -> Vec<String> {
     let none = || number::NONE.to_owned();
     // Series stand by id, so the look-up is a search.
     let series = comparison.series.as_deref().and_then(|id| {
@@ -149,8 +155,9 @@ fn comparison_cells(comparison: &Comparison, analysis: &Analysis) -> Vec<String>
         _ => none(),
     };
     let mut verdict = mark(&Mark::of_comparison(comparison));
-    for reason in comparison.verdict.reason().into_iter().chain(comparison.note.as_deref()) {
-        verdict += &format!("; {}", cut(reason));
+    let why = reasons::own(comparison, shared);
+    if !why.is_empty() {
+        verdict += &format!("; {}", cut(&why));
     }
     vec![
         code(short_benchmark(&comparison.benchmark)),
@@ -237,16 +244,21 @@ fn cut(reason: &str) -> String {
 /// Plain words: nothing in them has a meaning to Markdown.
 fn plain(words: &str) -> String {
     let mut escaped = String::with_capacity(words.len());
-    for character in visible(words).chars() {
+    let words = visible(words);
+    let mut rest = words.chars().peekable();
+    let mut before = ' ';
+    while let Some(character) = rest.next() {
+        let within_word = before.is_alphanumeric() && rest.peek().is_some_and(|next| next.is_alphanumeric());
+        before = character;
         match character {
+            '_' if within_word => escaped.push('_'),
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '|' => escaped.push_str("&#124;"),
-            '`' => escaped.push_str("&#96;"),
             '\\' => escaped.push_str("&#92;"),
             '@' => escaped.push_str("&#64;"),
-            '*' | '_' | '[' | ']' | '~' | '#' | '$' => {
+            '*' | '_' | '`' | '[' | ']' | '~' | '#' | '$' => {
                 escaped.push('\\');
                 escaped.push(character);
             }
@@ -284,7 +296,10 @@ mod tests {
 
     #[test]
     fn nothing_in_a_cell_has_a_meaning() {
-        assert_eq!(plain("a|b `c` <d> *e* \\f @g\n#h"), "a&#124;b &#96;c&#96; &lt;d&gt; \\*e\\* &#92;f &#64;g␊\\#h");
+        assert_eq!(
+            plain("a|b `c` <d> *e* \\f @g\n#h i_j _k"),
+            "a&#124;b \\`c\\` &lt;d&gt; \\*e\\* &#92;f &#64;g↵\\#h i_j \\_k"
+        );
         assert_eq!(code("tile_pack{n=512} @fast"), "`tile_pack{n=512} @fast`");
         assert_eq!(code("<b>"), "<code>&#60;b&#62;</code>");
         assert_eq!(code("a|b`<c>"), "<code>a&#124;b&#96;&#60;c&#62;</code>");

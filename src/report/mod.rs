@@ -19,6 +19,7 @@ mod advice;
 mod catalog;
 mod markdown;
 mod pages;
+mod reasons;
 mod site;
 mod timeline;
 
@@ -28,6 +29,8 @@ mod contrast_checks;
 mod sample_data;
 #[cfg(test)]
 mod site_checks;
+#[cfg(test)]
+mod size_checks;
 
 pub use markdown::digest_markdown;
 pub use site::render;

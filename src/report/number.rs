@@ -72,6 +72,11 @@ pub fn fixed(number: f64, decimals: usize) -> String {
     if text.len() > 24 { typeset(&format!("{number:.3e}")) } else { typeset(&text) }
 }
 
+/// A number of any size in two digits, such as `1.2e−7`.
+pub fn rough(number: f64) -> String {
+    format!("{number:.1e}").replace('-', "\u{2212}")
+}
+
 /// The name of a column of values: `Newest, ms`, or only `Newest` where they have no unit.
 pub fn column(name: &str, scale: Scale) -> String {
     if scale.symbol.is_empty() { name.to_owned() } else { format!("{name}, {}", scale.symbol) }

@@ -10,7 +10,7 @@ use super::advice;
 use super::catalog::short_benchmark;
 use super::date;
 use super::link;
-use super::mark::{Mark, Tone, better_word, worse_word};
+use super::mark::{self, Mark, Tone, better_word, worse_word};
 use super::number;
 use super::phrase::Phrase;
 
@@ -87,7 +87,7 @@ impl Totals {
         let suites = &analysis.suites;
         let of_status = |status: RunStatus| suites.iter().filter(|suite| suite.status == status).count();
         let comparisons = || suites.iter().flat_map(|suite| &suite.comparisons);
-        let speed = comparisons().all(|comparison| worse_word(&comparison.metric) == "slower");
+        let (slower, faster) = mark::words(comparisons());
         let mut detectable: Vec<f64> =
             comparisons().filter_map(|comparison| Some(comparison.effect?.detectable.abs())).collect();
         detectable.sort_by(f64::total_cmp);
@@ -98,8 +98,8 @@ impl Totals {
             skipped: of_status(RunStatus::Skipped),
             failed: of_status(RunStatus::Failed),
             failures: suites.iter().map(|suite| suite.failures.len()).sum(),
-            slower: if speed { "slower" } else { "worse" },
-            faster: if speed { "faster" } else { "better" },
+            slower,
+            faster,
             could_see: detectable.get(detectable.len() / 2).copied(),
         }
     }

@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-/// `text` with every character that acts without being seen replaced by one that is seen: C0 controls by their
-/// Unicode picture, all others by U+FFFD.
+/// `text` with every character that acts without being seen replaced by one that is seen: line feeds and tabs by
+/// arrows, all others by U+FFFD.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().any(acts_unseen) { Cow::Owned(text.chars().map(picture).collect()) } else { Cow::Borrowed(text) }
 }
@@ -59,8 +59,8 @@ fn acts_unseen(character: char) -> bool {
 
 fn picture(character: char) -> char {
     match character {
-        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}'),
-        '\u{7f}' => '\u{2421}',
+        '\n' => '↵',
+        '\t' => '⇥',
         other if acts_unseen(other) => '\u{fffd}',
         other => other,
     }
@@ -74,14 +74,14 @@ mod tests {
     fn what_acts_unseen_is_shown() {
         let check = |text: &str, expected: &str| assert_eq!(visible(text), expected);
         check("tile_pack{n=4096} @fast", "tile_pack{n=4096} @fast");
-        check("a\nb\tc\u{0}d\u{7f}e", "a␊b␉c␀d␡e");
+        check("a\nb\tc\u{0}d\u{7f}e", "a↵b⇥c\u{fffd}d\u{fffd}e");
         check("ab\u{202e}dc\u{2066}\u{200b}\u{85}", "ab\u{fffd}dc\u{fffd}\u{fffd}\u{fffd}");
         check("1\u{202f}204 µs, שלום, 日本", "1\u{202f}204 µs, שלום, 日本");
     }
 
     #[test]
     fn xml_gives_no_character_a_meaning() {
-        assert_eq!(xml("<a b=\"c\" d='e'>&\u{1b}"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;␛");
+        assert_eq!(xml("<a b=\"c\" d='e'>&\u{1b}"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;\u{fffd}");
     }
 
     #[test]

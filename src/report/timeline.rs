@@ -15,6 +15,9 @@ use super::text::shortened;
 /// The longest label of a flag, in characters.
 const LABEL: usize = 26;
 
+/// A period shorter than this share of the usual one has no label.
+const SHORT: f64 = 0.4;
+
 /// The longest value of a fact in such a label.
 const FACT: usize = 9;
 
@@ -100,6 +103,7 @@ pub(super) fn dates(placed: &[(f64, &Point)], line: &CommitLine) -> Vec<Flag> {
         let days = first_of_each(&times, |time| (time.year(), time.ordinal()));
         (days, |time, _| format!("{}{NARROW}{}", time.day(), date::month(time.month())))
     };
+    let chosen = without_short(chosen);
     let mut year = None;
     let mut flags = Vec::new();
     for (place, time) in chosen {
@@ -107,6 +111,16 @@ pub(super) fn dates(placed: &[(f64, &Point)], line: &CommitLine) -> Vec<Flag> {
         year = Some(time.year());
     }
     flags
+}
+
+/// Periods without those that hold so few commits that the label of the next would have no room.
+fn without_short(periods: Vec<(f64, DateTime<Utc>)>) -> Vec<(f64, DateTime<Utc>)> {
+    let mut spans: Vec<f64> = periods.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    let own = spans.clone();
+    spans.sort_by(f64::total_cmp);
+    let Some(&usual) = spans.get(spans.len() / 2) else { return periods };
+    let long = own.iter().map(|span| *span >= SHORT * usual).chain([true]);
+    periods.into_iter().zip(long).filter(|(_, long)| *long).map(|(period, _)| period).collect()
 }
 
 /// When the commit of a point was made; where the line does not know it, when the run took place.

@@ -44,7 +44,7 @@ pub(super) fn ticks(low: f64, high: f64) -> (Vec<f64>, usize) {
     let step = [1.0, 2.0, 2.5, 5.0, 10.0]
         .into_iter()
         .map(|factor| factor * power)
-        .find(|step| span / step <= 5.5)
+        .find(|step| span / step <= 7.0)
         .unwrap_or(10.0 * power);
     let mut decimals = 0;
     let mut shown = step;

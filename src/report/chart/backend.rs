@@ -163,7 +163,7 @@ impl DrawingBackend for &mut Svg {
         _fill: bool,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
         let ink = Ink::from_color(style.color().rgb);
-        if ink == Ink::Dots {
+        if matches!(ink, Ink::Dots | Ink::ManyDots) {
             self.dot(ink, center);
             return Ok(());
         }

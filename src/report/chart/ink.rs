@@ -28,6 +28,8 @@ pub(super) enum Ink {
     Trace,
     /// The medians.
     Dots,
+    /// The medians where they are many.
+    ManyDots,
     /// A median outside the range shown.
     Outside,
     /// The newest median.
@@ -47,7 +49,7 @@ pub(super) enum Ink {
 }
 
 impl Ink {
-    const ALL: [Ink; 19] = [
+    const ALL: [Ink; 20] = [
         Ink::Gap,
         Ink::Grid,
         Ink::Axis,
@@ -59,6 +61,7 @@ impl Ink {
         Ink::Limit,
         Ink::Trace,
         Ink::Dots,
+        Ink::ManyDots,
         Ink::Outside,
         Ink::End,
         Ink::EndWorse,
@@ -83,6 +86,7 @@ impl Ink {
             Ink::Limit => "limit",
             Ink::Trace => "trace",
             Ink::Dots => "dots",
+            Ink::ManyDots => "dots many",
             Ink::Outside => "out",
             Ink::End => "end",
             Ink::EndWorse => "end worse",

@@ -51,6 +51,73 @@ impl Row {
     }
 }
 
+/// The places that a label on a level line may take, along the line.
+const PLACES: u32 = 24;
+
+/// The area of the data, where labels on level lines look for room.
+pub(super) struct Field {
+    across: (f64, f64),
+    down: (f64, f64),
+    size: f64,
+    points: Vec<(f64, f64)>,
+    lines: Vec<f64>,
+    taken: Vec<(f64, f64, f64, f64)>,
+}
+
+impl Field {
+    /// An empty field between those bounds, for text of that size.
+    pub(super) fn new(across: (f64, f64), down: (f64, f64), size: f64) -> Field {
+        Field { across, down, size, points: Vec::new(), lines: Vec::new(), taken: Vec::new() }
+    }
+
+    /// Points that a label should not cover.
+    pub(super) fn avoid(&mut self, points: impl IntoIterator<Item = (f64, f64)>) {
+        self.points.extend(points);
+    }
+
+    /// A line across the field that a label should not cover.
+    pub(super) fn avoid_line(&mut self, y: f64) {
+        self.lines.push(y);
+    }
+
+    /// Where the label of a level at `y` begins: on the line or below it, where it covers the least.
+    pub(super) fn place_on(&mut self, y: f64, label: &str) -> (f64, f64) {
+        let width = text_width(label, self.size);
+        let room = (self.across.1 - self.across.0 - width).max(0.0);
+        let above = y - DISTANCE;
+        let below = y + self.size + 2.0;
+        let mut best = (self.across.0, above);
+        let mut least = f64::INFINITY;
+        for step in 0..PLACES {
+            let x = self.across.0 + room * f64::from(step) / f64::from(PLACES - 1);
+            for base in [above, below] {
+                let cost = self.cost((x, base - self.size, x + width, base + 2.0));
+                if cost < least {
+                    (best, least) = ((x, base), cost);
+                }
+            }
+        }
+        self.taken.push((best.0, best.1 - self.size, best.0 + width, best.1 + 2.0));
+        best
+    }
+
+    /// What a box covers: other labels weigh most, then the edge, lines, and points with what lies near them.
+    fn cost(&self, (left, top, right, bottom): (f64, f64, f64, f64)) -> f64 {
+        let margin = 6.0;
+        let taken =
+            self.taken.iter().filter(|other| left < other.2 && right > other.0 && top < other.3 && bottom > other.1);
+        let outside = top < self.down.0 || bottom > self.down.1;
+        let lines = self.lines.iter().filter(|line| (top..=bottom).contains(line));
+        let points = self.points.iter().filter(|(x, y)| {
+            (left - margin..=right + margin).contains(x) && (top - margin..=bottom + margin).contains(y)
+        });
+        1000.0 * taken.count() as f64
+            + if outside { 500.0 } else { 0.0 }
+            + 20.0 * lines.count() as f64
+            + points.count() as f64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +128,16 @@ mod tests {
         assert_eq!(row.place_beside(160.0, "12345678"), Some((155.0, Side::Left)));
         assert_eq!(row.place_beside(158.0, "12345678"), None);
         assert_eq!(row.place_beside(20.0, "12345"), Some((25.0, Side::Right)));
+    }
+
+    #[test]
+    fn a_level_is_labelled_where_it_covers_nothing() {
+        let mut field = Field::new((0.0, 200.0), (0.0, 100.0), 10.0);
+        field.avoid((0..10).map(|i| (f64::from(i) * 10.0, 45.0)));
+        field.avoid_line(50.0);
+        assert_eq!(field.place_on(50.0, "abc"), (0.0, 62.0), "below, where there is nothing");
+        assert_eq!(field.place_on(5.0, "abc").1, 17.0, "not above the edge");
+        let (x, y) = field.place_on(50.0, "abc");
+        assert!(x > 10.0 || y != 62.0, "two labels do not cover each other");
     }
 }

@@ -7,5 +7,7 @@ mod axis;
 mod backend;
 mod ink;
 mod labels;
+mod layers;
+mod plot;
 pub mod spark;
 pub mod trend;

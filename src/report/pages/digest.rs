@@ -48,6 +48,7 @@ struct Banner {
 }
 
 struct WeekLine {
+    again: bool,
     day: String,
     suite: String,
     machine: String,
@@ -92,7 +93,7 @@ pub(in crate::report) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportErr
         facts: summary.facts,
         banners: banners(catalog),
         suites: SuiteSection::all(catalog),
-        weeks: analysis.weeks.iter().take(WEEK_ROWS).map(|row| week(row, catalog)).collect(),
+        weeks: weeks(catalog),
         weeks_rest: rest(analysis.weeks.len(), WEEK_ROWS, "older rows are left out"),
         environment: analysis.suites.iter().flat_map(environment).collect(),
         baselines: analysis.suites.iter().map(baseline).collect(),
@@ -150,10 +151,17 @@ fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
     banners
 }
 
-fn week(row: &WeekRow, catalog: &Catalog<'_>) -> WeekLine {
+fn weeks(catalog: &Catalog<'_>) -> Vec<WeekLine> {
+    let rows = &catalog.analysis.weeks[..catalog.analysis.weeks.len().min(WEEK_ROWS)];
+    let before = std::iter::once(None).chain(rows.iter().map(|row| Some(row.week)));
+    rows.iter().zip(before).map(|(row, before)| week(row, before == Some(row.week), catalog)).collect()
+}
+
+fn week(row: &WeekRow, again: bool, catalog: &Catalog<'_>) -> WeekLine {
     let change = |change: Option<f64>| change.map_or(number::NONE.to_owned(), number::percent);
     let worst = row.worst_series.as_deref().and_then(|id| catalog.series(id));
     WeekLine {
+        again,
         day: date::calendar_day(row.week),
         suite: row.suite.clone(),
         machine: row.machine_name.clone(),

@@ -15,7 +15,7 @@ use crate::model::verdict::{Comparison, Counts, Verdict};
 use crate::report::ReportError;
 use crate::report::catalog::Catalog;
 use crate::report::link;
-use crate::report::mark::{Mark, Tone};
+use crate::report::mark::{self, Mark, Tone};
 use crate::report::number;
 use crate::report::order::{self, natural};
 use crate::report::phrase::Phrase;
@@ -40,7 +40,7 @@ struct MatrixPage {
 struct MachineSection {
     id: String,
     heading: String,
-    note: String,
+    note: Phrase,
     tables: Vec<Table>,
 }
 
@@ -89,10 +89,7 @@ pub(in crate::report) fn matrix(catalog: &Catalog<'_>, suite: &str) -> Result<Pa
             }
         })
         .collect();
-    let counts = Counts::of(
-        catalog.analysis.suites.iter().filter(|other| other.suite == suite).flat_map(|suite| &suite.comparisons),
-    );
-    let headline = headline(suite, counts);
+    let headline = headline(catalog, suite);
     let others = catalog.matrix_suites.iter().filter(|other| **other != suite);
     let template = MatrixPage {
         frame: Frame::new(catalog, &path, Part::Matrix, format!("Matrix of {suite}"), headline.words()),
@@ -109,23 +106,25 @@ pub(in crate::report) fn matrix(catalog: &Catalog<'_>, suite: &str) -> Result<Pa
     page(path, &template)
 }
 
-fn headline(suite: &str, counts: Counts) -> Phrase {
+fn headline(catalog: &Catalog<'_>, suite: &str) -> Phrase {
+    let own = || catalog.analysis.suites.iter().filter(|other| other.suite == suite).flat_map(|s| &s.comparisons);
+    let counts = Counts::of(own());
+    let (worse, better) = mark::words(own());
     let cells = |n: usize| number::counted(n, "cell", "cells");
     let mut headline = Phrase::default();
     if counts.regressed > 0 {
-        headline = headline.mark(Mark::new(Tone::Worse, "▲", format!("{} worse", cells(counts.regressed))));
+        headline = headline.mark(Mark::new(Tone::Worse, "▲", format!("{} {worse}", cells(counts.regressed))));
     }
     if counts.improved > 0 {
-        headline = if counts.regressed > 0 { headline.text(", ") } else { headline };
-        let words = format!(
-            "{} better",
-            if counts.regressed > 0 { number::count(counts.improved) } else { cells(counts.improved) }
-        );
-        headline = headline.mark(Mark::new(Tone::Better, "▼", words));
+        let (join, improved) =
+            if counts.regressed > 0 { (", ", number::count(counts.improved)) } else { ("", cells(counts.improved)) };
+        headline = headline.text(join).mark(Mark::new(Tone::Better, "▼", format!("{improved} {better}")));
+    }
+    if headline.parts.is_empty() && counts.judged() > 0 {
+        return headline.text(format!("None of {} judged cells in {suite} changed", number::count(counts.judged())));
     }
     if headline.parts.is_empty() {
-        let words = if counts.judged() == 0 { "No cell is judged" } else { "No cell changed" };
-        headline = headline.text(words);
+        return headline.text(format!("None of {} in {suite} is judged", cells(counts.total())));
     }
     headline.text(format!(
         " in {suite}, {} of {} judged",
@@ -134,22 +133,22 @@ fn headline(suite: &str, counts: Counts) -> Phrase {
     ))
 }
 
-fn note(catalog: &Catalog<'_>, suite: &str, machine: &str) -> String {
+fn note(catalog: &Catalog<'_>, suite: &str, machine: &str) -> Phrase {
     let Some(newest) = catalog.analysis.suites.iter().find(|other| other.suite == suite && other.machine == machine)
     else {
-        return String::new();
+        return Phrase::default();
     };
-    let against = match &newest.baseline {
-        Ok(facts) => format!("the change against {}", facts.path),
-        Err(reason) => format!("no change, for there is no baseline: {reason}"),
+    let note = match &newest.baseline {
+        Ok(facts) => Phrase::plain("Newest median; below it the change against ").id(&facts.path).text("."),
+        Err(reason) => Phrase::plain(format!("Newest median. No baseline: {reason}.")),
     };
-    let status = match &newest.reason {
-        Some(reason) => {
-            format!(" The newest run {}: {reason}. Values are those of the run before.", newest.status.word())
-        }
-        None => String::new(),
-    };
-    format!("Newest median; below it {against}.{status}")
+    match &newest.reason {
+        Some(reason) => note
+            .text(" The newest run ")
+            .mark(Mark::of_status(newest.status))
+            .text(format!(": {reason}. Values are those of the run before.")),
+        None => note,
+    }
 }
 
 /// The series of the newest run that measured anything, and those that it should have had.

@@ -20,6 +20,12 @@ use crate::report::number;
 use crate::report::phrase::Phrase;
 use crate::report::text::shortened;
 
+/// The longest subject of a commit among the facts, in characters.
+const SUBJECT: usize = 140;
+
+/// The longest branch among the facts, in characters.
+const BRANCH: usize = 80;
+
 /// The longest tuned configuration that is shown, in characters.
 const TUNED: usize = 2000;
 
@@ -105,8 +111,11 @@ fn facts(run: &Run) -> Vec<(&'static str, Phrase, String)> {
     let (commit, commit_note) = match &run.commit {
         None => (Phrase::plain(number::NONE), "Outside a repository, or before its first commit.".to_owned()),
         Some(commit) => {
-            let mut note = format!("“{}”", commit.subject);
-            note += &commit.branch.as_ref().map_or(" Detached head.".to_owned(), |branch| format!(" On {branch}."));
+            let mut note = format!("“{}”", shortened(&commit.subject, SUBJECT));
+            note += &commit
+                .branch
+                .as_ref()
+                .map_or(" Detached head.".to_owned(), |branch| format!(" On {}.", shortened(branch, BRANCH)));
             note += &format!(" Committed {}.", date::moment(commit.commit_time));
             if commit.dirty {
                 note += " Tracked files differed from the commit.";

@@ -83,7 +83,7 @@ pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run) -> (Vec<MetricGroup>, St
 
 /// The checks of a run, wrong ones first, and what is left out.
 pub(super) fn parity(run: &Run) -> (Vec<ParityRow>, String) {
-    let number = |value: Option<f64>| value.map_or(number::NONE.to_owned(), |value| format!("{value:.1e}"));
+    let number = |value: Option<f64>| value.map_or(number::NONE.to_owned(), number::rough);
     let mut rows: Vec<ParityRow> = run
         .measurements
         .iter()

@@ -11,6 +11,7 @@ use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
 use crate::report::phrase::Phrase;
+use crate::report::reasons::{self, Shared};
 use crate::report::text::shortened;
 
 /// The rows that all suites together show, so that the digest stays below a megabyte.
@@ -37,6 +38,8 @@ pub(super) struct SuiteSection {
     pub(super) failures: Vec<(String, String)>,
     /// How many more failed.
     pub(super) failures_rest: String,
+    /// Reasons that many verdicts share.
+    pub(super) reasons: Vec<Phrase>,
     /// The judged metrics.
     pub(super) groups: Vec<Group>,
     /// Why there are none.
@@ -81,6 +84,7 @@ impl SuiteSection {
 }
 
 fn section(position: usize, suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> SuiteSection {
+    let shared = reasons::shared(&suite.comparisons);
     let shown: Vec<&Comparison> = suite.comparisons.iter().take(most).collect();
     let groups = cell::by_metric(shown, |comparison| (comparison.metric.clone(), comparison.current));
     let left_out = suite.comparisons.len().saturating_sub(most);
@@ -103,9 +107,10 @@ fn section(position: usize, suite: &SuiteAnalysis, most: usize, catalog: &Catalo
             0 => String::new(),
             more => format!("{} more failed; the page of the run names them.", number::count(more)),
         },
+        reasons: shared.iter().map(shared_reason).collect(),
         groups: groups
             .into_iter()
-            .map(|MetricRows { metric, scale, rows }| group(&metric, scale, rows, catalog))
+            .map(|MetricRows { metric, scale, rows }| group(&metric, scale, rows, &shared, catalog))
             .collect(),
         nothing: "No metric of it was held against anything.",
         rest,
@@ -154,15 +159,19 @@ fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
     note
 }
 
-fn group(metric: &Metric, scale: Scale, rows: Vec<&Comparison>, catalog: &Catalog<'_>) -> Group {
+fn shared_reason(shared: &Shared<'_>) -> Phrase {
+    Phrase::default().mark(shared.counted()).text(format!(": {}", shared.reason))
+}
+
+fn group(metric: &Metric, scale: Scale, rows: Vec<&Comparison>, shared: &[Shared<'_>], catalog: &Catalog<'_>) -> Group {
     Group {
         heading: cell::metric_words(metric, scale),
         count: number::count(rows.len()),
-        rows: rows.into_iter().map(|comparison| row(comparison, scale, catalog)).collect(),
+        rows: rows.into_iter().map(|comparison| row(comparison, scale, shared, catalog)).collect(),
     }
 }
 
-fn row(comparison: &Comparison, scale: Scale, catalog: &Catalog<'_>) -> Row {
+fn row(comparison: &Comparison, scale: Scale, shared: &[Shared<'_>], catalog: &Catalog<'_>) -> Row {
     let series = comparison.series.as_deref().and_then(|id| catalog.series(id));
     let value = comparison.current.map_or(number::NONE.to_owned(), |value| number::value(scale, value));
     // The change against the previous run belongs to the newest value, so a missing one has none.
@@ -173,6 +182,6 @@ fn row(comparison: &Comparison, scale: Scale, catalog: &Catalog<'_>) -> Row {
         spark: series.map_or(String::new(), cell::sparkline),
         value,
         previous: previous.map_or(number::NONE.to_owned(), number::percent),
-        judgement: Judgement::of(comparison),
+        judgement: Judgement { reason: reasons::own(comparison, shared), ..Judgement::of(comparison) },
     }
 }

@@ -15,7 +15,7 @@ use crate::model::series::{Point, Series};
 use crate::model::verdict::{Comparison, Counts, Effect, Verdict};
 
 /// The run of a series whose value is its baseline, counted from the oldest.
-const BASELINE_RUN: usize = 28;
+const BASELINE_RUN: usize = 9;
 
 pub(super) fn analysis(line: &CommitLine, recorded: &[RecordedRun]) -> Analysis {
     let mut series: Vec<SeriesAnalysis> =

@@ -1,0 +1,224 @@
+//! The layers of a trend, drawn from the bottom.
+
+use plotters::style::text_anchor::HPos;
+
+use super::axis;
+use super::backend::SUBPIXELS;
+use super::ink::Ink;
+use super::labels::{Field, Row, Side, text_width};
+use super::plot::{Drawn, Plot};
+use super::trend::{Dot, Shape, Trend};
+use crate::report::mark::Tone;
+use crate::report::number;
+
+/// From so many missing commits on, runs count as missing, if it is also [`GAP_STEPS`] times the usual distance.
+const GAP: f64 = 4.0;
+
+/// See [`GAP`].
+const GAP_STEPS: f64 = 3.0;
+
+/// Above so many runs, dots are small and no line joins them.
+const MANY: usize = 200;
+
+/// Draws everything.
+pub(super) fn all(plot: &Plot<'_>, trend: &Trend, dots: &[Dot]) -> Drawn {
+    let gaps = gaps(dots);
+    for (before, after) in &gaps {
+        let (left, right) = (plot.x(*before), plot.x(*after));
+        let (top, bottom) = (plot.frame.top * SUBPIXELS, plot.frame.bottom * SUBPIXELS);
+        plot.area(vec![(left, top), (right, top), (right, bottom), (left, bottom)], Ink::Gap)?;
+    }
+    grid(plot, trend)?;
+    flags(plot, trend)?;
+    bands(plot, dots, &gaps)?;
+    let labels = levels(plot, trend)?;
+    medians(plot, dots, &gaps)?;
+    level_labels(plot, dots, &labels)?;
+    newest(plot, trend, dots[dots.len() - 1])?;
+    date_axis(plot, trend)
+}
+
+/// Where runs are missing: the places around each gap.
+fn gaps(dots: &[Dot]) -> Vec<(f64, f64)> {
+    let pairs = dots.windows(2).map(|pair| (pair[0].place, pair[1].place));
+    let steps: Vec<f64> = pairs.clone().map(|(before, after)| after - before).filter(|step| *step > 0.0).collect();
+    let widest = (GAP_STEPS * axis::median(&steps)).max(GAP);
+    pairs.filter(|(before, after)| after - before > widest).collect()
+}
+
+fn grid(plot: &Plot<'_>, trend: &Trend) -> Drawn {
+    let factor = trend.scale.factor;
+    let (ticks, decimals) = axis::ticks(plot.values.0 / factor, plot.values.1 / factor);
+    let (left, right) = (plot.frame.left * SUBPIXELS, plot.frame.right * SUBPIXELS);
+    let mut highest = plot.frame.bottom * SUBPIXELS;
+    for tick in ticks {
+        let y = plot.y(tick * factor);
+        highest = highest.min(y);
+        plot.path(vec![(left, y), (right, y)], Ink::Grid)?;
+        plot.text(&number::fixed(tick, decimals), (left - 80, y + 40), HPos::Right, Ink::Label)?;
+    }
+    let above = (plot.frame.text * 12.0) as i32;
+    plot.text(trend.scale.symbol, (left - 80, highest - above), HPos::Right, Ink::Label)
+}
+
+fn flags(plot: &Plot<'_>, trend: &Trend) -> Drawn {
+    let frame = plot.frame;
+    let (first_row, second_row) = if frame.shape == Shape::Wide { (26, 44) } else { (32, 50) };
+    let bounds = (f64::from(frame.left), f64::from(frame.right));
+    for (flags, ink, label_ink, base) in [
+        (&trend.environments, Ink::Environment, Ink::EnvironmentLabel, second_row),
+        (&trend.releases, Ink::Release, Ink::Strong, first_row),
+    ] {
+        let mut row = Row::new(bounds, frame.text);
+        for flag in flags.iter().rev().filter(|flag| plot.shows(flag.place)) {
+            let x = plot.x(flag.place);
+            plot.path(vec![(x, (base - 10) * SUBPIXELS), (x, frame.bottom * SUBPIXELS)], ink)?;
+            if let Some((at, side)) = row.place_beside(f64::from(x) / f64::from(SUBPIXELS), &flag.label) {
+                let position = ((at * f64::from(SUBPIXELS)) as i32, base * SUBPIXELS);
+                let anchor = if side == Side::Right { HPos::Left } else { HPos::Right };
+                plot.text(&flag.label, position, anchor, label_ink)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bands(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)]) -> Drawn {
+    let mut part: Vec<(i32, i32, i32)> = Vec::new();
+    let mut place = f64::NEG_INFINITY;
+    for dot in dots {
+        let behind_gap = gaps.iter().any(|(_, after)| *after == dot.place && place < *after);
+        if behind_gap || dot.interval.is_none() {
+            band(plot, &part)?;
+            part.clear();
+        }
+        // An interval that lies outside the range shown belongs to a triangle on the edge.
+        if let Some((low, high)) = dot.interval.filter(|(low, high)| *high >= plot.values.0 && *low <= plot.values.1) {
+            let (x, low, high) = (plot.x(dot.place), plot.y(low), plot.y(high));
+            match part.last_mut() {
+                // Two runs of one commit share a place: the band covers both.
+                Some(last) if dot.place == place => (last.1, last.2) = (last.1.max(low), last.2.min(high)),
+                _ => part.push((x, low, high)),
+            }
+        }
+        place = dot.place;
+    }
+    band(plot, &part)
+}
+
+fn band(plot: &Plot<'_>, part: &[(i32, i32, i32)]) -> Drawn {
+    match part {
+        [] => Ok(()),
+        [(x, low, high)] => plot.path(vec![(*x, *low), (*x, *high)], Ink::Whisker),
+        _ => {
+            let above = part.iter().map(|(x, _, high)| (*x, *high));
+            let below = part.iter().rev().map(|(x, low, _)| (*x, *low));
+            plot.area(above.chain(below).collect(), Ink::Band)
+        }
+    }
+}
+
+/// Draws the baseline and the limit; gives the labels they need, each with its coordinate.
+fn levels(plot: &Plot<'_>, trend: &Trend) -> Drawn<Vec<(i32, String)>> {
+    let mut labels = Vec::new();
+    let Some(baseline) = trend.baseline.filter(|value| plot.within(*value)) else { return Ok(labels) };
+    let (left, right) = (plot.frame.left * SUBPIXELS, plot.frame.right * SUBPIXELS);
+    let y = plot.y(baseline);
+    plot.path(vec![(left, y), (right, y)], Ink::Baseline)?;
+    labels.push((y, format!("baseline {}", number::value(trend.scale, baseline))));
+    if let Some(limit) = trend.limit.filter(|value| plot.within(*value)) {
+        let y = plot.y(limit);
+        plot.path(vec![(left, y), (right, y)], Ink::Limit)?;
+        labels.push((y, format!("limit {}", number::percent(limit / baseline - 1.0))));
+    }
+    Ok(labels)
+}
+
+/// Writes each label on its line where it covers the fewest data.
+fn level_labels(plot: &Plot<'_>, dots: &[Dot], labels: &[(i32, String)]) -> Drawn {
+    let unit = f64::from(SUBPIXELS);
+    let frame = plot.frame;
+    let bounds = (f64::from(frame.left) + 8.0, f64::from(frame.right) - 8.0);
+    let mut field = Field::new(bounds, (f64::from(frame.top), f64::from(frame.bottom)), frame.text);
+    let inside = dots.iter().filter(|dot| plot.within(dot.value));
+    field.avoid(inside.map(|dot| (f64::from(plot.x(dot.place)) / unit, f64::from(plot.y(dot.value)) / unit)));
+    for (y, _) in labels {
+        field.avoid_line(f64::from(*y) / unit);
+    }
+    for (y, words) in labels {
+        let (x, base) = field.place_on(f64::from(*y) / unit, words);
+        plot.text(words, ((x * unit) as i32, (base * unit) as i32), HPos::Left, Ink::Halo)?;
+    }
+    Ok(())
+}
+
+fn medians(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)]) -> Drawn {
+    let frame = plot.frame;
+    let inside: Vec<&Dot> = dots.iter().filter(|dot| plot.within(dot.value)).collect();
+    let many = dots.len() > MANY;
+    if !many {
+        let mut part: Vec<(i32, i32)> = Vec::new();
+        for dot in &inside {
+            if gaps.iter().any(|(_, after)| *after == dot.place) {
+                plot.path(std::mem::take(&mut part), Ink::Trace)?;
+            }
+            part.push((plot.x(dot.place), plot.y(dot.value)));
+        }
+        plot.path(part, Ink::Trace)?;
+    }
+    for dot in &inside {
+        let ink = if many { Ink::ManyDots } else { Ink::Dots };
+        plot.dot((plot.x(dot.place), plot.y(dot.value)), 20, ink)?;
+    }
+    for dot in dots.iter().filter(|dot| !plot.within(dot.value)) {
+        let x = plot.x(dot.place);
+        let (edge, base) = if dot.value > plot.values.1 {
+            (frame.top * SUBPIXELS, frame.top * SUBPIXELS + 70)
+        } else {
+            (frame.bottom * SUBPIXELS - 10, frame.bottom * SUBPIXELS - 80)
+        };
+        plot.area(vec![(x - 40, base), (x, edge), (x + 40, base)], Ink::Outside)?;
+    }
+    Ok(())
+}
+
+fn newest(plot: &Plot<'_>, trend: &Trend, dot: Dot) -> Drawn {
+    let ink = match trend.tone {
+        Tone::Worse => Ink::EndWorse,
+        Tone::Better => Ink::EndBetter,
+        Tone::Environment | Tone::Doubt | Tone::Plain => Ink::End,
+    };
+    let (x, y) = (plot.x(dot.place), plot.y(dot.value));
+    plot.dot((x, y), 42, ink)?;
+    let right = plot.frame.right * SUBPIXELS;
+    match plot.frame.shape {
+        Shape::Wide => {
+            plot.text(&trend.newest, (right + 80, y + 10), HPos::Left, Ink::Strong)?;
+            plot.text("newest", (right + 80, y + 160), HPos::Left, Ink::Label)
+        }
+        Shape::Narrow => {
+            let words = format!("newest {}", trend.newest);
+            plot.text(&words, (right, 140), HPos::Right, Ink::Strong)
+        }
+    }
+}
+
+fn date_axis(plot: &Plot<'_>, trend: &Trend) -> Drawn {
+    let frame = plot.frame;
+    let bottom = frame.bottom * SUBPIXELS;
+    plot.path(vec![(frame.left * SUBPIXELS, bottom), (frame.right * SUBPIXELS, bottom)], Ink::Axis)?;
+    let mut free_from = 0.0;
+    for date in trend.dates.iter().filter(|date| plot.shows(date.place)) {
+        let x = plot.x(date.place);
+        let half = 0.5 * text_width(&date.label, frame.text);
+        let center = f64::from(x) / f64::from(SUBPIXELS);
+        if center - half < free_from || center + half > f64::from(frame.width) {
+            continue;
+        }
+        free_from = center + half + frame.text;
+        plot.path(vec![(x, bottom), (x, bottom + 50)], Ink::Axis)?;
+        let below = bottom + if frame.shape == Shape::Wide { 220 } else { 280 };
+        plot.text(&date.label, (x, below), HPos::Center, Ink::Label)?;
+    }
+    Ok(())
+}
