@@ -2,18 +2,13 @@
 
 use crate::model::baseline::{Baseline, BaselineMetric};
 use crate::model::environment::FactChange;
-use crate::model::metric::{Better, Metric, RATIO, TIME};
+use crate::model::metric::{Better, Metric, TIME};
 use crate::model::run::{Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement};
 use crate::model::series::Series;
 use crate::model::verdict::{Comparison, Verdict};
 
 use super::rules::tolerance;
-
-/// The one estimate of a benchmark that a gate looks at: `ratio` where it was calibrated, else `time`, else its first.
-pub fn judged(measurement: &Measurement) -> Option<&Estimate> {
-    measurement.estimate(RATIO).or_else(|| measurement.estimate(TIME)).or_else(|| measurement.estimates.first())
-}
 
 /// Holds a run against a baseline, worst first.
 ///
@@ -49,7 +44,7 @@ pub fn describe_differences(differences: &[FactChange]) -> String {
 }
 
 fn judged_of(run: &Run) -> impl Iterator<Item = (&Measurement, &Estimate)> {
-    run.measurements.iter().filter_map(|measurement| Some((measurement, judged(measurement)?)))
+    run.measurements.iter().filter_map(|measurement| Some((measurement, measurement.judged()?)))
 }
 
 /// Why no value of the run may be judged against the baseline.
@@ -192,17 +187,5 @@ mod tests {
         let mut bytes = baseline.clone();
         bytes.metrics.values_mut().for_each(|entry| entry.unit = Unit::Byte);
         assert!(reason(&before, &bytes).starts_with("the metric was recorded as B"));
-    }
-
-    #[test]
-    fn a_calibrated_benchmark_is_judged_by_its_ratio() {
-        let mut measurement = example::measurement("cpu", "x", 1.0);
-        assert_eq!(judged(&measurement).map(|one| one.metric.name.as_str()), Some("time"));
-        let mut ratio = measurement.estimates[0].clone();
-        ratio.metric = Metric { name: RATIO.to_owned(), unit: Unit::One, better: Better::Lower };
-        measurement.estimates.push(ratio);
-        assert_eq!(judged(&measurement).map(|one| one.metric.name.as_str()), Some("ratio"));
-        measurement.estimates.clear();
-        assert_eq!(judged(&measurement), None);
     }
 }

@@ -9,7 +9,6 @@ use anyhow::Context as _;
 
 use super::project::{Project, write_whole};
 use super::{Advice, Exit, choose};
-use crate::analysis::compare;
 use crate::cli::BaselineEmitArgs;
 use crate::config::Tolerance;
 use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
@@ -55,7 +54,7 @@ fn baseline_of(recorded: &RecordedRun, tolerance: Tolerance, notes: &str) -> Bas
         .measurements
         .iter()
         .filter_map(|measurement| {
-            let estimate = compare::judged(measurement).filter(|estimate| estimate.value > 0.0)?;
+            let estimate = measurement.judged().filter(|estimate| estimate.value > 0.0)?;
             let metric = BaselineMetric {
                 value: estimate.value,
                 unit: estimate.metric.unit,

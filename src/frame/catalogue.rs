@@ -7,9 +7,9 @@ use polars::prelude::*;
 use super::change::{HIGHER, LOWER};
 use crate::model::benchmark::Benchmark;
 use crate::model::environment::Machine;
-use crate::model::metric::{Better, Metric, RATIO, TIME};
+use crate::model::metric::{Better, Metric, TIME};
 use crate::model::run::RecordedRun;
-use crate::model::sample::{Estimate, Measurement};
+use crate::model::sample::Measurement;
 use crate::model::series::Series;
 
 /// Gives numbers to series. Runs are entered in their order, so what is entered last is the newest.
@@ -65,7 +65,7 @@ impl<'a> Catalogue<'a> {
             self.benchmarks.len() - 1
         });
         let benchmarked = &mut self.benchmarks[number];
-        benchmarked.judged = judged_metric(&measurement.estimates);
+        benchmarked.judged = measurement.judged().map_or(TIME, |estimate| estimate.metric.name.as_str());
         for estimate in &measurement.estimates {
             let metric = &estimate.metric;
             let known = benchmarked.metrics.iter().find(|(name, _)| *name == metric.name);
@@ -132,12 +132,6 @@ impl<'a> Catalogue<'a> {
         let Benchmarked { benchmark, place, .. } = self.benchmarks[entry.benchmark];
         Series::id_of(&benchmark.id(), benchmark.version, &entry.metric.name, &self.places[place].machine.id)
     }
-}
-
-/// The one metric of a benchmark that a gate looks at: `ratio` where it is calibrated, else time, else the first.
-fn judged_metric(estimates: &[Estimate]) -> &str {
-    let named = |name: &str| estimates.iter().find(|estimate| estimate.metric.name == name);
-    named(RATIO).or_else(|| named(TIME)).or(estimates.first()).map_or(TIME, |estimate| estimate.metric.name.as_str())
 }
 
 /// The number of a row, as the frame holds it.

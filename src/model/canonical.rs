@@ -13,6 +13,11 @@ use std::fmt::Write as _;
 use serde_json::{Number, Value};
 
 /// The canonical text of `value`.
+///
+/// ```
+/// let value = serde_json::json!({"b": 1e-5, "a": [1, true, "\u{e9}"]});
+/// assert_eq!(sprag::model::canonical::to_string(&value), r#"{"a":[1,true,"\u00e9"],"b":1e-05}"#);
+/// ```
 pub fn to_string(value: &Value) -> String {
     let mut text = String::new();
     write_value(&mut text, value);

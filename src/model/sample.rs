@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::benchmark::{Attributes, Benchmark, Parity};
-use super::metric::Metric;
+use super::metric::{Metric, RATIO, TIME};
 
 /// One observation: the time of `calls` calls, in seconds a call.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,8 +50,51 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// The one estimate that a gate looks at: `ratio` where the benchmark was timed beside a calibration kernel, else
+    /// `time`, else the first.
+    pub fn judged(&self) -> Option<&Estimate> {
+        self.estimate(RATIO).or_else(|| self.estimate(TIME)).or_else(|| self.estimates.first())
+    }
+
     /// The estimate of the named metric.
     pub fn estimate(&self, metric: &str) -> Option<&Estimate> {
         self.estimates.iter().find(|estimate| estimate.metric.name == metric)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::model::benchmark::ParityStatus;
+    use crate::model::metric::Better;
+    use crate::model::unit::Unit;
+
+    #[test]
+    fn a_calibrated_benchmark_is_judged_by_its_ratio() {
+        let estimate = |name: &str| Estimate {
+            metric: Metric { name: name.to_owned(), unit: Unit::One, better: Better::Lower },
+            value: 1.0,
+            workers: Vec::new(),
+            p50: None,
+            p95: None,
+            interval: None,
+            n: 1,
+        };
+        let check = |names: &[&str], expected: Option<&str>| {
+            let measurement = Measurement {
+                benchmark: Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word"),
+                attributes: BTreeMap::new(),
+                parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
+                estimates: names.iter().map(|name| estimate(name)).collect(),
+                failure: None,
+            };
+            assert_eq!(measurement.judged().map(|one| one.metric.name.as_str()), expected);
+        };
+        check(&["rate", "time", "ratio"], Some("ratio"));
+        check(&["rate", "time"], Some("time"));
+        check(&["rate", "bytes"], Some("rate"));
+        check(&[], None);
     }
 }

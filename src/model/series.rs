@@ -71,6 +71,10 @@ impl Series {
 }
 
 /// Lower-case ASCII letters and digits of `text` with single dashes between, at most `length` long.
+///
+/// ```
+/// assert_eq!(sprag::model::series::slug("AMD EPYC (family 25)", 60), "amd-epyc-family-25");
+/// ```
 pub fn slug(text: &str, length: usize) -> String {
     let mut slug = String::new();
     for character in text.chars() {

@@ -1,7 +1,7 @@
 //! A state as a glyph, a word and a colour, always all three.
 
 use crate::model::benchmark::{Parity, ParityStatus};
-use crate::model::metric::{Better, Metric};
+use crate::model::metric::{Better, Metric, RATIO};
 use crate::model::run::{Quality, RunStatus};
 use crate::model::unit::Unit;
 use crate::model::verdict::{Comparison, Verdict};
@@ -129,7 +129,7 @@ pub fn better_word(metric: &Metric) -> &'static str {
 
 fn word(metric: &Metric, bad: bool) -> &'static str {
     // A ratio is a time divided by that of the calibration kernel.
-    let speed = matches!(metric.unit, Unit::Second | Unit::PerSecond) || metric.name == "ratio";
+    let speed = matches!(metric.unit, Unit::Second | Unit::PerSecond) || metric.name == RATIO;
     match (speed, metric.unit, metric.better, bad) {
         (true, _, _, true) => "slower",
         (true, _, _, false) => "faster",
