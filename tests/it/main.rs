@@ -9,5 +9,7 @@ mod weekly;
 mod gate;
 /// What users get wrong, and what befalls them.
 mod bad_input;
+/// Killed, or on a full disk.
+mod interrupted;
 /// The house rules: imports, doors, file length, module docs.
 mod tidy;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A suite that is quick also in a build without optimisation.
 const SMALL_SUITE: &str =
@@ -101,6 +101,20 @@ impl Sandbox {
     /// Runs the binary.
     pub(crate) fn sprag(&self, arguments: &[&str]) -> Ended {
         self.ended(self.command(env!("CARGO_BIN_EXE_sprag")).args(arguments).output().expect("sprag runs"))
+    }
+
+    /// Starts the binary and does not wait for it.
+    pub(crate) fn start(&self, arguments: &[&str]) -> std::process::Child {
+        let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("sprag starts")
+    }
+
+    /// Runs the binary where no file may grow beyond so many blocks of 512 bytes, as on a disk that is full.
+    pub(crate) fn sprag_with_file_limit(&self, blocks: u32, arguments: &[&str]) -> Ended {
+        let mut command = self.command("sh");
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_sprag")]).args(arguments);
+        self.ended(command.output().expect("sh runs"))
     }
 
     /// The record files at the tip of a branch.

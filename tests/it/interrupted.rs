@@ -1,0 +1,55 @@
+//! Killed, or on a full disk: what is found afterwards is the state before or the state after.
+
+use std::time::Duration;
+
+use crate::sandbox::Sandbox;
+
+/// What must hold after whatever happened: git is whole, every record can be read, the tree heals, work goes on.
+fn check(sandbox: &Sandbox, recorded_at_least: usize) -> usize {
+    sandbox.git(&["fsck", "--no-progress", "--no-dangling"]);
+    sandbox.sprag(&["site", "--out", "../after"]).expect(0);
+    let page = std::fs::read_to_string(sandbox.project.join("../after/index.html")).expect("the page is there");
+    assert!(!page.to_lowercase().contains("quarantine"), "a torn record was found");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "the working tree was not caught up with");
+    let records = sandbox.records("main").len();
+    assert!(records >= recorded_at_least, "a recorded run is gone");
+    records
+}
+
+#[test]
+#[cfg(unix)]
+fn a_kill_at_any_moment_loses_nothing_recorded() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    let mut recorded = 1;
+    // Spread over the whole run, which takes some tenths of a second; where each falls is up to the machine.
+    for millis in (0..600).step_by(40) {
+        let mut child = sandbox.start(&["weekly", "--quick"]);
+        std::thread::sleep(Duration::from_millis(millis));
+        child.kill().expect("our own child can be killed");
+        child.wait().expect("a killed child ends");
+        recorded = check(&sandbox, recorded);
+    }
+    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    let pending = sandbox.project.join(".sprag/pending").read_dir().expect("the folder is there");
+    let waiting = pending.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().extension().is_some()));
+    assert_eq!(waiting.count(), 0, "a run that was kept was not recorded by the next one");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_full_disk_leaves_the_state_before() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    let (head, page) = (sandbox.git(&["rev-parse", "HEAD"]), sandbox.read("_site/index.html"));
+    // No file may grow at all: the run cannot even be kept.
+    sandbox.sprag_with_file_limit(0, &["run", "--quick", "--record"]).expect(2).says(&["cannot write"]);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(check(&sandbox, 1), 1);
+    // Files may grow to four kilobytes: the record is written, the site is not, and the old one stands.
+    sandbox.sprag_with_file_limit(8, &["site"]).expect(2).says(&["cannot write"]);
+    assert_eq!(sandbox.read("_site/index.html"), page);
+    let left: Vec<_> = sandbox.project.read_dir().expect("the project is there").flatten().collect();
+    assert!(!left.iter().any(|entry| entry.file_name().to_string_lossy().starts_with(".sprag-")), "{left:?}");
+    check(&sandbox, 1);
+}
