@@ -71,6 +71,33 @@ fn every_page_is_there() {
     }
 }
 
+/// The part of a page between two marks, without pictures.
+fn part(html: &str, from: &str, to: &str) -> String {
+    let start = html.find(from).expect("the part begins");
+    let end = start + html[start..].find(to).expect("the part ends");
+    let mut rest = &html[start..end];
+    let mut text = String::new();
+    while let Some((before, after)) = rest.split_once("<svg") {
+        text += before;
+        text += "[picture]";
+        rest = after.split_once("</svg>").map_or("", |(_, after)| after);
+    }
+    text + rest
+}
+
+#[test]
+fn the_pages_read_as_they_should() {
+    let site = rich();
+    let analysis = sample_data::rich().analysis;
+    insta::assert_snapshot!("digest", part(page(site, link::DIGEST), "<div class=\"head\">", "<h2 id=\"suite-2\">"));
+    insta::assert_snapshot!("matrix", part(page(site, "matrix/cpu.html"), "<div class=\"head\">", "</main>"));
+    let worst = analysis.suites[0].comparisons[0].series.as_deref().expect("it has a series");
+    let series = page(site, &link::series(worst));
+    insta::assert_snapshot!("series", part(series, "<div class=\"head\">", "<h2 id=\"points\">"));
+    let skipped = page(site, &link::run(&analysis.suites[2].run));
+    insta::assert_snapshot!("run_skipped", part(skipped, "<div class=\"head\">", "</main>"));
+}
+
 #[test]
 fn equal_input_gives_equal_bytes() {
     assert!(site_of(&sample_data::rich()) == rich());

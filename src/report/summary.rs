@@ -273,3 +273,71 @@ fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str() + ":")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample_data;
+
+    /// The words of the headline after a change of the sample in which nothing is wrong.
+    fn check(change: impl FnOnce(&mut Analysis), expected: &str) {
+        let mut analysis = sample_data::rich().analysis;
+        analysis.suites.retain(|suite| suite.suite == "cpu");
+        for suite in &mut analysis.suites {
+            suite.failures.clear();
+            for comparison in &mut suite.comparisons {
+                comparison.verdict = Verdict::Unchanged;
+            }
+        }
+        change(&mut analysis);
+        for suite in &mut analysis.suites {
+            suite.counts = Counts::of(&suite.comparisons);
+        }
+        assert_eq!(summarise(&analysis).headline.words(), expected);
+    }
+
+    #[test]
+    fn the_headline_is_the_worst_news_with_a_number() {
+        let set = |analysis: &mut Analysis, at: usize, verdict: Verdict| {
+            analysis.suites[0].comparisons[at].verdict = verdict;
+        };
+        check(|_| {}, "No change in all 24 metrics");
+        check(|all| set(all, 0, Verdict::NoBaseline), "No change in 23 of 24 metrics; the rest has no verdict");
+        check(|all| set(all, 0, Verdict::Improved), "Faster: 1 of 24 judged metrics improved, none got slower");
+        check(|all| set(all, 0, Verdict::Missing), "Missing: 1 metric of the baseline was not measured");
+        let failure = ("cpu/a @fast".to_owned(), "crashed".to_owned());
+        check(|all| all.suites[1].failures.push(failure), "Failed: 1 benchmark did not give a result");
+        check(|all| all.suites[1].status = RunStatus::Failed, "Failed: 1 of 2 suites broke");
+        check(
+            |all| {
+                all.suites[1].status = RunStatus::Failed;
+                set(all, 0, Verdict::Regressed);
+                set(all, 1, Verdict::Improved);
+            },
+            "Regressed: 1 of 24 judged metrics got slower",
+        );
+        check(
+            |all| all.suites.iter_mut().for_each(|suite| suite.status = RunStatus::Skipped),
+            "Not measured: 2 suites were skipped",
+        );
+        check(
+            |all| {
+                for suite in &mut all.suites {
+                    suite.comparisons.truncate(1);
+                    suite.comparisons[0].verdict = Verdict::Inconclusive("noise".to_owned());
+                }
+            },
+            "Not judged: 2 metrics have no verdict",
+        );
+    }
+
+    #[test]
+    fn a_suite_that_did_not_run_of_late_is_named() {
+        let mut analysis = sample_data::rich().analysis;
+        assert!(late_suites(&analysis).is_empty());
+        analysis.suites[0].time -= chrono::Duration::days(9);
+        assert_eq!(late_suites(&analysis).len(), 1);
+        let ran = &summarise(&analysis).facts[0];
+        assert!(ran.note.words().contains("1 suite is late: cpu on epyc-9354"), "{}", ran.note.words());
+    }
+}

@@ -65,19 +65,25 @@ fn flags(plot: &Plot<'_>, trend: &Trend) -> Drawn {
     let frame = plot.frame;
     let (first_row, second_row) = if frame.shape == Shape::Wide { (26, 44) } else { (32, 50) };
     let bounds = (f64::from(frame.left), f64::from(frame.right));
-    for (flags, ink, label_ink, base) in [
+    let rows = [
         (&trend.environments, Ink::Environment, Ink::EnvironmentLabel, second_row),
         (&trend.releases, Ink::Release, Ink::Strong, first_row),
-    ] {
-        let mut row = Row::new(bounds, frame.text);
-        for flag in flags.iter().rev().filter(|flag| plot.shows(flag.place)) {
+    ];
+    for (flags, ink, _, base) in &rows {
+        for flag in flags.iter().filter(|flag| plot.shows(flag.place)) {
             let x = plot.x(flag.place);
-            plot.path(vec![(x, (base - 10) * SUBPIXELS), (x, frame.bottom * SUBPIXELS)], ink)?;
-            if let Some((at, side)) = row.place_beside(f64::from(x) / f64::from(SUBPIXELS), &flag.label) {
-                let position = ((at * f64::from(SUBPIXELS)) as i32, base * SUBPIXELS);
-                let anchor = if side == Side::Right { HPos::Left } else { HPos::Right };
-                plot.text(&flag.label, position, anchor, label_ink)?;
-            }
+            plot.path(vec![(x, (base - 10) * SUBPIXELS), (x, frame.bottom * SUBPIXELS)], *ink)?;
+        }
+    }
+    for (flags, _, label_ink, base) in &rows {
+        let mut row = Row::new(bounds, frame.text);
+        // The newest come first, for they matter most where there is no room for all.
+        for flag in flags.iter().rev().filter(|flag| plot.shows(flag.place)) {
+            let x = f64::from(plot.x(flag.place)) / f64::from(SUBPIXELS);
+            let Some((at, side)) = row.place_beside(x, &flag.label) else { continue };
+            let anchor = if side == Side::Right { HPos::Left } else { HPos::Right };
+            let position = ((at * f64::from(SUBPIXELS)) as i32, base * SUBPIXELS);
+            plot.text(&flag.label, position, anchor, *label_ink)?;
         }
     }
     Ok(())
@@ -141,7 +147,15 @@ fn level_labels(plot: &Plot<'_>, dots: &[Dot], labels: &[(i32, String)]) -> Draw
     let bounds = (f64::from(frame.left) + 8.0, f64::from(frame.right) - 8.0);
     let mut field = Field::new(bounds, (f64::from(frame.top), f64::from(frame.bottom)), frame.text);
     let inside = dots.iter().filter(|dot| plot.within(dot.value));
-    field.avoid(inside.map(|dot| (f64::from(plot.x(dot.place)) / unit, f64::from(plot.y(dot.value)) / unit)));
+    let points: Vec<(f64, f64)> =
+        inside.map(|dot| (f64::from(plot.x(dot.place)) / unit, f64::from(plot.y(dot.value)) / unit)).collect();
+    // Points on the line between two dots, for a label should not cover that either.
+    let between = points.windows(2).flat_map(|pair| {
+        [0.2, 0.4, 0.6, 0.8]
+            .map(|share| (pair[0].0 + share * (pair[1].0 - pair[0].0), pair[0].1 + share * (pair[1].1 - pair[0].1)))
+    });
+    field.avoid(between);
+    field.avoid(points.iter().copied());
     for (y, _) in labels {
         field.avoid_line(f64::from(*y) / unit);
     }

@@ -111,12 +111,12 @@ fn facts(run: &Run) -> Vec<(&'static str, Phrase, String)> {
     let (commit, commit_note) = match &run.commit {
         None => (Phrase::plain(number::NONE), "Outside a repository, or before its first commit.".to_owned()),
         Some(commit) => {
-            let mut note = format!("“{}”", shortened(&commit.subject, SUBJECT));
-            note += &commit
-                .branch
-                .as_ref()
-                .map_or(" Detached head.".to_owned(), |branch| format!(" On {}.", shortened(branch, BRANCH)));
-            note += &format!(" Committed {}.", date::moment(commit.commit_time));
+            let branch = match &commit.branch {
+                Some(branch) => format!("on {}", shortened(branch, BRANCH)),
+                None => "on a detached head".to_owned(),
+            };
+            let subject = shortened(&commit.subject, SUBJECT);
+            let mut note = format!("“{subject}” {branch}, committed {}.", date::moment(commit.commit_time));
             if commit.dirty {
                 note += " Tracked files differed from the commit.";
             }
@@ -125,10 +125,15 @@ fn facts(run: &Run) -> Vec<(&'static str, Phrase, String)> {
             (if commit.dirty { answer.text(" ").mark(doubt) } else { answer }, note)
         }
     };
-    let quality_note = if run.quality.clean {
-        "Nothing speaks against the numbers.".to_owned()
-    } else {
-        number::counted(run.quality.reasons.len(), "reason below.", "reasons below.")
+    let (numbers, numbers_note) = match run.status {
+        RunStatus::Ok if run.quality.clean => {
+            (Phrase::default().mark(Mark::of_quality(&run.quality)), "Nothing speaks against the numbers.".to_owned())
+        }
+        RunStatus::Ok => (
+            Phrase::default().mark(Mark::of_quality(&run.quality)),
+            number::counted(run.quality.reasons.len(), "reason below.", "reasons below."),
+        ),
+        RunStatus::Skipped | RunStatus::Failed => (Phrase::plain(number::NONE), "Nothing was measured.".to_owned()),
     };
     vec![
         (
@@ -138,7 +143,7 @@ fn facts(run: &Run) -> Vec<(&'static str, Phrase, String)> {
         ),
         ("Commit", commit, commit_note),
         ("Machine", Phrase::plain(run.machine.name.clone()), run.machine.class.clone()),
-        ("Numbers", Phrase::default().mark(Mark::of_quality(&run.quality)), quality_note),
+        ("Numbers", numbers, numbers_note),
     ]
 }
 

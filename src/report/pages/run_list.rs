@@ -10,7 +10,7 @@ use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit, short_digest};
 use crate::report::date;
 use crate::report::link;
-use crate::report::mark::Mark;
+use crate::report::mark::{Mark, Tone};
 use crate::report::number;
 use crate::report::text::shortened;
 
@@ -74,7 +74,10 @@ fn row(recorded: &RecordedRun) -> Row {
             (RunStatus::Ok, _) => format!("{measured}, {} failed", number::count(failed)),
             _ => number::NONE.to_owned(),
         },
-        quality: Mark::of_quality(&run.quality),
+        quality: match run.status {
+            RunStatus::Ok => Mark::of_quality(&run.quality),
+            RunStatus::Skipped | RunStatus::Failed => Mark::new(Tone::Plain, number::NONE, ""),
+        },
         id: short_digest(&recorded.id).to_owned(),
     }
 }
