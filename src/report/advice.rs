@@ -23,7 +23,7 @@ fn step(analysis: &Analysis) -> (Phrase, Phrase) {
         let name = short_benchmark(&worst.benchmark);
         let note =
             Phrase::plain(format!("The worst, in {} on {}. If the change is meant, ", suite.suite, suite.machine_name))
-                .id("sprag baseline accept")
+                .id("sprag baseline emit")
                 .text(" makes it the new baseline.");
         return (Phrase::plain("Look at ").name(page_of(analysis, worst), name), note);
     }
@@ -41,16 +41,18 @@ fn step(analysis: &Analysis) -> (Phrase, Phrase) {
             "The baseline of {} on {} has it, the newest run has not. If it was removed on purpose, ",
             suite.suite, suite.machine_name
         ))
-        .id("sprag baseline accept")
+        .id("sprag baseline emit")
         .text(" drops it.");
         return (Phrase::plain("Find ").id(short_benchmark(&missing.benchmark)), note);
     }
     if !analysis.history.quarantined.is_empty() {
-        let note = Phrase::plain("Damaged records are left out; ").id("sprag history fsck").text(" names them.");
+        let note = Phrase::plain("Quarantined records are left out; ")
+            .id("git log -- history")
+            .text(" says who changed them.");
         return (Phrase::plain("Look at the history"), note);
     }
     if !analysis.suites.iter().any(|suite| suite.status == RunStatus::Ok) {
-        let note = Phrase::default().id("sprag doctor").text(" says what the machine lacks.");
+        let note = Phrase::plain("Each suite below says what the machine lacks.");
         return (Phrase::plain("Find out why nothing ran"), note);
     }
     unjudged_step(analysis)
@@ -71,11 +73,11 @@ fn unjudged_step(analysis: &Analysis) -> (Phrase, Phrase) {
         return (Phrase::plain("Renew the baseline"), note);
     }
     if count(|suite| suite.counts.inconclusive) > 0 {
-        let note = Phrase::plain("More samples narrow the intervals: ").id("sprag run --rigorous --record").text(".");
+        let note = Phrase::plain("Another run tells more: ").id("sprag run --record").text(".");
         return (Phrase::plain("Measure longer"), note);
     }
     if count(|suite| suite.counts.improved) > 0 {
-        let note = Phrase::plain("To hold the gain from now on: ").id("sprag baseline accept").text(".");
+        let note = Phrase::plain("To hold the gain from now on: ").id("sprag baseline emit").text(".");
         return (Phrase::plain("Nothing has to be done"), note);
     }
     (Phrase::plain("Nothing"), Phrase::plain("The next run is what comes next."))

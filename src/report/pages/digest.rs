@@ -115,14 +115,12 @@ fn rest(all: usize, shown: usize, words: &str) -> String {
 fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
     let analysis = catalog.analysis;
     let mut banners = Vec::new();
-    let damaged = analysis.history.quarantined.len();
-    if damaged > 0 {
+    let quarantined = analysis.history.quarantined.len();
+    if quarantined > 0 {
         let sentence = Phrase::default()
-            .strong(format!("{} damaged", number::counted(damaged, "record is", "records are")))
+            .strong(format!("{} quarantined", number::counted(quarantined, "record is", "records are")))
             .text(" and left out; ")
             .link(format!("{}#records", link::DIGEST), "which, and why")
-            .text(". Run ")
-            .id("sprag history fsck")
             .text(".");
         banners.push(Banner { class: "worse", sentence });
     }
