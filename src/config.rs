@@ -244,7 +244,7 @@ impl Config {
         }
         for (name, suite) in &self.suites {
             let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-            if name.is_empty() || name.len() > 50 || name.starts_with('-') || !name.chars().all(fine) {
+            if name.is_empty() || name.len() > 50 || name.starts_with(['-', '_']) || !name.chars().all(fine) {
                 let message = format!(
                     "the suite `{}` must be named with lower-case letters, digits, `-` and `_`, as it names a folder",
                     name.escape_debug()

@@ -15,7 +15,7 @@ mod baseline;
 mod site;
 mod worker;
 pub mod conformance;
-//pub mod demo;
+pub mod demo;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -73,7 +73,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             let tally = conformance::run(&folders, out)?;
             Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
         }
-        Command::Demo(_) => Ok(Exit::Done),
+        Command::Demo(args) => demo::run(&folder, &args, out),
         Command::Worker => worker::run(std::io::stdin().lock(), out),
     }
 }

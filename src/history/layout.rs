@@ -44,6 +44,9 @@ pub(super) fn check_path(path: &str) -> Result<Kind, String> {
         }
     }
     if inside.starts_with('_') {
+        if Name::parse(path).is_ok() {
+            return Err("is named like a run, in a folder that loading looks away from".to_owned());
+        }
         return if inside.contains('/') { Ok(Kind::Aside) } else { Err("lies in no folder".to_owned()) };
     }
     Name::parse(path).map(|_| Kind::Run)

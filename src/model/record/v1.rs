@@ -203,7 +203,7 @@ impl MetricRecord {
 /// A suite names a folder, so it is held to letters, digits, `-`, `_` and `.`, and may not start with a dot.
 fn check_path_word(field: &'static str, word: &str) -> Result<(), RecordError> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if word.is_empty() || word.len() > 100 || word.starts_with(['.', '-']) || !word.chars().all(fine) {
+    if word.is_empty() || word.len() > 100 || word.starts_with(['.', '-', '_']) || !word.chars().all(fine) {
         let reason = format!("`{}`, which cannot name a folder", word.escape_debug());
         return Err(RecordError::Field { field, reason });
     }

@@ -186,6 +186,7 @@ fn odd_indexes_are_kept_or_warned_about() {
     check(&[&["update-index", "--untracked-cache"]], 0);
     check(&[&["update-index", "--skip-worktree", "README"]], 0);
     check(&[&["config", "core.autocrlf", "true"]], 0);
+    check(&[&["sparse-checkout", "set", "--cone", "src"]], 0);
     check(&[&["update-index", "--split-index"]], 1);
     check(&[&["sparse-checkout", "set", "--cone", "--sparse-index", "history"]], 1);
 }

@@ -47,6 +47,22 @@ fn a_git_folder_apart_from_its_working_tree_is_told_from_one_inside() {
 }
 
 #[test]
+fn a_submodule_has_a_working_tree_of_its_own() {
+    let fixture = Fixture::new();
+    let outer = Fixture::new();
+    let url = format!("file://{}", fixture.root.display());
+    outer.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "inner"]);
+    outer.git(&["commit", "--quiet", "-m", "Add a submodule"]);
+    let inner = outer.root.join("inner");
+    let store = isolated(&inner);
+    let appended = append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    assert_eq!(appended.warnings, [""; 0]);
+    assert_eq!(git_in(&inner, &["status", "--porcelain"]), "");
+    assert!(inner.join("history").exists() && !outer.root.join("history").exists());
+    assert_eq!(outer.status(), " M inner");
+}
+
+#[test]
 fn a_linked_working_tree_whose_folder_is_gone_is_passed_over() {
     let fixture = Fixture::new();
     let linked = fixture.beside("linked");
