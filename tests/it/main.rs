@@ -9,6 +9,8 @@ mod weekly;
 mod gate;
 /// What users get wrong, and what befalls them.
 mod bad_input;
+/// The demo.
+mod demo;
 /// Killed, or on a full disk.
 mod interrupted;
 /// The house rules: imports, doors, file length, module docs.

@@ -1,0 +1,15 @@
+//! The demo: a rich site in seconds, and a gate that sees what was planted.
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn the_demo_shows_what_it_planted() {
+    let sandbox = Sandbox::empty();
+    let ended = sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+    assert!(ended.out.contains("Planted") && ended.out.contains("tile_pack"), "{}", ended.out);
+    let page = sandbox.read("shop/_site/index.html");
+    assert!(page.contains("slower") && page.contains("tile_pack"), "the digest does not show the planted step");
+    assert_eq!(sandbox.git(&["-C", "shop", "status", "--porcelain"]), "");
+    assert_eq!(sandbox.git(&["-C", "shop", "fsck", "--no-progress", "--no-dangling"]), "");
+    sandbox.sprag(&["demo", "shop"]).expect(2).says(&["is not empty"]);
+}
