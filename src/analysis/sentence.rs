@@ -1,8 +1,9 @@
 //! What a series shows, in one sentence that page, chart and Markdown share.
 
-use crate::model::metric::Better;
+use crate::model::metric::{Better, Metric, RATIO};
 use crate::model::rollup::LatestRow;
 use crate::model::series::Series;
+use crate::model::unit::Unit;
 use crate::model::verdict::{Comparison, Verdict};
 
 /// Changes below this are called none: the third digit is beyond what any run here resolves.
@@ -25,18 +26,17 @@ pub(super) fn of(series: &Series, latest: &LatestRow, comparison: Option<&Compar
             text.push_str(&format!(", not comparable with the baseline ({reason})"));
         }
         Some((verdict, Some(baseline))) => {
-            let change = change_words(newest.value / baseline - 1.0, series.metric.better);
+            let change = change_words(newest.value / baseline - 1.0, &series.metric);
             text.push_str(&format!(", {change} the baseline of {}", scale.text(baseline)));
             text.push_str(match verdict {
-                Verdict::Regressed => ": regressed",
-                Verdict::Improved => ": improved",
-                _ => ", within what is allowed",
+                Verdict::Regressed | Verdict::Improved => ", beyond the tolerance",
+                _ => ", within the tolerance",
             });
         }
         _ => {}
     }
     if let Some(change) = latest.change_previous {
-        text.push_str(&format!("; {} the run before", change_words(change, series.metric.better)));
+        text.push_str(&format!("; {} the run before", change_words(change, &series.metric)));
     }
     let runs = series.points.len();
     let since = series.points.first().map(|point| point.time.format("%-d %B %Y").to_string()).unwrap_or_default();
@@ -47,15 +47,16 @@ pub(super) fn of(series: &Series, latest: &LatestRow, comparison: Option<&Compar
     text
 }
 
-fn change_words(change: f64, better: Better) -> String {
+fn change_words(change: f64, metric: &Metric) -> String {
     if change.abs() < SMALLEST_SAID {
         return "the same as".to_owned();
     }
-    let word = match (change > 0.0, better) {
-        (true, Better::Lower) => "worse than",
-        (false, Better::Lower) => "better than",
-        (true, Better::Higher) => "better than",
-        (false, Better::Higher) => "worse than",
+    let is_speed = matches!(metric.unit, Unit::Second | Unit::PerSecond) || metric.name == RATIO;
+    let word = match ((change > 0.0) == (metric.better == Better::Lower), is_speed) {
+        (true, true) => "slower than",
+        (true, false) => "worse than",
+        (false, true) => "faster than",
+        (false, false) => "better than",
     };
     format!("{:.1} % {word}", change.abs() * 100.0)
 }
@@ -63,7 +64,6 @@ fn change_words(change: f64, better: Better) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::metric::Metric;
     use crate::model::series::Point;
 
     fn series(metric: Metric, values: &[f64]) -> Series {
@@ -139,16 +139,16 @@ mod tests {
             &[1.2e-3, 1.2e-3, 1.5e-3],
             Some(1.2e-3),
             Verdict::Regressed,
-            "1.500 ms at 0000000 on 3 November 2026, 25.0 % worse than the baseline of 1.200 ms: regressed; \
-             25.0 % worse than the run before; 3 runs since 1 November 2026.",
+            "1.500 ms at 0000000 on 3 November 2026, 25.0 % slower than the baseline of 1.200 ms, beyond the \
+             tolerance; 25.0 % slower than the run before; 3 runs since 1 November 2026.",
         );
         check(
             Metric::throughput("tiles_per_s"),
             &[1e6, 1e6],
             Some(0.5e6),
             Verdict::Improved,
-            "1.000 M/s at 0000000 on 2 November 2026, 100.0 % better than the baseline of 0.5000 M/s: improved; \
-             the same as the run before; 2 runs since 1 November 2026.",
+            "1.000 M/s at 0000000 on 2 November 2026, 100.0 % faster than the baseline of 0.5000 M/s, beyond \
+             the tolerance; the same as the run before; 2 runs since 1 November 2026.",
         );
         check(
             Metric::time(),
