@@ -50,6 +50,17 @@ pub(super) fn record(project: &Project, runs: &[Run]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Warns before minutes of measuring where the history will not take the runs; they will be kept.
+///
+/// # Errors
+/// When there is no repository at all, so that nothing could ever be recorded.
+pub(super) fn foretell(project: &Project) -> anyhow::Result<()> {
+    if let Err(error) = history::target(project.store()?, project.config.history.reference.as_deref()) {
+        super::warn(&format!("{error}; the runs will be kept, not recorded"));
+    }
+    Ok(())
+}
+
 /// The run files that wait, by name; what is no record stays where it is, with a warning.
 fn pending_runs(folder: &Path) -> anyhow::Result<Vec<(PathBuf, Run)>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))?;

@@ -8,8 +8,7 @@ use super::project::{Project, write_whole};
 use super::suites::{self, Wish};
 use super::{Advice, Exit, pending, text};
 use crate::cli::RunArgs;
-use crate::history;
-use crate::model::run::{Run, RunStatus};
+use crate::model::run::Run;
 
 pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let project = Project::open(folder)?;
@@ -22,10 +21,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         .into());
     }
     if args.record {
-        let store = project.store()?;
-        if let Err(error) = history::target(store, project.config.history.reference.as_deref()) {
-            super::warn(&format!("{error}; the runs will be kept, not recorded"));
-        }
+        pending::foretell(&project)?;
     }
     let progress = Progress::new();
     let wish = Wish { quick: args.quick, filters: &args.filters };
@@ -40,20 +36,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     if args.record {
         pending::record(&project, &runs)?;
     }
-    Ok(exit(&runs))
-}
-
-fn exit(runs: &[Run]) -> Exit {
-    let failed = runs.iter().any(|run| {
-        run.status == RunStatus::Failed || run.measurements.iter().any(|measurement| measurement.failure.is_some())
-    });
-    if failed {
-        Exit::Failed
-    } else if runs.iter().all(|run| run.status == RunStatus::Skipped) {
-        Exit::NotMeasured
-    } else {
-        Exit::Done
-    }
+    Ok(suites::exit(&runs))
 }
 
 /// A run as a table for a terminal.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use serde_json::Value;
 
+use super::Exit;
 use super::progress::Progress;
 use super::project::Project;
 use crate::config::{Suite, SuiteKind};
@@ -44,6 +45,20 @@ pub(super) fn measure(
         None => None,
     };
     suites.iter().map(|(name, suite)| measure_suite(project, name, suite, wish, commit.clone(), progress)).collect()
+}
+
+/// What measuring came to, before anything is compared.
+pub(super) fn exit(runs: &[Run]) -> Exit {
+    let failed = runs.iter().any(|run| {
+        run.status == RunStatus::Failed || run.measurements.iter().any(|measurement| measurement.failure.is_some())
+    });
+    if failed {
+        Exit::Failed
+    } else if runs.iter().all(|run| run.status == RunStatus::Skipped) {
+        Exit::NotMeasured
+    } else {
+        Exit::Done
+    }
 }
 
 fn measure_suite(

@@ -8,8 +8,7 @@ use super::project::Project;
 use super::suites::{self, Wish};
 use super::{Exit, pending, publish, study};
 use crate::cli::WeeklyArgs;
-use crate::history;
-use crate::model::run::{Run, RunStatus};
+use crate::model::run::Run;
 use crate::model::verdict::Counts;
 use crate::report;
 
@@ -18,10 +17,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     // A relative `--out` counts from where the user is, a relative setting from the root of the project.
     let site_folder = args.out.as_ref().map(|path| folder.join(path));
     // What would make the end fail is told before minutes of measuring, not after.
-    let store = project.store()?;
-    if let Err(error) = history::target(store, project.config.history.reference.as_deref()) {
-        super::warn(&format!("{error}; the runs will be kept, not recorded"));
-    }
+    pending::foretell(&project)?;
     publish::check(&project, site_folder.as_deref())?;
     let asked = project.config.select(&[]).map_err(anyhow::Error::msg)?;
     let progress = Progress::new();
@@ -44,14 +40,5 @@ fn exit(study: &study::Study, runs: &[Run]) -> Exit {
     let ids: Vec<String> = runs.iter().map(|run| run.to_record().0).collect();
     let now = study.analysis.suites.iter().filter(|suite| ids.contains(&suite.run));
     let counts = now.fold(Counts::default(), |sum, suite| sum.plus(suite.counts));
-    let failed = runs.iter().any(|run| {
-        run.status == RunStatus::Failed || run.measurements.iter().any(|measurement| measurement.failure.is_some())
-    });
-    if counts.failing() > 0 || failed {
-        Exit::Failed
-    } else if runs.iter().all(|run| run.status == RunStatus::Skipped) {
-        Exit::NotMeasured
-    } else {
-        Exit::Done
-    }
+    if counts.failing() > 0 { Exit::Failed } else { suites::exit(runs) }
 }

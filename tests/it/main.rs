@@ -9,6 +9,8 @@ mod weekly;
 mod gate;
 /// What users get wrong, and what befalls them.
 mod bad_input;
+/// Golden cases from the command line.
+mod conformance;
 /// The demo.
 mod demo;
 /// Killed, or on a full disk.
