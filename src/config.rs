@@ -45,9 +45,9 @@ pub struct Suite {
     /// Only benchmarks whose id contains one of these texts; all where absent.
     #[serde(default)]
     pub include: Vec<String>,
-    /// Worker processes of an ordinary run.
-    #[serde(default = "default_processes")]
-    pub processes: u32,
+    /// Worker processes of an ordinary run; five where absent.
+    #[serde(default)]
+    pub processes: Option<u32>,
 }
 
 /// What runs a suite.
@@ -64,19 +64,8 @@ pub enum SuiteKind {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rules {
-    /// The rule for every metric.
-    pub default: RuleName,
-    /// The settings of the rule `tolerance`.
+    /// The settings of the rule `tolerance`: allowed is `value * (1 + ratio) + abs`.
     pub tolerance: Tolerance,
-}
-
-/// The rules by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RuleName {
-    /// Allowed is `value * (1 + ratio) + abs`.
-    #[default]
-    Tolerance,
 }
 
 /// The tolerances that `baseline emit` writes into a new baseline.
@@ -217,7 +206,7 @@ impl Config {
     fn with_built_in_suites(mut self) -> Config {
         if self.suites.is_empty() {
             for (name, kind) in [("cpu", SuiteKind::Cpu), ("gpu", SuiteKind::Gpu)] {
-                let suite = Suite { kind, include: Vec::new(), processes: DEFAULT_PROCESSES };
+                let suite = Suite { kind, include: Vec::new(), processes: None };
                 self.suites.insert(name.to_owned(), suite);
             }
         }
@@ -242,6 +231,12 @@ impl Config {
         if self.project.name.trim().is_empty() {
             return Some(("name", "`project.name` is empty".to_owned()));
         }
+        if self.machine.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
+            return Some((
+                "name",
+                "`machine.name` is empty; leave it out to know the machine by its hardware".to_owned(),
+            ));
+        }
         for (name, suite) in &self.suites {
             let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
             if name.is_empty() || name.len() > 50 || name.starts_with(['-', '_']) || !name.chars().all(fine) {
@@ -251,13 +246,27 @@ impl Config {
                 );
                 return Some(("suites", message));
             }
-            if !(1..=MOST_PROCESSES).contains(&suite.processes) {
-                let message =
-                    format!("`suites.{name}.processes` is {}, from 1 to {MOST_PROCESSES} is allowed", suite.processes);
+            if suite.kind == SuiteKind::Gpu && (suite.processes.is_some() || !suite.include.is_empty()) {
+                let word = if suite.processes.is_some() { "processes" } else { "include" };
+                let message = format!("`suites.{name}.{word}` has no effect: no kernel of the kind `gpu` runs yet");
+                return Some((word, message));
+            }
+            if !(1..=MOST_PROCESSES).contains(&suite.processes()) {
+                let message = format!(
+                    "`suites.{name}.processes` is {}, from 1 to {MOST_PROCESSES} is allowed",
+                    suite.processes()
+                );
                 return Some(("processes", message));
             }
         }
         None
+    }
+}
+
+impl Suite {
+    /// Worker processes of an ordinary run.
+    pub fn processes(&self) -> u32 {
+        self.processes.unwrap_or(DEFAULT_PROCESSES)
     }
 }
 
@@ -294,10 +303,6 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     })
 }
 
-fn default_processes() -> u32 {
-    DEFAULT_PROCESSES
-}
-
 /// Reads the unknown word and the known ones out of serde's message "unknown field `x`, expected one of `a`, `b`".
 fn suggestion(message: &str) -> Option<String> {
     if !message.starts_with("unknown field") && !message.starts_with("unknown variant") {
@@ -326,19 +331,19 @@ mod tests {
         let config = parse("").expect("nothing is a valid configuration");
         assert_eq!(config.suites.keys().map(String::as_str).collect::<Vec<_>>(), ["cpu", "gpu"]);
         assert_eq!(config.schedule.every_days, 7);
-        assert_eq!(config.suites["cpu"].processes, 5);
+        assert_eq!(config.suites["cpu"].processes(), 5);
     }
 
     #[test]
     fn every_key_is_read() {
         let config = parse(
             "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
-             [rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
+             [rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
              [schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\n",
         )
         .expect("all keys are known");
         assert_eq!(config.project.name, "p");
-        let suite = Suite { kind: SuiteKind::Cpu, include: vec!["tile".into()], processes: 2 };
+        let suite = Suite { kind: SuiteKind::Cpu, include: vec!["tile".into()], processes: Some(2) };
         assert_eq!(config.suites, BTreeMap::from([("small".to_owned(), suite)]));
         assert_eq!(config.rules.tolerance, Tolerance { ratio: 0.1, abs: 1e-6 });
         assert_eq!(config.history.reference.as_deref(), Some("perf"));
@@ -358,7 +363,10 @@ mod tests {
         };
         check("[projct]\nname = \"x\"\n", "1:2", &["unknown field `projct`", "did you mean `project`?"]);
         check("[schedule]\nevery_day = 7\n", "2:1", &["did you mean `every_days`?"]);
-        check("[rules]\ndefault = \"tolerence\"\n", "2:11", &["did you mean `tolerance`?"]);
+        check("[rules.tolerence]\nratio = 0.1\n", "1:8", &["did you mean `tolerance`?"]);
+        check("[suites.cpu]\nkind = \"cpy\"\n", "2:8", &["did you mean `cpu`?"]);
+        check("[suites.gpu]\nkind = \"gpu\"\nprocesses = 3\n", "3:1", &["no effect"]);
+        check("[machine]\nname = \" \"\n", "2:1", &["`machine.name` is empty"]);
         check("[rules.tolerance]\nratio = -0.5\n", "2:1", &["`rules.tolerance.ratio` is -0.5"]);
         check("[rules.tolerance]\nratio = nan\n", "2:1", &["NaN"]);
         check("[schedule]\nevery_days = 0\n", "2:1", &["from 1 to 366"]);

@@ -21,19 +21,39 @@ pub fn against_baseline(run: &Run, baseline: &Baseline) -> Vec<Comparison> {
     for (measurement, estimate) in judged_of(run) {
         let key = Baseline::key(&measurement.benchmark.id(), &estimate.metric.name);
         if !baseline.metrics.contains_key(&key) {
-            comparisons.push(unjudged(run, measurement, estimate));
+            comparisons.push(alone(run, measurement, estimate, Verdict::NoBaseline));
         }
     }
     sort_worst_first(&mut comparisons);
     comparisons
 }
 
-/// The judged metrics of a run that has no baseline, each with the verdict that says so.
-pub fn without_baseline(run: &Run) -> Vec<Comparison> {
-    let mut comparisons: Vec<Comparison> =
-        judged_of(run).map(|(measurement, estimate)| unjudged(run, measurement, estimate)).collect();
+/// The judged metrics of a run that is held against nothing, each with the verdict that says why.
+pub fn unjudged(run: &Run, verdict: &Verdict) -> Vec<Comparison> {
+    let comparison = |(measurement, estimate)| alone(run, measurement, estimate, verdict.clone());
+    let mut comparisons: Vec<Comparison> = judged_of(run).map(comparison).collect();
     sort_worst_first(&mut comparisons);
     comparisons
+}
+
+/// What a baseline holds where the suite has no run at all: every metric is missing.
+pub fn all_missing(baseline: &Baseline, note: &str) -> Vec<Comparison> {
+    let missing = |(key, entry): (&String, &BaselineMetric)| {
+        let (benchmark, metric) = Baseline::split_key(key).unwrap_or((key, TIME));
+        Comparison {
+            benchmark: benchmark.to_owned(),
+            metric: Metric { name: metric.to_owned(), unit: entry.unit, better: entry.better },
+            series: None,
+            baseline: Some(entry.value),
+            allowed: None,
+            current: None,
+            effect: None,
+            rule: tolerance::NAME,
+            verdict: Verdict::Missing,
+            note: Some(note.to_owned()),
+        }
+    };
+    baseline.metrics.iter().map(missing).collect()
 }
 
 /// What differs between two environments, as `compiler 1.94 → 1.95, libc …`.
@@ -98,7 +118,7 @@ fn held_against(run: &Run, key: &str, entry: &BaselineMetric, obstacle: Option<&
     comparison
 }
 
-fn unjudged(run: &Run, measurement: &Measurement, estimate: &Estimate) -> Comparison {
+fn alone(run: &Run, measurement: &Measurement, estimate: &Estimate, verdict: Verdict) -> Comparison {
     Comparison {
         benchmark: measurement.benchmark.id(),
         metric: estimate.metric.clone(),
@@ -108,7 +128,7 @@ fn unjudged(run: &Run, measurement: &Measurement, estimate: &Estimate) -> Compar
         current: Some(estimate.value),
         effect: None,
         rule: tolerance::NAME,
-        verdict: Verdict::NoBaseline,
+        verdict,
         note: None,
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, SeriesAnalysis, SuiteAnalysis};
+use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
 use crate::model::baseline::{Baseline, BaselineFile};
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
-use crate::model::run::{RecordedRun, RunStatus};
+use crate::model::run::{RecordedRun, Run, RunStatus};
 use crate::model::series::Series;
-use crate::model::verdict::{Comparison, Counts};
+use crate::model::verdict::{Comparison, Counts, Verdict};
 
 use super::{compare, sentence};
 
@@ -74,20 +74,44 @@ pub fn analyse(input: Input<'_>) -> Analysis {
     }
 }
 
-/// Finds the baseline of a suite for a class of machine, or says why there is none.
+/// Finds the baseline of a suite for a class of machine.
+///
+/// # Errors
+/// Tells one that is absent from one that cannot be used.
 pub fn find_baseline<'a>(
     baselines: &'a [BaselineFile],
     suite: &str,
     machine_class: &str,
-) -> Result<(&'a str, &'a Baseline), String> {
+) -> Result<(&'a str, &'a Baseline), NoBaseline> {
     let path = Baseline::path(suite, machine_class);
-    let Some(file) = baselines.iter().find(|file| file.path == path) else {
-        return Err(format!("there is no `{path}`"));
+    match baselines.iter().find(|file| file.path == path) {
+        None => Err(NoBaseline::Absent(path)),
+        Some(file) => usable(file, suite),
+    }
+}
+
+/// The baseline of a file, if it is one of that suite.
+///
+/// # Errors
+/// [`NoBaseline::Unusable`], with what is wrong.
+pub fn usable<'a>(file: &'a BaselineFile, suite: &str) -> Result<(&'a str, &'a Baseline), NoBaseline> {
+    let fault = match &file.content {
+        Err(fault) => fault.clone(),
+        Ok(baseline) if baseline.suite != suite => {
+            format!("is a baseline of the suite `{}`, not of `{suite}`", baseline.suite)
+        }
+        Ok(baseline) => return Ok((&file.path, baseline)),
     };
-    match &file.content {
-        Err(fault) => Err(format!("`{path}` {fault}")),
-        Ok(baseline) if baseline.suite != suite => Err(format!("`{path}` is of the suite `{}`", baseline.suite)),
-        Ok(baseline) => Ok((&file.path, baseline)),
+    Err(NoBaseline::Unusable { path: file.path.clone(), fault })
+}
+
+/// Holds a run against what was found for it; a suite that did not run has nothing to compare, its status says so.
+pub fn judge(run: &Run, found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Comparison> {
+    match (found, run.status) {
+        (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
+        (Ok((_, baseline)), RunStatus::Ok) => compare::against_baseline(run, baseline),
+        (Err(NoBaseline::Absent(_)), RunStatus::Ok) => compare::unjudged(run, &Verdict::NoBaseline),
+        (Err(unusable), RunStatus::Ok) => compare::unjudged(run, &Verdict::Inconclusive(unusable.to_string())),
     }
 }
 
@@ -98,11 +122,14 @@ fn suite_findings(runs: &[RecordedRun], baselines: &[BaselineFile], rows: &[Suit
     }
     let mut findings: Vec<SuiteAnalysis> = groups
         .into_values()
-        .filter_map(|mut group| {
+        .map(|mut group| {
             group.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
-            let newest = group.pop()?;
+            // A run of some benchmarks says nothing about the others; it decides only where there is no other.
+            let place = group.iter().rposition(|one| !one.run.is_partial()).unwrap_or(group.len() - 1);
+            let newest = group.remove(place);
+            group.truncate(place);
             let row = rows.iter().find(|row| row.suite == newest.run.suite && row.machine == newest.run.machine.id);
-            Some(suite_finding(newest, group.last().copied(), baselines, row))
+            suite_finding(newest, group.last().copied(), baselines, row)
         })
         .collect();
     findings.sort_by(|a, b| (&a.suite, &a.machine_name, &a.machine).cmp(&(&b.suite, &b.machine_name, &b.machine)));
@@ -117,12 +144,7 @@ fn suite_finding(
 ) -> SuiteAnalysis {
     let run = &newest.run;
     let found = find_baseline(baselines, &run.suite, &run.machine.class);
-    let comparisons = match (&found, run.status) {
-        // A suite that did not run has nothing to compare; its status says so.
-        (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
-        (Ok((_, baseline)), RunStatus::Ok) => compare::against_baseline(run, baseline),
-        (Err(_), RunStatus::Ok) => compare::without_baseline(run),
-    };
+    let comparisons = judge(run, &found);
     let failures = run
         .measurements
         .iter()
@@ -158,7 +180,6 @@ fn suite_finding(
 mod tests {
     use super::*;
     use crate::analysis::example;
-    use crate::model::verdict::Verdict;
 
     #[test]
     fn the_newest_run_of_each_suite_and_machine_is_judged() {
@@ -192,9 +213,11 @@ mod tests {
         assert_eq!(analysis.suites[1].counts.unchanged, 1);
 
         let without = analyse_with(&[]);
-        assert_eq!(without.suites[0].baseline, Err("there is no `baselines/cpu.cpu.json`".to_owned()));
+        assert_eq!(without.suites[0].baseline, Err(NoBaseline::Absent("baselines/cpu.cpu.json".into())));
         assert_eq!(without.suites[0].comparisons[0].verdict, Verdict::NoBaseline);
         let broken = analyse_with(&[file(Err("is not JSON".to_owned()))]);
-        assert_eq!(broken.suites[0].baseline, Err("`baselines/cpu.cpu.json` is not JSON".to_owned()));
+        let fault = "`baselines/cpu.cpu.json` is not JSON".to_owned();
+        assert_eq!(broken.suites[0].baseline.as_ref().map_err(ToString::to_string), Err(fault.clone()));
+        assert_eq!(broken.suites[0].comparisons[0].verdict, Verdict::Inconclusive(fault));
     }
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
+use super::choose::{self, Chosen};
 use super::project::{Project, write_whole};
-use super::{Advice, Exit, choose};
+use super::{Advice, Exit};
 use crate::cli::BaselineEmitArgs;
 use crate::config::Tolerance;
 use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
@@ -17,9 +18,23 @@ use crate::model::run::{RecordedRun, RunStatus};
 pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let project = Project::open(folder)?;
     let run_file = args.run.as_ref().map(|path| folder.join(path));
-    let runs = choose::runs(&project, &args.suites, run_file.as_deref())?;
+    if project.is_bare {
+        return Err(Advice {
+            message: "a bare repository has no working tree to put a baseline in".to_owned(),
+            hint: "take the baseline in a clone, and push it".to_owned(),
+        }
+        .into());
+    }
+    let chosen = choose::choose(&project, &args.suites, run_file.as_deref())?;
     let mut written = 0;
-    for recorded in &runs {
+    for one in &chosen {
+        let recorded = match one {
+            Chosen::Run(recorded) => recorded,
+            Chosen::Nothing { suite, .. } => {
+                super::warn(&format!("the suite `{suite}` has no run of this machine at HEAD: no baseline of it"));
+                continue;
+            }
+        };
         let run = &recorded.run;
         if run.status != RunStatus::Ok {
             let reason = run.reason.as_deref().unwrap_or("no reason given");
@@ -28,6 +43,12 @@ pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) 
         }
         for measurement in run.measurements.iter().filter(|one| one.failure.is_some()) {
             super::warn(&format!("`{}` failed and is left out", measurement.benchmark));
+        }
+        if run.is_partial() {
+            super::warn("the run was asked for some benchmarks only; the baseline holds no others");
+        }
+        for reason in &run.quality.reasons {
+            super::warn(&format!("the run is rough: {reason}"));
         }
         if run.commit.as_ref().is_none_or(|commit| commit.dirty) {
             super::warn("the run measured files that no commit holds; nobody can build this baseline again");
@@ -41,8 +62,13 @@ pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) 
         if let Some(archived) = archive(&project.root, &path)? {
             writeln!(out, "archived {archived}")?;
         }
+        let count = match baseline.metrics.len() {
+            1 => "1 metric".to_owned(),
+            count => format!("{count} metrics"),
+        };
         write_whole(&project.root.join(&path), baseline.to_json().as_bytes())?;
-        writeln!(out, "wrote {path}: {} metrics of {} at {}", baseline.metrics.len(), run.suite, run.machine.name)?;
+        writeln!(out, "wrote {path}: {count} of {} on {}", run.suite, run.machine.name)?;
+        writeln!(out, "commit it, so that others are held to it: git add {path}")?;
         written += 1;
     }
     Ok(if written > 0 { Exit::Done } else { Exit::NotMeasured })

@@ -3,31 +3,33 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::bail;
-
+use super::choose::{self, Chosen};
 use super::project::{Project, read_baseline};
-use super::{Exit, choose, text};
+use super::{Advice, Exit, text};
 use crate::analysis::{compare, digest};
 use crate::cli::{CheckArgs, Inconclusive};
+use crate::model::analysis::NoBaseline;
 use crate::model::baseline::{Baseline, BaselineFile};
-use crate::model::run::{RecordedRun, Run, RunStatus};
+use crate::model::run::{Run, RunStatus};
 use crate::model::verdict::{Comparison, Counts};
 
 pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let project = Project::open(folder)?;
     let run_file = args.run.as_ref().map(|path| folder.join(path));
-    let runs = choose::runs(&project, &args.suites, run_file.as_deref())?;
+    let chosen = choose::choose(&project, &args.suites, run_file.as_deref())?;
     let baselines = project.baselines()?;
-    let given = match &args.baseline {
-        None => None,
-        Some(path) => match read_baseline(&folder.join(path)) {
-            Ok(baseline) => Some(BaselineFile { path: path.display().to_string(), content: Ok(baseline) }),
-            Err(fault) => bail!("`{}` {fault}", path.display()),
-        },
-    };
+    let given = args
+        .baseline
+        .as_ref()
+        .map(|path| BaselineFile { path: path.display().to_string(), content: read_baseline(&folder.join(path)) });
     let mut findings = Vec::new();
-    for recorded in &runs {
-        let finding = judge(recorded, given.as_ref(), &baselines)?;
+    for one in &chosen {
+        let finding = match one {
+            Chosen::Run(recorded) => judge(&recorded.run, given.as_ref(), &baselines)?,
+            Chosen::Nothing { suite, machine_class, asked } => {
+                not_run(suite, machine_class, *asked, given.as_ref(), &baselines)?
+            }
+        };
         out.write_all(finding.text.as_bytes())?;
         findings.push(finding);
     }
@@ -38,46 +40,73 @@ pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyho
 
 /// What the check of one suite found.
 struct Finding {
-    status: RunStatus,
+    /// Absent where the suite has no run.
+    status: Option<RunStatus>,
     has_baseline: bool,
     counts: Counts,
     text: String,
 }
 
-fn judge(recorded: &RecordedRun, given: Option<&BaselineFile>, all: &[BaselineFile]) -> anyhow::Result<Finding> {
-    let run = &recorded.run;
-    let path = Baseline::path(&run.suite, &run.machine.class);
-    let file = given.or_else(|| all.iter().find(|file| file.path == path));
-    let baseline = match file.map(|file| (&file.path, &file.content)) {
-        None => None,
-        // A baseline that is there and cannot be used must never look like one that is not there.
-        Some((path, Err(fault))) => bail!("`{path}` {fault}"),
-        Some((path, Ok(baseline))) if baseline.suite != run.suite => {
-            bail!("`{path}` is a baseline of the suite `{}`, the run is of `{}`", baseline.suite, run.suite)
-        }
-        Some((path, Ok(baseline))) => Some((path, baseline)),
+type Found<'a> = Result<(&'a str, &'a Baseline), NoBaseline>;
+
+/// The baseline for a suite: the given one, else the one of its class.
+fn find<'a>(
+    suite: &str,
+    machine_class: &str,
+    given: Option<&'a BaselineFile>,
+    all: &'a [BaselineFile],
+) -> anyhow::Result<Found<'a>> {
+    let found = match given {
+        Some(file) => digest::usable(file, suite),
+        None => digest::find_baseline(all, suite, machine_class),
     };
+    match found {
+        // A baseline that is there and cannot be used must never look like one that is not there.
+        Err(fault @ NoBaseline::Unusable { .. }) => Err(Advice {
+            message: fault.to_string(),
+            hint: "mend the file, or move it away and take a new one with `sprag baseline emit`".to_owned(),
+        }
+        .into()),
+        found => Ok(found),
+    }
+}
+
+fn judge(run: &Run, given: Option<&BaselineFile>, all: &[BaselineFile]) -> anyhow::Result<Finding> {
+    let found = find(&run.suite, &run.machine.class, given, all)?;
     let mut head = format!("{} on {} at {}", run.suite, run.machine.name, commit_words(run));
-    let comparisons = match (&baseline, run.status) {
+    match (&found, run.status) {
         (_, RunStatus::Skipped | RunStatus::Failed) => {
             head.push_str(&format!(": {}, {}", run.status.word(), run.reason.as_deref().unwrap_or("no reason given")));
-            Vec::new()
         }
-        (Some((path, baseline)), RunStatus::Ok) => {
-            let of = baseline.commit.as_deref().map_or("", |sha| sha.get(..12).unwrap_or(sha));
+        (Ok((path, baseline)), RunStatus::Ok) => {
+            let of = baseline.commit.as_deref().map_or("no commit", |sha| sha.get(..12).unwrap_or(sha));
             head.push_str(&format!(", against {path} (of {of}, {})", baseline.timestamp_utc.format("%Y-%m-%d")));
-            compare::against_baseline(run, baseline)
         }
-        (None, RunStatus::Ok) => {
-            head.push_str(&format!(
-                ", without a baseline: {}",
-                digest::find_baseline(all, &run.suite, &run.machine.class).err().unwrap_or_default()
-            ));
-            compare::without_baseline(run)
-        }
-    };
+        (Err(none), RunStatus::Ok) => head.push_str(&format!(", without a baseline: {none}")),
+    }
+    let comparisons = digest::judge(run, &found);
     let text = format!("{}\n{}", text::printable(&head), table(&comparisons));
-    Ok(Finding { status: run.status, has_baseline: baseline.is_some(), counts: Counts::of(&comparisons), text })
+    let counts = Counts::of(&comparisons);
+    Ok(Finding { status: Some(run.status), has_baseline: found.is_ok(), counts, text })
+}
+
+/// A suite without a run: all of its baseline is missing. Without a baseline it is in doubt if it was asked for.
+fn not_run(
+    suite: &str,
+    machine_class: &str,
+    asked: bool,
+    given: Option<&BaselineFile>,
+    all: &[BaselineFile],
+) -> anyhow::Result<Finding> {
+    let found = find(suite, machine_class, given, all)?;
+    let note = "no run of this machine at HEAD";
+    let comparisons = found.as_ref().map_or(Vec::new(), |(_, baseline)| compare::all_missing(baseline, note));
+    let mut counts = Counts::of(&comparisons);
+    if found.is_err() && asked {
+        counts.no_baseline = 1;
+    }
+    let text = format!("{suite}: {note}\n{}", table(&comparisons));
+    Ok(Finding { status: None, has_baseline: found.is_ok(), counts, text })
 }
 
 fn commit_words(run: &Run) -> String {
@@ -121,12 +150,13 @@ fn table(comparisons: &[Comparison]) -> String {
 
 fn exit(findings: &[Finding], inconclusive: Inconclusive) -> Exit {
     let counts = total(findings);
-    let unmeasured = |finding: &&Finding| finding.status == RunStatus::Skipped;
-    if counts.failing() > 0 || findings.iter().any(|finding| finding.status == RunStatus::Failed) {
+    let unmeasured = |finding: &&Finding| finding.status == Some(RunStatus::Skipped);
+    if counts.failing() > 0 || findings.iter().any(|finding| finding.status == Some(RunStatus::Failed)) {
         return Exit::Failed;
     }
     let judged_before = findings.iter().filter(unmeasured).any(|finding| finding.has_baseline);
-    if judged_before || findings.iter().filter(unmeasured).count() == findings.len() {
+    let ran = findings.iter().any(|finding| finding.status == Some(RunStatus::Ok));
+    if judged_before || !ran {
         return Exit::NotMeasured;
     }
     if counts.judged() < counts.total() || counts.total() == 0 {
@@ -181,7 +211,7 @@ mod tests {
                 _ => counts.no_baseline += 1,
             }
         }
-        Finding { status, has_baseline, counts, text: String::new() }
+        Finding { status: Some(status), has_baseline, counts, text: String::new() }
     }
 
     #[test]

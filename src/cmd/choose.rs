@@ -24,50 +24,70 @@ pub(super) fn read_run(path: &Path) -> anyhow::Result<RecordedRun> {
     }
 }
 
-/// The runs to judge: the given file, or for each asked suite the newest run of this machine at HEAD.
+/// A suite that a gate was asked about: its run, or that it has none.
+pub(super) enum Chosen {
+    /// The run to judge.
+    Run(Box<RecordedRun>),
+    /// No run of this machine at HEAD.
+    Nothing {
+        /// The suite.
+        suite: String,
+        /// The class of this machine, under which a baseline would lie.
+        machine_class: String,
+        /// Whether the suite was asked for by name.
+        asked: bool,
+    },
+}
+
+/// What to judge: the given file, or for each asked suite the newest whole run of this machine at HEAD.
 ///
 /// # Errors
-/// When there is none at all, or the file is of another suite than asked for.
-pub(super) fn runs(project: &Project, suites: &[String], file: Option<&Path>) -> anyhow::Result<Vec<RecordedRun>> {
+/// When there is no run at all, or the file is of another suite than asked for.
+pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) -> anyhow::Result<Vec<Chosen>> {
     if let Some(file) = file {
         let recorded = read_run(file)?;
         if !suites.is_empty() && !suites.contains(&recorded.run.suite) {
             bail!("`{}` is a run of the suite `{}`", file.display(), recorded.run.suite);
         }
-        return Ok(vec![recorded]);
+        return Ok(vec![Chosen::Run(Box::new(recorded))]);
     }
-    let asked = project.config.select(suites).map_err(anyhow::Error::msg)?;
+    let wanted = project.config.select(suites).map_err(anyhow::Error::msg)?;
     let store = project.store()?;
     let source = history::source(store, project.config.history.reference.as_deref())?;
     let loaded = history::load(store, &source).context("cannot read the history")?;
     for bad in &loaded.quarantined {
-        super::warn(&format!("`{}` {}; left out", bad.path, bad.reason));
+        super::warn(&format!("`{}` {}; quarantined", bad.path, bad.reason));
     }
     let head = history::measured_commit(store)?.map(|commit| commit.sha);
     let name = project.machine_name();
-    let mut found = Vec::new();
-    for (suite, settings) in asked {
+    let mut chosen = Vec::new();
+    for (suite, settings) in wanted {
         let gpu_model = match settings.kind {
             SuiteKind::Cpu => None,
             SuiteKind::Gpu => gpu::probe::device().ok().map(|device| device.name),
         };
         let machine = environment::machine(name.as_deref(), gpu_model.as_deref());
-        let of_here = |one: &&RecordedRun| {
+        let fits = |one: &&RecordedRun| {
             one.run.suite == suite
                 && one.run.machine.id == machine.id
                 && one.run.commit.as_ref().map(|commit| &commit.sha) == head.as_ref()
+                && !one.run.is_partial()
         };
-        let newest =
-            loaded.runs.iter().filter(of_here).max_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
-        found.extend(newest.cloned());
+        let key = |one: &RecordedRun| (one.run.timestamp, one.id.clone());
+        chosen.push(match loaded.runs.iter().filter(fits).max_by_key(|one| key(one)) {
+            Some(newest) => Chosen::Run(Box::new(newest.clone())),
+            None => {
+                Chosen::Nothing { suite: suite.to_owned(), machine_class: machine.class, asked: !suites.is_empty() }
+            }
+        });
     }
-    if found.is_empty() {
+    if chosen.iter().all(|one| matches!(one, Chosen::Nothing { .. })) {
         let commit = head.map_or("an empty repository".to_owned(), |sha| sha.chars().take(12).collect());
         return Err(Advice {
-            message: format!("the history has no run of this machine at {commit}"),
+            message: format!("the history has no whole run of this machine at {commit}"),
             hint: "measure it with `sprag run --record`, or name a run file with `--run`".to_owned(),
         }
         .into());
     }
-    Ok(found)
+    Ok(chosen)
 }

@@ -47,15 +47,22 @@ pub(super) fn record(project: &Project, runs: &[Run]) -> anyhow::Result<()> {
         // The history has it; a file that stays is offered again and found to be there already.
         let _ = fs::remove_file(file);
     }
+    let earlier = pending.len().saturating_sub(runs.len());
+    let kept = if earlier > 0 { format!(" ({earlier} kept from an earlier try)") } else { String::new() };
+    let branch = appended.reference.trim_start_matches("refs/heads/");
+    let count = appended.added.len();
+    eprintln!("recorded {count} {}{kept} on {branch}", if count == 1 { "run" } else { "runs" });
     Ok(())
 }
 
 /// Warns before minutes of measuring where the history will not take the runs; they will be kept.
 ///
 /// # Errors
-/// When there is no repository at all, so that nothing could ever be recorded.
+/// When there is no repository at all, or none that tells which commit is measured, so that nothing can be recorded.
 pub(super) fn foretell(project: &Project) -> anyhow::Result<()> {
-    if let Err(error) = history::target(project.store()?, project.config.history.reference.as_deref()) {
+    let store = project.store()?;
+    history::measured_commit(store).context("cannot tell which commit would be measured")?;
+    if let Err(error) = history::target(store, project.config.history.reference.as_deref()) {
         super::warn(&format!("{error}; the runs will be kept, not recorded"));
     }
     Ok(())

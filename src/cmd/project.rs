@@ -19,6 +19,8 @@ pub(super) struct Project {
     pub(super) root: PathBuf,
     /// What `sprag.toml` says.
     pub(super) config: Config,
+    /// Whether the repository has no working tree, so that results need a place of their own.
+    pub(super) is_bare: bool,
     store: Result<Store, HistoryError>,
 }
 
@@ -30,13 +32,17 @@ impl Project {
     pub(super) fn open(folder: &Path) -> anyhow::Result<Project> {
         let folder = fs::canonicalize(folder).with_context(|| format!("cannot enter `{}`", folder.display()))?;
         let store = history::open(&folder);
+        if !folder.is_dir() {
+            anyhow::bail!("cannot enter `{}`: it is no folder", folder.display());
+        }
         let workdir = match &store {
             Ok(store) => history::facts(store)?.workdir,
             Err(_) => None,
         };
+        let is_bare = store.is_ok() && workdir.is_none();
         let root = workdir.unwrap_or(folder);
         let config = Config::load(&root)?;
-        Ok(Project { root, config, store })
+        Ok(Project { root, config, is_bare, store })
     }
 
     /// The repository, or why there is none.
@@ -66,10 +72,9 @@ impl Project {
     /// When it cannot be made.
     pub(super) fn private_folder(&self) -> anyhow::Result<PathBuf> {
         let folder = self.root.join(PRIVATE_FOLDER);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
         let ignore = folder.join(".gitignore");
         if !ignore.exists() {
-            fs::write(&ignore, "*\n").with_context(|| format!("cannot write `{}`", ignore.display()))?;
+            write_whole(&ignore, b"*\n")?;
         }
         Ok(folder)
     }
@@ -127,6 +132,21 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         Ok(())
     };
     write().with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// Fails before the work where [`write_whole`] would fail after it.
+///
+/// # Errors
+/// When the path is a folder, or its folder cannot be made or written to.
+pub(super) fn check_writable(path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.is_dir() {
+        anyhow::bail!("cannot write `{}`: it is a folder", path.display());
+    }
+    fs::create_dir_all(folder)
+        .and_then(|()| tempfile::Builder::new().prefix(".sprag-").tempfile_in(folder))
+        .with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(())
 }
 
 /// A temporary file is readable by its owner only; what we leave behind is an ordinary file.

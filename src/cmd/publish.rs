@@ -20,7 +20,7 @@ const MARKER: &str = ".sprag-site";
 /// # Errors
 /// When the folder is not ours to replace or cannot be written; what was there then stands.
 pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let folder = site_folder(project, out);
+    let folder = site_folder(project, out)?;
     check_folder(&folder)?;
     let settings = report::Settings { url: project.config.site.url.clone() };
     let pages = report::render(&study.analysis, &study.line, &study.runs, &settings);
@@ -34,15 +34,22 @@ pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> a
 /// # Errors
 /// As [`publish`].
 pub(super) fn check(project: &Project, out: Option<&Path>) -> anyhow::Result<()> {
-    let folder = site_folder(project, out);
+    let folder = site_folder(project, out)?;
     check_folder(&folder)?;
     // A folder beside the site is what building aside needs; making one proves that it can be made.
     drop(aside(&folder)?);
     Ok(())
 }
 
-fn site_folder(project: &Project, out: Option<&Path>) -> PathBuf {
-    project.root.join(out.unwrap_or(&project.config.site.out))
+fn site_folder(project: &Project, out: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if project.is_bare && out.is_none() {
+        return Err(Advice {
+            message: "a bare repository has no working tree to put the site in".to_owned(),
+            hint: "name a folder with `--out`".to_owned(),
+        }
+        .into());
+    }
+    Ok(project.root.join(out.unwrap_or(&project.config.site.out)))
 }
 
 fn check_folder(folder: &Path) -> anyhow::Result<()> {
@@ -69,7 +76,14 @@ fn aside(folder: &Path) -> anyhow::Result<tempfile::TempDir> {
     let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(parent)
         .and_then(|()| tempfile::Builder::new().prefix(".sprag-site-").tempdir_in(parent))
-        .with_context(|| format!("cannot write beside `{}`", folder.display()))
+        // The error of the temporary folder names a path that nobody knows.
+        .map_err(|error| error.kind())
+        .map_err(|kind| Advice {
+            message: format!("cannot write beside `{}`: {kind}", folder.display()),
+            hint: "the site is built aside and swapped in, so its parent folder must be writable; see `--out`"
+                .to_owned(),
+        })
+        .map_err(anyhow::Error::from)
 }
 
 fn write_site(folder: &Path, pages: &[Page]) -> anyhow::Result<()> {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::progress::Progress;
-use super::project::{Project, write_whole};
+use super::project::{Project, check_writable, write_whole};
 use super::suites::{self, Wish};
 use super::{Advice, Exit, pending, text};
 use crate::cli::RunArgs;
@@ -20,6 +20,9 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         }
         .into());
     }
+    if let Some(path) = &args.output_run {
+        check_writable(&folder.join(path))?;
+    }
     if args.record {
         pending::foretell(&project)?;
     }
@@ -27,14 +30,14 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     let wish = Wish { quick: args.quick, filters: &args.filters };
     let runs = suites::measure(&project, &asked, &wish, &progress)?;
     progress.end();
-    if let (Some(path), [run]) = (&args.output_run, &runs[..]) {
-        write_whole(&folder.join(path), &run.to_record().2)?;
-    }
     for run in &runs {
         out.write_all(table(run).as_bytes())?;
     }
     if args.record {
         pending::record(&project, &runs)?;
+    }
+    if let (Some(path), [run]) = (&args.output_run, &runs[..]) {
+        write_whole(&folder.join(path), &run.to_record().2)?;
     }
     Ok(suites::exit(&runs))
 }

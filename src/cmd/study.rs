@@ -6,8 +6,9 @@ use super::project::Project;
 use crate::analysis::digest::{self, Input};
 use crate::frame::Frame;
 use crate::history;
+use crate::measure::clock;
 use crate::model::analysis::{Analysis, HistoryFacts};
-use crate::model::baseline::Baseline;
+use crate::model::baseline::{Baseline, BaselineFile};
 use crate::model::commit::CommitLine;
 use crate::model::run::RecordedRun;
 
@@ -19,6 +20,8 @@ pub(super) struct Study {
     pub(super) line: CommitLine,
     /// The runs, oldest first.
     pub(super) runs: Vec<RecordedRun>,
+    /// The baseline files of the project.
+    pub(super) baselines: Vec<BaselineFile>,
 }
 
 /// Loads the whole history of a project and analyses it.
@@ -32,6 +35,16 @@ pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
     let line = history::commit_line(store, None).context("cannot read the commits")?;
     let baselines = project.baselines()?;
     let usable: Vec<Baseline> = baselines.iter().filter_map(|file| file.content.clone().ok()).collect();
+    if !loaded.quarantined.is_empty() {
+        super::warn(&format!(
+            "{} records of the history are quarantined; the digest names them",
+            loaded.quarantined.len()
+        ));
+    }
+    let tomorrow = clock::now() + chrono::Duration::days(1);
+    if let Some(ahead) = loaded.runs.iter().find(|one| one.run.timestamp > tomorrow) {
+        super::warn(&format!("`{}` is dated {}, which is yet to come", ahead.path, ahead.run.timestamp));
+    }
     let frame = Frame::from_runs(&loaded.runs, &line).context("cannot build the frame")?;
     let history = HistoryFacts {
         reference: Some(loaded.reference.clone()),
@@ -53,5 +66,5 @@ pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
         weeks: frame.weeks().context("cannot make the weekly table")?,
         suites: frame.suites(&usable).context("cannot make the table of suites")?,
     });
-    Ok(Study { analysis, line, runs: loaded.runs })
+    Ok(Study { analysis, line, runs: loaded.runs, baselines })
 }

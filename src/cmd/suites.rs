@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use super::Exit;
@@ -15,7 +15,7 @@ use crate::measure::protocol::{self, SuiteResult, WorkerCommand};
 use crate::measure::{clock, cpu, environment, gpu, workload};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
-use crate::model::run::{Quality, Run, RunStatus};
+use crate::model::run::{FILTER, Quality, Run, RunStatus};
 use crate::stats::bootstrap::FEWEST_VALUES;
 
 /// How to measure.
@@ -29,8 +29,7 @@ pub(super) struct Wish<'a> {
 /// Measures the suites one after another.
 ///
 /// # Errors
-/// When the repository cannot be read, or a filter leaves nothing in any suite. A suite that cannot run gives a run
-/// that says so.
+/// When filters leave nothing in any suite. A suite that cannot run gives a run that says so.
 pub(super) fn measure(
     project: &Project,
     suites: &[(&str, &Suite)],
@@ -41,10 +40,21 @@ pub(super) fn measure(
         super::warn(&format!("{fault}; the runs will name no commit"));
     }
     let commit = match project.find_store() {
-        Some(store) => history::measured_commit(store).context("cannot tell which commit is measured")?,
+        Some(store) => history::measured_commit(store).unwrap_or_else(|error| {
+            super::warn(&format!("{error}; the runs will name no commit"));
+            None
+        }),
         None => None,
     };
-    suites.iter().map(|(name, suite)| measure_suite(project, name, suite, wish, commit.clone(), progress)).collect()
+    let mut runs = Vec::new();
+    for (name, suite) in suites {
+        runs.extend(measure_suite(project, name, suite, wish, commit.clone(), progress)?);
+    }
+    if runs.is_empty() {
+        let texts = wish.filters.join("` or `");
+        bail!("no benchmark of the suites that were asked for contains `{texts}`");
+    }
+    Ok(runs)
 }
 
 /// What measuring came to, before anything is compared.
@@ -68,12 +78,14 @@ fn measure_suite(
     wish: &Wish<'_>,
     commit: Option<Commit>,
     progress: &Progress,
-) -> anyhow::Result<Run> {
+) -> anyhow::Result<Option<Run>> {
     match suite.kind {
         SuiteKind::Cpu => cpu_suite(project, name, suite, wish, commit, progress),
+        // It has no benchmarks yet, so no filter asks for one of them.
+        SuiteKind::Gpu if !wish.filters.is_empty() => Ok(None),
         SuiteKind::Gpu => {
             progress.begin(&format!("suite {name}: looking for a CUDA device"), 1);
-            Ok(gpu_suite(project, name, commit))
+            Ok(Some(gpu_suite(project, name, commit)))
         }
     }
 }
@@ -85,13 +97,23 @@ fn cpu_suite(
     wish: &Wish<'_>,
     commit: Option<Commit>,
     progress: &Progress,
-) -> anyhow::Result<Run> {
+) -> anyhow::Result<Option<Run>> {
     let workloads = cpu::workloads(name)?;
-    let selected = workload::select(name, &workloads, &[&suite.include, wish.filters])?;
-    let protocol = if wish.quick { Protocol::quick() } else { Protocol::ordinary(suite.processes) };
+    let included = workload::select(workloads.iter(), &suite.include);
+    if included.is_empty() {
+        bail!(
+            "`suites.{name}.include` in sprag.toml leaves no benchmark: none contains `{}`",
+            suite.include.join("` or `")
+        );
+    }
+    let selected = workload::select(included.into_iter(), wish.filters);
+    if selected.is_empty() {
+        return Ok(None);
+    }
+    let protocol = if wish.quick { Protocol::quick() } else { Protocol::ordinary(suite.processes()) };
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let mut run = new_run(name, commit, machine, environment::environment(&BTreeMap::new()));
-    run.config = config(&protocol);
+    run.config = config(&protocol, wish);
     let count = selected.len();
     let plural = if protocol.processes == 1 { "process" } else { "processes" };
     progress.begin(
@@ -111,7 +133,7 @@ fn cpu_suite(
             run.reason = Some(error.to_string());
         }
     }
-    Ok(run)
+    Ok(Some(run))
 }
 
 fn gpu_suite(project: &Project, name: &str, commit: Option<Commit>) -> Run {
@@ -149,8 +171,10 @@ fn new_run(name: &str, commit: Option<Commit>, machine: Machine, environment: En
     }
 }
 
-fn config(protocol: &Protocol) -> BTreeMap<String, Value> {
+fn config(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
     BTreeMap::from([
+        ("quick".to_owned(), Value::from(wish.quick)),
+        (FILTER.to_owned(), Value::from(wish.filters.to_vec())),
         ("processes".to_owned(), Value::from(protocol.processes)),
         ("rounds".to_owned(), Value::from(protocol.rounds)),
         ("block_samples".to_owned(), Value::from(protocol.block_samples)),

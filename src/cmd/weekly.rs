@@ -7,7 +7,9 @@ use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Wish};
 use super::{Exit, pending, publish, study};
+use crate::analysis::digest;
 use crate::cli::WeeklyArgs;
+use crate::model::analysis::NoBaseline;
 use crate::model::run::Run;
 use crate::model::verdict::Counts;
 use crate::report;
@@ -35,10 +37,21 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     Ok(exit(&study, &runs))
 }
 
-/// What the build of these runs comes to: only what was measured now decides, not other machines' old news.
+/// What the build of these runs comes to: only what was measured now decides, not what else the history holds.
 fn exit(study: &study::Study, runs: &[Run]) -> Exit {
-    let ids: Vec<String> = runs.iter().map(|run| run.to_record().0).collect();
-    let now = study.analysis.suites.iter().filter(|suite| ids.contains(&suite.run));
-    let counts = now.fold(Counts::default(), |sum, suite| sum.plus(suite.counts));
-    if counts.failing() > 0 { Exit::Failed } else { suites::exit(runs) }
+    let mut counts = Counts::default();
+    let mut unusable = false;
+    for run in runs {
+        let found = digest::find_baseline(&study.baselines, &run.suite, &run.machine.class);
+        if let Err(fault @ NoBaseline::Unusable { .. }) = &found {
+            super::warn(&format!("{fault}; nothing of `{}` was judged", run.suite));
+            unusable = true;
+        }
+        counts = counts.plus(Counts::of(&digest::judge(run, &found)));
+    }
+    match (counts.failing() > 0, unusable) {
+        (true, _) => Exit::Failed,
+        (false, true) => Exit::Usage,
+        (false, false) => suites::exit(runs),
+    }
 }

@@ -15,14 +15,6 @@ pub mod cpu;
 /// Why a suite could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// No benchmark is left after filtering.
-    #[error("no benchmark of the suite `{suite}` contains `{}`", .include.join("` or `"))]
-    NothingSelected {
-        /// The suite.
-        suite: String,
-        /// The texts that ids must contain.
-        include: Vec<String>,
-    },
     /// A worker process could not be started.
     #[error("cannot start a worker process: {0}")]
     Spawn(std::io::Error),

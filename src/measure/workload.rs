@@ -2,8 +2,6 @@
 
 use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
 
-use super::MeasureError;
-
 /// One benchmark of a suite.
 pub struct Workload {
     /// Its identity.
@@ -14,23 +12,10 @@ pub struct Workload {
     pub prepare: Box<dyn Fn(u64) -> Result<Prepared, String>>,
 }
 
-/// The workloads whose id contains one of each group of texts; an empty group asks for nothing.
-///
-/// # Errors
-/// When none is left.
-pub fn select<'a>(
-    suite: &str,
-    workloads: &'a [Workload],
-    groups: &[&[String]],
-) -> Result<Vec<&'a Workload>, MeasureError> {
-    let wanted =
-        |id: &str| groups.iter().all(|texts| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str())));
-    let selected: Vec<&Workload> = workloads.iter().filter(|workload| wanted(&workload.benchmark.id())).collect();
-    if selected.is_empty() {
-        let include = groups.iter().flat_map(|texts| texts.iter().cloned()).collect();
-        return Err(MeasureError::NothingSelected { suite: suite.to_owned(), include });
-    }
-    Ok(selected)
+/// The workloads whose id contains one of the texts; all where there is no text.
+pub fn select<'a>(workloads: impl Iterator<Item = &'a Workload>, texts: &[String]) -> Vec<&'a Workload> {
+    let wanted = |id: &str| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
+    workloads.filter(|workload| wanted(&workload.benchmark.id())).collect()
 }
 
 /// A benchmark ready to be timed.

@@ -73,13 +73,29 @@ pub struct SuiteAnalysis {
     /// What in the environment differs from the run before on the same machine.
     pub environment_changes: Vec<FactChange>,
     /// Where the baseline lies and what it was taken from, or why there is none.
-    pub baseline: Result<BaselineFacts, String>,
+    pub baseline: Result<BaselineFacts, NoBaseline>,
     /// The judged metrics of the newest run against the baseline, worst first.
     pub comparisons: Vec<Comparison>,
     /// How many verdicts of each kind.
     pub counts: Counts,
     /// Figures over all its runs; absent where none measured anything.
     pub rollup: Option<SuiteRow>,
+}
+
+/// Why there is nothing to compare with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoBaseline {
+    /// The project has none at that path.
+    #[error("there is no `{0}`")]
+    Absent(String),
+    /// There is a file, and it is no baseline of the suite: never to be taken for one that is absent.
+    #[error("`{path}` {fault}")]
+    Unusable {
+        /// Where it lies.
+        path: String,
+        /// What is wrong with it.
+        fault: String,
+    },
 }
 
 /// Where a baseline came from.

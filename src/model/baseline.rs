@@ -64,7 +64,7 @@ pub enum BaselineError {
     #[error("is not JSON: {0}")]
     Json(serde_json::Error),
     /// Without `schema_version`.
-    #[error("is not a baseline: it has no `schema_version`")]
+    #[error("is not a baseline: it has no `schema_version` from 1 on")]
     Foreign,
     /// Written by a newer Sprag.
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
@@ -124,7 +124,7 @@ impl Baseline {
     pub fn from_json(bytes: &[u8]) -> Result<Baseline, BaselineError> {
         let value: Value = serde_json::from_slice(bytes).map_err(BaselineError::Json)?;
         match value.get("schema_version").and_then(Value::as_u64) {
-            None => return Err(BaselineError::Foreign),
+            None | Some(0) => return Err(BaselineError::Foreign),
             Some(version) if version > SCHEMA_VERSION => return Err(BaselineError::Newer(version)),
             Some(_) => {}
         }

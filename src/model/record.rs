@@ -26,8 +26,8 @@ pub enum RecordError {
     /// Not JSON, or cut short.
     #[error("is not JSON: {0}")]
     Json(serde_json::Error),
-    /// An object without `schema_version`, so somebody else's file.
-    #[error("is not a run record: it has no `schema_version`")]
+    /// An object without a `schema_version` from 1 on, so somebody else's file.
+    #[error("is not a run record: it has no `schema_version` from 1 on")]
     Foreign,
     /// Written by a newer Sprag.
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
@@ -89,7 +89,7 @@ impl Run {
         }
         let value: Value = serde_json::from_slice(bytes).map_err(RecordError::Json)?;
         match value.get("schema_version").and_then(Value::as_u64) {
-            None => return Err(RecordError::Foreign),
+            None | Some(0) => return Err(RecordError::Foreign),
             Some(version) if version > SCHEMA_VERSION => return Err(RecordError::Newer(version)),
             Some(_) => {}
         }
@@ -206,6 +206,10 @@ mod tests {
         check(&text.replace("\"suite\":\"cpu\"", "\"suite\":\"../cpu\""), "cannot name a folder");
         check(&text.replace("\"name\":\"tile_pack\"", "\"name\":\"tile\""), "its parts make");
         check(&text.replace("\"cpu_model\":\"CPU\"", "\"cpu_model\":\"GPU\""), "does not follow from its facts");
+        check(&text.replace("\"value\":1.25e-05", "\"value\":-1.0"), "holds -1, which cannot be");
+        check(&text.replace("\"value\":1.25e-05", "\"value\":0.0"), "holds 0, which cannot be");
+        check(&text.replace("[1.2e-05,1.3e-05]", "[1.3e-05,1.2e-05]"), "has an interval from");
+        check(&text.replace("\"status\":\"ok\"", "\"status\":\"skipped\""), "has `reason` missing");
         check(&text.replace("\"suite\":", " \"suite\":"), "not in canonical form");
         check(&format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)), "is not JSON");
     }

@@ -13,6 +13,9 @@ use super::sample::Measurement;
 /// Where records of this version lie in the history's tree.
 pub const RECORD_ROOT: &str = "history/v1";
 
+/// The setting that lists the texts of which one must stand in the id of a benchmark that is run.
+pub const FILTER: &str = "filter";
+
 /// One suite, measured once on one machine, or the reason why it was not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -94,6 +97,11 @@ pub struct Quarantined {
 }
 
 impl Run {
+    /// Whether the run was asked for some of its suite's benchmarks only, so that others are not missing.
+    pub fn is_partial(&self) -> bool {
+        self.config.get(FILTER).is_some_and(|filter| filter.as_array().is_some_and(|texts| !texts.is_empty()))
+    }
+
     /// Where the record of this run with that id belongs:
     /// `history/v1/<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`.
     pub fn path(&self, id: &str) -> String {

@@ -67,7 +67,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Four significant digits, no exponent between 0.001 and 1,000,000, in this scale and without its symbol.
+    /// Four significant digits in this scale, without its symbol.
     pub fn number(&self, value: f64) -> String {
         significant(value / self.factor, 4)
     }
@@ -78,12 +78,15 @@ impl Scale {
     }
 }
 
-/// `value` with `digits` significant digits, in plain notation.
+/// `value` with `digits` significant digits: in plain notation from 0.0001 to ten million, else with an exponent.
 pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
     let magnitude = value.abs().log10().floor() as i32;
+    if !(-4..7).contains(&magnitude) {
+        return format!("{value:.precision$e}", precision = digits - 1);
+    }
     let decimals = (digits as i32 - 1 - magnitude).clamp(0, 12) as usize;
     format!("{value:.decimals$}")
 }
@@ -104,6 +107,8 @@ mod tests {
         check(Unit::PerSecond, 12_345_678.0, "12.35 M/s");
         check(Unit::One, 1.0321, "1.032");
         check(Unit::Second, 0.0, "0 ns");
+        check(Unit::Second, 1e300, "1.000e300 s");
+        check(Unit::Second, 5e-324, "4.941e-315 ns");
     }
 
     #[test]

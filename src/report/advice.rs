@@ -1,6 +1,6 @@
 //! What to do next: the one step that helps most, from what was found.
 
-use crate::model::analysis::{Analysis, SuiteAnalysis};
+use crate::model::analysis::{Analysis, NoBaseline, SuiteAnalysis};
 use crate::model::run::RunStatus;
 use crate::model::verdict::Verdict;
 
@@ -59,6 +59,14 @@ fn step(analysis: &Analysis) -> (Phrase, Phrase) {
 }
 
 fn unjudged_step(analysis: &Analysis) -> (Phrase, Phrase) {
+    let unusable = analysis.suites.iter().find_map(|suite| match &suite.baseline {
+        Err(NoBaseline::Unusable { path, fault }) => Some((path, fault)),
+        _ => None,
+    });
+    if let Some((path, fault)) = unusable {
+        let note = Phrase::default().id(path.as_str()).text(format!(" {fault}. Mend it or move it away."));
+        return (Phrase::plain("Mend the baseline"), note);
+    }
     let count = |of: fn(&SuiteAnalysis) -> usize| analysis.suites.iter().map(of).sum::<usize>();
     if count(|suite| suite.counts.no_baseline) > 0 {
         let note = Phrase::default()

@@ -93,7 +93,7 @@ impl Mark {
 
     /// The mark of whether the numbers of a run can be trusted.
     pub fn of_quality(quality: &Quality) -> Mark {
-        if quality.clean { Mark::new(Tone::Plain, "✓", "clean") } else { Mark::new(Tone::Doubt, "?", "disturbed") }
+        if quality.clean { Mark::new(Tone::Plain, "✓", "clean") } else { Mark::new(Tone::Doubt, "?", "rough") }
     }
 
     /// The mark of a check against the reference.

@@ -101,10 +101,10 @@ fn suite_section(out: &mut Lines, suite: &SuiteAnalysis, analysis: &Analysis, mo
     }
     status += &match &suite.baseline {
         Ok(facts) => format!(" Held against {} of {}.", code(&facts.path), date::day(facts.time)),
-        Err(reason) => format!(" No baseline: {}.", cut(reason)),
+        Err(none) => format!(" No baseline: {}.", cut(&none.to_string())),
     };
     if !suite.quality.clean {
-        status += &format!(" Disturbed: {}.", cut(&suite.quality.reasons.join("; ")));
+        status += &format!(" Rough: {}.", cut(&suite.quality.reasons.join("; ")));
     }
     out.paragraph(&status);
     for (benchmark, reason) in suite.failures.iter().take(LIST_ROWS) {

@@ -29,7 +29,10 @@ fn a_bare_repository_takes_records() {
     sandbox.sprag(&arguments).expect(0);
     let list = sandbox.git(&["-C", bare, "ls-tree", "-r", "--name-only", "main", "--", "history/v1"]);
     assert_eq!(list.lines().count(), 1, "{list}");
-    sandbox.sprag(&["-C", bare, "site", "--out", "_site"]).expect(0);
+    sandbox.sprag(&["-C", bare, "site"]).expect(2).says(&["bare repository", "hint:", "--out"]);
+    sandbox.sprag(&["-C", bare, "baseline", "emit"]).expect(2).says(&["bare repository", "hint:"]);
+    let site = sandbox.project.join("site");
+    sandbox.sprag(&["-C", bare, "site", "--out", site.to_str().expect("a temporary path is text")]).expect(0);
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn before_the_first_commit() {
     let sandbox = Sandbox::empty();
     sandbox.git(&["init", "-q"]);
     let arguments = ["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan", "--record"];
-    sandbox.sprag(&arguments).expect(0);
+    sandbox.sprag(&arguments).expect(0).says(&["recorded 1 run on main"]);
     let records = sandbox.records("main");
     assert!(records.len() == 1 && records[0].contains("/000000000000-"), "{records:?}");
     sandbox.sprag(&["site"]).expect(0);
@@ -131,7 +134,7 @@ fn bad_records_are_counted_and_the_others_stand() {
         assert!(page.contains(word), "`{word}` is not on the page");
     }
     let ended = sandbox.sprag(&["weekly", "--quick"]).expect(0);
-    assert!(ended.out.contains("5"), "five records are told: {}", ended.out);
+    assert!(ended.err.contains("5 records of the history are quarantined"), "{}", ended.err);
     assert_eq!(sandbox.records("main").len(), 7, "nothing is removed, one is added");
 }
 
@@ -172,4 +175,6 @@ fn usage_errors_exit_with_2() {
     sandbox.sprag(&["conformance"]).expect(2);
     sandbox.sprag(&["conformance", "nowhere"]).expect(2).says(&["nowhere"]);
     sandbox.sprag(&["-C", "nowhere", "site"]).expect(2).says(&["nowhere"]);
+    sandbox.sprag(&["-C", "sprag.toml", "site"]).expect(2).says(&["no folder"]);
+    sandbox.sprag(&["run", "--suite", "cpu", "--output-run", "."]).expect(2).says(&["it is a folder"]);
 }

@@ -106,8 +106,23 @@ fn a_bad_baseline_is_an_error_that_names_the_fault() {
 fn a_run_file_can_be_checked_and_a_bad_one_is_named() {
     let (sandbox, _) = with_baseline();
     sandbox.sprag(&["run", "--quick", "--output-run", "run.json"]).expect(0);
-    let ended = sandbox.sprag(&["check", "--run", "run.json", "--inconclusive", "fail"]);
-    assert!(ended.out.contains("check: "), "{}", ended.out);
+    sandbox.sprag(&["check", "--run", "run.json", "--baseline", "absent.json"]).expect(2).says(&["absent.json"]);
+    let text = sandbox.read("run.json");
+    // A run of a microsecond passes whatever the baseline's tolerance; one of a year fails.
+    let with_value = |value: &str| {
+        let mut run: serde_json::Value = serde_json::from_str(&text).expect("a record is JSON");
+        for benchmark in run["benchmarks"].as_array_mut().expect("a list") {
+            let metric = &mut benchmark["metrics"][0];
+            metric["value"] = serde_json::from_str(value).expect("a number");
+        }
+        sandbox.write("changed.json", &run.to_string());
+    };
+    with_value("1e-6");
+    sandbox.sprag(&["check", "--run", "changed.json"]).expect(0);
+    with_value("3e7");
+    sandbox.sprag(&["check", "--run", "changed.json"]).expect(1);
+    with_value("-1.0");
+    sandbox.sprag(&["check", "--run", "changed.json"]).expect(2).says(&["changed.json", "holds -1"]);
     sandbox.write("other.json", "{\"hello\": 1}");
     sandbox.sprag(&["check", "--run", "other.json"]).expect(2).says(&["other.json", "not a run record"]);
     sandbox.sprag(&["check", "--run", "absent.json"]).expect(2).says(&["cannot read"]);
@@ -115,9 +130,43 @@ fn a_run_file_can_be_checked_and_a_bad_one_is_named() {
 }
 
 #[test]
+fn a_suite_that_was_not_measured_fails_beside_one_that_was() {
+    let sandbox = Sandbox::new();
+    let suite = |name: &str| format!("[suites.{name}]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\"]\n");
+    sandbox.write("sprag.toml", &(suite("one") + &suite("two")));
+    sandbox.commit("Two suites");
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.commit("Take baselines");
+    sandbox.sprag(&["run", "--quick", "--record", "--suite", "one"]).expect(0);
+    let ended = sandbox.sprag(&["check"]).expect(1);
+    assert!(ended.out.contains("two: no run of this machine") && ended.out.contains("missing"), "{}", ended.out);
+}
+
+#[test]
+fn a_partial_run_is_no_run_of_the_suite() {
+    let (sandbox, path) = with_baseline();
+    let before = sandbox.read(&path);
+    sandbox.sprag(&["run", "--quick", "--record", "--filter", "@fast"]).expect(0);
+    sandbox.sprag(&["check"]).expect(0);
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    assert_eq!(sandbox.read(&path).matches("tile_ssm_scan").count(), before.matches("tile_ssm_scan").count());
+}
+
+#[test]
+fn a_broken_baseline_does_not_let_a_weekly_build_pass() {
+    let (sandbox, path) = with_baseline();
+    sandbox.write(&path, "{");
+    let ended = sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&[&path, "is not JSON"]);
+    assert!(ended.out.contains("inconclusive"), "{}", ended.out);
+    std::fs::remove_file(sandbox.project.join(&path)).expect("the baseline is there");
+    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+}
+
+#[test]
 fn a_commit_without_a_run_cannot_be_checked() {
     let (sandbox, _) = with_baseline();
     sandbox.write("code.rs", "fn main() {}");
     sandbox.commit("Change the code");
-    sandbox.sprag(&["check"]).expect(2).says(&["no run of this machine", "hint:", "sprag run --record"]);
+    sandbox.sprag(&["check"]).expect(2).says(&["no whole run of this machine", "hint:", "sprag run --record"]);
 }

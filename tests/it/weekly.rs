@@ -31,6 +31,18 @@ fn a_weekly_build_measures_records_and_renders() {
 }
 
 #[test]
+fn runs_of_one_build_share_a_commit_that_names_them() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.read("sprag.toml");
+    sandbox.write("sprag.toml", &format!("{config}[suites.gpu]\nkind = \"gpu\"\n"));
+    sandbox.commit("Add the GPU suite");
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.sprag(&["weekly", "--quick"]).expect(0).says(&["recorded 2 runs on main"]);
+    let subject = sandbox.git(&["log", "-1", "--format=%s"]);
+    assert_eq!(subject, format!("sprag: cpu ok, gpu skipped at {}", &head[..12]));
+}
+
+#[test]
 fn the_gpu_suite_is_there_with_its_reason() {
     let sandbox = Sandbox::new();
     sandbox.write("sprag.toml", "[suites.gpu]\nkind = \"gpu\"\n");

@@ -51,6 +51,7 @@ pub(super) fn run(folder: &Path, args: &DemoArgs, out: &mut dyn Write) -> anyhow
     for sentence in &facts.planted {
         writeln!(out, "- {sentence}")?;
     }
+    writeln!(out, "\nThe gate sees the regression: SPRAG_MACHINE=bench-xeon sprag -C {} check", folder.display())?;
     writeln!(out, "\nSite: {}", site.join("index.html").display())?;
     Ok(Exit::Done)
 }

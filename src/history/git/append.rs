@@ -176,14 +176,29 @@ impl<'a> Batch<'a> {
         Ok(Batch(batch))
     }
 
-    /// The subject of the record where it is alone, else how many there are, and the subject of each below.
+    /// The subject of the record where it is alone; of a few of one commit `sprag: cpu ok, gpu skipped at …`; else how
+    /// many there are, and the subject of each below.
     fn message(&self) -> String {
         let subjects: Vec<&str> = self.0.values().map(|(record, _)| record.subject.as_str()).collect();
-        match &subjects[..] {
-            [only] => format!("{only}\n"),
-            several => format!("sprag: {} records\n\n{}\n", several.len(), several.join("\n")),
+        match (&subjects[..], joined(&subjects)) {
+            ([only], _) => format!("{only}\n"),
+            (_, Some(together)) => format!("{together}\n"),
+            (several, None) => format!("sprag: {} records\n\n{}\n", several.len(), several.join("\n")),
         }
     }
+}
+
+/// The subjects in one, if they are of one commit and few enough to be read.
+fn joined(subjects: &[&str]) -> Option<String> {
+    const MOST: usize = 4;
+    let parts: Option<Vec<(&str, &str)>> =
+        subjects.iter().map(|subject| subject.strip_prefix("sprag: ")?.rsplit_once(" at ")).collect();
+    let parts = parts.filter(|parts| parts.len() <= MOST)?;
+    let commit = parts.first()?.1;
+    let runs: Vec<&str> = parts.iter().map(|(run, _)| *run).collect();
+    let distinct = runs.iter().collect::<std::collections::BTreeSet<_>>().len() == runs.len();
+    (distinct && parts.iter().all(|(_, other)| *other == commit))
+        .then(|| format!("sprag: {} at {commit}", runs.join(", ")))
 }
 
 /// An append with the lock held.

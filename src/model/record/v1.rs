@@ -89,6 +89,10 @@ impl RunRecord {
             let reason = "that does not follow from its facts".to_owned();
             return Err(RecordError::Field { field: "environment.key", reason });
         }
+        if self.status != RunStatus::Ok && self.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
+            let reason = format!("missing, though the run was {}", self.status.word());
+            return Err(RecordError::Field { field: "reason", reason });
+        }
         if self.timestamp_utc.timestamp_subsec_nanos() != 0 {
             return Err(RecordError::Field { field: "timestamp_utc", reason: "with fractions of a second".to_owned() });
         }
@@ -167,7 +171,11 @@ impl BenchmarkRecord {
             attributes: self.attributes,
             parity: self.parity,
             failure: self.failure,
-            estimates: self.metrics.into_iter().map(MetricRecord::into_estimate).collect(),
+            estimates: self
+                .metrics
+                .into_iter()
+                .map(|metric| metric.into_estimate().map_err(fault))
+                .collect::<Result<_, _>>()?,
         })
     }
 }
@@ -187,8 +195,19 @@ impl MetricRecord {
         }
     }
 
-    fn into_estimate(self) -> Estimate {
-        Estimate {
+    /// The estimate, if its numbers can be those of a measurement.
+    fn into_estimate(self) -> Result<Estimate, String> {
+        let positive = matches!(self.unit, Unit::Second | Unit::PerSecond);
+        let (low, high) = self.interval.unwrap_or((self.value, self.value));
+        let single = [Some(self.value), self.p50, self.p95, Some(low), Some(high)];
+        let numbers = single.into_iter().flatten().chain(self.workers.iter().copied());
+        if let Some(bad) = numbers.into_iter().find(|number| !number.is_finite() || (positive && *number <= 0.0)) {
+            return Err(format!("its metric `{}` holds {bad}, which cannot be", self.name));
+        }
+        if low > high {
+            return Err(format!("its metric `{}` has an interval from {low} to {high}", self.name));
+        }
+        Ok(Estimate {
             metric: Metric { name: self.name, unit: self.unit, better: self.better },
             value: self.value,
             workers: self.workers,
@@ -196,7 +215,7 @@ impl MetricRecord {
             p95: self.p95,
             interval: self.interval,
             n: self.n,
-        }
+        })
     }
 }
 

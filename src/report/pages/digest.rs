@@ -208,7 +208,7 @@ fn baseline(suite: &SuiteAnalysis) -> BaselineLine {
             commit: String::new(),
             day: String::new(),
             none,
-            reason: reason.clone(),
+            reason: reason.to_string(),
         },
     }
 }

@@ -6,7 +6,7 @@ use chrono::{Datelike, Duration};
 
 use super::HOSTILE;
 use super::runs;
-use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, SeriesAnalysis, SuiteAnalysis};
+use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
 use crate::model::commit::CommitLine;
 use crate::model::metric::{Better, TIME};
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
@@ -191,7 +191,7 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
                 time: newest.run.timestamp - Duration::days(70),
             })
         } else {
-            Err("no file `baselines/gpu.nvidia-h100.json`".to_owned())
+            Err(NoBaseline::Absent("baselines/gpu.nvidia-h100.json".to_owned()))
         },
         counts: Counts::of(&comparisons),
         rollup: (own().count() > 0).then(|| SuiteRow {

@@ -245,7 +245,7 @@ fn any_run() -> impl Strategy<Value = Run> {
         run.suite = suite.clone();
         run.machine = crate::model::environment::Machine::named(&machine, &reason);
         run.status = if ok { RunStatus::Ok } else { RunStatus::Skipped };
-        run.reason = Some(reason);
+        run.reason = Some(format!("because {reason}"));
         run.measurements[0].benchmark.suite = suite;
         run.measurements[0].estimates[0].workers = values;
         run
