@@ -139,7 +139,9 @@ fn table(comparisons: &[Comparison]) -> String {
                 .and_then(|effect| effect.interval)
                 .map_or("–".to_owned(), |(low, high)| format!("{:+.1} to {:+.1}", low * 100.0, high * 100.0)),
             value(comparison.allowed),
-            effect.map_or("–".to_owned(), |effect| format!("{:.1} %", effect.detectable * 100.0)),
+            effect
+                .and_then(|effect| effect.detectable)
+                .map_or("–".to_owned(), |size| format!("{:.1} %", size * 100.0)),
         ];
         let reason = comparison.verdict.reason().or(comparison.note.as_deref());
         row.extend(reason.map(text::printable));

@@ -98,8 +98,9 @@ pub struct Effect {
     pub change: f64,
     /// The 95 % interval of `change`, where both sides allow one.
     pub interval: Option<(f64, f64)>,
-    /// The smallest change in the bad direction that this comparison would have called a regression.
-    pub detectable: f64,
+    /// The smallest change in the bad direction that this comparison would have called a regression, allowing for the
+    /// uncertainty of the current value; absent where the data do not say how uncertain it is.
+    pub detectable: Option<f64>,
 }
 
 /// One metric of one benchmark, current against baseline.

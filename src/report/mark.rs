@@ -160,7 +160,7 @@ mod tests {
             baseline: Some(1.0),
             allowed: Some(1.02),
             current: Some(1.0 + change),
-            effect: Some(Effect { change, interval: None, detectable: 0.02 }),
+            effect: Some(Effect { change, interval: None, detectable: Some(0.02) }),
             rule: "tolerance",
             verdict,
             note: None,

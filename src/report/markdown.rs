@@ -166,7 +166,7 @@ fn comparison_cells(comparison: &Comparison, shared: &[Shared<'_>], analysis: &A
         previous.map_or_else(none, number::percent),
         comparison.effect.map_or_else(none, |effect| number::percent(effect.change)),
         limit,
-        comparison.effect.map_or_else(none, |effect| number::percent_size(effect.detectable)),
+        comparison.effect.and_then(|effect| effect.detectable).map_or_else(none, number::percent_size),
         verdict,
     ]
 }

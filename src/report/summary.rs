@@ -88,8 +88,7 @@ impl Totals {
         let of_status = |status: RunStatus| suites.iter().filter(|suite| suite.status == status).count();
         let comparisons = || suites.iter().flat_map(|suite| &suite.comparisons);
         let (slower, faster) = mark::words(comparisons());
-        let mut detectable: Vec<f64> =
-            comparisons().filter_map(|comparison| Some(comparison.effect?.detectable.abs())).collect();
+        let mut detectable: Vec<f64> = comparisons().filter_map(|comparison| comparison.effect?.detectable).collect();
         detectable.sort_by(f64::total_cmp);
         Totals {
             counts: suites.iter().fold(Counts::default(), |sum, suite| sum.plus(suite.counts)),

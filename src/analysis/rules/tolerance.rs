@@ -42,7 +42,9 @@ pub fn decide(baseline: &BaselineMetric, current: f64, interval: Option<(f64, f6
     let effect = Effect {
         change: current / value - 1.0,
         interval: interval.map(|(low, high)| (low / value - 1.0, high / value - 1.0)),
-        detectable: (allowed / value - 1.0).abs(),
+        // A change of the tolerance alone is caught in half of all runs; one larger by half the width of the interval
+        // shows even where this run came out low.
+        detectable: interval.map(|(low, high)| (allowed / value - 1.0).abs() + (high - low) / (2.0 * value)),
     };
     Decision { allowed, effect, verdict }
 }
@@ -92,7 +94,7 @@ mod tests {
         check(f64::NAN, Verdict::Regressed);
         let decision = decide(&baseline(Better::Higher, 100.0, 0.25, 0.0), 90.0, None);
         assert_eq!(decision.allowed, 80.0);
-        assert!((decision.effect.detectable - 0.2).abs() < 1e-12);
+        assert_eq!(decision.effect.detectable, None);
     }
 
     #[test]
@@ -101,6 +103,8 @@ mod tests {
         assert!((decision.effect.change - 0.05).abs() < 1e-12);
         let (low, high) = decision.effect.interval.expect("an interval was given");
         assert!(low.abs() < 1e-12 && (high - 0.1).abs() < 1e-12);
-        assert!((decision.effect.detectable - 0.1).abs() < 1e-12);
+        // The tolerance of 10 % and half of the interval's 10 %.
+        let detectable = decision.effect.detectable.expect("an interval was given");
+        assert!((detectable - 0.15).abs() < 1e-12);
     }
 }

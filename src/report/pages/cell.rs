@@ -61,7 +61,9 @@ impl Judgement {
             },
             interval: effect.and_then(|effect| effect.interval).map_or(String::new(), number::percent_interval),
             limit: limit(comparison).map_or(number::NONE.to_owned(), number::percent),
-            could_see: effect.map_or(number::NONE.to_owned(), |effect| number::percent_size(effect.detectable)),
+            could_see: effect
+                .and_then(|effect| effect.detectable)
+                .map_or(number::NONE.to_owned(), number::percent_size),
             mark,
             reason: reason.join("; "),
             bad: matches!(comparison.verdict, Verdict::Regressed | Verdict::Missing),

@@ -141,7 +141,7 @@ fn compare(series: &Series, baseline: Option<f64>, current: Option<f64>) -> Comp
         effect: change.map(|change| Effect {
             change,
             interval: Some((change - 0.006, change + 0.006)),
-            detectable: tolerance + 0.006,
+            detectable: Some(tolerance + 0.006),
         }),
         rule: "interval",
         note: (verdict == Verdict::Missing).then(|| format!("failed: worker 3 ended by signal 11 {HOSTILE}")),
