@@ -144,9 +144,8 @@ pub(super) fn check_writable(path: &Path) -> anyhow::Result<()> {
         anyhow::bail!("cannot write `{}`: it is a folder", path.display());
     }
     fs::create_dir_all(folder)
-        .and_then(|()| tempfile::Builder::new().prefix(".sprag-").tempfile_in(folder))
-        .with_context(|| format!("cannot write `{}`", path.display()))?;
-    Ok(())
+        .and_then(|()| tempfile::tempfile_in(folder).map(drop))
+        .with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 /// A temporary file is readable by its owner only; what we leave behind is an ordinary file.

@@ -1,6 +1,6 @@
 //! The site on disk: built aside, then swapped in, so that a reader or a failure meets the old site or the new one.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,11 @@ pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> a
     let settings = report::Settings { url: project.config.site.url.clone() };
     let pages = report::render(&study.analysis, &study.line, &study.runs, &settings);
     let pages = pages.context("cannot render the site")?;
-    write_site(&folder, &pages)?;
+    check_place(&folder)?;
+    let aside = aside(project, &folder)?;
+    write_site(&aside.folder, &folder, &pages)?;
+    // The old site; if it cannot go now it goes with the next build.
+    let _ = fs::remove_dir_all(&aside.folder);
     Ok(folder)
 }
 
@@ -36,9 +40,7 @@ pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> a
 pub(super) fn check(project: &Project, out: Option<&Path>) -> anyhow::Result<()> {
     let folder = site_folder(project, out)?;
     check_folder(&folder)?;
-    // A folder beside the site is what building aside needs; making one proves that it can be made.
-    drop(aside(&folder)?);
-    Ok(())
+    check_place(&folder)
 }
 
 fn site_folder(project: &Project, out: Option<&Path>) -> anyhow::Result<PathBuf> {
@@ -71,24 +73,55 @@ fn check_folder(folder: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// A temporary folder beside the site, on the same file system.
-fn aside(folder: &Path) -> anyhow::Result<tempfile::TempDir> {
-    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent)
-        .and_then(|()| tempfile::Builder::new().prefix(".sprag-site-").tempdir_in(parent))
-        // The error of the temporary folder names a path that nobody knows.
-        .map_err(|error| error.kind())
-        .map_err(|kind| Advice {
-            message: format!("cannot write beside `{}`: {kind}", folder.display()),
-            hint: "the site is built aside and swapped in, so its parent folder must be writable; see `--out`"
-                .to_owned(),
-        })
-        .map_err(anyhow::Error::from)
+/// Where a site is built before it takes its place.
+struct Aside {
+    folder: PathBuf,
+    /// Held while the folder of the project is in use; the system lets go of it when the process ends.
+    _lock: Option<File>,
+    /// Removes the folder where it is not the project's.
+    _temporary: Option<tempfile::TempDir>,
 }
 
-fn write_site(folder: &Path, pages: &[Page]) -> anyhow::Result<()> {
-    let aside = aside(folder)?;
-    let new = aside.path().join("site");
+/// An empty folder on the file system of the site. For a site inside the project it is one that is always the same and
+/// that git does not see, so that what a kill leaves there is in nobody's way and goes with the next build.
+fn aside(project: &Project, site: &Path) -> anyhow::Result<Aside> {
+    if site.starts_with(&project.root) && !project.is_bare {
+        let private = project.private_folder()?;
+        let folder = private.join("site");
+        let prepare = || {
+            let lock = File::create(private.join("site.lock"))?;
+            lock.lock()?;
+            match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => fs::create_dir(&folder)?,
+            }
+            Ok(lock)
+        };
+        let lock = prepare().with_context(|| format!("cannot prepare `{}`", folder.display()))?;
+        return Ok(Aside { folder, _lock: Some(lock), _temporary: None });
+    }
+    let temporary = tempfile::Builder::new().prefix(".sprag-site-").tempdir_in(parent(site));
+    let temporary = temporary.with_context(|| format!("cannot write beside `{}`", site.display()))?;
+    Ok(Aside { folder: temporary.path().to_owned(), _lock: None, _temporary: Some(temporary) })
+}
+
+fn parent(folder: &Path) -> &Path {
+    folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether a folder can be put there: proven with a file that has no name, so that nothing can stay behind.
+fn check_place(folder: &Path) -> anyhow::Result<()> {
+    let place = parent(folder);
+    let tried = fs::create_dir_all(place).and_then(|()| tempfile::tempfile_in(place).map(drop));
+    tried.map_err(|error| {
+        let message = format!("cannot write beside `{}`: {}", folder.display(), error.kind());
+        let hint = "the site is built aside and swapped in, so its parent folder must be writable; see `--out`";
+        Advice { message, hint: hint.to_owned() }.into()
+    })
+}
+
+fn write_site(aside: &Path, folder: &Path, pages: &[Page]) -> anyhow::Result<()> {
+    let new = aside.join("site");
     let write = |path: &Path, bytes: &[u8]| -> anyhow::Result<()> {
         let parent = path.parent().context("a page lies in a folder")?;
         fs::create_dir_all(parent).with_context(|| format!("cannot make `{}`", parent.display()))?;
@@ -149,9 +182,11 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary folder");
         let folder = root.path().join("deep/_site");
         check_folder(&folder).expect("a folder that is not there is free");
-        write_site(&folder, &[page("index.html", "1"), page("series/a.html", "a")]).expect("the first site");
+        fs::create_dir_all(parent(&folder)).expect("a folder");
+        let aside = root.path().join("aside");
+        write_site(&aside, &folder, &[page("index.html", "1"), page("series/a.html", "a")]).expect("the first site");
         check_folder(&folder).expect("our own site may be replaced");
-        write_site(&folder, &[page("index.html", "2")]).expect("the second site");
+        write_site(&aside, &folder, &[page("index.html", "2")]).expect("the second site");
         assert_eq!(fs::read_to_string(folder.join("index.html")).expect("a page"), "2");
         assert!(!folder.join("series").exists(), "a page that is gone stays");
         assert_eq!(fs::read_dir(root.path().join("deep")).expect("a folder").count(), 1, "something is left beside");
