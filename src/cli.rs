@@ -52,7 +52,7 @@ pub struct WeeklyArgs {
     /// One worker process and fewer samples: done in seconds, without intervals.
     #[arg(long)]
     pub quick: bool,
-    /// The folder of the site [default: `[site] out`, or `_site`].
+    /// The folder of the site (default: `out` of `[site]`, or `_site`).
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }
@@ -83,10 +83,10 @@ pub struct CheckArgs {
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// The run to judge: a record file [default: the newest run of this machine at HEAD].
+    /// The run to judge: a record file (default: the newest run of this machine at HEAD).
     #[arg(long, value_name = "FILE")]
     pub run: Option<PathBuf>,
-    /// The baseline to hold it against [default: `baselines/<suite>.<class>.json`].
+    /// The baseline to hold it against (default: `baselines/<suite>.<class>.json`).
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// The exit code of a check that comes out inconclusive, not comparable or without a baseline.
@@ -118,7 +118,7 @@ pub struct BaselineEmitArgs {
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// The run to take: a record file [default: the newest run of this machine at HEAD].
+    /// The run to take: a record file (default: the newest run of this machine at HEAD).
     #[arg(long, value_name = "FILE")]
     pub run: Option<PathBuf>,
     /// A word on why, kept in the file.
@@ -129,7 +129,7 @@ pub struct BaselineEmitArgs {
 /// Options of `site`.
 #[derive(Args, Debug)]
 pub struct SiteArgs {
-    /// The folder of the site [default: `[site] out`, or `_site`].
+    /// The folder of the site (default: `out` of `[site]`, or `_site`).
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }

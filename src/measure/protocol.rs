@@ -203,7 +203,7 @@ fn throughput_estimate(work: (&str, f64), time: &Estimate) -> Estimate {
     Estimate {
         metric: Metric::throughput(work.0),
         value: rate(time.value),
-        workers: Vec::new(),
+        workers: time.workers.iter().map(|seconds| rate(*seconds)).collect(),
         p50: time.p50.map(rate),
         p95: None,
         interval: time.interval.map(|(low, high)| (rate(high), rate(low))),
@@ -256,6 +256,7 @@ mod tests {
         assert_eq!(time.p95, None);
         let rate = &measurements[0].estimates[1];
         assert_eq!((rate.metric.name.as_str(), rate.value), ("tiles_per_s", 3.333333));
+        assert_eq!(rate.workers, [5.0, 2.5, 3.333333]);
         assert!(rate.interval.is_some_and(|(low, high)| low <= rate.value && rate.value <= high));
     }
 

@@ -37,6 +37,12 @@ const DOORS: [(&str, &[&str]); 10] = [
     ("toml", &["src/config.rs"]),
 ];
 
+/// The rooms that may touch files, outside of tests.
+const FILES: [&str; 4] = ["src/cmd/", "src/config.rs", "src/history/", "src/measure/"];
+
+/// Where `unsafe` may stand.
+const UNSAFE: [&str; 2] = ["src/measure/", "src/kernels/"];
+
 /// Where the wall clock may be read.
 const CLOCK: [&str; 2] = ["src/measure/", "src/cmd/"];
 
@@ -62,7 +68,14 @@ fn rooms_import_downwards_only() {
             },
         };
         let tests = text.lines().position(|line| line == "#[cfg(test)]").unwrap_or(usize::MAX);
-        for (number, line) in code_lines(&text) {
+        let lines: Vec<(usize, &str)> = code_lines(&text).collect();
+        for (place, (number, line)) in lines.iter().map(|(number, line)| (*number, *line)).enumerate() {
+            // A list over several lines is read as one.
+            let open = line.contains("crate::{") && !line.contains('}');
+            let rest = lines[place..].iter().take_while(|(_, part)| open && !part.contains('}'));
+            let list: String = rest.map(|(_, part)| part.trim()).collect();
+            let line = if open { format!("{list}}}") } else { line.to_owned() };
+            let line = line.as_str();
             for used in used_rooms(line) {
                 if used != room && !allowed.contains(&used) {
                     faults.push(format!("{path}:{number}: `{room}` imports `{used}`"));
@@ -79,14 +92,23 @@ fn rooms_import_downwards_only() {
 }
 
 #[test]
-fn a_heavy_crate_has_one_door() {
+fn a_heavy_crate_has_one_door_and_so_have_files_clocks_and_unsafe() {
     let mut faults = Vec::new();
     for (path, text) in sources() {
+        let tests = text.lines().position(|line| line == "#[cfg(test)]").unwrap_or(usize::MAX);
         for (number, line) in code_lines(&text) {
             for (name, doors) in DOORS {
                 if names_crate(line, name) && !doors.iter().any(|door| path.starts_with(door)) {
                     faults.push(format!("{path}:{number}: names `{name}`, whose door is {}", doors.join(", ")));
                 }
+            }
+            let touches = ["std::fs", "fs::", "File::"].iter().any(|word| names_path(line, word));
+            let room = |places: &[&str]| places.iter().any(|place| path.starts_with(place));
+            if touches && !room(&FILES) && number < tests {
+                faults.push(format!("{path}:{number}: touches a file, which is left to {}", FILES.join(", ")));
+            }
+            if line.contains("unsafe {") && !room(&UNSAFE) {
+                faults.push(format!("{path}:{number}: `unsafe` outside {}", UNSAFE.join(", ")));
             }
             let clock = CLOCK_WORDS.iter().find(|word| line.contains(*word));
             if let Some(word) = clock.filter(|_| !CLOCK.iter().any(|room| path.starts_with(room))) {
@@ -124,6 +146,7 @@ fn the_checks_above_can_fail() {
     assert_eq!(used_rooms("use sprag::{cli, cmd};"), ["cli", "cmd"]);
     assert_eq!(used_rooms("use crate::{frame, report::pages};"), ["frame", "report"]);
     assert_eq!([depth("src/kernels/tile/pack.rs"), depth("src/kernels/mod.rs")], [3, 1]);
+    assert!(names_path("    fs::read(x)", "fs::") && !names_path("afs::read(x)", "fs::"));
     assert!(names_crate("use polars::prelude::*;", "polars"));
     assert!(names_crate("    let x = git2::Oid::zero();", "git2"));
     assert!(!names_crate("let polars_rows = 3;", "polars"));
@@ -163,6 +186,14 @@ fn used_rooms(line: &str) -> Vec<&str> {
 fn first_word(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
     &text[..end]
+}
+
+/// Whether a path such as `std::fs` begins on the line.
+fn names_path(line: &str, path: &str) -> bool {
+    line.match_indices(path).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        before.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '"' | '`')))
+    })
 }
 
 fn names_crate(line: &str, name: &str) -> bool {
