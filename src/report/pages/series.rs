@@ -43,6 +43,14 @@ struct SeriesPage {
     elsewhere: Vec<Elsewhere>,
 }
 
+impl SeriesPage {
+    /// Whether a chart holds a mark of that class: the key explains no other.
+    fn draws(&self, class: &str) -> bool {
+        let mark = format!("class=\"{class}\"");
+        [&self.wide, &self.narrow].iter().any(|chart| chart.contains(&mark))
+    }
+}
+
 struct ChangeRow {
     against: String,
     before: String,
