@@ -32,13 +32,7 @@ pub(super) fn record(project: &Project, runs: &[Run]) -> anyhow::Result<()> {
     let pending = pending_runs(&folder)?;
     let store = project.store().with_context(kept)?;
     let target = history::target(store, project.config.history.reference.as_deref()).with_context(kept)?;
-    let records: Vec<Record> = pending
-        .iter()
-        .map(|(_, run)| {
-            let (_, path, bytes) = run.to_record();
-            Record { path, bytes, subject: run.subject() }
-        })
-        .collect();
+    let records: Vec<Record> = pending.iter().map(|(_, run)| Record::of(run)).collect();
     let appended = history::append(store, &target, &records, clock::now()).with_context(kept)?;
     for warning in &appended.warnings {
         super::warn(warning);

@@ -27,12 +27,4 @@ pub enum MeasureError {
     /// A benchmark that cannot be named.
     #[error(transparent)]
     Benchmark(#[from] crate::model::benchmark::BenchmarkError),
-    /// The inputs of a benchmark cannot be made.
-    #[error("cannot prepare `{benchmark}`: {reason}")]
-    Prepare {
-        /// Its id.
-        benchmark: String,
-        /// Why.
-        reason: String,
-    },
 }

@@ -1,19 +1,7 @@
-//! What was observed (`Sample`), what was computed from it (`Estimate`), and both for one benchmark (`Measurement`).
-
-use serde::{Deserialize, Serialize};
+//! What was computed from samples (`Estimate`), and all of it for one benchmark (`Measurement`).
 
 use super::benchmark::{Attributes, Benchmark, Parity};
 use super::metric::{Metric, RATIO, TIME};
-
-/// One observation: the time of `calls` calls, in seconds a call.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sample {
-    /// Wall-clock seconds for one call: the observed interval divided by `calls`.
-    pub seconds: f64,
-    /// How many calls the observed interval held.
-    pub calls: u32,
-}
 
 /// What was computed from the samples of one metric, in base units of the metric.
 #[derive(Clone, Debug, PartialEq)]

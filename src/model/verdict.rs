@@ -1,4 +1,4 @@
-//! What a rule says about one metric, and how many verdicts roll up into one.
+//! What a rule says about one metric, and how many verdicts of each kind there are.
 
 use super::metric::Metric;
 
@@ -42,51 +42,6 @@ impl Verdict {
             Verdict::Unchanged | Verdict::Improved | Verdict::Regressed | Verdict::Missing | Verdict::NoBaseline => {
                 None
             }
-        }
-    }
-
-    /// The direction it adds to a roll-up.
-    pub fn direction(&self) -> Direction {
-        match self {
-            Verdict::Improved => Direction::Improved,
-            Verdict::Regressed => Direction::Regressed,
-            Verdict::Unchanged
-            | Verdict::Inconclusive(_)
-            | Verdict::NotComparable(_)
-            | Verdict::Missing
-            | Verdict::NoBaseline => Direction::None,
-        }
-    }
-}
-
-/// Which way a set of metrics moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// None moved.
-    None,
-    /// Some improved, none regressed.
-    Improved,
-    /// Some regressed, none improved.
-    Regressed,
-    /// Some of both.
-    Mixed,
-}
-
-impl Direction {
-    /// The direction of both together: the least upper bound in
-    ///
-    /// ```text
-    ///           Mixed
-    ///          /     \
-    ///   Improved     Regressed
-    ///          \     /
-    ///           None
-    /// ```
-    pub fn join(self, other: Direction) -> Direction {
-        match (self, other) {
-            (Direction::None, direction) | (direction, Direction::None) => direction,
-            (a, b) if a == b => a,
-            _ => Direction::Mixed,
         }
     }
 }
@@ -191,24 +146,5 @@ impl Counts {
     /// How many fail a gate: regressed or missing.
     pub fn failing(&self) -> usize {
         self.regressed + self.missing
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn join_is_a_least_upper_bound() {
-        let all = [Direction::None, Direction::Improved, Direction::Regressed, Direction::Mixed];
-        for a in all {
-            assert_eq!(a.join(a), a);
-            assert_eq!(a.join(Direction::None), a);
-            assert_eq!(a.join(Direction::Mixed), Direction::Mixed);
-            for b in all {
-                assert_eq!(a.join(b), b.join(a));
-            }
-        }
-        assert_eq!(Direction::Improved.join(Direction::Regressed), Direction::Mixed);
     }
 }
