@@ -120,6 +120,7 @@ fn measurement(number: usize, random: &mut SplitMix64) -> Measurement {
     let benchmark = Benchmark::new("cpu", &format!("kernel_{}", number / 10), &params, "fast").expect("plain words");
     let ratio = Metric { name: "ratio".to_owned(), unit: Unit::One, better: Better::Lower };
     Measurement {
+        role: Default::default(),
         benchmark,
         attributes: BTreeMap::new(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
@@ -136,6 +137,8 @@ fn estimate(metric: Metric, typical: f64, random: &mut SplitMix64) -> Estimate {
         value,
         workers: vec![value; 5],
         p50: Some(value),
+        min: None,
+        detectable: None,
         p95: Some(value * 1.1),
         interval: Some((value * 0.99, value * 1.01)),
         n: 150,

@@ -32,6 +32,7 @@ pub(super) fn run(suite: &str, machine: &str, day: u32, times: &[(&str, f64)]) -
 pub(super) fn measurement(suite: &str, name: &str, seconds: f64) -> Measurement {
     Measurement {
         benchmark: Benchmark::new(suite, name, &[], "fast").expect("the name is a word"),
+        role: Default::default(),
         attributes: BTreeMap::new(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: Some(0.0), tolerance: None },
         estimates: vec![Estimate {
@@ -40,7 +41,9 @@ pub(super) fn measurement(suite: &str, name: &str, seconds: f64) -> Measurement 
             workers: vec![seconds],
             p50: None,
             p95: None,
+            min: None,
             interval: Some((seconds * 0.99, seconds * 1.01)),
+            detectable: None,
             n: 100,
         }],
         failure: None,

@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::change::{HIGHER, LOWER};
 use crate::model::benchmark::Benchmark;
 use crate::model::environment::Machine;
-use crate::model::metric::{Better, Metric, TIME};
+use crate::model::metric::{Better, Metric};
 use crate::model::run::RecordedRun;
 use crate::model::sample::Measurement;
 use crate::model::series::Series;
@@ -32,8 +32,8 @@ struct Place<'a> {
 struct Benchmarked<'a> {
     benchmark: &'a Benchmark,
     place: usize,
-    /// The metric that a gate looks at, by the newest run.
-    judged: &'a str,
+    /// The metric that a gate looks at, by the newest run; absent where it looks at none.
+    judged: Option<&'a str>,
     /// The metrics it ever had, with the numbers of their series.
     metrics: Vec<(&'a str, u32)>,
 }
@@ -61,11 +61,11 @@ impl<'a> Catalogue<'a> {
         let key = (place, &measurement.benchmark);
         let number = *self.benchmark_numbers.entry(key).or_insert_with(|| {
             let benchmark = &measurement.benchmark;
-            self.benchmarks.push(Benchmarked { benchmark, place, judged: TIME, metrics: Vec::new() });
+            self.benchmarks.push(Benchmarked { benchmark, place, judged: None, metrics: Vec::new() });
             self.benchmarks.len() - 1
         });
         let benchmarked = &mut self.benchmarks[number];
-        benchmarked.judged = measurement.judged().map_or(TIME, |estimate| estimate.metric.name.as_str());
+        benchmarked.judged = measurement.judged().map(|estimate| estimate.metric.name.as_str());
         for estimate in &measurement.estimates {
             let metric = &estimate.metric;
             let known = benchmarked.metrics.iter().find(|(name, _)| *name == metric.name);
@@ -121,7 +121,7 @@ impl<'a> Catalogue<'a> {
                 texts("machine_class", entries().map(|entry| place(entry).1.class.as_str())),
                 Column::new(
                     "judged".into(),
-                    entries().map(|entry| of(entry).judged == entry.metric.name).collect::<Vec<bool>>(),
+                    entries().map(|entry| of(entry).judged == Some(entry.metric.name.as_str())).collect::<Vec<bool>>(),
                 ),
             ],
         )?;

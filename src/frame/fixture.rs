@@ -9,10 +9,9 @@ use crate::model::baseline::{self, Baseline, BaselineMetric};
 use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
 use crate::model::commit::{Commit, CommitLine, CommitOnLine};
 use crate::model::environment::{Environment, Machine};
-use crate::model::metric::{Better, Metric};
+use crate::model::metric::Metric;
 use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement};
-use crate::model::unit::Unit;
 
 /// So many hours after Monday, 6 January 2025, 00:00 UTC.
 pub(super) fn time(hours: i64) -> DateTime<Utc> {
@@ -69,6 +68,7 @@ pub(super) fn run(id: &str, hours: i64, measurements: &[Measurement]) -> Recorde
 pub(super) fn measurement(name: &str, metrics: &[(&str, f64)]) -> Measurement {
     Measurement {
         benchmark: Benchmark::new("cpu", name, &[], "fast").expect("a plain name"),
+        role: Default::default(),
         attributes: BTreeMap::new(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
         failure: None,
@@ -80,10 +80,20 @@ pub(super) fn measurement(name: &str, metrics: &[(&str, f64)]) -> Measurement {
 fn estimate(metric: &str, value: f64) -> Estimate {
     let metric = match metric {
         "time" => Metric::time(),
-        "ratio" => Metric { name: "ratio".to_owned(), unit: Unit::One, better: Better::Lower },
+        "ratio" => Metric::ratio(),
         throughput => Metric::throughput(throughput),
     };
-    Estimate { metric, value, workers: Vec::new(), p50: None, p95: None, interval: None, n: 30 }
+    Estimate {
+        metric,
+        value,
+        workers: Vec::new(),
+        p50: None,
+        p95: None,
+        min: None,
+        interval: None,
+        detectable: None,
+        n: 30,
+    }
 }
 
 /// A baseline of the suite `cpu` for the class `EPYC`: benchmark name, metric, value.

@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod environment;
 pub mod gpu;
+pub mod estimate;
 pub mod plan;
 pub mod protocol;
 pub mod worker;

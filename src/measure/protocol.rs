@@ -9,19 +9,13 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::model::metric::Metric;
-use crate::model::sample::{Estimate, Measurement};
+use crate::model::sample::{Measurement, Role};
+use crate::stats::describe;
 use crate::stats::random::SplitMix64;
-use crate::stats::{bootstrap, describe};
 
 use super::plan::{PLAN_VERSION, Plan, Protocol, WorkerReport, WorkerSeries};
 use super::workload::Workload;
-use super::{MeasureError, worker};
-
-/// Below this many samples a 95th percentile is one of the few largest samples, so there is none.
-const FEWEST_FOR_P95: usize = 100;
-
-/// Recorded digits: a session moves a median by percents, so the seventh digit is far below all noise.
-const DIGITS: usize = 7;
+use super::{MeasureError, estimate, worker};
 
 /// The most random padding of a worker's environment, in bytes: its size shifts the stack, which moves results
 /// (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", ASPLOS 2009).
@@ -152,6 +146,7 @@ fn measurement(workload: &Workload, workers: &[&WorkerSeries], seed: u64) -> Mea
     let told = failed.or(workers.first());
     let mut measurement = Measurement {
         benchmark: workload.benchmark.clone(),
+        role: Role::Tracked,
         attributes: BTreeMap::new(),
         parity: told.map_or_else(unchecked, |worker| worker.parity.clone()),
         estimates: Vec::new(),
@@ -166,10 +161,11 @@ fn measurement(workload: &Workload, workers: &[&WorkerSeries], seed: u64) -> Mea
         measurement.failure = Some(format!("a sample of {bad} s is no time"));
         return measurement;
     }
-    match time_estimate(&medians, &samples, seed) {
+    match estimate::over_processes(Metric::time(), &medians, samples.len(), seed) {
         None => measurement.failure = Some("no worker timed it".to_owned()),
         Some(time) => {
-            let throughput = throughput_estimate(workload.work, &time);
+            let time = estimate::with_samples(time, &samples);
+            let throughput = estimate::throughput(workload.work.0, workload.work.1, &time);
             measurement.estimates = vec![time, throughput];
             let calls: Vec<String> = workers.iter().map(|worker| worker.calls.to_string()).collect();
             measurement.attributes.insert("calls_per_sample".to_owned(), calls.join(" "));
@@ -181,34 +177,6 @@ fn measurement(workload: &Workload, workers: &[&WorkerSeries], seed: u64) -> Mea
 fn unchecked() -> crate::model::benchmark::Parity {
     let status = crate::model::benchmark::ParityStatus::Unchecked;
     crate::model::benchmark::Parity { status, max_abs_error: None, tolerance: None }
-}
-
-fn time_estimate(medians: &[f64], samples: &[f64], seed: u64) -> Option<Estimate> {
-    let round = |value: f64| describe::round_significant(value, DIGITS);
-    let p95 = if samples.len() >= FEWEST_FOR_P95 { describe::quantile(samples, 0.95) } else { None };
-    Some(Estimate {
-        metric: Metric::time(),
-        value: round(describe::median(medians)?),
-        workers: medians.iter().map(|median| round(*median)).collect(),
-        p50: describe::median(samples).map(round),
-        p95: p95.map(round),
-        interval: bootstrap::median_interval(medians, 0.95, seed).map(|(low, high)| (round(low), round(high))),
-        n: samples.len() as u64,
-    })
-}
-
-/// Work over time. The 5 % slowest samples of time are the 5 % lowest of throughput, so it bears no p95 of its own.
-fn throughput_estimate(work: (&str, f64), time: &Estimate) -> Estimate {
-    let rate = |seconds: f64| describe::round_significant(work.1 / seconds, DIGITS);
-    Estimate {
-        metric: Metric::throughput(work.0),
-        value: rate(time.value),
-        workers: time.workers.iter().map(|seconds| rate(*seconds)).collect(),
-        p50: time.p50.map(rate),
-        p95: None,
-        interval: time.interval.map(|(low, high)| (rate(high), rate(low))),
-        n: time.n,
-    }
 }
 
 #[cfg(test)]

@@ -32,10 +32,31 @@ pub struct Metric {
     pub better: Better,
 }
 
+/// The metric of the working memory of a benchmark: the most bytes that were allocated at one time.
+pub const PEAK_MEMORY: &str = "peak_memory";
+
+/// The metric that tells how near a benchmark comes to what the machine can do.
+pub const LIMIT_SHARE: &str = "limit_share";
+
 impl Metric {
     /// Seconds a call, lower is better.
     pub fn time() -> Metric {
         Metric { name: TIME.to_owned(), unit: Unit::Second, better: Better::Lower }
+    }
+
+    /// Time over that of the calibration kernel timed beside it, lower is better.
+    pub fn ratio() -> Metric {
+        Metric { name: RATIO.to_owned(), unit: Unit::One, better: Better::Lower }
+    }
+
+    /// Bytes, lower is better.
+    pub fn peak_memory() -> Metric {
+        Metric { name: PEAK_MEMORY.to_owned(), unit: Unit::Byte, better: Better::Lower }
+    }
+
+    /// The share of the machine's limit that is reached, 1 at the limit; higher is better.
+    pub fn limit_share() -> Metric {
+        Metric { name: LIMIT_SHARE.to_owned(), unit: Unit::One, better: Better::Higher }
     }
 
     /// Units of work a second, higher is better; `name` says which work, such as `tiles_per_s`.

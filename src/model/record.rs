@@ -1,9 +1,9 @@
-//! The record of a run, version 1, as it lies in `history/`.
+//! The record of a run, as it lies in `history/`.
 //!
 //! A record is canonical JSON and one line feed. Its name bears the start of the SHA-256 of that JSON, so a name
 //! that does not match its content is damage.
 
-mod v1;
+mod fields;
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::digest;
 use super::run::Run;
 
 /// The version of the record that this build writes, and the newest it reads.
-pub const SCHEMA_VERSION: u64 = 1;
+pub const SCHEMA_VERSION: u64 = 2;
 
 /// The largest record that is read, in bytes. A run of a thousand benchmarks takes about one megabyte.
 pub const MAX_RECORD_BYTES: usize = 32 << 20;
@@ -33,7 +33,7 @@ pub enum RecordError {
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
     /// A field is missing, unknown or of the wrong kind.
-    #[error("does not follow schema version 1: {0}")]
+    #[error("does not follow the schema of its version: {0}")]
     Schema(serde_json::Error),
     /// A benchmark whose parts contradict its id, or cannot be written.
     #[error("holds a benchmark `{id}` that cannot be: {reason}", id = .id.escape_debug())]
@@ -62,7 +62,8 @@ pub enum RecordError {
 impl Run {
     /// The record of the run: its id, the path it belongs at, and its bytes.
     pub fn to_record(&self) -> (String, String, Vec<u8>) {
-        let value = serde_json::to_value(v1::RunRecord::from_run(self)).expect("a run holds nothing that JSON cannot");
+        let value =
+            serde_json::to_value(fields::RunRecord::from_run(self)).expect("a run holds nothing that JSON cannot");
         let mut text = canonical::to_string(&value);
         let id = digest::sha256_hex(text.as_bytes())[..16].to_owned();
         text.push('\n');
@@ -93,7 +94,7 @@ impl Run {
             Some(version) if version > SCHEMA_VERSION => return Err(RecordError::Newer(version)),
             Some(_) => {}
         }
-        let record: v1::RunRecord = serde_json::from_value(value).map_err(RecordError::Schema)?;
+        let record: fields::RunRecord = serde_json::from_value(value).map_err(RecordError::Schema)?;
         let run = record.into_run()?;
         let (id, _, _) = run.to_record();
         Ok((id, run))
@@ -110,7 +111,7 @@ mod tests {
     use crate::model::environment::{Environment, Machine};
     use crate::model::metric::Metric;
     use crate::model::run::{Quality, RunStatus};
-    use crate::model::sample::{Estimate, Measurement};
+    use crate::model::sample::{Estimate, Measurement, Role};
 
     fn run() -> Run {
         let time = "2026-11-21T04:05:06Z".parse().expect("the text is a time");
@@ -120,7 +121,9 @@ mod tests {
             workers: vec![1.25e-5],
             p50: Some(1.3e-5),
             p95: None,
+            min: None,
             interval: Some((1.2e-5, 1.3e-5)),
+            detectable: None,
             n: 96,
         };
         Run {
@@ -143,6 +146,7 @@ mod tests {
             quality: Quality { clean: true, reasons: Vec::new() },
             measurements: vec![Measurement {
                 benchmark: Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").expect("words"),
+                role: Role::Tracked,
                 attributes: BTreeMap::new(),
                 parity: Parity { status: ParityStatus::Exact, max_abs_error: Some(0.0), tolerance: Some(0.0) },
                 estimates: vec![estimate],
@@ -162,6 +166,27 @@ mod tests {
         let without = Run { commit: None, ..run() };
         assert!(without.path(&id).starts_with("history/v1/cpu/2026/11/000000000000-"));
         assert_eq!(run().subject(), "sprag: cpu ok at 0123456789ab");
+    }
+
+    #[test]
+    fn a_record_has_the_lowest_version_that_holds_it() {
+        let version = |run: &Run| {
+            let bytes = run.to_record().2;
+            assert_eq!(Run::from_record(&bytes).expect("our own record can be read").1, *run);
+            serde_json::from_slice::<Value>(&bytes).expect("a record is JSON")["schema_version"].clone()
+        };
+        assert_eq!(version(&run()), 1);
+        let with = |change: fn(&mut Measurement)| {
+            let mut run = run();
+            change(&mut run.measurements[0]);
+            run
+        };
+        assert_eq!(version(&with(|one| one.role = Role::Control)), 2);
+        assert_eq!(version(&with(|one| one.estimates[0].min = Some(1.1e-5))), 2);
+        assert_eq!(version(&with(|one| one.estimates[0].detectable = Some(0.01))), 2);
+        let text = String::from_utf8(run().to_record().2).expect("a record is ASCII");
+        let wrong = text.replace("\"schema_version\":1", "\"schema_version\":2");
+        assert!(matches!(Run::from_record(wrong.as_bytes()), Err(RecordError::NotCanonical)));
     }
 
     #[test]
@@ -196,10 +221,10 @@ mod tests {
         check(&text[..text.len() / 2], "is not JSON");
         check("{\"metrics\":{}}", "no `schema_version`");
         check(
-            &text.replace("\"schema_version\":1", "\"schema_version\":2"),
-            "schema version 2, this build reads up to 1",
+            &text.replace("\"schema_version\":1", "\"schema_version\":3"),
+            "schema version 3, this build reads up to 2",
         );
-        check(&text.replace("\"status\":\"ok\"", "\"status\":\"fine\""), "does not follow schema version 1");
+        check(&text.replace("\"status\":\"ok\"", "\"status\":\"fine\""), "does not follow the schema");
         check(&text.replace("\"dirty\":true,", ""), "missing field `dirty`");
         check(&text.replace("\"value\":1.25e-05", "\"value\":NaN"), "is not JSON");
         check(&text.replace("\"value\":1.25e-05", "\"value\":1e999"), "is not JSON");

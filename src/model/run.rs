@@ -10,7 +10,10 @@ use super::commit::{Commit, NO_COMMIT};
 use super::environment::{Environment, Machine};
 use super::sample::Measurement;
 
-/// Where records of this version lie in the history's tree.
+/// The version of the layout of folders; that of a record stands in the record.
+pub const LAYOUT_VERSION: u64 = 1;
+
+/// Where records of this layout lie in the history's tree.
 pub const RECORD_ROOT: &str = "history/v1";
 
 /// The setting that lists the texts of which one must stand in the id of a benchmark that is run.

@@ -1,7 +1,22 @@
-//! What was computed from samples (`Estimate`), and all of it for one benchmark (`Measurement`).
+//! What was observed (`Sample`), what was computed from it (`Estimate`), and all of it for one benchmark
+//! (`Measurement`).
+
+use serde::{Deserialize, Serialize};
 
 use super::benchmark::{Attributes, Benchmark, Parity};
 use super::metric::{Metric, RATIO, TIME};
+
+/// One timed stretch of calls: what was observed, in seconds a call.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// On the monotonic clock.
+    pub wall: f64,
+    /// On the clock of the timing thread; absent where there is no such clock, or the work runs on other threads.
+    pub cpu: Option<f64>,
+    /// Whether the thread was kept from running meanwhile, so that `wall` tells about others.
+    pub preempted: bool,
+}
 
 /// What was computed from the samples of one metric, in base units of the metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,12 +29,37 @@ pub struct Estimate {
     pub workers: Vec<f64>,
     /// The median of all samples.
     pub p50: Option<f64>,
-    /// The 95th percentile of all samples; absent below 100 samples.
+    /// The 95th percentile of all clean samples; absent below 100 of them.
     pub p95: Option<f64>,
+    /// The smallest clean sample.
+    pub min: Option<f64>,
     /// The 95 % interval of `value` over worker processes; absent below three of them.
     pub interval: Option<(f64, f64)>,
+    /// The smallest relative change between two runs like this one that shows in four cases of five (two-sided test
+    /// at 5 %, power 80 %), by the spread over worker processes; absent below three of them.
+    pub detectable: Option<f64>,
     /// How many samples stand behind the estimate.
     pub n: u64,
+}
+
+/// What a benchmark is there for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A gate looks at it.
+    #[default]
+    Tracked,
+    /// It is shown and never judged, as with times on several threads of a shared machine.
+    Reported,
+    /// It shows how well the run itself can be trusted: one kernel timed under two names, so that 1 is the truth.
+    Control,
+}
+
+impl Role {
+    /// Whether this is the role of an ordinary benchmark, which records leave out.
+    pub fn is_tracked(&self) -> bool {
+        *self == Role::Tracked
+    }
 }
 
 /// One benchmark of a run: its identity, whether its result was right, and its estimates or why there are none.
@@ -27,6 +67,8 @@ pub struct Estimate {
 pub struct Measurement {
     /// What was measured.
     pub benchmark: Benchmark,
+    /// What it is there for.
+    pub role: Role,
     /// How it ran, beyond its identity.
     pub attributes: Attributes,
     /// Whether its result was checked, and how it came out.
@@ -39,8 +81,11 @@ pub struct Measurement {
 
 impl Measurement {
     /// The one estimate that a gate looks at: `ratio` where the benchmark was timed beside a calibration kernel, else
-    /// `time`, else the first.
+    /// `time`, else the first; none where the benchmark is not tracked.
     pub fn judged(&self) -> Option<&Estimate> {
+        if !self.role.is_tracked() {
+            return None;
+        }
         self.estimate(RATIO).or_else(|| self.estimate(TIME)).or_else(|| self.estimates.first())
     }
 
@@ -67,11 +112,14 @@ mod tests {
             workers: Vec::new(),
             p50: None,
             p95: None,
+            min: None,
             interval: None,
+            detectable: None,
             n: 1,
         };
-        let check = |names: &[&str], expected: Option<&str>| {
+        let check = |role: Role, names: &[&str], expected: Option<&str>| {
             let measurement = Measurement {
+                role,
                 benchmark: Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word"),
                 attributes: BTreeMap::new(),
                 parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
@@ -80,9 +128,11 @@ mod tests {
             };
             assert_eq!(measurement.judged().map(|one| one.metric.name.as_str()), expected);
         };
-        check(&["rate", "time", "ratio"], Some("ratio"));
-        check(&["rate", "time"], Some("time"));
-        check(&["rate", "bytes"], Some("rate"));
-        check(&[], None);
+        check(Role::Tracked, &["rate", "time", "ratio"], Some("ratio"));
+        check(Role::Tracked, &["rate", "time"], Some("time"));
+        check(Role::Tracked, &["rate", "bytes"], Some("rate"));
+        check(Role::Tracked, &[], None);
+        check(Role::Reported, &["time", "ratio"], None);
+        check(Role::Control, &["ratio"], None);
     }
 }

@@ -124,7 +124,7 @@ fn bad_records_are_counted_and_the_others_stand() {
     let name = |digit: char| good.replace(&good[good.len() - 21..good.len() - 5], &digit.to_string().repeat(16));
     sandbox.write(&name('a'), &text[..text.len() / 2]);
     sandbox.write(&name('b'), "{\"name\":\"somebody else's\"}");
-    sandbox.write(&name('c'), &text.replace("\"schema_version\":1", "\"schema_version\":9"));
+    sandbox.write(&name('c'), &text.replace("\"schema_version\":2", "\"schema_version\":9"));
     sandbox.write(&name('d'), &text);
     sandbox.write(&format!("{folder}/notes.txt"), "hello");
     sandbox.commit("Damage the history");

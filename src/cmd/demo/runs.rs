@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::model::commit::Commit;
 use crate::model::metric::Metric;
 use crate::model::run::{Quality, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement};
+use crate::model::sample::{Estimate, Measurement, Role};
 
 use super::kernels::Kernel;
 use super::machines::{AWAY, BENCHES, Bench, WITH_GPU};
@@ -65,7 +65,7 @@ fn run(bench: &Bench, random: &mut Random, position: usize, commit: &Commit) -> 
         let noise = if position + 1 == COMMITS { QUIET * bench.noise } else { bench.noise };
         let estimates = measure(kernel, seconds, noise, calm, random);
         let (benchmark, parity) = (kernel.benchmark(bench.suite), kernel.parity());
-        Measurement { benchmark, attributes: Default::default(), parity, estimates, failure: None }
+        Measurement { benchmark, role: Role::Tracked, attributes: Default::default(), parity, estimates, failure: None }
     };
     let measurements = bench.kernels().iter().enumerate().map(measurement).collect();
     Run {
@@ -117,7 +117,9 @@ fn estimate(metric: Metric, workers: &[f64], tail: f64) -> Estimate {
         workers: workers.to_vec(),
         p50: Some(value),
         p95: Some(rounded(value * tail)),
+        min: None,
         interval: Some((rounded(value - half), rounded(value + half))),
+        detectable: None,
         n: SAMPLES,
     }
 }

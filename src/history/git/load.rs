@@ -10,8 +10,8 @@ use super::target::{Target, tip};
 use super::{Store, failed};
 use crate::history::HistoryError;
 use crate::history::layout::{self, FOLDER};
-use crate::model::record::{MAX_RECORD_BYTES, SCHEMA_VERSION};
-use crate::model::run::{Quarantined, RECORD_ROOT, RecordedRun};
+use crate::model::record::MAX_RECORD_BYTES;
+use crate::model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT, RecordedRun};
 
 /// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
 const RECORD_DEPTH: usize = 3;
@@ -98,7 +98,7 @@ impl<'r> Reader<'r> {
             let version = name.strip_prefix('v').and_then(|version| version.parse::<u64>().ok());
             if path == RECORD_ROOT {
                 self.read_version(&entry);
-            } else if version.is_some_and(|version| version > SCHEMA_VERSION) {
+            } else if version.is_some_and(|version| version > LAYOUT_VERSION) {
                 let reason = "is of a newer layout and was not read; a newer sprag can read it";
                 self.warnings.push(format!("`{path}/` {reason}"));
             } else if entry.kind() == Some(ObjectType::Tree) {

@@ -134,12 +134,15 @@ pub(super) fn run(number: i64) -> Run {
         workers: vec![value, value * 1.01],
         p50: Some(value),
         p95: None,
+        min: None,
         interval: None,
+        detectable: None,
         n: 20,
     };
     let benchmark = Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").unwrap();
     let measurement = Measurement {
         benchmark,
+        role: Default::default(),
         attributes: Default::default(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
         estimates: vec![estimate],

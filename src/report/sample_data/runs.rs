@@ -12,7 +12,7 @@ use crate::model::digest::sha256_hex;
 use crate::model::environment::{Environment, Machine};
 use crate::model::metric::{Better, Metric};
 use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement};
+use crate::model::sample::{Estimate, Measurement, Role};
 use crate::model::unit::Unit;
 
 const COMMITS: usize = 40;
@@ -178,13 +178,13 @@ fn measurement(benchmark: Benchmark, value: f64, failed: bool, noise: &mut Noise
     let reference = benchmark.variant == "reference";
     let mut estimates = vec![estimate(Metric::time(), value, noise)];
     if calibrated {
-        let ratio = Metric { name: "ratio".to_owned(), unit: Unit::One, better: Better::Lower };
-        estimates.push(estimate(ratio, value / 41e-6, noise));
+        estimates.push(estimate(Metric::ratio(), value / 41e-6, noise));
     }
     estimates.push(estimate(Metric::throughput("tiles_per_s"), 64.0 / value, noise));
     let memory = Metric { name: "peak_memory".to_owned(), unit: Unit::Byte, better: Better::Lower };
     estimates.push(Estimate { interval: None, p95: None, ..estimate(memory, 48.0 * 1_048_576.0, noise) });
     Measurement {
+        role: Role::Tracked,
         attributes: BTreeMap::from([("tile".to_owned(), "64x8".to_owned())]),
         parity: Parity {
             status: if reference { ParityStatus::Reference } else { ParityStatus::Within },
@@ -205,7 +205,9 @@ fn estimate(metric: Metric, value: f64, noise: &mut Noise) -> Estimate {
         workers: (0..10).map(|_| value * (1.0 + 0.003 * noise.next())).collect(),
         p50: Some(value * 1.001),
         p95: Some(value * 1.03),
+        min: None,
         interval: Some((value - half, value + half)),
+        detectable: None,
         n: 1200,
     }
 }

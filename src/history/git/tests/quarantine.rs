@@ -43,7 +43,7 @@ fn content_that_is_no_record() {
     check(own_path, |_| Vec::new(), "is not JSON");
     check(own_path, |_| b"{\"tool\":\"other\"}\n".to_vec(), "it has no `schema_version`");
     check(own_path, |_| b"{\"schema_version\":7}\n".to_vec(), "schema version 7");
-    check(own_path, |_| b"{\"schema_version\":1}\n".to_vec(), "does not follow schema version 1");
+    check(own_path, |_| b"{\"schema_version\":1}\n".to_vec(), "does not follow the schema of its version");
     let spaced = |record: &Record| String::from_utf8_lossy(&record.bytes).replace("\":", "\": ").into_bytes();
     check(own_path, spaced, "canonical");
     check(own_path, |record| record.bytes[..record.bytes.len() - 1].to_vec(), "canonical");

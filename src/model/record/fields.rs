@@ -1,4 +1,7 @@
-//! The fields of a record in the layout of version 1, and what they must satisfy together.
+//! The fields of a record, and what they must satisfy together.
+//!
+//! Version 2 adds the role of a benchmark and, to a metric, `min` and `detectable`. A record is written in the lowest
+//! version that can hold it, so one of version 1 reads back to the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +9,16 @@ use chrono::{DateTime, Datelike, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{RecordError, SCHEMA_VERSION};
+use super::RecordError;
 use crate::model::benchmark::{Attributes, Benchmark, BenchmarkError, Parity};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
 use crate::model::metric::{Better, Metric};
 use crate::model::run::{Quality, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement};
+use crate::model::sample::{Estimate, Measurement, Role};
 use crate::model::unit::Unit;
 
-/// The fields of a record, in the layout of version 1.
+/// The fields of a record.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunRecord {
@@ -41,6 +44,8 @@ struct BenchmarkRecord {
     version: u32,
     params: BTreeMap<String, String>,
     variant: String,
+    #[serde(default, skip_serializing_if = "Role::is_tracked")]
+    role: Role,
     attributes: Attributes,
     parity: Parity,
     failure: Option<String>,
@@ -57,14 +62,25 @@ struct MetricRecord {
     workers: Vec<f64>,
     p50: Option<f64>,
     p95: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min: Option<f64>,
     interval: Option<(f64, f64)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    detectable: Option<f64>,
     n: u64,
+}
+
+/// The lowest version that can hold a run.
+fn lowest_version(run: &Run) -> u64 {
+    let newer = |estimate: &Estimate| estimate.min.is_some() || estimate.detectable.is_some();
+    let needs_2 = |one: &Measurement| !one.role.is_tracked() || one.estimates.iter().any(newer);
+    if run.measurements.iter().any(needs_2) { 2 } else { 1 }
 }
 
 impl RunRecord {
     pub(super) fn from_run(run: &Run) -> RunRecord {
         RunRecord {
-            schema_version: SCHEMA_VERSION,
+            schema_version: lowest_version(run),
             suite: run.suite.clone(),
             timestamp_utc: run.timestamp,
             commit: run.commit.clone(),
@@ -136,6 +152,7 @@ impl BenchmarkRecord {
             version: benchmark.version,
             params: benchmark.params.clone(),
             variant: benchmark.variant.clone(),
+            role: measurement.role,
             attributes: measurement.attributes.clone(),
             parity: measurement.parity.clone(),
             failure: measurement.failure.clone(),
@@ -168,6 +185,7 @@ impl BenchmarkRecord {
         }
         Ok(Measurement {
             benchmark,
+            role: self.role,
             attributes: self.attributes,
             parity: self.parity,
             failure: self.failure,
@@ -190,7 +208,9 @@ impl MetricRecord {
             workers: estimate.workers.clone(),
             p50: estimate.p50,
             p95: estimate.p95,
+            min: estimate.min,
             interval: estimate.interval,
+            detectable: estimate.detectable,
             n: estimate.n,
         }
     }
@@ -199,10 +219,13 @@ impl MetricRecord {
     fn into_estimate(self) -> Result<Estimate, String> {
         let positive = matches!(self.unit, Unit::Second | Unit::PerSecond);
         let (low, high) = self.interval.unwrap_or((self.value, self.value));
-        let single = [Some(self.value), self.p50, self.p95, Some(low), Some(high)];
+        let single = [Some(self.value), self.p50, self.p95, self.min, Some(low), Some(high)];
         let numbers = single.into_iter().flatten().chain(self.workers.iter().copied());
         if let Some(bad) = numbers.into_iter().find(|number| !number.is_finite() || (positive && *number <= 0.0)) {
             return Err(format!("its metric `{}` holds {bad}, which cannot be", self.name));
+        }
+        if let Some(bad) = self.detectable.filter(|size| !(size.is_finite() && *size >= 0.0)) {
+            return Err(format!("its metric `{}` could show a change of {bad}, which cannot be", self.name));
         }
         if low > high {
             return Err(format!("its metric `{}` has an interval from {low} to {high}", self.name));
@@ -213,7 +236,9 @@ impl MetricRecord {
             workers: self.workers,
             p50: self.p50,
             p95: self.p95,
+            min: self.min,
             interval: self.interval,
+            detectable: self.detectable,
             n: self.n,
         })
     }
