@@ -41,17 +41,51 @@ pub enum Command {
     Conformance(ConformanceArgs),
     /// Generate a repository with planted changes, and its site.
     Demo(DemoArgs),
-    /// Measure as a worker process: a plan on standard input, a report on standard output.
+    /// Measure as a worker process: a plan on standard input, messages on standard output.
     #[command(hide = true)]
-    Worker,
+    Worker(WorkerArgs),
+}
+
+/// Options of `worker`.
+#[derive(Args, Debug)]
+pub struct WorkerArgs {
+    /// What to do with the plan.
+    #[arg(long, value_enum, default_value_t = Task::Time)]
+    pub task: Task,
+}
+
+/// What a worker process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Task {
+    /// Times all of the plan and reports.
+    Time,
+    /// Takes blocks as they are asked for.
+    Serve,
+}
+
+/// How much time measuring may take.
+#[derive(Args, Debug)]
+pub struct EffortArgs {
+    /// One worker process: done in seconds, without intervals.
+    #[arg(long, conflicts_with_all = ["rigorous", "budget"])]
+    pub quick: bool,
+    /// Fifteen worker processes in place of five: sees smaller changes.
+    #[arg(long, conflicts_with = "budget")]
+    pub rigorous: bool,
+    /// As many worker processes as fit this time a suite, such as `60s`; fewer once intervals are within 1 %.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub budget: Option<String>,
+    /// Keep worker processes on this processor, counted from 0.
+    #[arg(long, value_name = "PROCESSOR")]
+    pub pin: Option<u32>,
 }
 
 /// Options of `weekly`.
 #[derive(Args, Debug)]
 pub struct WeeklyArgs {
-    /// One worker process and fewer samples: done in seconds, without intervals.
-    #[arg(long)]
-    pub quick: bool,
+    /// How much time it may take.
+    #[command(flatten)]
+    pub effort: EffortArgs,
     /// The folder of the site (default: `out` of `[site]`, or `_site`).
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
@@ -66,9 +100,9 @@ pub struct RunArgs {
     /// Only benchmarks whose id contains this text; may be given several times.
     #[arg(long = "filter", value_name = "TEXT")]
     pub filters: Vec<String>,
-    /// One worker process and fewer samples.
-    #[arg(long)]
-    pub quick: bool,
+    /// How much time it may take.
+    #[command(flatten)]
+    pub effort: EffortArgs,
     /// Commit the result to the history.
     #[arg(long)]
     pub record: bool,

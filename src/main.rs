@@ -5,6 +5,10 @@ use std::process::ExitCode;
 
 use sprag::{cli, cmd};
 
+/// Counts what is held, so that the peak memory of a benchmark is known.
+#[global_allocator]
+static ALLOCATOR: cmd::CountingAllocator = cmd::CountingAllocator;
+
 fn main() -> ExitCode {
     let mut out = std::io::stdout().lock();
     let result = cmd::run(cli::parse(), &mut out).and_then(|exit| {

@@ -3,7 +3,9 @@
 mod project;
 mod progress;
 mod text;
+mod effort;
 mod suites;
+mod cpu_suite;
 mod pending;
 mod study;
 mod publish;
@@ -24,6 +26,8 @@ use anyhow::Context as _;
 
 use crate::cli::{BaselineCommand, Cli, Command};
 use crate::history::HistoryError;
+
+pub use crate::measure::memory::CountingAllocator;
 
 /// How a command ended, as the exit code tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +78,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
         }
         Command::Demo(args) => demo::run(&folder, &args, out),
-        Command::Worker => worker::run(std::io::stdin().lock(), out),
+        Command::Worker(args) => worker::run(args.task, &mut std::io::stdin().lock(), out),
     }
 }
 

@@ -3,14 +3,19 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::effort::Effort;
 use super::progress::Progress;
 use super::project::{Project, check_writable, write_whole};
 use super::suites::{self, Wish};
 use super::{Advice, Exit, pending, text};
 use crate::cli::RunArgs;
+use crate::model::metric::{LIMIT_SHARE, RATIO};
 use crate::model::run::Run;
+use crate::model::sample::Estimate;
+use crate::model::unit::Unit;
 
 pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let effort = Effort::of(&args.effort)?;
     let project = Project::open(folder)?;
     let asked = project.config.select(&args.suites).map_err(anyhow::Error::msg)?;
     if args.output_run.is_some() && asked.len() > 1 {
@@ -27,7 +32,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         pending::foretell(&project)?;
     }
     let progress = Progress::new();
-    let wish = Wish { quick: args.quick, filters: &args.filters };
+    let wish = Wish { effort, filters: &args.filters };
     let runs = suites::measure(&project, &asked, &wish, &progress)?;
     progress.end();
     for run in &runs {
@@ -52,30 +57,45 @@ fn table(run: &Run) -> String {
         head.push_str(&format!(", {reason}"));
     }
     let mut table = format!("{}\n", text::printable(&head));
-    let mut rows = vec![["benchmark", "time", "95 % interval", "throughput", "parity"].map(str::to_owned).to_vec()];
+    let head = ["benchmark", "time", "ratio", "95 % interval", "could show", "of limit", "throughput", "parity"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
     for measurement in &run.measurements {
         let id = measurement.benchmark.id();
         if let Some(failure) = &measurement.failure {
             rows.push(vec![text::printable(&id), format!("failed: {}", text::printable(failure))]);
             continue;
         }
-        let cell = |index: usize| match measurement.estimates.get(index) {
-            Some(estimate) => estimate.metric.unit.scale(estimate.value).text(estimate.value),
-            None => "–".to_owned(),
+        let none = || "–".to_owned();
+        let shown = |estimate: Option<&Estimate>| {
+            estimate.map_or_else(none, |one| one.metric.unit.scale(one.value).text(one.value))
         };
-        let interval = measurement.estimates.first().and_then(|estimate| {
-            let (low, high) = estimate.interval?;
-            let scale = estimate.metric.unit.scale(estimate.value);
+        // What a gate looks at has the interval that matters.
+        let judged = measurement.judged().or(measurement.estimate(RATIO)).or(measurement.estimates.first());
+        let interval = judged.and_then(|one| {
+            let (low, high) = one.interval?;
+            let scale = one.metric.unit.scale(one.value);
             Some(format!("{} to {}", scale.number(low), scale.number(high)))
         });
+        let detectable = judged.and_then(|one| one.detectable).map(|size| format!("{:.1} %", size * 100.0));
+        let limit = measurement.estimate(LIMIT_SHARE).map(|one| format!("{:.0} %", one.value * 100.0));
+        let throughput = measurement.estimates.iter().find(|one| one.metric.unit == Unit::PerSecond);
         let parity = match measurement.parity.max_abs_error {
             Some(error) if error > 0.0 => format!("within, {error:.1e}"),
             _ => format!("{:?}", measurement.parity.status).to_lowercase(),
         };
-        rows.push(vec![text::printable(&id), cell(0), interval.unwrap_or("–".to_owned()), cell(1), parity]);
+        rows.push(vec![
+            text::printable(&id),
+            shown(measurement.estimates.first()),
+            shown(measurement.estimate(RATIO)),
+            interval.unwrap_or_else(none),
+            detectable.unwrap_or_else(none),
+            limit.unwrap_or_else(none),
+            shown(throughput),
+            parity,
+        ]);
     }
     if rows.len() > 1 {
-        table.push_str(&text::columns(&rows, &[1, 3]));
+        table.push_str(&text::columns(&rows, &[1, 2, 4, 5, 6]));
     }
     for reason in &run.quality.reasons {
         table.push_str(&format!("note: {}\n", text::printable(reason)));

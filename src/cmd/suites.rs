@@ -2,26 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, bail};
-use serde_json::Value;
+use anyhow::bail;
 
-use super::Exit;
+use super::effort::Effort;
 use super::progress::Progress;
 use super::project::Project;
+use super::{Exit, cpu_suite};
 use crate::config::{Suite, SuiteKind};
 use crate::history;
-use crate::measure::plan::Protocol;
-use crate::measure::protocol::{self, SuiteResult, WorkerCommand};
-use crate::measure::{clock, cpu, environment, gpu, workload};
+use crate::measure::{clock, environment, gpu};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
-use crate::model::run::{FILTER, Quality, Run, RunStatus};
-use crate::stats::bootstrap::FEWEST_VALUES;
+use crate::model::run::{Quality, Run, RunStatus};
 
 /// How to measure.
 pub(super) struct Wish<'a> {
-    /// One worker process and fewer samples.
-    pub(super) quick: bool,
+    /// How much time it may take.
+    pub(super) effort: Effort,
     /// Only benchmarks whose id contains one of these texts; all where empty.
     pub(super) filters: &'a [String],
 }
@@ -80,7 +77,7 @@ fn measure_suite(
     progress: &Progress,
 ) -> anyhow::Result<Option<Run>> {
     match suite.kind {
-        SuiteKind::Cpu => cpu_suite(project, name, suite, wish, commit, progress),
+        SuiteKind::Cpu => cpu_suite::measure(project, name, suite, wish, commit, progress),
         // It has no benchmarks yet, so no filter asks for one of them.
         SuiteKind::Gpu if !wish.filters.is_empty() => Ok(None),
         SuiteKind::Gpu => {
@@ -88,52 +85,6 @@ fn measure_suite(
             Ok(Some(gpu_suite(project, name, commit)))
         }
     }
-}
-
-fn cpu_suite(
-    project: &Project,
-    name: &str,
-    suite: &Suite,
-    wish: &Wish<'_>,
-    commit: Option<Commit>,
-    progress: &Progress,
-) -> anyhow::Result<Option<Run>> {
-    let workloads = cpu::workloads(name)?;
-    let included = workload::select(workloads.iter(), &suite.include);
-    if included.is_empty() {
-        bail!(
-            "`suites.{name}.include` in sprag.toml leaves no benchmark: none contains `{}`",
-            suite.include.join("` or `")
-        );
-    }
-    let selected = workload::select(included.into_iter(), wish.filters);
-    if selected.is_empty() {
-        return Ok(None);
-    }
-    let protocol = if wish.quick { Protocol::quick() } else { Protocol::ordinary(suite.processes()) };
-    let machine = environment::machine(project.machine_name().as_deref(), None);
-    let mut run = new_run(name, commit, machine, environment::environment(&BTreeMap::new()));
-    run.config = config(&protocol, wish);
-    let count = selected.len();
-    let plural = if protocol.processes == 1 { "process" } else { "processes" };
-    progress.begin(
-        &format!("suite {name}: {count} benchmarks in {} worker {plural}", protocol.processes),
-        u64::from(protocol.processes),
-    );
-    let program = std::env::current_exe().context("cannot tell which program this is")?;
-    let command = WorkerCommand { program, arguments: vec!["worker".to_owned()] };
-    let mut tell = |done: u32, _: u32| progress.step(u64::from(done));
-    match protocol::measure(name, &selected, &protocol, &command, &mut tell) {
-        Ok(SuiteResult { measurements, faults }) => {
-            run.quality = quality(&run, &protocol, faults);
-            run.measurements = measurements;
-        }
-        Err(error) => {
-            run.status = RunStatus::Failed;
-            run.reason = Some(error.to_string());
-        }
-    }
-    Ok(Some(run))
 }
 
 fn gpu_suite(project: &Project, name: &str, commit: Option<Commit>) -> Run {
@@ -155,7 +106,8 @@ fn gpu_suite(project: &Project, name: &str, commit: Option<Commit>) -> Run {
     run
 }
 
-fn new_run(name: &str, commit: Option<Commit>, machine: Machine, environment: Environment) -> Run {
+/// A run that begins now and holds nothing yet.
+pub(super) fn new_run(name: &str, commit: Option<Commit>, machine: Machine, environment: Environment) -> Run {
     Run {
         suite: name.to_owned(),
         timestamp: clock::now(),
@@ -169,35 +121,4 @@ fn new_run(name: &str, commit: Option<Commit>, machine: Machine, environment: En
         measurements: Vec::new(),
         autotune: Vec::new(),
     }
-}
-
-fn config(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
-    BTreeMap::from([
-        ("quick".to_owned(), Value::from(wish.quick)),
-        (FILTER.to_owned(), Value::from(wish.filters.to_vec())),
-        ("processes".to_owned(), Value::from(protocol.processes)),
-        ("rounds".to_owned(), Value::from(protocol.rounds)),
-        ("block_samples".to_owned(), Value::from(protocol.block_samples)),
-        ("sample_seconds".to_owned(), Value::from(protocol.sample_seconds)),
-        ("series_seconds".to_owned(), Value::from(protocol.series_seconds)),
-        ("seed".to_owned(), Value::from(protocol.seed)),
-    ])
-}
-
-/// What speaks against the numbers of a run.
-fn quality(run: &Run, protocol: &Protocol, faults: Vec<String>) -> Quality {
-    let mut reasons = faults;
-    if (protocol.processes as usize) < FEWEST_VALUES {
-        reasons.push(format!("{} worker process: below {FEWEST_VALUES} there is no interval", protocol.processes));
-    }
-    let fact = |name: &str| run.environment.facts.get(name).and_then(|value| value.parse::<f64>().ok());
-    if let (Some(load), Some(cores)) = (fact("load_1m"), fact("cores"))
-        && load > cores
-    {
-        reasons.push(format!("load {load} on {cores} cores when the run began"));
-    }
-    if let Some(commit) = run.commit.as_ref().filter(|commit| commit.dirty) {
-        reasons.push(format!("tracked files differed from {}", commit.short()));
-    }
-    Quality { clean: reasons.is_empty(), reasons }
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::effort::Effort;
 use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Wish};
@@ -15,6 +16,7 @@ use crate::model::verdict::Counts;
 use crate::report;
 
 pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let effort = Effort::of(&args.effort)?;
     let project = Project::open(folder)?;
     // A relative `--out` counts from where the user is, a relative setting from the root of the project.
     let site_folder = args.out.as_ref().map(|path| folder.join(path));
@@ -23,7 +25,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     publish::check(&project, site_folder.as_deref())?;
     let asked = project.config.select(&[]).map_err(anyhow::Error::msg)?;
     let progress = Progress::new();
-    let wish = Wish { quick: args.quick, filters: &[] };
+    let wish = Wish { effort, filters: &[] };
     let runs = suites::measure(&project, &asked, &wish, &progress)?;
     progress.begin("recording", 1);
     pending::record(&project, &runs)?;

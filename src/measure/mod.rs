@@ -4,27 +4,48 @@
 //! times it in blocks; the parent takes the median over workers. What cannot be measured is a value with a reason.
 
 pub mod clock;
+pub mod buffer;
+pub mod memory;
+pub mod pinning;
+pub mod calibration;
+pub mod workload;
+pub mod block;
+pub mod plan;
+pub mod worker;
+pub mod process;
+pub mod campaign;
+pub mod estimate;
+pub mod pool;
+pub mod quality;
+pub mod protocol;
+pub mod tune;
 pub mod environment;
 pub mod gpu;
-pub mod estimate;
-pub mod plan;
-pub mod protocol;
-pub mod worker;
-pub mod workload;
 pub mod cpu;
+
+#[cfg(test)]
+mod example;
 
 /// Why a suite could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     /// A worker process could not be started.
-    #[error("cannot start a worker process: {0}")]
-    Spawn(std::io::Error),
+    #[error("cannot start a worker process with `{}`: {error}", .program.display())]
+    Spawn {
+        /// The program.
+        program: std::path::PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
     /// No worker process gave a result.
     #[error("no worker process finished: {0}")]
     Workers(String),
     /// A plan that this build cannot follow.
-    #[error("cannot read the plan: {0}")]
+    #[error("cannot follow the plan: {0}")]
     Plan(String),
+    /// Nobody listens to a worker any more.
+    #[error("cannot tell what was measured: {0}")]
+    Tell(std::io::Error),
     /// A benchmark that cannot be named.
     #[error(transparent)]
     Benchmark(#[from] crate::model::benchmark::BenchmarkError),

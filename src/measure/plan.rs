@@ -1,28 +1,38 @@
-//! What a worker process is told, and what it tells back: JSON over pipes, with a version on both.
+//! What a worker process is told, and what it tells back: JSON over pipes, a line a message, with a version on both.
 
 use serde::{Deserialize, Serialize};
 
+use super::block::Block;
+use super::calibration::Calibration;
 use crate::model::benchmark::Parity;
 
-/// The version of plan and report. Parent and worker are the same binary; the check finds a mixed installation.
-pub const PLAN_VERSION: u32 = 1;
+/// The version of plans and messages. Two builds that are compared must agree on it.
+pub const PLAN_VERSION: u32 = 2;
 
 /// How long and how often to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Protocol {
-    /// Worker processes.
+    /// Worker processes, at most.
     pub processes: u32,
     /// Rounds a worker makes; each times one block of every benchmark.
     pub rounds: u32,
     /// Samples in a block.
     pub block_samples: u32,
-    /// The shortest sample, in seconds: fast calls are repeated to fill it.
+    /// The length of a sample, in seconds: fast calls are repeated to fill it.
     pub sample_seconds: f64,
     /// The time one worker may spend timing one benchmark, in seconds; slow calls get fewer samples.
     pub series_seconds: f64,
     /// The seed of inputs and order.
     pub seed: u64,
+    /// The time that all workers together may take, in seconds.
+    pub budget_seconds: Option<f64>,
+    /// No further worker is started once the interval of every judged number is at most this share to either side.
+    pub precision: Option<f64>,
+    /// A worker that says nothing for so long, in seconds, is taken for hung and ended.
+    pub patience_seconds: f64,
+    /// The processor that workers are kept on; where the system chooses, absent.
+    pub pin: Option<u32>,
 }
 
 impl Protocol {
@@ -34,15 +44,49 @@ impl Protocol {
             block_samples: 14,
             // Far above the 20 ns of the clock, far below the 4 ms of a scheduler slice.
             sample_seconds: 100e-6,
-            series_seconds: 0.5,
+            series_seconds: 0.4,
             seed: 123,
+            budget_seconds: None,
+            precision: None,
+            patience_seconds: 120.0,
+            pin: None,
         }
     }
 
-    /// One worker and fewer samples: an answer in seconds, without an interval.
+    /// One worker: an answer in seconds, without an interval.
     pub fn quick() -> Protocol {
-        Protocol { rounds: 9, series_seconds: 0.25, ..Protocol::ordinary(1) }
+        Protocol { series_seconds: 0.2, ..Protocol::ordinary(1) }
     }
+
+    /// Fifteen workers: for a change of a few percent that must be seen.
+    pub fn rigorous() -> Protocol {
+        Protocol::ordinary(15)
+    }
+
+    /// As many workers as the time allows, up to the precision that more would not better much.
+    pub fn within(budget_seconds: f64) -> Protocol {
+        Protocol {
+            budget_seconds: Some(budget_seconds),
+            precision: Some(PRECISION),
+            ..Protocol::ordinary(MOST_PROCESSES)
+        }
+    }
+}
+
+/// The half width of an interval, as a share, at which a run under a budget is content.
+pub const PRECISION: f64 = 0.01;
+
+/// The most worker processes of a run.
+pub const MOST_PROCESSES: u32 = 100;
+
+/// A benchmark that a worker is to time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planned {
+    /// The benchmark's id.
+    pub id: String,
+    /// The configuration to use; that of an untuned benchmark where absent.
+    pub configuration: Option<String>,
 }
 
 /// What a worker is told.
@@ -53,22 +97,60 @@ pub struct Plan {
     pub version: u32,
     /// The suite that the benchmarks are named under.
     pub suite: String,
-    /// The ids of the benchmarks to time, in the order of the suite.
-    pub benchmarks: Vec<String>,
+    /// The benchmarks to time, in the order of the suite.
+    pub benchmarks: Vec<Planned>,
     /// How to measure.
     pub protocol: Protocol,
     /// Which worker this is, from 0: it orders the benchmarks differently from the others.
     pub worker: u32,
 }
 
-/// What a worker tells back.
+/// One line from a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Message {
+    /// The first: the version of its messages.
+    Hello(u32),
+    /// It turns to the benchmark of that number in the plan; a crash or silence after that is its fault.
+    Begin(usize),
+    /// All benchmarks are ready, or have failed; blocks can be asked for.
+    Ready(Vec<Readiness>),
+    /// A block that was asked for.
+    Block(Block),
+    /// All that was measured: the last message.
+    Report(WorkerReport),
+}
+
+/// How a benchmark came out of its preparation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Readiness {
+    /// The benchmark's id.
+    pub id: String,
+    /// Why it cannot be timed.
+    pub failure: Option<String>,
+    /// Rounds that it is worth timing in.
+    pub rounds: u32,
+}
+
+/// One line to a worker that takes blocks on demand.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The benchmark's number in the plan.
+    pub benchmark: usize,
+    /// The processor to run on; where the system chooses, absent.
+    pub processor: Option<u32>,
+}
+
+/// What a worker measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerReport {
-    /// Must be [`PLAN_VERSION`].
-    pub version: u32,
-    /// One entry a benchmark, in the order of the suite.
+    /// One entry a planned benchmark, in their order.
     pub series: Vec<WorkerSeries>,
+    /// Whether it could be kept on the processor of the protocol; absent where none was asked for.
+    pub pinned: Option<bool>,
 }
 
 /// What a worker found for one benchmark.
@@ -83,8 +165,20 @@ pub struct WorkerSeries {
     pub failure: Option<String>,
     /// Calls in a sample.
     pub calls: u32,
-    /// The median of each block, in seconds a call.
-    pub blocks: Vec<f64>,
-    /// All kept samples, in seconds a call.
-    pub samples: Vec<f64>,
+    /// The most bytes that it held at one time.
+    pub peak_bytes: Option<u64>,
+    /// Its turns, in order.
+    pub turns: Vec<Turn>,
+}
+
+/// A block of a benchmark and those taken right beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    /// The benchmark's own.
+    pub own: Block,
+    /// Of the same work on other memory, for a control.
+    pub twin: Option<Block>,
+    /// Of calibration kernels, the one that it is divided by first.
+    pub calibrations: Vec<(Calibration, Block)>,
 }

@@ -1,20 +1,21 @@
 //! A worker: prepares every benchmark of its plan, checks each result, then times them block by block.
 //!
-//! Blocks of one benchmark alternate with blocks of all others, forwards on even rounds and backwards on odd ones,
-//! so that slow changes of the machine fall on all alike. The first samples of a block are dropped: they pay for
-//! the caches that the benchmark before has left.
+//! Blocks of one benchmark alternate with blocks of all others, forwards on even rounds and backwards on odd ones, and
+//! so do a benchmark and the calibration kernels beside it: slow changes of the machine fall on all alike.
 
-use crate::model::benchmark::{Parity, ParityStatus};
-use crate::stats::describe;
-use crate::stats::random::SplitMix64;
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
 
 use super::MeasureError;
+use super::block::{Block, Subject};
+use super::calibration::Calibration;
 use super::clock;
-use super::plan::{PLAN_VERSION, Plan, Protocol, WorkerReport, WorkerSeries};
-use super::workload::{Prepared, Workload};
-
-/// Samples dropped at the start of a block of six or more; one of a shorter block.
-const SETTLING: usize = 2;
+use super::pinning;
+use super::plan::{
+    Message, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request, Turn, WorkerReport, WorkerSeries,
+};
+use super::workload::{self, Beside, Order, Prepared, Workload};
+use crate::stats::random::SplitMix64;
 
 /// The fewest samples of a block, also of a slow benchmark: one to settle and two to take a median of.
 const FEWEST_SAMPLES: usize = 3;
@@ -22,165 +23,261 @@ const FEWEST_SAMPLES: usize = 3;
 /// The fewest rounds, also of a slow benchmark: below three a median over blocks is no median.
 const FEWEST_ROUNDS: u32 = 3;
 
-/// Follows a plan and reports.
+/// What a worker tells as it goes.
+pub type Tell<'a> = &'a mut dyn FnMut(Message) -> Result<(), MeasureError>;
+
+/// Follows a plan from preparation to report.
 ///
 /// # Errors
-/// When the plan is of another version or asks for a benchmark that is unknown. A benchmark that fails is reported, not an error.
-pub fn follow(plan: &Plan, workloads: &[Workload]) -> Result<WorkerReport, MeasureError> {
-    if plan.version != PLAN_VERSION {
-        return Err(MeasureError::Plan(format!("it has version {}, this build follows {PLAN_VERSION}", plan.version)));
-    }
-    let mut benches = Vec::with_capacity(plan.benchmarks.len());
-    for id in &plan.benchmarks {
-        let workload = workloads.iter().find(|workload| workload.benchmark.id() == *id);
-        let workload = workload.ok_or_else(|| MeasureError::Plan(format!("it asks for `{id}`, which is unknown")))?;
-        benches.push(Bench::prepare(workload, &plan.protocol));
-    }
-    let mut order: Vec<usize> = (0..benches.len()).collect();
+/// When the plan is of another version or asks for a benchmark that is unknown, or nobody listens. A benchmark that
+/// fails is reported, not an error.
+pub fn follow(plan: &Plan, workloads: &[Workload], tell: Tell<'_>) -> Result<WorkerReport, MeasureError> {
+    let pinned = plan.protocol.pin.map(pinning::pin);
+    let mut bench = Bench::prepare(plan, workloads, tell)?;
+    let mut order: Vec<usize> = (0..bench.series.len()).collect();
     SplitMix64::new(plan.protocol.seed ^ u64::from(plan.worker).wrapping_mul(0x9e37)).shuffle(&mut order);
     for round in 0..plan.protocol.rounds {
         for &position in &order {
-            benches[position].block(round);
+            if bench.series[position].rounds > round {
+                tell(Message::Begin(position))?;
+                let turn = bench.turn(position, round);
+                bench.series[position].found.turns.push(turn);
+            }
         }
         order.reverse();
     }
-    Ok(WorkerReport { version: PLAN_VERSION, series: benches.into_iter().map(|bench| bench.series).collect() })
+    Ok(WorkerReport { series: bench.series.into_iter().map(|one| one.found).collect(), pinned })
 }
 
-/// A benchmark being timed.
+/// Prepares the benchmarks of a plan, then takes blocks as they are asked for until `requests` ends.
+///
+/// # Errors
+/// As [`follow`], and when a request cannot be read or asks for what is not there.
+pub fn serve(
+    plan: &Plan,
+    workloads: &[Workload],
+    requests: &mut dyn BufRead,
+    tell: Tell<'_>,
+) -> Result<(), MeasureError> {
+    let mut bench = Bench::prepare(plan, workloads, tell)?;
+    let ready =
+        |one: &Timed| Readiness { id: one.found.id.clone(), failure: one.found.failure.clone(), rounds: one.rounds };
+    tell(Message::Ready(bench.series.iter().map(ready).collect()))?;
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if requests.read_line(&mut line).map_err(|error| MeasureError::Plan(error.to_string()))? == 0 {
+            return Ok(());
+        }
+        let request: Request =
+            serde_json::from_str(&line).map_err(|error| MeasureError::Plan(format!("a request: {error}")))?;
+        if let Some(processor) = request.processor {
+            // Where that is not permitted, both sides of a comparison stay where the system puts them.
+            pinning::pin(processor);
+        }
+        let subject = bench.series.get_mut(request.benchmark).and_then(|one| one.subject.as_mut());
+        let subject = subject.ok_or_else(|| MeasureError::Plan(format!("it asks for block {}", request.benchmark)))?;
+        tell(Message::Block(subject.block()))?;
+    }
+}
+
+/// Writes messages as lines.
+pub fn teller(out: &mut dyn Write) -> impl FnMut(Message) -> Result<(), MeasureError> {
+    move |message| {
+        let mut line = serde_json::to_string(&message).expect("a message holds nothing that JSON cannot");
+        line.push('\n');
+        out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(MeasureError::Tell)
+    }
+}
+
+/// All that a worker times.
 struct Bench {
-    prepared: Option<Prepared>,
+    series: Vec<Timed>,
+    calibrations: BTreeMap<Calibration, Subject>,
+}
+
+/// A benchmark that is being timed.
+struct Timed {
+    subject: Option<Subject>,
+    twin: Option<Subject>,
+    companions: Vec<Calibration>,
     rounds: u32,
-    block_samples: usize,
-    series: WorkerSeries,
+    found: WorkerSeries,
 }
 
 impl Bench {
+    fn prepare(plan: &Plan, workloads: &[Workload], tell: Tell<'_>) -> Result<Bench, MeasureError> {
+        if plan.version != PLAN_VERSION {
+            let fault = format!("it has version {}, this build follows {PLAN_VERSION}", plan.version);
+            return Err(MeasureError::Plan(fault));
+        }
+        tell(Message::Hello(PLAN_VERSION))?;
+        let mut bench = Bench { series: Vec::with_capacity(plan.benchmarks.len()), calibrations: BTreeMap::new() };
+        for (number, planned) in plan.benchmarks.iter().enumerate() {
+            let known = workloads.iter().find(|workload| workload.benchmark.id() == planned.id);
+            let unknown = || MeasureError::Plan(format!("it asks for `{}`, which is unknown", planned.id));
+            tell(Message::Begin(number))?;
+            bench.series.push(Timed::prepare(known.ok_or_else(unknown)?, planned, &plan.protocol));
+        }
+        let ready = bench.series.iter().filter(|one| one.subject.is_some());
+        for companion in ready.flat_map(|one| one.companions.clone()).collect::<Vec<_>>() {
+            bench
+                .calibrations
+                .entry(companion)
+                .or_insert_with(|| subject(companion.prepare(plan.protocol.seed), 1, &plan.protocol).0);
+        }
+        Ok(bench)
+    }
+
+    /// A block of the benchmark and one of each companion: before it on even rounds, after it on odd ones.
+    fn turn(&mut self, position: usize, round: u32) -> Turn {
+        let one = &mut self.series[position];
+        let own_first = round % 2 == 1;
+        let own = |one: &mut Timed| one.subject.as_mut().expect("only what is ready has rounds").block();
+        let early = own_first.then(|| own(one));
+        let twin = one.twin.as_mut().map(Subject::block);
+        let mut calibrations: Vec<(Calibration, Block)> = Vec::with_capacity(one.companions.len());
+        for companion in &one.companions {
+            let subject = self.calibrations.get_mut(companion).expect("the companions of what is ready are ready");
+            calibrations.push((*companion, subject.block()));
+        }
+        let own = early.unwrap_or_else(|| own(one));
+        Turn { own, twin, calibrations }
+    }
+}
+
+impl Timed {
     /// Makes inputs, checks the result, and finds how many calls fill a sample.
-    fn prepare(workload: &Workload, protocol: &Protocol) -> Bench {
-        let unchecked = Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None };
-        let mut bench = Bench {
-            prepared: None,
-            rounds: 0,
-            block_samples: 0,
-            series: WorkerSeries {
-                id: workload.benchmark.id(),
-                parity: unchecked,
-                failure: None,
-                calls: 1,
-                blocks: Vec::new(),
-                samples: Vec::new(),
-            },
+    fn prepare(workload: &Workload, planned: &Planned, protocol: &Protocol) -> Timed {
+        let found = WorkerSeries {
+            id: workload.benchmark.id(),
+            parity: workload::unchecked(),
+            failure: None,
+            calls: 1,
+            peak_bytes: None,
+            turns: Vec::new(),
         };
-        match (workload.prepare)(protocol.seed) {
-            Err(reason) => bench.series.failure = Some(reason),
+        let mut timed = Timed { subject: None, twin: None, companions: workload.companions(), rounds: 0, found };
+        let order = Order { seed: protocol.seed, configuration: planned.configuration.as_deref(), check: true };
+        match (workload.prepare)(&order) {
+            Err(reason) => timed.found.failure = Some(reason),
             Ok(prepared) => {
-                bench.series.parity = prepared.parity.clone();
-                bench.series.failure = prepared.failure();
-                if bench.series.failure.is_none() {
-                    bench.calibrate(prepared, protocol);
+                timed.found.parity = prepared.parity.clone();
+                timed.found.peak_bytes = prepared.peak_bytes;
+                timed.found.failure = prepared.failure();
+                if timed.found.failure.is_none() {
+                    let (subject, rounds) = subject(prepared, workload.threads, protocol);
+                    timed.found.calls = subject.calls;
+                    timed.rounds = rounds;
+                    if workload.beside == Beside::Twin {
+                        timed.twin = twin(workload, &order, &subject);
+                    }
+                    timed.subject = Some(subject);
                 }
             }
         }
-        bench
+        timed
     }
+}
 
-    fn calibrate(&mut self, mut prepared: Prepared, protocol: &Protocol) {
-        // The first call warms caches and pages; the faster of two others is closest to what a sample will take.
-        (prepared.call)();
-        let first = clock::time(&mut prepared.call).seconds();
-        let call_seconds = first.min(clock::time(&mut prepared.call).seconds()).max(1e-9);
-        let calls = (protocol.sample_seconds / call_seconds).ceil().clamp(1.0, 1e6);
-        let sample_seconds = calls * call_seconds;
-        let affordable = protocol.series_seconds / sample_seconds;
-        let rounds = (affordable / FEWEST_SAMPLES as f64).floor().clamp(1.0, f64::from(protocol.rounds));
-        self.rounds = (rounds as u32).max(FEWEST_ROUNDS).min(protocol.rounds);
-        let samples = (affordable / f64::from(self.rounds)).floor() as usize;
-        self.block_samples = samples.clamp(FEWEST_SAMPLES, (protocol.block_samples as usize).max(FEWEST_SAMPLES));
-        self.series.calls = calls as u32;
-        self.prepared = Some(prepared);
-    }
+/// The same work once more, timed exactly as the first.
+fn twin(workload: &Workload, order: &Order<'_>, first: &Subject) -> Option<Subject> {
+    let prepared = (workload.prepare)(order).ok()?;
+    let Subject { on_this_thread, calls, samples, .. } = *first;
+    Some(Subject { call: prepared.call, on_this_thread, calls, samples })
+}
 
-    fn block(&mut self, round: u32) {
-        let Some(prepared) = self.prepared.as_mut().filter(|_| round < self.rounds) else {
-            return;
-        };
-        let calls = self.series.calls;
-        let mut block = Vec::with_capacity(self.block_samples);
-        for _ in 0..self.block_samples {
-            let nanos = clock::time(|| {
-                for _ in 0..calls {
-                    (prepared.call)();
-                }
-            });
-            block.push(nanos.seconds() / f64::from(calls));
-        }
-        let settling = if block.len() >= 3 * SETTLING { SETTLING } else { 1 };
-        let kept = &block[settling..];
-        self.series.blocks.extend(describe::median(kept));
-        self.series.samples.extend_from_slice(kept);
-    }
+/// Finds how many calls fill a sample, how many samples a block, and how many rounds the time of a series allows.
+fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subject, u32) {
+    // The first call warms caches and pages; the faster of two others is closest to what a sample will take.
+    (prepared.call)();
+    let first = clock::time(&mut prepared.call).seconds();
+    let call_seconds = first.min(clock::time(&mut prepared.call).seconds()).max(1e-9);
+    let calls = (protocol.sample_seconds / call_seconds).round().clamp(1.0, 1e6);
+    let affordable = protocol.series_seconds / (calls * call_seconds);
+    let rounds = (affordable / FEWEST_SAMPLES as f64).floor().clamp(1.0, f64::from(protocol.rounds));
+    let rounds = (rounds as u32).max(FEWEST_ROUNDS).min(protocol.rounds);
+    let samples = (affordable / f64::from(rounds)).floor() as usize;
+    let samples = samples.clamp(FEWEST_SAMPLES, (protocol.block_samples as usize).max(FEWEST_SAMPLES));
+    (Subject { call: prepared.call, on_this_thread: threads == 1, calls: calls as u32, samples }, rounds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::workload;
-    use crate::model::benchmark::Benchmark;
-
-    fn workload(name: &str, prepare: fn(u64) -> Result<Prepared, String>) -> Workload {
-        Workload {
-            benchmark: Benchmark::new("cpu", name, &[], "fast").expect("the name is a word"),
-            work: ("calls_per_s", 1.0),
-            prepare: Box::new(prepare),
-        }
-    }
+    use crate::measure::example;
+    use crate::model::benchmark::ParityStatus;
 
     fn plan(names: &[&str]) -> Plan {
+        let planned = |name: &&str| Planned { id: format!("cpu/{name} @fast"), configuration: None };
         Plan {
             version: PLAN_VERSION,
             suite: "cpu".into(),
-            benchmarks: names.iter().map(|name| format!("cpu/{name} @fast")).collect(),
+            benchmarks: names.iter().map(planned).collect(),
             protocol: Protocol { rounds: 4, block_samples: 6, sample_seconds: 1e-6, ..Protocol::quick() },
             worker: 0,
         }
     }
 
-    fn right(_: u64) -> Result<Prepared, String> {
-        let mut sum = 0_u64;
-        let call = move || sum = std::hint::black_box(sum.wrapping_mul(3).wrapping_add(1));
-        Ok(Prepared { parity: workload::compare(&[1.0], &[1.0], 0.0), call: Box::new(call) })
-    }
-
-    fn wrong(_: u64) -> Result<Prepared, String> {
-        let call = || unreachable!("a benchmark with a wrong result must not be timed");
-        Ok(Prepared { parity: workload::compare(&[1.5], &[1.0], 1e-6), call: Box::new(call) })
-    }
-
-    fn broken(_: u64) -> Result<Prepared, String> {
-        Err("the shape does not divide".to_owned())
+    #[test]
+    fn a_wrong_or_broken_benchmark_fails_and_the_others_stand() {
+        let suite = example::suite();
+        let mut heard = Vec::new();
+        let report = follow(&plan(&["right", "wrong", "broken"]), &suite, &mut |message| {
+            heard.push(message);
+            Ok(())
+        });
+        let report = report.expect("the plan can be followed");
+        let [right, wrong, broken] = &report.series[..] else { panic!("three series: {report:?}") };
+        assert_eq!((right.failure.as_deref(), right.turns.len()), (None, 4));
+        for turn in &right.turns {
+            assert_eq!((turn.own.samples.len(), turn.twin.is_some()), (6, false));
+            assert_eq!(turn.calibrations.iter().map(|one| one.0).collect::<Vec<_>>(), [Calibration::MultiplyAdd]);
+            assert!(turn.own.samples.iter().all(|sample| sample.wall > 0.0));
+        }
+        let parity = "parity: the result differs from the reference by 5e-1, more than 1e-6";
+        assert_eq!(wrong.failure.as_deref(), Some(parity));
+        assert!(wrong.turns.is_empty() && wrong.parity.status == ParityStatus::Mismatch);
+        assert_eq!(broken.failure.as_deref(), Some("the shape does not divide"));
+        let begun = |number| heard.iter().filter(|message| **message == Message::Begin(number)).count();
+        assert_eq!((heard[0].clone(), begun(0), begun(1), begun(2)), (Message::Hello(PLAN_VERSION), 5, 1, 1));
     }
 
     #[test]
-    fn a_wrong_or_broken_benchmark_fails_and_the_others_stand() {
-        let suite = [workload("right", right), workload("wrong", wrong), workload("broken", broken)];
-        let report = follow(&plan(&["right", "wrong", "broken"]), &suite).expect("the plan can be followed");
-        let [right, wrong, broken] = &report.series[..] else { panic!("three series: {report:?}") };
-        assert_eq!((right.failure.as_deref(), right.blocks.len(), right.samples.len()), (None, 4, 16));
-        assert!(right.samples.iter().all(|seconds| *seconds > 0.0));
-        assert_eq!(
-            wrong.failure.as_deref(),
-            Some("parity: the result differs from the reference by 5e-1, more than 1e-6")
-        );
-        assert!(wrong.samples.is_empty() && wrong.parity.status == ParityStatus::Mismatch);
-        assert_eq!(broken.failure.as_deref(), Some("the shape does not divide"));
+    fn a_control_times_its_twin_in_every_turn() {
+        let report = follow(&plan(&["control"]), &example::suite(), &mut |_| Ok(())).expect("the plan can be followed");
+        assert!(report.series[0].turns.iter().all(|turn| turn.twin.is_some()) && report.pinned.is_none());
     }
 
     #[test]
     fn a_plan_that_cannot_be_followed_is_refused() {
-        let suite = [workload("right", right)];
+        let suite = example::suite();
         let old = Plan { version: 0, ..plan(&["right"]) };
-        assert!(matches!(follow(&old, &suite), Err(MeasureError::Plan(_))));
-        assert!(matches!(follow(&plan(&["nothing"]), &suite), Err(MeasureError::Plan(_))));
+        assert!(matches!(follow(&old, &suite, &mut |_| Ok(())), Err(MeasureError::Plan(_))));
+        assert!(matches!(follow(&plan(&["nothing"]), &suite, &mut |_| Ok(())), Err(MeasureError::Plan(_))));
+    }
+
+    #[test]
+    fn blocks_are_served_on_demand_until_the_requests_end() {
+        let suite = example::suite();
+        let requests = "{\"benchmark\":0,\"processor\":null}\n{\"benchmark\":0,\"processor\":0}\n";
+        let mut heard = Vec::new();
+        let mut tell = |message| {
+            heard.push(message);
+            Ok(())
+        };
+        serve(&plan(&["right", "broken"]), &suite, &mut requests.as_bytes(), &mut tell).expect("both can be served");
+        let blocks =
+            heard.iter().filter(|message| matches!(message, Message::Block(block) if block.samples.len() == 6));
+        assert_eq!(blocks.count(), 2);
+        let ready = heard.iter().find_map(|message| match message {
+            Message::Ready(ready) => Some(ready.iter().map(|one| one.failure.is_none()).collect::<Vec<bool>>()),
+            _ => None,
+        });
+        assert_eq!(ready, Some(vec![true, false]));
+        for request in ["{\"benchmark\":1,\"processor\":null}\n", "{\"benchmark\":7,\"processor\":null}\n", "go\n"] {
+            let fault = serve(&plan(&["right", "broken"]), &suite, &mut request.as_bytes(), &mut |_| Ok(()));
+            assert!(matches!(fault, Err(MeasureError::Plan(_))), "{request}");
+        }
     }
 }

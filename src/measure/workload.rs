@@ -1,29 +1,102 @@
 //! A benchmark that can be timed: its identity, how much work a call is, and how to make it ready.
 
+use super::calibration::Calibration;
 use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
+use crate::model::sample::Role;
 
 /// One benchmark of a suite.
 pub struct Workload {
     /// Its identity.
     pub benchmark: Benchmark,
+    /// What it is there for.
+    pub role: Role,
+    /// What it is limited by.
+    pub class: Class,
+    /// How many threads work in a call. The thread clock tells only about one.
+    pub threads: u32,
     /// The throughput metric, such as `tiles_per_s`, and how many units one call works through.
     pub work: (&'static str, f64),
-    /// Makes inputs from a seed and checks the result. Costly: done once a worker, outside the timed part.
-    pub prepare: Box<dyn Fn(u64) -> Result<Prepared, String>>,
+    /// What is timed beside it, so that what the machine does to both cancels.
+    pub beside: Beside,
+    /// How near it is to what the machine can do; absent where no such bound is known.
+    pub limit: Option<Limit>,
+    /// The names of the configurations that a tuner may choose from, the one used untuned first; empty where there is
+    /// nothing to choose.
+    pub configurations: Vec<String>,
+    /// Makes inputs and checks the result. Costly: done once a worker, outside the timed part.
+    pub prepare: Box<dyn Fn(&Order<'_>) -> Result<Prepared, String>>,
 }
 
-/// The workloads whose id contains one of the texts; all where there is no text.
+/// What limits a kernel, and so how its numbers move with the load of a shared machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Arithmetic: the clock of the core.
+    Compute,
+    /// Traffic that stays in the caches.
+    Cache,
+    /// Traffic beyond the caches, which all cores share.
+    Dram,
+}
+
+/// What is timed beside a benchmark, in the same rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// A calibration kernel of the same class.
+    Calibration(Calibration),
+    /// The same work once more, on memory of its own: the true ratio is one.
+    Twin,
+    /// Nothing: this is itself what others are timed beside.
+    Nothing,
+}
+
+/// The least time a benchmark could take, as that of a calibration kernel for the bytes it must move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// The kernel that shows the speed of memory.
+    pub kernel: Calibration,
+    /// Bytes that a call must read and write.
+    pub bytes: f64,
+}
+
+/// How to make a workload ready.
+#[derive(Clone, Copy, Debug)]
+pub struct Order<'a> {
+    /// What its inputs follow from.
+    pub seed: u64,
+    /// The configuration to use; the first of [`Workload::configurations`] where absent.
+    pub configuration: Option<&'a str>,
+    /// Whether its result is compared with the reference. Where another worker does that, it may be left out.
+    pub check: bool,
+}
+
+/// The workloads whose id contains one of the texts, and every control; all where there is no text.
 pub fn select<'a>(workloads: impl Iterator<Item = &'a Workload>, texts: &[String]) -> Vec<&'a Workload> {
     let wanted = |id: &str| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
-    workloads.filter(|workload| wanted(&workload.benchmark.id())).collect()
+    let selected: Vec<&Workload> =
+        workloads.filter(|workload| workload.role == Role::Control || wanted(&workload.benchmark.id())).collect();
+    let any = selected.iter().any(|workload| wanted(&workload.benchmark.id()));
+    if any { selected } else { Vec::new() }
 }
 
 /// A benchmark ready to be timed.
 pub struct Prepared {
     /// How its result compares with the reference.
     pub parity: Parity,
+    /// The most bytes that it held at one time, inputs and outputs included; absent where nobody counts.
+    pub peak_bytes: Option<u64>,
     /// One call, on inputs and outputs that exist already.
     pub call: Box<dyn FnMut()>,
+}
+
+impl Class {
+    /// The word that records bear.
+    pub fn word(self) -> &'static str {
+        match self {
+            Class::Compute => "compute",
+            Class::Cache => "cache",
+            Class::Dram => "dram",
+        }
+    }
 }
 
 impl Prepared {
@@ -36,6 +109,23 @@ impl Prepared {
         let tolerance = self.parity.tolerance.unwrap_or(0.0);
         Some(format!("parity: the result differs from the reference by {error:e}, more than {tolerance:e}"))
     }
+}
+
+impl Workload {
+    /// The calibration kernels that are timed in its turns: the one it is divided by first.
+    pub fn companions(&self) -> Vec<Calibration> {
+        let beside = match self.beside {
+            Beside::Calibration(kernel) => Some(kernel),
+            Beside::Twin | Beside::Nothing => None,
+        };
+        let limit = self.limit.map(|limit| limit.kernel).filter(|kernel| Some(*kernel) != beside);
+        beside.into_iter().chain(limit).collect()
+    }
+}
+
+/// The parity of what nobody compared.
+pub fn unchecked() -> Parity {
+    Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None }
 }
 
 /// Compares a result with its reference, element by element: `|got - expected| <= tolerance * (1 + |expected|)`.

@@ -1,17 +1,61 @@
 //! From a kernel to a workload: its result is checked on poisoned outputs before anyone times it.
 
 use crate::kernels::KernelError;
-use crate::measure::MeasureError;
-use crate::measure::workload::{self, Prepared, Workload};
+use crate::measure::buffer::Buffer;
+use crate::measure::calibration::Calibration;
+use crate::measure::workload::{self, Beside, Class, Limit, Order, Prepared, Workload};
+use crate::measure::{MeasureError, memory};
 use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
+use crate::model::sample::Role;
 
 /// Which form of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// The plain one.
     Reference,
-    /// The quick one.
+    /// The quick one, on one thread.
     Fast,
+    /// The quick one, on two threads.
+    TwoThreads,
+}
+
+impl Form {
+    fn variant(self) -> &'static str {
+        match self {
+            Form::Reference => "reference",
+            Form::Fast | Form::TwoThreads => "fast",
+        }
+    }
+
+    /// The threads that work in a call.
+    pub(super) fn threads(self) -> u32 {
+        match self {
+            Form::Reference | Form::Fast => 1,
+            Form::TwoThreads => 2,
+        }
+    }
+}
+
+/// How a kernel is to be made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Make<'a> {
+    /// Which form.
+    pub(super) form: Form,
+    /// What its inputs follow from.
+    pub(super) seed: u64,
+    /// The configuration of the fast form; its first where absent.
+    pub(super) configuration: Option<&'a str>,
+}
+
+/// Why a kernel cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MakeError {
+    /// It refused its input.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// No configuration of it bears that name.
+    #[error("it has no configuration `{0}`")]
+    Configuration(String),
 }
 
 /// One call of a kernel on inputs it holds; it writes all it computes into the slice.
@@ -21,8 +65,28 @@ pub(super) type Call = Box<dyn FnMut(&mut [f32]) -> Result<(), KernelError>>;
 pub(super) struct Runnable {
     /// How many elements it writes.
     pub(super) length: usize,
+    /// What the slice must hold before the first call, for a kernel that changes a part of it in place.
+    pub(super) before: Option<Buffer>,
     /// One call.
     pub(super) call: Call,
+}
+
+impl Runnable {
+    /// A kernel that writes all of its `length` elements.
+    pub(super) fn new(
+        length: usize,
+        call: impl FnMut(&mut [f32]) -> Result<(), KernelError> + 'static,
+    ) -> Result<Runnable, MakeError> {
+        Ok(Runnable { length, before: None, call: Box::new(call) })
+    }
+
+    /// A slice to be called on. What it does not hold before is poison, so that what is not written shows.
+    fn output(&self) -> Buffer {
+        match &self.before {
+            Some(before) => Buffer::with(self.length, |position| before[position]),
+            None => Buffer::filled(self.length, f32::NAN),
+        }
+    }
 }
 
 /// A kernel at one size.
@@ -35,55 +99,97 @@ pub(super) struct Kernel {
     pub(super) work: (&'static str, f64),
     /// How far the fast form may be from the reference, absolute and relative alike; 0 asks for equal values.
     pub(super) tolerance: f64,
-    /// Whether there is a fast form.
-    pub(super) has_fast: bool,
+    /// The forms there are.
+    pub(super) forms: &'static [Form],
+    /// What limits it.
+    pub(super) class: Class,
+    /// The kernel that it is timed beside.
+    pub(super) beside: Calibration,
+    /// The least it could take.
+    pub(super) limit: Option<Limit>,
+    /// The configurations of the fast form.
+    pub(super) configurations: Vec<String>,
     /// Makes it on inputs that follow from a seed.
-    pub(super) make: fn(Form, u64) -> Result<Runnable, KernelError>,
+    pub(super) make: fn(&Make<'_>) -> Result<Runnable, MakeError>,
 }
 
 impl Kernel {
     /// The workload of one form under the name of a suite.
     pub(super) fn workload(&self, suite: &str, form: Form) -> Result<Workload, MeasureError> {
-        let variant = match form {
-            Form::Reference => "reference",
-            Form::Fast => "fast",
-        };
+        let mut params = self.params.clone();
+        if form.threads() > 1 {
+            params.push(("threads", form.threads().to_string()));
+        }
         let (make, tolerance) = (self.make, self.tolerance);
         Ok(Workload {
-            benchmark: Benchmark::new(suite, self.name, &self.params, variant)?,
+            benchmark: Benchmark::new(suite, self.name, &params, form.variant())?,
+            // On a shared machine a second thread waits for whoever has the other core.
+            role: if form.threads() > 1 { Role::Reported } else { Role::Tracked },
+            class: self.class,
+            threads: form.threads(),
             work: self.work,
-            prepare: Box::new(move |seed| prepare(make, form, tolerance, seed).map_err(|error| error.to_string())),
+            beside: Beside::Calibration(self.beside),
+            limit: self.limit,
+            configurations: if form == Form::Fast { self.configurations.clone() } else { Vec::new() },
+            prepare: Box::new(move |order| prepare(make, form, tolerance, order).map_err(|error| error.to_string())),
+        })
+    }
+
+    /// The A/A control: the fast form beside itself.
+    pub(super) fn control(&self, suite: &str) -> Result<Workload, MeasureError> {
+        let params = [("of", self.name.to_owned())];
+        let fast = self.workload(suite, Form::Fast)?;
+        Ok(Workload {
+            benchmark: Benchmark::new(suite, "aa_control", &params, "control")?,
+            role: Role::Control,
+            beside: Beside::Twin,
+            limit: None,
+            configurations: Vec::new(),
+            ..fast
         })
     }
 }
 
 fn prepare(
-    make: fn(Form, u64) -> Result<Runnable, KernelError>,
+    make: fn(&Make<'_>) -> Result<Runnable, MakeError>,
     form: Form,
     tolerance: f64,
-    seed: u64,
-) -> Result<Prepared, KernelError> {
-    let Runnable { length, mut call } = make(form, seed)?;
-    let mut output = vec![f32::NAN; length];
-    call(&mut output)?;
-    let parity = match form {
-        Form::Fast => {
-            let mut reference = make(Form::Reference, seed)?;
-            let mut expected = vec![f32::NAN; length];
-            (reference.call)(&mut expected)?;
-            workload::compare(&output, &expected, tolerance)
-        }
-        Form::Reference => {
-            let mut again = vec![f32::NAN; length];
-            call(&mut again)?;
-            repeatable(&output, &again)
-        }
-    };
+    order: &Order<'_>,
+) -> Result<Prepared, MakeError> {
+    let wanted = Make { form, seed: order.seed, configuration: order.configuration };
+    let (made, peak_bytes) = memory::peak(|| {
+        let mut made = make(&wanted)?;
+        let mut output = made.output();
+        (made.call)(&mut output)?;
+        Ok::<_, MakeError>((made, output))
+    });
+    let (mut made, mut output) = made?;
+    let parity =
+        if order.check { parity(make, &wanted, tolerance, &mut made, &output)? } else { workload::unchecked() };
+    let mut call = made.call;
     let call = move || {
         let result = call(std::hint::black_box(&mut output));
         result.expect("a call that succeeded when it was checked succeeds again on the same inputs");
     };
-    Ok(Prepared { parity, call: Box::new(call) })
+    Ok(Prepared { parity, peak_bytes, call: Box::new(call) })
+}
+
+fn parity(
+    make: fn(&Make<'_>) -> Result<Runnable, MakeError>,
+    wanted: &Make<'_>,
+    tolerance: f64,
+    made: &mut Runnable,
+    output: &[f32],
+) -> Result<Parity, MakeError> {
+    if wanted.form == Form::Reference {
+        let mut again = made.output();
+        (made.call)(&mut again)?;
+        return Ok(repeatable(output, &again));
+    }
+    let mut reference = make(&Make { form: Form::Reference, seed: wanted.seed, configuration: None })?;
+    let mut expected = reference.output();
+    (reference.call)(&mut expected)?;
+    Ok(workload::compare(output, &expected, tolerance))
 }
 
 /// The reference has nobody to be compared with here (the golden cases do that): it must write all its output, and
@@ -98,38 +204,50 @@ fn repeatable(first: &[f32], second: &[f32]) -> Parity {
 mod tests {
     use super::*;
 
-    fn half_written(_: Form, _: u64) -> Result<Runnable, KernelError> {
-        let call = |output: &mut [f32]| {
+    const ORDER: Order<'_> = Order { seed: 1, configuration: None, check: true };
+
+    fn half_written(_: &Make<'_>) -> Result<Runnable, MakeError> {
+        Runnable::new(8, |output| {
             let half = output.len() / 2;
             output[..half].fill(1.0);
             Ok(())
-        };
-        Ok(Runnable { length: 8, call: Box::new(call) })
+        })
     }
 
-    fn wrong_when_fast(form: Form, _: u64) -> Result<Runnable, KernelError> {
-        let value = if form == Form::Fast { 1.01 } else { 1.0 };
-        let call = move |output: &mut [f32]| {
+    fn in_place(_: &Make<'_>) -> Result<Runnable, MakeError> {
+        let made = Runnable::new(4, |output| {
+            output[1] = 5.0;
+            Ok(())
+        })?;
+        Ok(Runnable { before: Some(Buffer::filled(4, 2.0)), ..made })
+    }
+
+    fn wrong_when_fast(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+        let value = if wanted.form == Form::Fast { 1.01 } else { 1.0 };
+        Runnable::new(8, move |output| {
             output.fill(value);
             Ok(())
-        };
-        Ok(Runnable { length: 8, call: Box::new(call) })
+        })
     }
 
     #[test]
     fn output_that_is_not_written_is_a_mismatch() {
         for form in [Form::Reference, Form::Fast] {
-            let prepared = prepare(half_written, form, 1e-5, 1).expect("the kernel runs");
+            let prepared = prepare(half_written, form, 1e-5, &ORDER).expect("the kernel runs");
             let expected = if form == Form::Reference { ParityStatus::Mismatch } else { ParityStatus::Exact };
             // Half a fast result beside half a reference is equal; the reference's own check is what tells.
             assert_eq!(prepared.parity.status, expected);
         }
+        let prepared = prepare(in_place, Form::Reference, 0.0, &ORDER).expect("the kernel runs");
+        assert_eq!(prepared.parity.status, ParityStatus::Reference);
     }
 
     #[test]
-    fn a_fast_form_that_is_off_is_a_mismatch() {
-        let status = |tolerance| prepare(wrong_when_fast, Form::Fast, tolerance, 1).map(|one| one.parity.status);
-        assert_eq!(status(1e-5), Ok(ParityStatus::Mismatch));
-        assert_eq!(status(0.1), Ok(ParityStatus::Within));
+    fn a_fast_form_that_is_off_is_a_mismatch_unless_nobody_is_asked_to_look() {
+        let status =
+            |tolerance, order| prepare(wrong_when_fast, Form::Fast, tolerance, order).map(|one| one.parity.status).ok();
+        assert_eq!(status(1e-5, &ORDER), Some(ParityStatus::Mismatch));
+        assert_eq!(status(0.1, &ORDER), Some(ParityStatus::Within));
+        assert_eq!(status(1e-5, &Order { check: false, ..ORDER }), Some(ParityStatus::Unchecked));
     }
 }

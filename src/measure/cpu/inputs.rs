@@ -1,17 +1,18 @@
 //! Inputs of the workloads, all from a seed: values do not matter for the time, but random ones find errors.
 
+use crate::measure::buffer::Buffer;
 use crate::stats::random::SplitMix64;
 
 /// Standard normal values.
-pub(super) fn normal(count: usize, seed: u64) -> Vec<f32> {
+pub(super) fn normal(count: usize, seed: u64) -> Buffer {
     let mut random = SplitMix64::new(seed);
-    (0..count).map(|_| random.normal() as f32).collect()
+    Buffer::with(count, |_| random.normal() as f32)
 }
 
 /// Uniform values in `low..high`.
-pub(super) fn uniform(count: usize, low: f64, high: f64, seed: u64) -> Vec<f32> {
+pub(super) fn uniform(count: usize, low: f64, high: f64, seed: u64) -> Buffer {
     let mut random = SplitMix64::new(seed);
-    (0..count).map(|_| (low + (high - low) * random.uniform()) as f32).collect()
+    Buffer::with(count, |_| (low + (high - low) * random.uniform()) as f32)
 }
 
 /// `count` distinct tile ids below `tiles`, drawn at random and sorted.

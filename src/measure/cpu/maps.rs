@@ -1,15 +1,19 @@
 //! FusionGate and the TileSSM scan.
 
-use super::check::{Form, Kernel, Runnable};
+use super::check::{Form, Kernel, Make, MakeError, Runnable};
 use super::inputs;
-use super::tiles::{SMALL, WIDE, map_params};
-use crate::kernels::KernelError;
+use super::tiles::{SMALL, WIDE, map_bytes, map_params};
 use crate::kernels::fusion::{self, Gate};
 use crate::kernels::scan::{self, DEFAULT_CLAMP, Direction, Parameters, ScanShape};
 use crate::kernels::shape::MapShape;
+use crate::measure::calibration::Calibration;
+use crate::measure::workload::{Class, Limit};
 
 /// The scan of the wide profile.
 const SCAN: ScanShape = ScanShape { batch: 1, steps: 256, channels: 128 };
+
+/// Bytes of its tokens.
+const SCAN_BYTES: usize = SCAN.batch * SCAN.steps * SCAN.channels * size_of::<f32>();
 
 /// All kernels of this file.
 pub(super) fn kernels() -> Vec<Kernel> {
@@ -18,7 +22,14 @@ pub(super) fn kernels() -> Vec<Kernel> {
         params: map_params(shape),
         work: ("elements_per_s", shape.elements() as f64),
         tolerance: 2e-6,
-        has_fast: true,
+        forms: &[Form::Reference, Form::Fast],
+        class: Class::Dram,
+        beside: Calibration::Triad { bytes: map_bytes(shape) },
+        limit: Some(Limit {
+            kernel: Calibration::Triad { bytes: map_bytes(shape) },
+            bytes: 3.0 * map_bytes(shape) as f64 + 3.0 * (shape.pixels() * size_of::<f32>()) as f64,
+        }),
+        configurations: Vec::new(),
         make,
     };
     let scan = Kernel {
@@ -31,45 +42,50 @@ pub(super) fn kernels() -> Vec<Kernel> {
         ],
         work: ("tokens_per_s", (SCAN.batch * SCAN.steps) as f64),
         tolerance: 1e-5,
-        has_fast: true,
+        forms: &[Form::Reference, Form::Fast],
+        class: Class::Compute,
+        beside: Calibration::MultiplyAdd,
+        limit: Some(Limit { kernel: Calibration::Copy { bytes: SCAN_BYTES }, bytes: 2.0 * SCAN_BYTES as f64 }),
+        configurations: Vec::new(),
         make: scan_forward,
     };
     vec![gate(SMALL, gate_small), gate(WIDE, gate_wide), scan]
 }
 
-fn gate_small(form: Form, seed: u64) -> Result<Runnable, KernelError> {
-    gate(SMALL, form, seed)
+fn gate_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    gate(SMALL, wanted)
 }
 
-fn gate_wide(form: Form, seed: u64) -> Result<Runnable, KernelError> {
-    gate(WIDE, form, seed)
+fn gate_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    gate(WIDE, wanted)
 }
 
-fn gate(shape: MapShape, form: Form, seed: u64) -> Result<Runnable, KernelError> {
+fn gate(shape: MapShape, wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let Make { form, seed, .. } = *wanted;
     let base = inputs::normal(shape.elements(), seed);
     let detail = inputs::normal(shape.elements(), seed.wrapping_add(1));
     let boundary = inputs::uniform(shape.pixels(), 0.0, 1.0, seed.wrapping_add(2));
     let uncertainty = inputs::uniform(shape.pixels(), 0.0, 1.0, seed.wrapping_add(3));
-    let call = move |output: &mut [f32]| {
+    Runnable::new(shape.pixels() + shape.elements(), move |output| {
         let (alpha, fused) = output.split_at_mut(shape.pixels());
         let inputs = fusion::Inputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
         match form {
             Form::Reference => fusion::reference(&inputs, shape, &Gate::default(), alpha, fused),
-            Form::Fast => fusion::fast(&inputs, shape, &Gate::default(), alpha, fused),
+            Form::Fast | Form::TwoThreads => fusion::fast(&inputs, shape, &Gate::default(), alpha, fused),
         }
-    };
-    Ok(Runnable { length: shape.pixels() + shape.elements(), call: Box::new(call) })
+    })
 }
 
-fn scan_forward(form: Form, seed: u64) -> Result<Runnable, KernelError> {
+fn scan_forward(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let Make { form, seed, .. } = *wanted;
     let tokens = inputs::normal(SCAN.elements(), seed);
     let of_channel = |low, high, offset: u64| inputs::uniform(SCAN.channels, low, high, seed.wrapping_add(offset));
     let (decay, input_gain, output_gain) =
         (of_channel(0.1, 0.9, 7), of_channel(0.05, 1.55, 8), of_channel(0.05, 1.55, 9));
     let state_bias: Vec<f32> =
-        inputs::normal(SCAN.channels, seed.wrapping_add(10)).into_iter().map(|value| 0.1 * value).collect();
+        inputs::normal(SCAN.channels, seed.wrapping_add(10)).iter().map(|value| 0.1 * value).collect();
     let mut scratch = scan::Scratch::default();
-    let call = move |output: &mut [f32]| {
+    Runnable::new(SCAN.elements() + SCAN.states(), move |output| {
         let (y, final_state) = output.split_at_mut(SCAN.elements());
         let inputs = scan::Inputs { tokens: &tokens, shape: SCAN, init_state: None, clamp: DEFAULT_CLAMP };
         let parameters =
@@ -77,8 +93,7 @@ fn scan_forward(form: Form, seed: u64) -> Result<Runnable, KernelError> {
         let direction = Direction::Forward(parameters);
         match form {
             Form::Reference => scan::reference(&inputs, &direction, y, final_state, &mut scratch),
-            Form::Fast => scan::fast(&inputs, &direction, y, final_state, &mut scratch),
+            Form::Fast | Form::TwoThreads => scan::fast(&inputs, &direction, y, final_state, &mut scratch),
         }
-    };
-    Ok(Runnable { length: SCAN.elements() + SCAN.states(), call: Box::new(call) })
+    })
 }

@@ -12,7 +12,7 @@ mod tiles;
 
 use self::check::{Form, Kernel};
 use super::MeasureError;
-use super::workload::Workload;
+use super::workload::{Class, Workload};
 
 /// All workloads of the suite, named under `suite`, in the order in which tables list them.
 ///
@@ -22,11 +22,13 @@ pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
     let kernels: Vec<Kernel> = [tiles::kernels(), maps::kernels(), models::kernels()].into_iter().flatten().collect();
     let mut workloads = Vec::new();
     for kernel in &kernels {
-        for form in [Form::Reference, Form::Fast] {
-            if form == Form::Reference || kernel.has_fast {
-                workloads.push(kernel.workload(suite, form)?);
-            }
+        for form in kernel.forms {
+            workloads.push(kernel.workload(suite, *form)?);
         }
+    }
+    let control = kernels.iter().find(|kernel| kernel.class == Class::Cache && kernel.forms.contains(&Form::Fast));
+    if let Some(control) = control {
+        workloads.push(control.control(suite)?);
     }
     Ok(workloads)
 }
@@ -34,6 +36,7 @@ pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::workload::Order;
     use crate::model::benchmark::ParityStatus;
 
     #[test]
@@ -56,7 +59,9 @@ mod tests {
         // The feature-fusion module takes seconds without optimisation; the golden cases and the suite itself check it.
         for workload in workloads("cpu").expect("`cpu` is a word").iter().filter(|one| one.benchmark.name != "ff_path")
         {
-            let mut prepared = (workload.prepare)(7).unwrap_or_else(|error| panic!("{}: {error}", workload.benchmark));
+            let order = Order { seed: 7, configuration: None, check: true };
+            let mut prepared =
+                (workload.prepare)(&order).unwrap_or_else(|error| panic!("{}: {error}", workload.benchmark));
             let expected = match workload.benchmark.variant.as_str() {
                 "reference" => [ParityStatus::Reference, ParityStatus::Reference],
                 _ => [ParityStatus::Exact, ParityStatus::Within],

@@ -1,12 +1,14 @@
 //! The small inference model, and the feature-fusion module end to end.
 
-use super::check::{Form, Kernel, Runnable};
+use super::check::{Form, Kernel, Make, MakeError, Runnable};
 use super::inputs;
-use super::tiles::{WIDE, map_params};
+use super::tiles::{WIDE, map_bytes, map_params};
 use crate::kernels::KernelError;
 use crate::kernels::ff::{self, Config, Outputs, Parameters, Proxy, Workspace};
 use crate::kernels::infer::{self, Model};
 use crate::kernels::shape::{Grid, MapShape};
+use crate::measure::calibration::Calibration;
+use crate::measure::workload::Class;
 
 /// The image of the inference model.
 const IMAGE: MapShape = MapShape { batch: 1, channels: 3, height: 128, width: 128 };
@@ -35,26 +37,41 @@ pub(super) fn kernels() -> Vec<Kernel> {
             params: map_params(IMAGE),
             work: frames,
             tolerance: 0.0,
-            has_fast: false,
+            forms: &[Form::Reference],
+            class: Class::Compute,
+            beside: Calibration::MultiplyAdd,
+            limit: None,
+            configurations: Vec::new(),
             make: infer_model,
         },
-        Kernel { name: "ff_path", params: ff_params, work: frames, tolerance: 2e-4, has_fast: true, make: ff_path },
+        Kernel {
+            name: "ff_path",
+            params: ff_params,
+            work: frames,
+            tolerance: 2e-4,
+            forms: &[Form::Reference, Form::Fast],
+            class: Class::Dram,
+            beside: Calibration::Copy { bytes: map_bytes(WIDE) },
+            limit: None,
+            configurations: Vec::new(),
+            make: ff_path,
+        },
     ]
 }
 
 /// The model is made anew a check, so its hysteresis starts from nothing; the timed calls carry it on, as in use.
-fn infer_model(_: Form, seed: u64) -> Result<Runnable, KernelError> {
-    let image = inputs::uniform(IMAGE.elements(), 0.0, 1.0, seed);
+fn infer_model(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let image = inputs::uniform(IMAGE.elements(), 0.0, 1.0, wanted.seed);
     let mut model = Model::new(IMAGE)?;
     let length = infer::reference(&image, &mut model)?.merged.len();
-    let call = move |output: &mut [f32]| {
+    Runnable::new(length, move |output| {
         output.copy_from_slice(&infer::reference(&image, &mut model)?.merged);
         Ok(())
-    };
-    Ok(Runnable { length, call: Box::new(call) })
+    })
 }
 
-fn ff_path(form: Form, seed: u64) -> Result<Runnable, KernelError> {
+fn ff_path(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let Make { form, seed, .. } = *wanted;
     let tiles = Grid::of_map(WIDE, FF.tile_size_l0)?.tiles() as usize;
     let dense = inputs::normal(WIDE.elements(), seed.wrapping_add(101));
     let utilities = inputs::normal(tiles, seed.wrapping_add(102));
@@ -63,7 +80,7 @@ fn ff_path(form: Form, seed: u64) -> Result<Runnable, KernelError> {
     let uncertainty = inputs::uniform(WIDE.pixels(), 0.0, 1.0, seed.wrapping_add(105));
     let parameters = parameters(seed.wrapping_add(17))?;
     let (mut outputs, mut workspace) = (Outputs::default(), Workspace::default());
-    let call = move |output: &mut [f32]| {
+    Runnable::new(WIDE.elements(), move |output| {
         let proxy = |values| Some(Proxy { values, height: WIDE.height, width: WIDE.width });
         let inputs = ff::Inputs {
             dense: &dense,
@@ -75,12 +92,11 @@ fn ff_path(form: Form, seed: u64) -> Result<Runnable, KernelError> {
         };
         match form {
             Form::Reference => ff::reference(&inputs, &FF, &parameters, &mut outputs, &mut workspace)?,
-            Form::Fast => ff::fast(&inputs, &FF, &parameters, &mut outputs, &mut workspace)?,
+            Form::Fast | Form::TwoThreads => ff::fast(&inputs, &FF, &parameters, &mut outputs, &mut workspace)?,
         }
         output.copy_from_slice(&outputs.heavy_features);
         Ok(())
-    };
-    Ok(Runnable { length: WIDE.elements(), call: Box::new(call) })
+    })
 }
 
 /// Weights of a size that keeps activations near one: uniform within ± 1 / sqrt(inputs of the layer); the scales of
@@ -97,7 +113,7 @@ fn parameters(seed: u64) -> Result<Parameters, KernelError> {
             () if name.contains("log_weight") => vec![1.0; shape.elements()],
             () if name.ends_with(".weight") => {
                 let bound = 1.0 / (fan_in as f64).sqrt();
-                inputs::uniform(shape.elements(), -bound, bound, seed)
+                inputs::uniform(shape.elements(), -bound, bound, seed).to_vec()
             }
             () => vec![0.0; shape.elements()],
         })

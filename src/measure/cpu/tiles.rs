@@ -1,12 +1,14 @@
 //! TilePack, TileUnpack and the fused pack-op-unpack.
 
-use super::check::{Form, Kernel, Runnable};
+use super::check::{Form, Kernel, Make, MakeError, Runnable};
 use super::inputs;
 use crate::kernels::KernelError;
 use crate::kernels::fused::{self, Affine, Choice};
 use crate::kernels::ordering::{self, OrderMode};
 use crate::kernels::shape::{Grid, MapShape};
 use crate::kernels::tile::{self, Overlap, Placement, Tiles, pack, unpack_levels, unpack_priority};
+use crate::measure::calibration::Calibration;
+use crate::measure::workload::{Class, Limit};
 
 /// The map of the small profile.
 pub(super) const SMALL: MapShape = MapShape { batch: 1, channels: 64, height: 128, width: 128 };
@@ -21,20 +23,45 @@ const SMALL_IDS: [u32; 10] = [0, 5, 9, 12, 18, 27, 33, 40, 50, 63];
 /// How many tiles the wide profile takes.
 const WIDE_TILES: usize = 32;
 
+/// Up to this size of what is moved, the caches of a core hold both sides of it.
+const CACHED_BYTES: usize = 2 << 20;
+
 /// All kernels of this file, at both profiles.
 pub(super) fn kernels() -> Vec<Kernel> {
-    let kernel = |name, shape, tile: usize, count: usize, extra: &[(&'static str, &str)], make| {
+    // Packing moves the bytes of the tiles, unpacking into a copy those of the map.
+    let kernel = |name, shape, tile: usize, count: usize, extra: &[(&'static str, &str)], bytes: usize, make| {
         let mut params = map_params(shape);
         params.extend([("t", tile.to_string()), ("k", count.to_string())]);
         params.extend(extra.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        Kernel { name, params, work: ("tiles_per_s", count as f64), tolerance: 0.0, has_fast: true, make }
+        Kernel {
+            name,
+            params,
+            work: ("tiles_per_s", count as f64),
+            tolerance: 0.0,
+            forms: &[Form::Reference, Form::Fast],
+            class: if bytes <= CACHED_BYTES { Class::Cache } else { Class::Dram },
+            beside: Calibration::Copy { bytes },
+            limit: Some(Limit { kernel: Calibration::Copy { bytes }, bytes: 2.0 * bytes as f64 }),
+            configurations: Vec::new(),
+            make,
+        }
     };
-    let fused = kernel("fused_pack_op_unpack", WIDE, WIDE_TILE, WIDE_TILES, &[], fused_wide);
+    let small_tiles = packed_length(SMALL, SMALL_TILE, SMALL_IDS.len()) * size_of::<f32>();
+    let wide_tiles = packed_length(WIDE, WIDE_TILE, WIDE_TILES) * size_of::<f32>();
+    let fused = kernel("fused_pack_op_unpack", WIDE, WIDE_TILE, WIDE_TILES, &[], map_bytes(WIDE), fused_wide);
     vec![
-        kernel("tile_pack", SMALL, SMALL_TILE, SMALL_IDS.len(), &[("order", "hilbert")], pack_small),
-        kernel("tile_pack", WIDE, WIDE_TILE, WIDE_TILES, &[("order", "given")], pack_wide),
-        kernel("tile_unpack", SMALL, SMALL_TILE, SMALL_IDS.len(), &[("by", "priority")], unpack_small),
-        kernel("tile_unpack", WIDE, WIDE_TILE, WIDE_TILES, &[("by", "levels")], unpack_wide),
+        kernel("tile_pack", SMALL, SMALL_TILE, SMALL_IDS.len(), &[("order", "hilbert")], small_tiles, pack_small),
+        kernel("tile_pack", WIDE, WIDE_TILE, WIDE_TILES, &[("order", "given")], wide_tiles, pack_wide),
+        kernel(
+            "tile_unpack",
+            SMALL,
+            SMALL_TILE,
+            SMALL_IDS.len(),
+            &[("by", "priority")],
+            map_bytes(SMALL),
+            unpack_small,
+        ),
+        kernel("tile_unpack", WIDE, WIDE_TILE, WIDE_TILES, &[("by", "levels")], map_bytes(WIDE), unpack_wide),
         Kernel { tolerance: 1e-6, ..fused },
     ]
 }
@@ -50,34 +77,36 @@ pub(super) fn map_params(shape: MapShape) -> Vec<(&'static str, String)> {
 }
 
 /// Model level: ids are put in Hilbert order, then packed.
-fn pack_small(form: Form, seed: u64) -> Result<Runnable, KernelError> {
+fn pack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let Make { form, seed, .. } = *wanted;
     let grid = Grid::of_map(SMALL, SMALL_TILE)?;
     let map = inputs::normal(SMALL.elements(), seed);
     let mut ids = SMALL_IDS.to_vec();
-    let call = move |packed: &mut [f32]| {
+    let length = packed_length(SMALL, SMALL_TILE, SMALL_IDS.len());
+    Runnable::new(length, move |packed| {
         ids.copy_from_slice(&SMALL_IDS);
         ordering::order_rows(&mut ids, SMALL.batch, grid, OrderMode::Hilbert)?;
         match form {
             Form::Reference => pack::reference(&map, SMALL, SMALL_TILE, &ids, packed),
-            Form::Fast => pack::fast(&map, SMALL, SMALL_TILE, &ids, packed),
+            Form::Fast | Form::TwoThreads => pack::fast(&map, SMALL, SMALL_TILE, &ids, packed),
         }
-    };
-    Ok(Runnable { length: packed_length(SMALL, SMALL_TILE, SMALL_IDS.len()), call: Box::new(call) })
+    })
 }
 
 /// Kernel level: ids as given.
-fn pack_wide(form: Form, seed: u64) -> Result<Runnable, KernelError> {
+fn pack_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let Make { form, seed, .. } = *wanted;
     let map = inputs::normal(WIDE.elements(), seed);
     let ids = wide_ids(seed.wrapping_add(1))?;
-    let call = move |packed: &mut [f32]| match form {
+    Runnable::new(packed_length(WIDE, WIDE_TILE, WIDE_TILES), move |packed| match form {
         Form::Reference => pack::reference(&map, WIDE, WIDE_TILE, &ids, packed),
-        Form::Fast => pack::fast(&map, WIDE, WIDE_TILE, &ids, packed),
-    };
-    Ok(Runnable { length: packed_length(WIDE, WIDE_TILE, WIDE_TILES), call: Box::new(call) })
+        Form::Fast | Form::TwoThreads => pack::fast(&map, WIDE, WIDE_TILE, &ids, packed),
+    })
 }
 
 /// Model level: priority 2, override, a fresh priority map a call.
-fn unpack_small(form: Form, seed: u64) -> Result<Runnable, KernelError> {
+fn unpack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let Make { form, seed, .. } = *wanted;
     let base = inputs::normal(SMALL.elements(), seed);
     let packed = inputs::normal(packed_length(SMALL, SMALL_TILE, SMALL_IDS.len()), seed.wrapping_add(1));
     let mut ids = SMALL_IDS.to_vec();
@@ -85,53 +114,57 @@ fn unpack_small(form: Form, seed: u64) -> Result<Runnable, KernelError> {
     let origins = tile::origins(&ids, SMALL, SMALL_TILE)?;
     let rule = unpack_priority::Rule { level_priority: 2, overlap: Overlap::Override };
     let mut priority = vec![0_i8; SMALL.pixels()];
-    let call = move |merged: &mut [f32]| {
+    Runnable::new(SMALL.elements(), move |merged| {
         priority.fill(0);
         let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: SMALL_TILE };
         match form {
             Form::Reference => unpack_priority::reference(&base, SMALL, &tiles, rule, merged, &mut priority),
-            Form::Fast => unpack_priority::fast(&base, SMALL, &tiles, rule, merged, &mut priority),
+            Form::Fast | Form::TwoThreads => unpack_priority::fast(&base, SMALL, &tiles, rule, merged, &mut priority),
         }
-    };
-    Ok(Runnable { length: SMALL.elements(), call: Box::new(call) })
+    })
 }
 
 /// Kernel level: random levels, override.
-fn unpack_wide(form: Form, seed: u64) -> Result<Runnable, KernelError> {
+fn unpack_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let Make { form, seed, .. } = *wanted;
     let base = inputs::normal(WIDE.elements(), seed);
     let packed = inputs::normal(packed_length(WIDE, WIDE_TILE, WIDE_TILES), seed.wrapping_add(1));
     let ids = wide_ids(seed.wrapping_add(2))?;
     let levels = inputs::levels(WIDE_TILES, seed.wrapping_add(3));
     let mut scratch = unpack_levels::Scratch::default();
-    let call = move |merged: &mut [f32]| {
+    Runnable::new(WIDE.elements(), move |merged| {
         let tiles = Tiles { packed: &packed, placement: Placement::Indices(&ids), tile_size: WIDE_TILE };
         let overlap = Overlap::Override;
         let rule = unpack_levels::Rule { levels: Some(&levels), assume_priority_sorted: false, overlap };
         match form {
             Form::Reference => unpack_levels::reference(&base, WIDE, &tiles, rule, merged, &mut scratch),
-            Form::Fast => unpack_levels::fast(&base, WIDE, &tiles, rule, merged, &mut scratch),
+            Form::Fast | Form::TwoThreads => unpack_levels::fast(&base, WIDE, &tiles, rule, merged, &mut scratch),
         }
-    };
-    Ok(Runnable { length: WIDE.elements(), call: Box::new(call) })
+    })
 }
 
-fn fused_wide(form: Form, seed: u64) -> Result<Runnable, KernelError> {
+fn fused_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let Make { form, seed, .. } = *wanted;
     let map = inputs::normal(WIDE.elements(), seed);
     let ids = wide_ids(seed.wrapping_add(1))?;
     let affine = Affine::default();
     let mut scratch = fused::Scratch::default();
-    let call = move |merged: &mut [f32]| {
+    Runnable::new(WIDE.elements(), move |merged| {
         let choice = Choice { indices: &ids, tile_size: WIDE_TILE, require_unique: true };
         match form {
             Form::Reference => fused::reference(&map, WIDE, &choice, &affine, merged, &mut scratch),
-            Form::Fast => fused::fast(&map, WIDE, &choice, &affine, merged, &mut scratch),
+            Form::Fast | Form::TwoThreads => fused::fast(&map, WIDE, &choice, &affine, merged, &mut scratch),
         }
-    };
-    Ok(Runnable { length: WIDE.elements(), call: Box::new(call) })
+    })
 }
 
 fn wide_ids(seed: u64) -> Result<Vec<u32>, KernelError> {
     Ok(inputs::tile_ids(Grid::of_map(WIDE, WIDE_TILE)?.tiles(), WIDE_TILES, seed))
+}
+
+/// Bytes of a map.
+pub(super) fn map_bytes(shape: MapShape) -> usize {
+    shape.elements() * size_of::<f32>()
 }
 
 fn packed_length(shape: MapShape, tile_size: usize, tiles: usize) -> usize {

@@ -13,7 +13,7 @@ use super::RecordError;
 use crate::model::benchmark::{Attributes, Benchmark, BenchmarkError, Parity};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
-use crate::model::metric::{Better, Metric};
+use crate::model::metric::{Better, Metric, RATIO};
 use crate::model::run::{Quality, Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement, Role};
 use crate::model::unit::Unit;
@@ -217,7 +217,7 @@ impl MetricRecord {
 
     /// The estimate, if its numbers can be those of a measurement.
     fn into_estimate(self) -> Result<Estimate, String> {
-        let positive = matches!(self.unit, Unit::Second | Unit::PerSecond);
+        let positive = matches!(self.unit, Unit::Second | Unit::PerSecond) || self.name == RATIO;
         let (low, high) = self.interval.unwrap_or((self.value, self.value));
         let single = [Some(self.value), self.p50, self.p95, self.min, Some(low), Some(high)];
         let numbers = single.into_iter().flatten().chain(self.workers.iter().copied());

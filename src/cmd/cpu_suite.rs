@@ -1,0 +1,176 @@
+//! The suite of CPU kernels: from the configuration to a finished run.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+use super::effort::{Effort, Extent};
+use super::progress::Progress;
+use super::project::Project;
+use super::suites::{self, Wish};
+use crate::config::Suite;
+use crate::history;
+use crate::measure::plan::Protocol;
+use crate::measure::process::WorkerCommand;
+use crate::measure::protocol::{self, Configurations, SuiteResult};
+use crate::measure::tune::{self, Choice};
+use crate::measure::workload::{self, Workload};
+use crate::measure::{cpu, environment};
+use crate::model::commit::Commit;
+use crate::model::run::{FILTER, Quality, Run, RunStatus};
+
+/// Measures the suite; nothing where no benchmark of it is asked for.
+///
+/// # Errors
+/// When the configuration leaves no benchmark at all. A suite that cannot run gives a run that says so.
+pub(super) fn measure(
+    project: &Project,
+    name: &str,
+    suite: &Suite,
+    wish: &Wish<'_>,
+    commit: Option<Commit>,
+    progress: &Progress,
+) -> anyhow::Result<Option<Run>> {
+    let workloads = cpu::workloads(name)?;
+    let Some(selected) = select(name, suite, wish, &workloads)? else { return Ok(None) };
+    let protocol = wish.effort.protocol(suite.processes());
+    let machine = environment::machine(project.machine_name().as_deref(), None);
+    let mut run = suites::new_run(name, commit, machine, environment::environment(&BTreeMap::new()));
+    run.config = config(&protocol, wish);
+    let command = worker_command()?;
+    let choices = tune(project, &run, &selected, wish.effort, &protocol, &command, progress);
+    let configurations = choices.iter().map(|one| (one.benchmark.clone(), one.selected.clone())).collect();
+    run.autotune = choices.iter().map(Choice::to_json).collect();
+    let extent = match wish.effort.extent {
+        Extent::Budget(seconds) => format!("within {seconds} s"),
+        _ if protocol.processes == 1 => "in 1 worker process".to_owned(),
+        _ => format!("in {} worker processes", protocol.processes),
+    };
+    progress.begin(&format!("suite {name}: {} benchmarks {extent}", selected.len()), u64::from(protocol.processes));
+    let mut tell = |done: u32| progress.step(u64::from(done));
+    match protocol::measure(name, &selected, &configurations, &protocol, &command, &mut tell) {
+        Ok(SuiteResult { measurements, reasons, stop, workers }) => {
+            run.config.insert("stop_reason".to_owned(), Value::from(stop.word()));
+            run.config.insert("workers".to_owned(), Value::from(workers));
+            run.quality = quality(&run, reasons);
+            run.measurements = measurements;
+        }
+        Err(error) => {
+            run.status = RunStatus::Failed;
+            run.reason = Some(error.to_string());
+        }
+    }
+    Ok(Some(run))
+}
+
+/// How this program starts itself as a worker.
+///
+/// # Errors
+/// When the system does not tell which program this is.
+pub(super) fn worker_command() -> anyhow::Result<WorkerCommand> {
+    let program = std::env::current_exe().context("cannot tell which program this is")?;
+    Ok(WorkerCommand { program, arguments: vec!["worker".to_owned()] })
+}
+
+/// The benchmarks that the configuration and the user leave; nothing where the user's filter leaves none.
+fn select<'a>(
+    name: &str,
+    suite: &Suite,
+    wish: &Wish<'_>,
+    workloads: &'a [Workload],
+) -> anyhow::Result<Option<Vec<&'a Workload>>> {
+    let included = workload::select(workloads.iter(), &suite.include);
+    if included.is_empty() {
+        bail!(
+            "`suites.{name}.include` in sprag.toml leaves no benchmark: none contains `{}`",
+            suite.include.join("` or `")
+        );
+    }
+    let selected = workload::select(included.into_iter(), wish.filters);
+    Ok(Some(selected).filter(|selected| !selected.is_empty()))
+}
+
+/// Chooses configurations; a quick run takes those in use untried. A tuner that fails leaves them in use, too.
+fn tune(
+    project: &Project,
+    run: &Run,
+    selected: &[&Workload],
+    effort: Effort,
+    protocol: &Protocol,
+    command: &WorkerCommand,
+    progress: &Progress,
+) -> Vec<Choice> {
+    if !selected.iter().any(|workload| workload.configurations.len() > 1) {
+        return Vec::new();
+    }
+    let incumbents = incumbents(project, run);
+    if effort.extent == Extent::Quick {
+        return selected.iter().filter_map(|workload| tune::untried(workload, &incumbents)).collect();
+    }
+    progress.begin(&format!("suite {}: choosing configurations", run.suite), 3);
+    let mut tell = |done: u32| progress.step(u64::from(done));
+    match tune::tune(&run.suite, selected, &incumbents, protocol, command, &mut tell) {
+        Ok(choices) => choices,
+        Err(error) => {
+            super::warn(&format!("configurations were not tuned: {error}"));
+            selected.iter().filter_map(|workload| tune::untried(workload, &incumbents)).collect()
+        }
+    }
+}
+
+/// The configurations that the newest run of this suite, machine and environment used.
+fn incumbents(project: &Project, run: &Run) -> Configurations {
+    let newest = || {
+        let store = project.find_store()?;
+        let source = history::source(store, project.config.history.reference.as_deref()).ok()?;
+        let loaded = history::load(store, &source).ok()?;
+        let fits = |one: &&crate::model::run::RecordedRun| {
+            let recorded = &one.run;
+            recorded.suite == run.suite
+                && recorded.machine.id == run.machine.id
+                && recorded.environment.key == run.environment.key
+                && !recorded.autotune.is_empty()
+        };
+        let newest = loaded.runs.iter().filter(fits).max_by_key(|one| (one.run.timestamp, one.id.clone()))?;
+        Some(tune::recorded(&newest.run.autotune))
+    };
+    // A history that cannot be read is told of when it is written to.
+    newest().unwrap_or_default()
+}
+
+fn config(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
+    let mut config = BTreeMap::from([
+        ("effort".to_owned(), Value::from(wish.effort.word())),
+        (FILTER.to_owned(), Value::from(wish.filters.to_vec())),
+        ("processes".to_owned(), Value::from(protocol.processes)),
+        ("rounds".to_owned(), Value::from(protocol.rounds)),
+        ("block_samples".to_owned(), Value::from(protocol.block_samples)),
+        ("sample_seconds".to_owned(), Value::from(protocol.sample_seconds)),
+        ("series_seconds".to_owned(), Value::from(protocol.series_seconds)),
+        ("seed".to_owned(), Value::from(protocol.seed)),
+    ]);
+    let numbers = [("budget_seconds", protocol.budget_seconds), ("precision", protocol.precision)];
+    let pin = ("pin", protocol.pin.map(f64::from));
+    for (name, value) in numbers.into_iter().chain([pin]) {
+        if let Some(value) = value {
+            config.insert(name.to_owned(), Value::from(value));
+        }
+    }
+    config
+}
+
+/// What speaks against the numbers of a run: what the measuring found, and the circumstances.
+fn quality(run: &Run, found: Vec<String>) -> Quality {
+    let mut reasons = found;
+    let fact = |name: &str| run.environment.facts.get(name).and_then(|value| value.parse::<f64>().ok());
+    if let (Some(load), Some(cores)) = (fact("load_1m"), fact("cores"))
+        && load > cores
+    {
+        reasons.push(format!("load {load} on {cores} cores when the run began"));
+    }
+    if let Some(commit) = run.commit.as_ref().filter(|commit| commit.dirty) {
+        reasons.push(format!("tracked files differed from {}", commit.short()));
+    }
+    Quality { clean: reasons.is_empty(), reasons }
+}

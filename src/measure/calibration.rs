@@ -1,0 +1,147 @@
+//! Calibration kernels: plain work whose speed is that of the machine, timed beside every benchmark.
+//!
+//! On a shared machine times move by tens of percent with the clock of the core and the share of the caches. A kernel
+//! of the same class, timed in the same rounds, moves along, and the ratio stays. A copy also shows the most that
+//! memory can give, so a benchmark's traffic over it tells how near its limit it is.
+
+use std::hint::black_box;
+
+use serde::{Deserialize, Serialize};
+
+use super::buffer::Buffer;
+use super::memory;
+use super::workload::{self, Prepared};
+use crate::stats::random::SplitMix64;
+
+/// Lanes of the arithmetic kernel: enough independent chains to keep every unit of a core busy.
+const LANES: usize = 32;
+
+/// Steps of the arithmetic kernel in a call: tens of microseconds on the processors in use.
+const STEPS: usize = 4_000;
+
+/// A calibration kernel. Sizes are in bytes of one array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Calibration {
+    /// Multiplies and adds in registers: the clock of the core.
+    MultiplyAdd,
+    /// Copies one array to another.
+    Copy {
+        /// Bytes of an array.
+        bytes: usize,
+    },
+    /// `a = b + s * c` over three arrays (McCalpin, "Memory bandwidth and machine balance", 1995).
+    Triad {
+        /// Bytes of an array.
+        bytes: usize,
+    },
+}
+
+impl Calibration {
+    /// The kernel's word, as benchmarks and attributes bear it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Calibration::MultiplyAdd => "multiply_add",
+            Calibration::Copy { .. } => "copy",
+            Calibration::Triad { .. } => "triad",
+        }
+    }
+
+    /// Word and size, such as `copy 1 MiB`.
+    pub fn name(self) -> String {
+        let size = |bytes: usize| match bytes {
+            bytes if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+            bytes => format!("{} KiB", bytes >> 10),
+        };
+        match self {
+            Calibration::MultiplyAdd => self.word().replace('_', "-"),
+            Calibration::Copy { bytes } | Calibration::Triad { bytes } => format!("{} {}", self.word(), size(bytes)),
+        }
+    }
+
+    /// Bytes that a call reads and writes.
+    pub fn bytes_moved(self) -> f64 {
+        match self {
+            Calibration::MultiplyAdd => 0.0,
+            Calibration::Copy { bytes } => 2.0 * bytes as f64,
+            Calibration::Triad { bytes } => 3.0 * bytes as f64,
+        }
+    }
+
+    /// The throughput metric, and how many units one call works through.
+    pub fn work(self) -> (&'static str, f64) {
+        match self {
+            Calibration::MultiplyAdd => ("operations_per_s", (2 * LANES * STEPS) as f64),
+            _ => ("bytes_per_s", self.bytes_moved()),
+        }
+    }
+
+    /// Makes the kernel ready, on memory of its own.
+    pub fn prepare(self, seed: u64) -> Prepared {
+        let (call, peak_bytes) = memory::peak(|| self.call(seed));
+        Prepared { parity: workload::unchecked(), peak_bytes, call }
+    }
+
+    fn call(self, seed: u64) -> Box<dyn FnMut()> {
+        let mut random = SplitMix64::new(seed);
+        let mut array = |bytes: usize| Buffer::with(bytes / size_of::<f32>(), |_| random.uniform() as f32);
+        match self {
+            Calibration::MultiplyAdd => {
+                let mut lanes = [1.0_f32; LANES];
+                Box::new(move || multiply_add(black_box(&mut lanes)))
+            }
+            Calibration::Copy { bytes } => {
+                let (source, mut target) = (array(bytes), array(bytes));
+                Box::new(move || black_box(&mut target[..]).copy_from_slice(black_box(&source)))
+            }
+            Calibration::Triad { bytes } => {
+                let (b, c, mut a) = (array(bytes), array(bytes), array(bytes));
+                Box::new(move || triad(black_box(&mut a), black_box(&b), black_box(&c)))
+            }
+        }
+    }
+}
+
+/// Contracts towards a fixed point, so values stay ordinary numbers however often it runs.
+#[inline(never)]
+fn multiply_add(lanes: &mut [f32; LANES]) {
+    for _ in 0..STEPS {
+        for lane in lanes.iter_mut() {
+            *lane = *lane * 0.999 + 0.001;
+        }
+    }
+}
+
+#[inline(never)]
+fn triad(a: &mut [f32], b: &[f32], c: &[f32]) {
+    for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
+        *a = b + 3.0 * c;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_compute_what_they_say() {
+        let mut lanes = [0.0; LANES];
+        multiply_add(&mut lanes);
+        // From 0 towards 1: 1 - 0.999^4000 = 0.9817.
+        assert!(lanes.iter().all(|lane| (lane - 0.9817).abs() < 1e-3), "{}", lanes[0]);
+        let mut a = [0.0; 2];
+        triad(&mut a, &[1.0, 2.0], &[10.0, 20.0]);
+        assert_eq!(a, [31.0, 62.0]);
+        for kernel in [Calibration::MultiplyAdd, Calibration::Copy { bytes: 64 }, Calibration::Triad { bytes: 64 }] {
+            (kernel.prepare(1).call)();
+        }
+    }
+
+    #[test]
+    fn names_say_word_and_size() {
+        assert_eq!(Calibration::MultiplyAdd.name(), "multiply-add");
+        assert_eq!(Calibration::Copy { bytes: 128 << 10 }.name(), "copy 128 KiB");
+        assert_eq!(Calibration::Triad { bytes: 8 << 20 }.name(), "triad 8 MiB");
+        assert_eq!(Calibration::Copy { bytes: 1 << 20 }.bytes_moved(), 2_097_152.0);
+    }
+}

@@ -1,0 +1,230 @@
+//! Worker processes one after another, until there are enough of them; who breaks is taken out, the others stand.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::MeasureError;
+use super::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, WorkerReport, WorkerSeries};
+use super::process::{Fault, WorkerCommand, WorkerProcess};
+use crate::stats::bootstrap::FEWEST_VALUES;
+
+/// Why no further worker was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// As many as were asked for have run.
+    Processes,
+    /// Every interval is as narrow as was asked for.
+    Precision,
+    /// Another one would have gone over the time.
+    Budget,
+    /// No benchmark was left that works.
+    Failed,
+}
+
+/// What came back from the workers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Campaign {
+    /// One entry a worker that gave a report: its series, by their number in the plan; absent for one taken out.
+    pub workers: Vec<BTreeMap<usize, WorkerSeries>>,
+    /// The benchmarks that broke a worker, by number in the plan, and how.
+    pub broken: BTreeMap<usize, String>,
+    /// Workers that gave no report through no benchmark's fault, one sentence each.
+    pub faults: Vec<String>,
+    /// Whether each worker stayed where it was told to; empty where it was told nothing.
+    pub pinned: Vec<bool>,
+    /// Why it ended.
+    pub stop: StopReason,
+}
+
+/// What a campaign is about.
+pub struct Brief<'a> {
+    /// The suite that the benchmarks are named under.
+    pub suite: &'a str,
+    /// The benchmarks.
+    pub planned: Vec<Planned>,
+    /// How to measure.
+    pub protocol: &'a Protocol,
+    /// How to start a worker.
+    pub command: &'a WorkerCommand,
+}
+
+impl StopReason {
+    /// The word that records bear.
+    pub fn word(self) -> &'static str {
+        match self {
+            StopReason::Processes => "processes",
+            StopReason::Precision => "precision",
+            StopReason::Budget => "budget",
+            StopReason::Failed => "failed",
+        }
+    }
+}
+
+/// Runs workers until as many as asked for have run, the time is spent, or `is_precise` says that it is enough;
+/// `progress` hears how many have ended.
+///
+/// # Errors
+/// When a worker cannot be started, or none gave a report and no benchmark is to blame.
+pub fn run(
+    brief: &Brief<'_>,
+    is_precise: &dyn Fn(&Campaign) -> bool,
+    progress: &mut dyn FnMut(u32),
+) -> Result<Campaign, MeasureError> {
+    let start = Instant::now();
+    let mut campaign = Campaign {
+        workers: Vec::new(),
+        broken: BTreeMap::new(),
+        faults: Vec::new(),
+        pinned: Vec::new(),
+        stop: StopReason::Processes,
+    };
+    let mut active: Vec<usize> = (0..brief.planned.len()).collect();
+    for worker in 0..brief.protocol.processes {
+        progress(worker);
+        if let Some(stop) = should_stop(brief.protocol, worker, start.elapsed().as_secs_f64(), &campaign, is_precise) {
+            campaign.stop = stop;
+            break;
+        }
+        run_worker(brief, worker, &mut active, &mut campaign)?;
+        if active.is_empty() {
+            campaign.stop = StopReason::Failed;
+            break;
+        }
+    }
+    if campaign.workers.is_empty() && campaign.broken.is_empty() {
+        return Err(MeasureError::Workers(campaign.faults.join("; ")));
+    }
+    Ok(campaign)
+}
+
+/// Whether to stop before the worker of that number, after that many seconds.
+fn should_stop(
+    protocol: &Protocol,
+    worker: u32,
+    elapsed: f64,
+    campaign: &Campaign,
+    is_precise: &dyn Fn(&Campaign) -> bool,
+) -> Option<StopReason> {
+    if worker == 0 {
+        return None;
+    }
+    // The next worker is taken to need as long as those before it did.
+    let next = elapsed / f64::from(worker);
+    if protocol.budget_seconds.is_some_and(|budget| elapsed + next > budget) {
+        return Some(StopReason::Budget);
+    }
+    let enough = protocol.precision.is_some() && campaign.workers.len() >= FEWEST_VALUES && is_precise(campaign);
+    enough.then_some(StopReason::Precision)
+}
+
+/// Runs one worker; a benchmark that breaks it is taken out and the worker starts anew without it.
+fn run_worker(
+    brief: &Brief<'_>,
+    worker: u32,
+    active: &mut Vec<usize>,
+    campaign: &mut Campaign,
+) -> Result<(), MeasureError> {
+    while !active.is_empty() {
+        let plan = Plan {
+            version: PLAN_VERSION,
+            suite: brief.suite.to_owned(),
+            benchmarks: active.iter().map(|number| brief.planned[*number].clone()).collect(),
+            protocol: brief.protocol.clone(),
+            worker,
+        };
+        match report(brief.command, &plan)? {
+            Ok(report) => {
+                campaign.pinned.extend(report.pinned);
+                campaign.workers.push(active.iter().copied().zip(report.series).collect());
+                return Ok(());
+            }
+            Err(fault) => match fault.at.filter(|at| *at < active.len()) {
+                Some(at) => {
+                    let reason = format!("worker {} broke at it: {}", worker + 1, fault.reason);
+                    campaign.broken.insert(active.remove(at), reason);
+                }
+                None => {
+                    campaign.faults.push(format!("worker {}: {}", worker + 1, fault.reason));
+                    return Ok(());
+                }
+            },
+        }
+    }
+    Ok(())
+}
+
+/// The report of one worker, or what went wrong with it alone.
+fn report(command: &WorkerCommand, plan: &Plan) -> Result<Result<WorkerReport, Fault>, MeasureError> {
+    let mut process = WorkerProcess::spawn(command, plan)?;
+    process.hang_up();
+    Ok(match process.next() {
+        Ok(Message::Report(report)) if report.series.len() == plan.benchmarks.len() => Ok(report),
+        Ok(_) => Err(Fault { reason: "it answered what was not asked".to_owned(), at: None }),
+        Err(fault) => Err(fault),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker that is a shell script; `$plan` holds the plan, `hello` and `report` answer it.
+    fn campaign(protocol: Protocol, script: &str) -> Result<Campaign, MeasureError> {
+        let head = r#"read plan; count=$(echo "$plan" | grep -o '"id"' | wc -l)
+            hello() { echo '{"hello":2}'; }
+            series='{"id":"x","parity":{"status":"exact","max_abs_error":null,"tolerance":null},"failure":null,"calls":1,"peak_bytes":null,"turns":[]}'
+            report() { list=""; for n in $(seq $count); do list="$list,$series"; done
+              echo "{\"report\":{\"series\":[${list#,}],\"pinned\":null}}"; }
+            "#;
+        let arguments = vec!["-c".into(), format!("{head}{script}")];
+        let command = WorkerCommand { program: "/bin/sh".into(), arguments };
+        let planned = |name: &str| Planned { id: name.to_owned(), configuration: None };
+        let planned = ["a", "b", "c"].map(planned).to_vec();
+        run(&Brief { suite: "cpu", planned, protocol: &protocol, command: &command }, &|_| true, &mut |_| {})
+    }
+
+    fn ordinary() -> Protocol {
+        Protocol { patience_seconds: 2.0, ..Protocol::ordinary(4) }
+    }
+
+    #[test]
+    fn workers_run_until_there_are_enough() {
+        let stop = |protocol: Protocol| {
+            let found = campaign(protocol, "hello; report").expect("the workers report");
+            (found.workers.len(), found.stop)
+        };
+        assert_eq!(stop(ordinary()), (4, StopReason::Processes));
+        assert_eq!(stop(Protocol { precision: Some(0.01), ..ordinary() }), (3, StopReason::Precision));
+        assert_eq!(stop(Protocol { budget_seconds: Some(1e-6), ..ordinary() }), (1, StopReason::Budget));
+    }
+
+    #[test]
+    fn a_benchmark_that_breaks_its_worker_is_taken_out_and_the_others_stand() {
+        let script = r#"hello; case "$plan" in *'"b"'*) echo '{"begin":1}'; kill -9 $$;; esac; report"#;
+        let found = campaign(ordinary(), script).expect("the workers report");
+        let reason = "worker 1 broke at it: it was ended by signal 9".to_owned();
+        assert_eq!((found.broken, found.workers.len()), (BTreeMap::from([(1, reason)]), 4));
+        assert!(found.workers.iter().all(|series| series.keys().copied().eq([0, 2])));
+        let silent = r#"hello; case "$plan" in *'"a"'*) echo '{"begin":0}'; exec sleep 60;; esac; report"#;
+        let found = campaign(ordinary(), silent).expect("the workers report");
+        assert!(found.broken[&0].contains("said nothing for 2 s"), "{:?}", found.broken);
+        let none = campaign(ordinary(), "hello; echo '{\"begin\":0}'; exit 7").expect("the benchmarks are to blame");
+        assert_eq!((none.broken.len(), none.workers.len(), none.stop), (3, 0, StopReason::Failed));
+    }
+
+    #[test]
+    fn a_fault_of_no_benchmark_is_told_and_without_any_report_an_error() {
+        let count = tempfile::NamedTempFile::new().expect("a temporary file");
+        let path = count.path().display();
+        let script = format!("hello; echo x >> {path}; test $(wc -l < {path}) -gt 1 || exit 3; report");
+        let found = campaign(ordinary(), &script).expect("three workers report");
+        assert_eq!(
+            (found.workers.len(), &found.faults[..]),
+            (3, &["worker 1: it ended with exit code 3".to_owned()][..])
+        );
+        let error = campaign(ordinary(), "echo hello").expect_err("no worker reports").to_string();
+        assert!(error.contains("worker 4: it wrote what is no message: `hello`"), "{error}");
+        let short = r#"hello; echo '{"report":{"series":[],"pinned":null}}'"#;
+        assert!(campaign(ordinary(), short).expect_err("it is too short").to_string().contains("not asked"));
+    }
+}

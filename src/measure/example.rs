@@ -1,0 +1,43 @@
+//! A small suite for the tests of this room.
+
+use super::calibration::Calibration;
+use super::workload::{self, Beside, Class, Order, Prepared, Workload};
+use crate::model::benchmark::Benchmark;
+use crate::model::sample::Role;
+
+/// `right` is right, `wrong` is not, `broken` cannot be made, `control` is timed against itself.
+pub(super) fn suite() -> Vec<Workload> {
+    let control = Workload { role: Role::Control, beside: Beside::Twin, ..workload("control", right) };
+    vec![workload("right", right), workload("wrong", wrong), workload("broken", broken), control]
+}
+
+/// A tracked benchmark of that name.
+pub(super) fn workload(name: &str, prepare: fn(&Order<'_>) -> Result<Prepared, String>) -> Workload {
+    Workload {
+        benchmark: Benchmark::new("cpu", name, &[], "fast").expect("the name is a word"),
+        role: Role::Tracked,
+        class: Class::Compute,
+        threads: 1,
+        work: ("tiles_per_s", 10.0),
+        beside: Beside::Calibration(Calibration::MultiplyAdd),
+        limit: None,
+        configurations: Vec::new(),
+        prepare: Box::new(prepare),
+    }
+}
+
+/// A benchmark that is right.
+pub(super) fn right(_: &Order<'_>) -> Result<Prepared, String> {
+    let mut sum = 0_u64;
+    let call = move || sum = std::hint::black_box(sum.wrapping_mul(3).wrapping_add(1));
+    Ok(Prepared { parity: workload::compare(&[1.0], &[1.0], 0.0), peak_bytes: Some(64), call: Box::new(call) })
+}
+
+fn wrong(_: &Order<'_>) -> Result<Prepared, String> {
+    let call = || unreachable!("a benchmark with a wrong result must not be timed");
+    Ok(Prepared { parity: workload::compare(&[1.5], &[1.0], 1e-6), peak_bytes: None, call: Box::new(call) })
+}
+
+fn broken(_: &Order<'_>) -> Result<Prepared, String> {
+    Err("the shape does not divide".to_owned())
+}

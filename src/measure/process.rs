@@ -1,0 +1,227 @@
+//! One worker process: spawned with a plan, listened to line by line, ended when it falls silent.
+
+use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::MeasureError;
+use super::plan::{Message, PLAN_VERSION, Plan};
+use crate::stats::random::SplitMix64;
+
+/// The most random padding of a worker's environment, in bytes: its size shifts the stack, which moves results
+/// (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", ASPLOS 2009).
+const MOST_PADDING: usize = 4096;
+
+/// The variable that the padding is handed over in.
+const PADDING_VARIABLE: &str = "SPRAG_PADDING";
+
+/// The most of a worker's standard error that is kept, in bytes.
+const MOST_STDERR: u64 = 64 << 10;
+
+/// The most of its last line that is quoted, in characters.
+const LONGEST_QUOTE: usize = 300;
+
+/// The longest message, in bytes: a report of a thousand benchmarks takes tens of megabytes.
+const LONGEST_MESSAGE: u64 = 256 << 20;
+
+/// How to start a worker process: it reads a plan from standard input and writes messages to standard output.
+#[derive(Clone, Debug)]
+pub struct WorkerCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+/// What went wrong with one worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What.
+    pub reason: String,
+    /// The number in the plan of the benchmark that it was at.
+    pub at: Option<usize>,
+}
+
+/// A worker process that is running. Dropping it ends it.
+pub struct WorkerProcess {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    stderr: Option<JoinHandle<String>>,
+    at: Option<usize>,
+    patience: Duration,
+}
+
+impl WorkerProcess {
+    /// Starts a worker and hands it the plan as one line.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub fn spawn(command: &WorkerCommand, plan: &Plan) -> Result<WorkerProcess, MeasureError> {
+        let seed = plan.protocol.seed.wrapping_add(u64::from(plan.worker)) ^ u64::from(std::process::id());
+        let padding = "x".repeat(SplitMix64::new(seed).below(MOST_PADDING));
+        let mut child = Command::new(&command.program)
+            .args(&command.arguments)
+            .env(PADDING_VARIABLE, padding)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| MeasureError::Spawn { program: command.program.clone(), error })?;
+        let stdout = child.stdout.take().expect("its standard output is a pipe");
+        let stderr = child.stderr.take().expect("its standard error is a pipe");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            let mut reader = BufReader::new(stdout);
+            let mut bytes = Vec::new();
+            while matches!(reader.by_ref().take(LONGEST_MESSAGE).read_until(b'\n', &mut bytes), Ok(length) if length > 0)
+            {
+                let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+                bytes.clear();
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let stderr = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let mut stderr = stderr;
+            // What cannot be read is not quoted; what is too long is read to its end, so that nobody waits for us.
+            let _ = stderr.by_ref().take(MOST_STDERR).read_to_end(&mut text);
+            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let patience = Duration::from_secs_f64(plan.protocol.patience_seconds.clamp(0.001, 1e6));
+        let stdin = child.stdin.take();
+        let mut process = WorkerProcess { child, stdin, lines, stderr: Some(stderr), at: None, patience };
+        // A worker that ends before it reads breaks the pipe; what it says and its exit status then tell why.
+        let _ = process.send(&serde_json::to_string(plan).expect("a plan holds nothing that JSON cannot"));
+        Ok(process)
+    }
+
+    /// Writes one line to the worker.
+    ///
+    /// # Errors
+    /// When it does not listen any more.
+    pub fn send(&mut self, line: &str) -> std::io::Result<()> {
+        let Some(stdin) = &mut self.stdin else { return Ok(()) };
+        stdin.write_all(line.as_bytes())?;
+        stdin.write_all(b"\n")?;
+        stdin.flush()
+    }
+
+    /// Tells the worker that nothing more will be said.
+    pub fn hang_up(&mut self) {
+        self.stdin = None;
+    }
+
+    /// The next message that is no note of progress.
+    ///
+    /// # Errors
+    /// When it says nothing for too long, ends, or says what cannot be understood; it is then ended.
+    pub fn next(&mut self) -> Result<Message, Fault> {
+        loop {
+            let line = match self.lines.recv_timeout(self.patience) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => {
+                    let silent = format!("it said nothing for {} s and was ended", self.patience.as_secs_f64());
+                    return Err(self.fault(silent));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+            };
+            match serde_json::from_str(&line) {
+                Ok(Message::Hello(PLAN_VERSION)) => {}
+                Ok(Message::Hello(version)) => {
+                    let reason = format!("its messages have version {version}, {PLAN_VERSION} is needed");
+                    return Err(self.fault(reason));
+                }
+                Ok(Message::Begin(number)) => self.at = Some(number),
+                Ok(message) => return Ok(message),
+                Err(_) => {
+                    let start: String = line.chars().take(60).collect();
+                    return Err(self.fault(format!("it wrote what is no message: `{}`", start.escape_debug())));
+                }
+            }
+        }
+    }
+
+    fn fault(&mut self, reason: String) -> Fault {
+        self.end();
+        Fault { reason, at: self.at }
+    }
+
+    /// Why a worker that closed its output is gone.
+    fn ended(&mut self) -> Fault {
+        let status = self.child.wait();
+        let stderr = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned());
+        let how = match status {
+            Ok(status) if status.success() => "it ended without a report".to_owned(),
+            Ok(status) => how_it_ended(status),
+            Err(error) => format!("it cannot be waited for: {error}"),
+        };
+        let reason = match last {
+            Some(last) => format!("{how} ({})", last.chars().take(LONGEST_QUOTE).collect::<String>()),
+            None => how,
+        };
+        Fault { reason, at: self.at }
+    }
+
+    fn end(&mut self) {
+        self.stdin = None;
+        // It may have ended already, which is all that is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// An exit status in words, with the signal where there was one.
+pub fn how_it_ended(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+        if let Some(signal) = status.signal() {
+            return format!("it was ended by signal {signal}");
+        }
+    }
+    status.code().map_or_else(|| status.to_string(), |code| format!("it ended with exit code {code}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::plan::Protocol;
+
+    fn fault(script: &str) -> Fault {
+        let protocol = Protocol { patience_seconds: 0.5, ..Protocol::quick() };
+        let plan = Plan { version: PLAN_VERSION, suite: "cpu".into(), benchmarks: Vec::new(), protocol, worker: 0 };
+        let arguments = vec!["-c".into(), script.into()];
+        let command = WorkerCommand { program: "/bin/sh".into(), arguments };
+        let mut process = WorkerProcess::spawn(&command, &plan).expect("there is a shell");
+        process.next().expect_err("the script gives no result")
+    }
+
+    #[test]
+    fn whatever_a_worker_does_is_a_fault_with_its_place() {
+        let check = |script: &str, reason: &str, at: Option<usize>| {
+            assert_eq!(fault(script), Fault { reason: reason.to_owned(), at }, "{script}");
+        };
+        check("exit 0", "it ended without a report", None);
+        check("echo first >&2; echo out of luck >&2; exit 3", "it ended with exit code 3 (out of luck)", None);
+        check("echo '{\"begin\":4}'; kill -9 $$", "it was ended by signal 9", Some(4));
+        check("echo '{\"hello\":2}'; echo garbage", "it wrote what is no message: `garbage`", None);
+        check("echo '{\"hello\":9}'", "its messages have version 9, 2 is needed", None);
+        check("echo '{\"begin\":1}'; exec sleep 60", "it said nothing for 0.5 s and was ended", Some(1));
+        let long = fault("head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1");
+        assert!(long.reason.starts_with("it ended with exit code 1 (xxx"), "{}", &long.reason[..40]);
+    }
+}

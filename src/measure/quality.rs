@@ -1,0 +1,143 @@
+//! What speaks against the numbers of a run, from the run itself.
+
+use super::calibration::Calibration;
+use super::campaign::Campaign;
+use super::plan::Protocol;
+use super::pool;
+use super::workload::Workload;
+use crate::model::sample::{Measurement, Role};
+use crate::stats::bootstrap::FEWEST_VALUES;
+
+/// More preempted samples than this share, and the machine was too busy to be measured on.
+const MOST_PREEMPTED: f64 = 0.10;
+
+/// More movement of a calibration kernel between workers than this share, and the machine was not one machine.
+const MOST_MOVEMENT: f64 = 0.05;
+
+/// What the A/A control may be off by, beyond its interval.
+const CONTROL_SLACK: f64 = 0.005;
+
+/// The largest arrays whose speed depends on a core's own caches; that of larger ones moves with every neighbour.
+const CACHED_BYTES: usize = 1 << 20;
+
+/// The reasons, one sentence each; none where nothing speaks against the numbers.
+pub fn reasons(
+    protocol: &Protocol,
+    workloads: &[&Workload],
+    campaign: &Campaign,
+    found: &[Measurement],
+) -> Vec<String> {
+    let mut reasons = campaign.faults.clone();
+    let workers = campaign.workers.len();
+    if workers < FEWEST_VALUES {
+        let plural = if workers == 1 { "process" } else { "processes" };
+        reasons.push(format!("{workers} worker {plural}: below {FEWEST_VALUES} there is no interval"));
+    }
+    let series: Vec<_> = campaign.workers.iter().flat_map(|worker| worker.values()).collect();
+    if let Some(share) = pool::preempted_share(&series).filter(|share| *share > MOST_PREEMPTED) {
+        reasons.push(format!("{:.0} % of the samples were preempted by other work", share * 100.0));
+    }
+    let moved = pool::calibration_movement(campaign).into_iter().filter(|(kernel, share)| {
+        let is_local = match kernel {
+            Calibration::MultiplyAdd => true,
+            Calibration::Copy { bytes } | Calibration::Triad { bytes } => *bytes <= CACHED_BYTES,
+        };
+        is_local && *share > MOST_MOVEMENT
+    });
+    if let Some((kernel, share)) = moved.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        let name = kernel.name();
+        reasons.push(format!("the calibration kernel {name} moved by {:.1} % between workers", share * 100.0));
+    }
+    for control in found.iter().filter(|one| one.role == Role::Control) {
+        let ratio = control.estimate(crate::model::metric::RATIO);
+        let off = ratio
+            .and_then(|one| one.interval)
+            .filter(|(low, high)| *low > 1.0 + CONTROL_SLACK || *high < 1.0 - CONTROL_SLACK);
+        if let Some((low, high)) = off {
+            reasons.push(format!("the A/A control came out at {low:.4} to {high:.4}, where 1 is the truth"));
+        }
+    }
+    let busy = workloads.iter().enumerate().filter(|(number, workload)| {
+        let clean = |series: &super::plan::WorkerSeries| series.turns.iter().any(|turn| !turn.own.clean().is_empty());
+        workload.threads == 1
+            && campaign
+                .workers
+                .iter()
+                .any(|worker| worker.get(number).is_some_and(|one| one.failure.is_none() && !clean(one)))
+    });
+    let busy: Vec<String> = busy.map(|(_, workload)| workload.benchmark.id()).collect();
+    if !busy.is_empty() {
+        reasons.push(format!("every sample of a worker was preempted for {}", busy.join(", ")));
+    }
+    if let Some(processor) = protocol.pin.filter(|_| campaign.pinned.contains(&false)) {
+        reasons.push(format!("the system did not permit workers to be kept on processor {processor}"));
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::measure::block::Block;
+    use crate::measure::campaign::StopReason;
+    use crate::measure::example;
+    use crate::measure::plan::{Turn, WorkerSeries};
+    use crate::measure::workload;
+    use crate::model::sample::Sample;
+
+    fn series(kernel: Calibration, kernel_seconds: f64, twin: f64, preempted: usize) -> WorkerSeries {
+        let block = |wall: f64, preempted: usize| {
+            let sample = |number| Sample { wall, cpu: Some(wall), preempted: number < preempted };
+            Block { samples: (0..10).map(sample).collect(), unsettled: 0 }
+        };
+        let turn = Turn {
+            own: block(1.0, preempted),
+            twin: Some(block(twin, 0)),
+            calibrations: vec![(kernel, block(kernel_seconds, 0))],
+        };
+        let parity = workload::unchecked();
+        WorkerSeries { id: "x".into(), parity, failure: None, calls: 1, peak_bytes: None, turns: vec![turn] }
+    }
+
+    fn reasons_of(workers: Vec<WorkerSeries>, pinned: Vec<bool>) -> String {
+        let suite = example::suite();
+        let control = &suite[3];
+        let campaign = Campaign {
+            workers: workers.into_iter().map(|one| BTreeMap::from([(0, one)])).collect(),
+            broken: BTreeMap::new(),
+            faults: Vec::new(),
+            pinned,
+            stop: StopReason::Processes,
+        };
+        let protocol = Protocol { pin: Some(1), ..Protocol::ordinary(3) };
+        let found = pool::measurements(&[control], &[], &campaign, 1);
+        reasons(&protocol, &[control], &campaign, &found).join("; ")
+    }
+
+    #[test]
+    fn a_quiet_run_has_no_reasons_and_each_trouble_has_its_own() {
+        let quiet = || series(Calibration::MultiplyAdd, 1.0, 1.0, 0);
+        assert_eq!(reasons_of(vec![quiet(), quiet(), quiet()], vec![true; 3]), "");
+        assert_eq!(reasons_of(vec![quiet()], vec![]), "1 worker process: below 3 there is no interval");
+        let preempted = || series(Calibration::MultiplyAdd, 1.0, 1.0, 2);
+        let text = reasons_of(vec![preempted(), preempted(), preempted()], vec![]);
+        assert_eq!(text, "20 % of the samples were preempted by other work");
+        let moved = |kernel| reasons_of(vec![quiet(), quiet(), series(kernel, 1.06, 1.0, 0)], vec![]);
+        let text = "the calibration kernel multiply-add moved by 6.0 % between workers";
+        assert_eq!(moved(Calibration::MultiplyAdd), text);
+        assert_eq!(moved(Calibration::Copy { bytes: 8 << 20 }), "");
+        let off = || series(Calibration::MultiplyAdd, 1.0, 0.98, 0);
+        assert!(
+            reasons_of(vec![off(), off(), off()], vec![]).starts_with("the A/A control came out at 1.0204 to 1.0204")
+        );
+        let unpinned = reasons_of(vec![quiet(), quiet(), quiet()], vec![true, false, true]);
+        assert_eq!(unpinned, "the system did not permit workers to be kept on processor 1");
+        let busy = || series(Calibration::MultiplyAdd, 1.0, 1.0, 10);
+        assert!(
+            reasons_of(vec![busy(), busy(), busy()], vec![])
+                .contains("every sample of a worker was preempted for cpu/control")
+        );
+    }
+}

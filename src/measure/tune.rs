@@ -1,0 +1,225 @@
+//! Choosing the configuration of a kernel: on samples of its own, before the measurement that counts.
+//!
+//! Every candidate is checked against the reference like any benchmark. The one in use stays unless another is faster
+//! by more than noise; what the chosen one takes is then measured afresh, since the best of several lucky samples
+//! flatters itself (the winner's curse).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::campaign::{self, Brief, Campaign};
+use super::plan::{Planned, Protocol};
+use super::process::WorkerCommand;
+use super::protocol::Configurations;
+use super::workload::Workload;
+use super::{MeasureError, pool};
+use crate::stats::describe;
+
+/// Worker processes of a tuning: what one process likes may be the layout of its memory.
+const PROCESSES: u32 = 3;
+
+/// Rounds of a tuning.
+const ROUNDS: u32 = 6;
+
+/// By how much a challenger must be faster, as a share, beside being faster in every process.
+const MARGIN: f64 = 0.02;
+
+/// What was chosen for one benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The benchmark's id.
+    pub benchmark: String,
+    /// The chosen configuration.
+    pub selected: String,
+    /// Why it.
+    pub source: Source,
+    /// Every candidate with its time over that of the one in use; absent where it could not be timed.
+    pub candidates: Vec<(String, Option<f64>)>,
+}
+
+/// Why a configuration was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It is the one used untuned, and nothing beat it.
+    Default,
+    /// It was in use in the newest run, and nothing beat it.
+    Incumbent,
+    /// It beat the one in use.
+    Tuned,
+}
+
+impl Source {
+    /// The word that records bear.
+    pub fn word(self) -> &'static str {
+        match self {
+            Source::Default => "default",
+            Source::Incumbent => "incumbent",
+            Source::Tuned => "tuned",
+        }
+    }
+}
+
+impl Choice {
+    /// The entry of a run's record.
+    pub fn to_json(&self) -> Value {
+        let candidates: BTreeMap<&str, Option<f64>> =
+            self.candidates.iter().map(|(name, ratio)| (name.as_str(), *ratio)).collect();
+        json!({
+            "benchmark": self.benchmark,
+            "candidates": candidates,
+            "selected": self.selected,
+            "source": self.source.word(),
+        })
+    }
+}
+
+/// The configurations that a run recorded, by benchmark, from its entries.
+pub fn recorded(entries: &[Value]) -> Configurations {
+    let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
+    entries.iter().filter_map(|entry| Some((text(entry, "benchmark")?, text(entry, "selected")?))).collect()
+}
+
+/// The configuration in use of a workload that has several, where nobody tries the others.
+pub fn untried(workload: &Workload, incumbents: &Configurations) -> Option<Choice> {
+    if workload.configurations.len() < 2 {
+        return None;
+    }
+    let id = workload.benchmark.id();
+    let known = incumbents.get(&id).filter(|name| workload.configurations.contains(name));
+    Some(Choice {
+        selected: known.unwrap_or(&workload.configurations[0]).clone(),
+        source: if known.is_some() { Source::Incumbent } else { Source::Default },
+        candidates: workload.configurations.iter().map(|name| (name.clone(), None)).collect(),
+        benchmark: id,
+    })
+}
+
+/// Times every candidate of every workload that has several and chooses; `incumbents` are those in use.
+///
+/// # Errors
+/// As [`campaign::run`].
+pub fn tune(
+    suite: &str,
+    workloads: &[&Workload],
+    incumbents: &Configurations,
+    protocol: &Protocol,
+    command: &WorkerCommand,
+    progress: &mut dyn FnMut(u32),
+) -> Result<Vec<Choice>, MeasureError> {
+    let tunable: Vec<&Workload> = workloads.iter().copied().filter(|one| one.configurations.len() > 1).collect();
+    if tunable.is_empty() {
+        return Ok(Vec::new());
+    }
+    let planned: Vec<Planned> = tunable
+        .iter()
+        .flat_map(|workload| {
+            let id = workload.benchmark.id();
+            workload
+                .configurations
+                .iter()
+                .map(move |name| Planned { id: id.clone(), configuration: Some(name.clone()) })
+        })
+        .collect();
+    let protocol =
+        Protocol { processes: PROCESSES, rounds: ROUNDS, budget_seconds: None, precision: None, ..protocol.clone() };
+    let campaign = campaign::run(&Brief { suite, planned, protocol: &protocol, command }, &|_| false, progress)?;
+    let mut first = 0;
+    let choose = |workload: &&Workload| {
+        let choice = choose(workload, first, &campaign, incumbents.get(&workload.benchmark.id()));
+        first += workload.configurations.len();
+        choice
+    };
+    Ok(tunable.iter().map(choose).collect())
+}
+
+/// `first` is the number of the workload's first candidate in the campaign.
+fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Option<&String>) -> Choice {
+    let names = &workload.configurations;
+    // A configuration that this build does not know any more is in use nowhere.
+    let known = incumbent.and_then(|name| names.iter().position(|one| one == name));
+    let in_use = known.unwrap_or(0);
+    let relative = |candidate: usize| -> Vec<f64> {
+        let ratio = |worker: &BTreeMap<usize, super::plan::WorkerSeries>, number: usize| {
+            pool::worker_ratio(workload, worker.get(&(first + number)).filter(|one| one.failure.is_none())?)
+        };
+        campaign.workers.iter().filter_map(|worker| Some(ratio(worker, candidate)? / ratio(worker, in_use)?)).collect()
+    };
+    let all: Vec<Vec<f64>> = (0..names.len()).map(relative).collect();
+    let beats = |ratios: &[f64]| {
+        let complete = ratios.len() >= PROCESSES as usize;
+        complete
+            && ratios.iter().all(|ratio| *ratio < 1.0)
+            && describe::median(ratios).is_some_and(|one| one < 1.0 - MARGIN)
+    };
+    let medians: Vec<Option<f64>> = all.iter().map(|ratios| describe::median(ratios)).collect();
+    let best = (0..names.len())
+        .filter(|number| *number != in_use && beats(&all[*number]))
+        .min_by(|a, b| medians[*a].unwrap_or(f64::INFINITY).total_cmp(&medians[*b].unwrap_or(f64::INFINITY)));
+    let source = match (best, known) {
+        (Some(_), _) => Source::Tuned,
+        (None, Some(_)) => Source::Incumbent,
+        (None, None) => Source::Default,
+    };
+    let round = |value: f64| describe::round_significant(value, 4);
+    Choice {
+        benchmark: workload.benchmark.id(),
+        selected: names[best.unwrap_or(in_use)].clone(),
+        source,
+        candidates: names.iter().cloned().zip(medians.into_iter().map(|one| one.map(round))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::block::Block;
+    use crate::measure::calibration::Calibration;
+    use crate::measure::campaign::StopReason;
+    use crate::measure::example;
+    use crate::measure::plan::{Turn, WorkerSeries};
+    use crate::measure::workload;
+    use crate::model::sample::Sample;
+
+    fn series(seconds: f64) -> WorkerSeries {
+        let block = |wall| Block { samples: vec![Sample { wall, cpu: None, preempted: false }], unsettled: 0 };
+        let turn = Turn { own: block(seconds), twin: None, calibrations: vec![(Calibration::MultiplyAdd, block(1.0))] };
+        let parity = workload::unchecked();
+        WorkerSeries { id: "x".into(), parity, failure: None, calls: 1, peak_bytes: None, turns: vec![turn; 3] }
+    }
+
+    /// What is chosen from candidates a, b, c that took so long in each process.
+    fn choice(processes: &[[f64; 3]], incumbent: Option<&str>) -> (String, Source) {
+        let workload = Workload {
+            configurations: ["a", "b", "c"].map(str::to_owned).to_vec(),
+            ..example::workload("right", example::right)
+        };
+        let worker = |seconds: &[f64; 3]| seconds.iter().map(|one| series(*one)).enumerate().collect();
+        let campaign = Campaign {
+            workers: processes.iter().map(worker).collect(),
+            broken: BTreeMap::new(),
+            faults: Vec::new(),
+            pinned: Vec::new(),
+            stop: StopReason::Processes,
+        };
+        let chosen = choose(&workload, 0, &campaign, incumbent.map(str::to_owned).as_ref());
+        assert_eq!(chosen.to_json()["selected"], chosen.selected.as_str());
+        assert_eq!(recorded(&[chosen.to_json()])["cpu/right @fast"], chosen.selected);
+        (chosen.selected, chosen.source)
+    }
+
+    #[test]
+    fn the_one_in_use_stays_unless_another_is_clearly_faster() {
+        let check = |processes: &[[f64; 3]], incumbent, expected: (&str, Source)| {
+            assert_eq!(choice(processes, incumbent), (expected.0.to_owned(), expected.1), "{processes:?}");
+        };
+        let b_wins = [[1.0, 0.9, 0.95]; 3];
+        check(&b_wins, None, ("b", Source::Tuned));
+        check(&b_wins, Some("b"), ("b", Source::Incumbent));
+        check(&b_wins, Some("gone"), ("b", Source::Tuned));
+        // Faster by less than the margin, or not in every process, or not in enough of them.
+        check(&[[1.0, 0.985, 1.1]; 3], None, ("a", Source::Default));
+        check(&[[1.0, 0.9, 1.1], [1.0, 0.9, 1.1], [1.0, 1.01, 1.1]], None, ("a", Source::Default));
+        check(&b_wins[..2], Some("c"), ("c", Source::Incumbent));
+    }
+}
