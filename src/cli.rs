@@ -32,6 +32,8 @@ pub enum Command {
     Run(RunArgs),
     /// Gate: hold the newest run of this machine at HEAD against the baseline.
     Check(CheckArgs),
+    /// Time two builds against each other in alternating blocks, and judge every benchmark.
+    Compare(CompareArgs),
     /// Make baselines.
     #[command(subcommand)]
     Baseline(BaselineCommand),
@@ -137,6 +139,35 @@ pub enum Inconclusive {
     Ok,
     /// Exit with 1.
     Fail,
+}
+
+/// Options of `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// The base: the path of a `sprag` program, or a revision whose build this program is.
+    #[arg(value_name = "BASE")]
+    pub base: String,
+    /// What is held against it, likewise.
+    #[arg(value_name = "OTHER")]
+    pub other: String,
+    /// Measure both now, interleaved.
+    #[arg(long, required = true)]
+    pub measure: bool,
+    /// The suite of CPU kernels to time.
+    #[arg(long, default_value = "cpu", value_name = "NAME")]
+    pub suite: String,
+    /// Only benchmarks whose id contains this text; may be given several times.
+    #[arg(long = "filter", value_name = "TEXT")]
+    pub filters: Vec<String>,
+    /// How much time it may take.
+    #[command(flatten)]
+    pub effort: EffortArgs,
+    /// Print one JSON object in place of the table.
+    #[arg(long)]
+    pub json: bool,
+    /// The exit code of a comparison that comes out inconclusive.
+    #[arg(long, value_enum, default_value_t = Inconclusive::Report)]
+    pub inconclusive: Inconclusive,
 }
 
 /// What to do about baselines.

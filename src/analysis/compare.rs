@@ -138,7 +138,7 @@ fn series_id(run: &Run, measurement: &Measurement, metric: &str) -> String {
 }
 
 /// Failures first, then what is in doubt, then changes by size; equals by name.
-fn sort_worst_first(comparisons: &mut [Comparison]) {
+pub(super) fn sort_worst_first(comparisons: &mut [Comparison]) {
     let rank = |verdict: &Verdict| match verdict {
         Verdict::Regressed => 0,
         Verdict::Missing => 1,

@@ -3,6 +3,7 @@
 //! Plain values in, plain values out. Nothing here reads a file or a clock, and nothing can fail.
 
 pub mod compare;
+pub mod paired;
 pub mod digest;
 pub mod rules;
 mod sentence;

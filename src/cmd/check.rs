@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::choose::{self, Chosen};
 use super::project::{Project, read_baseline};
-use super::{Advice, Exit, text};
+use super::{Advice, Exit, text, verdicts};
 use crate::analysis::{compare, digest};
 use crate::cli::{CheckArgs, Inconclusive};
 use crate::model::analysis::NoBaseline;
 use crate::model::baseline::{Baseline, BaselineFile};
 use crate::model::run::{Run, RunStatus};
-use crate::model::verdict::{Comparison, Counts};
+use crate::model::verdict::Counts;
 
 pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let project = Project::open(folder)?;
@@ -85,7 +85,7 @@ fn judge(run: &Run, given: Option<&BaselineFile>, all: &[BaselineFile]) -> anyho
         (Err(none), RunStatus::Ok) => head.push_str(&format!(", without a baseline: {none}")),
     }
     let comparisons = digest::judge(run, &found);
-    let text = format!("{}\n{}", text::printable(&head), table(&comparisons));
+    let text = format!("{}\n{}", text::printable(&head), verdicts::table(&comparisons));
     let counts = Counts::of(&comparisons);
     Ok(Finding { status: Some(run.status), has_baseline: found.is_ok(), counts, text })
 }
@@ -105,7 +105,7 @@ fn not_run(
     if found.is_err() && asked {
         counts.no_baseline = 1;
     }
-    let text = format!("{suite}: {note}\n{}", table(&comparisons));
+    let text = format!("{suite}: {note}\n{}", verdicts::table(&comparisons));
     Ok(Finding { status: None, has_baseline: found.is_ok(), counts, text })
 }
 
@@ -114,40 +114,6 @@ fn commit_words(run: &Run) -> String {
         Some(commit) => format!("{}{}", commit.short(), if commit.dirty { " (changed files)" } else { "" }),
         None => "no commit".to_owned(),
     }
-}
-
-fn table(comparisons: &[Comparison]) -> String {
-    if comparisons.is_empty() {
-        return String::new();
-    }
-    let head =
-        ["verdict", "benchmark", "metric", "baseline", "current", "change", "95 % interval", "allowed", "could see"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for comparison in comparisons {
-        let typical = comparison.baseline.or(comparison.current).unwrap_or(0.0);
-        let scale = comparison.metric.unit.scale(typical);
-        let value = |value: Option<f64>| value.map_or("–".to_owned(), |value| scale.text(value));
-        let effect = comparison.effect;
-        let mut row = vec![
-            comparison.verdict.word().to_owned(),
-            text::printable(&comparison.benchmark),
-            comparison.metric.name.clone(),
-            value(comparison.baseline),
-            value(comparison.current),
-            effect.map_or("–".to_owned(), |effect| format!("{:+.1} %", effect.change * 100.0)),
-            effect
-                .and_then(|effect| effect.interval)
-                .map_or("–".to_owned(), |(low, high)| format!("{:+.1} to {:+.1}", low * 100.0, high * 100.0)),
-            value(comparison.allowed),
-            effect
-                .and_then(|effect| effect.detectable)
-                .map_or("–".to_owned(), |size| format!("{:.1} %", size * 100.0)),
-        ];
-        let reason = comparison.verdict.reason().or(comparison.note.as_deref());
-        row.extend(reason.map(text::printable));
-        rows.push(row);
-    }
-    text::columns(&rows, &[3, 4, 5, 6, 7, 8])
 }
 
 fn exit(findings: &[Finding], inconclusive: Inconclusive) -> Exit {
@@ -162,11 +128,7 @@ fn exit(findings: &[Finding], inconclusive: Inconclusive) -> Exit {
         return Exit::NotMeasured;
     }
     if counts.judged() < counts.total() || counts.total() == 0 {
-        return match inconclusive {
-            Inconclusive::Report => Exit::Inconclusive,
-            Inconclusive::Ok => Exit::Done,
-            Inconclusive::Fail => Exit::Failed,
-        };
+        return verdicts::in_doubt(inconclusive);
     }
     Exit::Done
 }
@@ -184,18 +146,7 @@ fn summary(findings: &[Finding], exit: Exit) -> String {
         Exit::NotMeasured => "not measured",
         Exit::Usage | Exit::Integrity => "error",
     };
-    let parts = [
-        (counts.regressed, "regressed"),
-        (counts.missing, "missing"),
-        (counts.inconclusive, "inconclusive"),
-        (counts.not_comparable, "not comparable"),
-        (counts.no_baseline, "without a baseline"),
-        (counts.improved, "improved"),
-        (counts.unchanged, "unchanged"),
-    ];
-    let list: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    let list = if list.is_empty() { "nothing was judged".to_owned() } else { list.join(", ") };
-    format!("check: {word}; {list}")
+    format!("check: {word}; {}", verdicts::counts(&counts))
 }
 
 #[cfg(test)]

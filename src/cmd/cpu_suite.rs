@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
+use super::Advice;
 use super::effort::{Effort, Extent};
 use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Wish};
-use crate::config::Suite;
+use crate::config::{self, Suite};
 use crate::history;
 use crate::measure::plan::Protocol;
 use crate::measure::process::WorkerCommand;
@@ -33,12 +34,15 @@ pub(super) fn measure(
     progress: &Progress,
 ) -> anyhow::Result<Option<Run>> {
     let workloads = cpu::workloads(name)?;
-    let Some(selected) = select(name, suite, wish, &workloads)? else { return Ok(None) };
+    let selected = select(name, suite, wish.filters, &workloads)?;
+    if selected.is_empty() {
+        return Ok(None);
+    }
     let protocol = wish.effort.protocol(suite.processes());
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let mut run = suites::new_run(name, commit, machine, environment::environment(&BTreeMap::new()));
     run.config = config(&protocol, wish);
-    let command = worker_command()?;
+    let command = worker_command("time")?;
     let choices = tune(project, &run, &selected, wish.effort, &protocol, &command, progress);
     let configurations = choices.iter().map(|one| (one.benchmark.clone(), one.selected.clone())).collect();
     run.autotune = choices.iter().map(Choice::to_json).collect();
@@ -64,22 +68,25 @@ pub(super) fn measure(
     Ok(Some(run))
 }
 
-/// How this program starts itself as a worker.
+/// How this program starts itself as a worker for a task, as `--task` names it.
 ///
 /// # Errors
 /// When the system does not tell which program this is.
-pub(super) fn worker_command() -> anyhow::Result<WorkerCommand> {
+pub(super) fn worker_command(task: &str) -> anyhow::Result<WorkerCommand> {
     let program = std::env::current_exe().context("cannot tell which program this is")?;
-    Ok(WorkerCommand { program, arguments: vec!["worker".to_owned()] })
+    Ok(WorkerCommand { program, arguments: ["worker", "--task", task].map(str::to_owned).to_vec() })
 }
 
-/// The benchmarks that the configuration and the user leave; nothing where the user's filter leaves none.
-fn select<'a>(
+/// The benchmarks that the configuration and the user's filters leave, which may be none.
+///
+/// # Errors
+/// When the configuration leaves none.
+pub(super) fn select<'a>(
     name: &str,
     suite: &Suite,
-    wish: &Wish<'_>,
+    filters: &[String],
     workloads: &'a [Workload],
-) -> anyhow::Result<Option<Vec<&'a Workload>>> {
+) -> anyhow::Result<Vec<&'a Workload>> {
     let included = workload::select(workloads.iter(), &suite.include);
     if included.is_empty() {
         bail!(
@@ -87,8 +94,22 @@ fn select<'a>(
             suite.include.join("` or `")
         );
     }
-    let selected = workload::select(included.into_iter(), wish.filters);
-    Ok(Some(selected).filter(|selected| !selected.is_empty()))
+    Ok(workload::select(included.into_iter(), filters))
+}
+
+/// That filters leave no benchmark, with the nearest name there is.
+pub(super) fn nothing_left<'a>(filters: &[String], workloads: impl Iterator<Item = &'a Workload>) -> Advice {
+    let names: Vec<&str> = workloads.map(|workload| workload.benchmark.name.as_str()).collect();
+    let near = filters.iter().find_map(|text| config::nearest(text, &names));
+    let mut distinct = names;
+    distinct.dedup();
+    Advice {
+        message: format!("no benchmark of the suites that were asked for contains `{}`", filters.join("` or `")),
+        hint: match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", distinct.join(", ")),
+        },
+    }
 }
 
 /// Chooses configurations; a quick run takes those in use untried. A tuner that fails leaves them in use, too.

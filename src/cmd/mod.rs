@@ -12,7 +12,9 @@ mod publish;
 mod choose;
 mod weekly;
 mod run;
+mod verdicts;
 mod check;
+mod compare;
 mod baseline;
 mod site;
 mod worker;
@@ -70,6 +72,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Weekly(args) => weekly::run(&folder, &args, out),
         Command::Run(args) => run::run(&folder, &args, out),
         Command::Check(args) => check::run(&folder, &args, out),
+        Command::Compare(args) => compare::run(&folder, &args, out),
         Command::Baseline(BaselineCommand::Emit(args)) => baseline::emit(&folder, &args, out),
         Command::Site(args) => site::run(&folder, &args, out),
         Command::Conformance(args) => {

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::bail;
-
 use super::effort::Effort;
 use super::progress::Progress;
 use super::project::Project;
 use super::{Exit, cpu_suite};
 use crate::config::{Suite, SuiteKind};
 use crate::history;
-use crate::measure::{clock, environment, gpu};
+use crate::measure::{clock, cpu, environment, gpu};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
 use crate::model::run::{Quality, Run, RunStatus};
@@ -48,8 +46,8 @@ pub(super) fn measure(
         runs.extend(measure_suite(project, name, suite, wish, commit.clone(), progress)?);
     }
     if runs.is_empty() {
-        let texts = wish.filters.join("` or `");
-        bail!("no benchmark of the suites that were asked for contains `{texts}`");
+        let workloads = cpu::workloads("cpu")?;
+        return Err(cpu_suite::nothing_left(wish.filters, workloads.iter()).into());
     }
     Ok(runs)
 }

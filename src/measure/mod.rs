@@ -19,6 +19,7 @@ pub mod pool;
 pub mod quality;
 pub mod protocol;
 pub mod tune;
+pub mod paired;
 pub mod environment;
 pub mod gpu;
 pub mod cpu;

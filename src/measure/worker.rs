@@ -29,8 +29,8 @@ pub type Tell<'a> = &'a mut dyn FnMut(Message) -> Result<(), MeasureError>;
 /// Follows a plan from preparation to report.
 ///
 /// # Errors
-/// When the plan is of another version or asks for a benchmark that is unknown, or nobody listens. A benchmark that
-/// fails is reported, not an error.
+/// When the plan is of another version, or nobody listens. A benchmark that is unknown or fails is reported, not an
+/// error.
 pub fn follow(plan: &Plan, workloads: &[Workload], tell: Tell<'_>) -> Result<WorkerReport, MeasureError> {
     let pinned = plan.protocol.pin.map(pinning::pin);
     let mut bench = Bench::prepare(plan, workloads, tell)?;
@@ -114,10 +114,9 @@ impl Bench {
         tell(Message::Hello(PLAN_VERSION))?;
         let mut bench = Bench { series: Vec::with_capacity(plan.benchmarks.len()), calibrations: BTreeMap::new() };
         for (number, planned) in plan.benchmarks.iter().enumerate() {
-            let known = workloads.iter().find(|workload| workload.benchmark.id() == planned.id);
-            let unknown = || MeasureError::Plan(format!("it asks for `{}`, which is unknown", planned.id));
             tell(Message::Begin(number))?;
-            bench.series.push(Timed::prepare(known.ok_or_else(unknown)?, planned, &plan.protocol));
+            let known = workloads.iter().find(|workload| workload.benchmark.id() == planned.id);
+            bench.series.push(Timed::prepare(known, planned, &plan.protocol));
         }
         let ready = bench.series.iter().filter(|one| one.subject.is_some());
         for companion in ready.flat_map(|one| one.companions.clone()).collect::<Vec<_>>() {
@@ -148,16 +147,21 @@ impl Bench {
 
 impl Timed {
     /// Makes inputs, checks the result, and finds how many calls fill a sample.
-    fn prepare(workload: &Workload, planned: &Planned, protocol: &Protocol) -> Timed {
+    fn prepare(known: Option<&Workload>, planned: &Planned, protocol: &Protocol) -> Timed {
         let found = WorkerSeries {
-            id: workload.benchmark.id(),
+            id: planned.id.clone(),
             parity: workload::unchecked(),
             failure: None,
             calls: 1,
             peak_bytes: None,
             turns: Vec::new(),
         };
-        let mut timed = Timed { subject: None, twin: None, companions: workload.companions(), rounds: 0, found };
+        let mut timed = Timed { subject: None, twin: None, companions: Vec::new(), rounds: 0, found };
+        let Some(workload) = known else {
+            timed.found.failure = Some("this build has no such benchmark".to_owned());
+            return timed;
+        };
+        timed.companions = workload.companions();
         let order = Order { seed: protocol.seed, configuration: planned.configuration.as_deref(), check: true };
         match (workload.prepare)(&order) {
             Err(reason) => timed.found.failure = Some(reason),
@@ -250,11 +254,12 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_cannot_be_followed_is_refused() {
+    fn a_plan_of_another_version_is_refused_and_an_unknown_benchmark_fails() {
         let suite = example::suite();
         let old = Plan { version: 0, ..plan(&["right"]) };
         assert!(matches!(follow(&old, &suite, &mut |_| Ok(())), Err(MeasureError::Plan(_))));
-        assert!(matches!(follow(&plan(&["nothing"]), &suite, &mut |_| Ok(())), Err(MeasureError::Plan(_))));
+        let unknown = follow(&plan(&["nothing"]), &suite, &mut |_| Ok(())).expect("the plan can be followed");
+        assert_eq!(unknown.series[0].failure.as_deref(), Some("this build has no such benchmark"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod record;
 pub mod rollup;
 pub mod run;
 pub mod sample;
+pub mod paired;
 pub mod series;
 pub mod unit;
 pub mod verdict;

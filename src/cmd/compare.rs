@@ -1,0 +1,179 @@
+//! `sprag compare A B --measure`: two builds timed against each other, and a verdict a benchmark.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use super::effort::Effort;
+use super::progress::Progress;
+use super::project::Project;
+use super::{Advice, Exit, cpu_suite, text, verdicts};
+use crate::analysis::paired::judge;
+use crate::analysis::rules::interval::TOLERANCE;
+use crate::cli::CompareArgs;
+use crate::config::{Suite, SuiteKind};
+use crate::history;
+use crate::measure::paired::{self, PairedResult, Sides};
+use crate::measure::process::WorkerCommand;
+use crate::measure::workload::Workload;
+use crate::measure::{cpu, environment};
+use crate::model::paired::Paired;
+use crate::model::sample::Role;
+use crate::model::verdict::{Comparison, Counts};
+
+/// The version of the JSON that `--json` prints.
+const JSON_VERSION: u32 = 1;
+
+pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let effort = Effort::of(&args.effort)?;
+    let project = Project::open(folder)?;
+    let suite = cpu_suite_named(&project, &args.suite)?;
+    let workloads = cpu::workloads(&args.suite)?;
+    let selected = tracked(cpu_suite::select(&args.suite, suite, &args.filters, &workloads)?);
+    if selected.is_empty() {
+        return Err(cpu_suite::nothing_left(&args.filters, workloads.iter()).into());
+    }
+    let base = side(&project, folder, &args.base)?;
+    let other = side(&project, folder, &args.other)?;
+    let protocol = effort.protocol(suite.processes());
+    let progress = Progress::new();
+    let pairs = protocol.processes;
+    progress
+        .begin(&format!("comparing {} benchmarks in up to {pairs} pairs of processes", selected.len()), pairs.into());
+    let mut tell = |done: u32| progress.step(u64::from(done));
+    let sides = Sides { base: &base, other: &other };
+    let result = paired::measure(&args.suite, &selected, sides, &protocol, &mut tell)?;
+    progress.end();
+    let comparisons = judge(&result.benchmarks, TOLERANCE);
+    if args.json {
+        let report = Report::of(args, &result, &comparisons);
+        writeln!(out, "{}", serde_json::to_string_pretty(&report).context("cannot write the comparison")?)?;
+    } else {
+        out.write_all(table(args, &result, &comparisons).as_bytes())?;
+    }
+    for fault in &result.faults {
+        super::warn(fault);
+    }
+    let counts = Counts::of(&comparisons);
+    Ok(if counts.failing() > 0 {
+        Exit::Failed
+    } else if counts.judged() < counts.total() {
+        verdicts::in_doubt(args.inconclusive)
+    } else {
+        Exit::Done
+    })
+}
+
+fn cpu_suite_named<'a>(project: &'a Project, name: &str) -> anyhow::Result<&'a Suite> {
+    let asked = project.config.select(&[name.to_owned()]).map_err(anyhow::Error::msg)?;
+    match asked.as_slice() {
+        [(_, suite)] if suite.kind == SuiteKind::Cpu => Ok(suite),
+        _ => Err(Advice {
+            message: format!("the suite `{name}` is not one of CPU kernels, so its builds cannot be interleaved"),
+            hint: "name a suite of the kind `cpu` with `--suite`".to_owned(),
+        }
+        .into()),
+    }
+}
+
+/// What a gate looks at: not the control, whose comparison is with itself, nor what is only reported.
+fn tracked(selected: Vec<&Workload>) -> Vec<&Workload> {
+    selected.into_iter().filter(|workload| workload.role == Role::Tracked).collect()
+}
+
+/// How to start a worker of one side: a program by its path, or this program for the commit that is checked out.
+fn side(project: &Project, folder: &Path, named: &str) -> anyhow::Result<WorkerCommand> {
+    let path = folder.join(named);
+    if path.is_file() {
+        return Ok(WorkerCommand { program: path, ..cpu_suite::worker_command("serve")? });
+    }
+    let store = project.store().with_context(|| format!("`{}` is no program", named.escape_debug()))?;
+    let wanted = history::commit_at(store, named)?.map(|commit| commit.sha);
+    let here = history::measured_commit(store)?;
+    if let Some(commit) = here.filter(|commit| Some(&commit.sha) == wanted.as_ref()) {
+        if commit.dirty {
+            super::warn(&format!(
+                "tracked files differ from {}; this program stands for it all the same",
+                commit.short()
+            ));
+        }
+        return cpu_suite::worker_command("serve");
+    }
+    let short = wanted.as_deref().and_then(|sha| sha.get(..12)).unwrap_or("no commit");
+    Err(Advice {
+        message: format!("`{}` is {short}, which is not the commit that is checked out", named.escape_debug()),
+        hint: "build it in a worktree of its own and give the path of its `sprag` program".to_owned(),
+    }
+    .into())
+}
+
+fn table(args: &CompareArgs, result: &PairedResult, comparisons: &[Comparison]) -> String {
+    let head = format!(
+        "{}: {} against {}, interleaved\n",
+        args.suite,
+        text::printable(&args.other),
+        text::printable(&args.base)
+    );
+    let counts = verdicts::counts(&Counts::of(comparisons));
+    let place = match result.processors.as_slice() {
+        [] => "where the system chose".to_owned(),
+        list => format!("in turns on processors {}", list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let pairs = result.benchmarks.iter().map(|one| one.pairs.len()).max().unwrap_or(0);
+    format!("{head}{}compare: {counts}; {pairs} pairs of processes {place}\n", verdicts::table(comparisons))
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: u32,
+    suite: &'a str,
+    base: &'a str,
+    other: &'a str,
+    machine_class: String,
+    tolerance: f64,
+    processors: &'a [u32],
+    faults: &'a [String],
+    benchmarks: Vec<BenchmarkReport<'a>>,
+}
+
+/// One benchmark: its pairs, the ratio of other over base with its 95 % interval, and the verdict.
+#[derive(Serialize)]
+struct BenchmarkReport<'a> {
+    verdict: &'static str,
+    reason: Option<&'a str>,
+    ratio: Option<f64>,
+    interval: Option<(f64, f64)>,
+    detectable: Option<f64>,
+    measured: &'a Paired,
+}
+
+impl<'a> Report<'a> {
+    fn of(args: &'a CompareArgs, result: &'a PairedResult, comparisons: &'a [Comparison]) -> Report<'a> {
+        let benchmark = |paired: &'a Paired| {
+            let found = comparisons.iter().find(|one| one.benchmark == paired.benchmark)?;
+            let effect = found.effect;
+            Some(BenchmarkReport {
+                verdict: found.verdict.word(),
+                reason: found.verdict.reason(),
+                ratio: effect.map(|effect| 1.0 + effect.change),
+                interval: effect.and_then(|effect| effect.interval).map(|(low, high)| (1.0 + low, 1.0 + high)),
+                detectable: effect.and_then(|effect| effect.detectable),
+                measured: paired,
+            })
+        };
+        Report {
+            schema_version: JSON_VERSION,
+            suite: &args.suite,
+            base: &args.base,
+            other: &args.other,
+            machine_class: environment::machine(None, None).class,
+            tolerance: TOLERANCE,
+            processors: &result.processors,
+            faults: &result.faults,
+            benchmarks: result.benchmarks.iter().filter_map(benchmark).collect(),
+        }
+    }
+}

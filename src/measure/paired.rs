@@ -1,0 +1,300 @@
+//! Two builds timed against each other: pairs of worker processes, one of each build, that take blocks in turn.
+//!
+//! Between two sessions a number moves by percents, between two processes by tenths of one. Here both builds run in
+//! the same second on the same processor: base, other, then in the next round other, base. What the machine does to
+//! both cancels in the ratio of neighbouring blocks; what is left is the layout of each process, which the interval
+//! over pairs of processes shows.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::MeasureError;
+use super::block::Block;
+use super::pinning;
+use super::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request};
+use super::process::{Fault, WorkerCommand, WorkerProcess};
+use super::workload::Workload;
+use crate::model::paired::{Pair, Paired};
+use crate::stats::random::SplitMix64;
+use crate::stats::{bootstrap, describe};
+
+/// The two builds: the base, and the other that is held against it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    /// How to start a worker of the base.
+    pub base: &'a WorkerCommand,
+    /// How to start a worker of the other.
+    pub other: &'a WorkerCommand,
+}
+
+/// What two builds showed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairedResult {
+    /// One entry a benchmark, in the order of the suite.
+    pub benchmarks: Vec<Paired>,
+    /// Pairs that came to nothing through no benchmark's fault, one sentence each.
+    pub faults: Vec<String>,
+    /// The processors that both builds took turns on; none where the system chose.
+    pub processors: Vec<u32>,
+}
+
+/// Times every workload of two builds; `progress` hears how many pairs of processes have ended.
+///
+/// # Errors
+/// When a worker cannot be started, or no pair of processes came to a result and no benchmark is to blame.
+pub fn measure(
+    suite: &str,
+    workloads: &[&Workload],
+    sides: Sides<'_>,
+    protocol: &Protocol,
+    progress: &mut dyn FnMut(u32),
+) -> Result<PairedResult, MeasureError> {
+    let start = Instant::now();
+    let ids: Vec<String> = workloads.iter().map(|workload| workload.benchmark.id()).collect();
+    let processors = protocol.pin.map_or_else(pinning::allowed, |pin| vec![pin]);
+    let mut match_up = MatchUp { suite, ids: &ids, sides, protocol, processors: &processors, broken: BTreeMap::new() };
+    let mut pairs: Vec<Vec<Pair>> = vec![Vec::new(); ids.len()];
+    let mut faults = Vec::new();
+    for number in 0..protocol.processes {
+        progress(number);
+        if number > 0 && is_enough(protocol, number, start.elapsed().as_secs_f64(), &pairs) {
+            break;
+        }
+        match match_up.pair(number)? {
+            Ok(found) => found.into_iter().for_each(|(benchmark, pair)| pairs[benchmark].push(pair)),
+            Err(fault) => faults.push(format!("pair {}: {fault}", number + 1)),
+        }
+        if match_up.broken.len() == ids.len() {
+            break;
+        }
+    }
+    if pairs.iter().all(Vec::is_empty) && match_up.broken.is_empty() {
+        return Err(MeasureError::Workers(faults.join("; ")));
+    }
+    let paired = |(number, pairs): (usize, Vec<Pair>)| Paired {
+        benchmark: ids[number].clone(),
+        class: workloads[number].class.word().to_owned(),
+        failure: match_up.broken.get(&number).cloned(),
+        pairs,
+    };
+    Ok(PairedResult { benchmarks: pairs.into_iter().enumerate().map(paired).collect(), faults, processors })
+}
+
+fn is_enough(protocol: &Protocol, done: u32, elapsed: f64, pairs: &[Vec<Pair>]) -> bool {
+    let next = elapsed / f64::from(done);
+    if protocol.budget_seconds.is_some_and(|budget| elapsed + next > budget) {
+        return true;
+    }
+    let is_precise = |pairs: &Vec<Pair>, asked: f64| {
+        let ratios: Vec<f64> = pairs.iter().map(|pair| pair.ratio).collect();
+        let interval = bootstrap::median_interval(&ratios, 0.95, protocol.seed);
+        interval.is_some_and(|(low, high)| (high - low) / 2.0 <= asked)
+    };
+    protocol.precision.is_some_and(|asked| pairs.iter().filter(|one| !one.is_empty()).all(|one| is_precise(one, asked)))
+}
+
+/// Everything that the pairs of processes share.
+struct MatchUp<'a> {
+    suite: &'a str,
+    ids: &'a [String],
+    sides: Sides<'a>,
+    protocol: &'a Protocol,
+    processors: &'a [u32],
+    /// Benchmarks that failed or broke a worker, and how.
+    broken: BTreeMap<usize, String>,
+}
+
+/// A worker of one side, and which it is.
+struct Player {
+    name: &'static str,
+    process: WorkerProcess,
+}
+
+/// What one pair of processes showed, by benchmark, or what went wrong with the pair.
+type Found = Result<BTreeMap<usize, Pair>, String>;
+
+impl MatchUp<'_> {
+    /// Runs one pair of processes; a benchmark that breaks a worker is taken out and the pair starts anew without it.
+    fn pair(&mut self, number: u32) -> Result<Found, MeasureError> {
+        loop {
+            let active: Vec<usize> = (0..self.ids.len()).filter(|one| !self.broken.contains_key(one)).collect();
+            if active.is_empty() {
+                return Ok(Ok(BTreeMap::new()));
+            }
+            let plan = Plan {
+                version: PLAN_VERSION,
+                suite: self.suite.to_owned(),
+                benchmarks: active
+                    .iter()
+                    .map(|one| Planned { id: self.ids[*one].clone(), configuration: None })
+                    .collect(),
+                protocol: self.protocol.clone(),
+                worker: number,
+            };
+            match self.play(&plan, &active)? {
+                Ok(found) => return Ok(Ok(found)),
+                Err((name, Fault { reason, at: Some(at) })) if at < active.len() => {
+                    self.broken.insert(active[at], format!("the {name} broke at it: {reason}"));
+                }
+                Err((name, fault)) => return Ok(Err(format!("the {name}: {}", fault.reason))),
+            }
+        }
+    }
+
+    /// The pairs that two workers show, or which of them failed and how. What fails orderly is noted as broken.
+    #[expect(clippy::type_complexity, reason = "a fault of the system, of one side, or the result")]
+    fn play(
+        &mut self,
+        plan: &Plan,
+        active: &[usize],
+    ) -> Result<Result<BTreeMap<usize, Pair>, (&'static str, Fault)>, MeasureError> {
+        let mut base = Player { name: "base", process: WorkerProcess::spawn(self.sides.base, plan)? };
+        let mut other = Player { name: "other", process: WorkerProcess::spawn(self.sides.other, plan)? };
+        let mut rounds = vec![plan.protocol.rounds; active.len()];
+        for player in [&mut base, &mut other] {
+            let ready = match player.ready() {
+                Ok(ready) if ready.len() == active.len() => ready,
+                Ok(_) => {
+                    return Ok(Err((
+                        player.name,
+                        Fault { reason: "it answered for other benchmarks".into(), at: None },
+                    )));
+                }
+                Err(fault) => return Ok(Err((player.name, fault))),
+            };
+            for (place, one) in ready.into_iter().enumerate() {
+                rounds[place] = rounds[place].min(one.rounds);
+                if let Some(failure) = one.failure {
+                    self.broken.entry(active[place]).or_insert_with(|| format!("the {}: {failure}", player.name));
+                }
+            }
+        }
+        let mut order: Vec<usize> =
+            (0..active.len()).filter(|place| !self.broken.contains_key(&active[*place])).collect();
+        SplitMix64::new(plan.protocol.seed ^ u64::from(plan.worker).wrapping_mul(0x9e37)).shuffle(&mut order);
+        let mut blocks: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
+        for round in 0..plan.protocol.rounds {
+            for place in order.iter().copied().filter(|place| rounds[*place] > round) {
+                match self.turn([&mut base, &mut other], place, round) {
+                    Ok((Some(base), Some(other))) => blocks.entry(active[place]).or_default().push((base, other)),
+                    Ok(_) => {}
+                    Err(fault) => return Ok(Err(fault)),
+                }
+            }
+            order.reverse();
+        }
+        Ok(Ok(blocks.into_iter().filter_map(|(benchmark, blocks)| Some((benchmark, pair(&blocks)?))).collect()))
+    }
+
+    /// A block of each side on the same processor, the base first on even rounds: seconds of base and other.
+    fn turn(
+        &self,
+        [base, other]: [&mut Player; 2],
+        place: usize,
+        round: u32,
+    ) -> Result<(Option<f64>, Option<f64>), (&'static str, Fault)> {
+        // Two rounds on one processor, so that each processor sees both orders.
+        let processor = match self.processors {
+            [] => None,
+            list => Some(list[(round as usize / 2 + place) % list.len()]),
+        };
+        let request = Request { benchmark: place, processor };
+        if round % 2 == 0 {
+            let first = base.block(request)?;
+            Ok((first, other.block(request)?))
+        } else {
+            let first = other.block(request)?;
+            Ok((base.block(request)?, first))
+        }
+    }
+}
+
+impl Player {
+    fn ready(&mut self) -> Result<Vec<Readiness>, Fault> {
+        match self.process.next()? {
+            Message::Ready(ready) => Ok(ready),
+            _ => Err(Fault { reason: "it answered what was not asked".to_owned(), at: None }),
+        }
+    }
+
+    /// The median of one block; absent where no sample is a time.
+    fn block(&mut self, request: Request) -> Result<Option<f64>, (&'static str, Fault)> {
+        let line = serde_json::to_string(&request).expect("a request holds nothing that JSON cannot");
+        // A worker that is gone breaks the pipe; asking it for the block then tells why.
+        let _ = self.process.send(&line);
+        let blame = |fault: Fault| Fault { at: Some(request.benchmark), ..fault };
+        match self.process.next() {
+            Ok(Message::Block(block)) => Ok(median(&block)),
+            Ok(_) => Err((self.name, Fault { reason: "it answered what was not asked".to_owned(), at: None })),
+            Err(fault) => Err((self.name, blame(fault))),
+        }
+    }
+}
+
+fn median(block: &Block) -> Option<f64> {
+    block.median().filter(|seconds| seconds.is_finite() && *seconds > 0.0)
+}
+
+/// What a pair of processes comes to, from its blocks of base and other.
+fn pair(blocks: &[(f64, f64)]) -> Option<Pair> {
+    let median = |value: fn(&(f64, f64)) -> f64| describe::median(&blocks.iter().map(value).collect::<Vec<f64>>());
+    Some(Pair {
+        base_seconds: median(|(base, _)| *base)?,
+        other_seconds: median(|(_, other)| *other)?,
+        ratio: median(|(base, other)| other / base)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::example;
+
+    /// A worker that serves blocks of one sample that takes `seconds`; `quirk` may do something else for a request.
+    fn side(seconds: &str, quirk: &str) -> WorkerCommand {
+        let script = format!(
+            r#"read plan; echo '{{"hello":2}}'; list=""
+            for id in $(echo "$plan" | grep -o '"id":"[^"]*"' | tr ' ' '_'); do
+              list="$list,{{$(echo "$id" | tr '_' ' '),\"failure\":null,\"rounds\":4}}"; done
+            echo "{{\"ready\":[${{list#,}}]}}"
+            while read request; do {quirk}
+              echo '{{"block":{{"samples":[{{"wall":{seconds},"cpu":null,"preempted":false}}],"unsettled":0}}}}'; done"#
+        );
+        WorkerCommand { program: "/bin/sh".into(), arguments: vec!["-c".into(), script] }
+    }
+
+    fn measured(base: &WorkerCommand, other: &WorkerCommand) -> Result<PairedResult, MeasureError> {
+        let suite = [example::workload("right", example::right), example::workload("wrong", example::right)];
+        let protocol = Protocol { patience_seconds: 2.0, rounds: 4, ..Protocol::ordinary(3) };
+        measure("cpu", &suite.iter().collect::<Vec<_>>(), Sides { base, other }, &protocol, &mut |_| {})
+    }
+
+    #[test]
+    fn the_ratio_of_two_sides_is_seen_in_every_pair() {
+        let found = measured(&side("0.5", ""), &side("0.75", "")).expect("both sides serve");
+        assert_eq!((found.benchmarks.len(), found.faults.len()), (2, 0));
+        for one in &found.benchmarks {
+            assert_eq!(one.pairs, vec![Pair { base_seconds: 0.5, other_seconds: 0.75, ratio: 1.5 }; 3]);
+            assert_eq!((one.class.as_str(), &one.failure), ("compute", &None));
+        }
+    }
+
+    #[test]
+    fn a_benchmark_that_breaks_one_side_fails_and_the_other_stands() {
+        // The benchmark of number 1, while there are two, ends its worker.
+        let quirk = r#"case "$plan" in *wrong*) case "$request" in *'"benchmark":1'*) exit 9;; esac;; esac"#;
+        let found = measured(&side("0.5", ""), &side("0.75", quirk)).expect("both sides serve");
+        let failures: Vec<Option<&str>> = found.benchmarks.iter().map(|one| one.failure.as_deref()).collect();
+        assert_eq!(failures, [None, Some("the other broke at it: it ended with exit code 9")]);
+        assert_eq!(found.benchmarks[0].pairs.len(), 3);
+    }
+
+    #[test]
+    fn a_side_that_never_works_is_named() {
+        let broken = WorkerCommand { program: "/bin/sh".into(), arguments: vec!["-c".into(), "exit 1".into()] };
+        let error = measured(&side("0.5", ""), &broken).expect_err("one side does not serve").to_string();
+        assert!(error.contains("pair 1: the other: it ended with exit code 1"), "{error}");
+        let absent = WorkerCommand { program: "/nonexistent/sprag".into(), arguments: Vec::new() };
+        assert!(matches!(measured(&absent, &broken), Err(MeasureError::Spawn { .. })));
+    }
+}
