@@ -5,6 +5,10 @@ mod sandbox;
 
 /// The main job: measure, record, analyse, render, tell.
 mod weekly;
+/// What a run holds, how long it may take, and what befalls its workers.
+mod measuring;
+/// Two builds against each other.
+mod compare;
 /// Baselines and the check.
 mod gate;
 /// What users get wrong, and what befalls them.
