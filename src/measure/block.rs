@@ -59,10 +59,12 @@ impl Block {
         self.settled().iter().filter(|sample| !sample.preempted).map(|sample| sample.wall).collect()
     }
 
-    /// The median of the samples that count; where every one was preempted, of those that have settled.
+    /// The median of the samples that count. Where every one was preempted, as those of calls longer than a slice of
+    /// the scheduler on a busy machine, that of what the thread itself was running.
     pub fn median(&self) -> Option<f64> {
+        let own = |sample: &Sample| sample.cpu.unwrap_or(sample.wall);
         describe::median(&self.clean())
-            .or_else(|| describe::median(&self.settled().iter().map(|sample| sample.wall).collect::<Vec<f64>>()))
+            .or_else(|| describe::median(&self.settled().iter().map(own).collect::<Vec<f64>>()))
     }
 }
 
@@ -105,8 +107,10 @@ mod tests {
     fn preempted_samples_do_not_count_unless_there_are_no_others() {
         let some = block(&[1.0, 1.0, 1.0, 9.0, 1.2, 1.4], &[3]);
         assert_eq!((some.clean(), some.median()), (vec![1.0, 1.2, 1.4], Some(1.2)));
-        let all = block(&[1.0, 5.0, 7.0], &[0, 1, 2]);
+        let mut all = block(&[1.0, 5.0, 7.0], &[0, 1, 2]);
         assert_eq!((all.clean(), all.median()), (vec![], Some(6.0)));
+        all.samples[2].cpu = Some(3.0);
+        assert_eq!(all.median(), Some(4.0));
         assert_eq!(block(&[], &[]).median(), None);
     }
 

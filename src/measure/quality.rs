@@ -67,7 +67,7 @@ pub fn reasons(
     });
     let busy: Vec<String> = busy.map(|(_, workload)| workload.benchmark.id()).collect();
     if !busy.is_empty() {
-        reasons.push(format!("every sample of a worker was preempted for {}", busy.join(", ")));
+        reasons.push(format!("every sample of a worker was preempted, so its thread time counts: {}", busy.join(", ")));
     }
     if let Some(processor) = protocol.pin.filter(|_| campaign.pinned.contains(&false)) {
         reasons.push(format!("the system did not permit workers to be kept on processor {processor}"));
@@ -135,9 +135,6 @@ mod tests {
         let unpinned = reasons_of(vec![quiet(), quiet(), quiet()], vec![true, false, true]);
         assert_eq!(unpinned, "the system did not permit workers to be kept on processor 1");
         let busy = || series(Calibration::MultiplyAdd, 1.0, 1.0, 10);
-        assert!(
-            reasons_of(vec![busy(), busy(), busy()], vec![])
-                .contains("every sample of a worker was preempted for cpu/control")
-        );
+        assert!(reasons_of(vec![busy(), busy(), busy()], vec![]).contains("so its thread time counts: cpu/control"));
     }
 }
