@@ -8,6 +8,7 @@ pub mod stats;
 pub mod model;
 
 pub mod kernels;
+pub mod formats;
 pub mod measure;
 pub mod history;
 pub mod frame;

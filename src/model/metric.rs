@@ -39,6 +39,16 @@ pub const PEAK_MEMORY: &str = "peak_memory";
 pub const LIMIT_SHARE: &str = "limit_share";
 
 impl Metric {
+    /// The metrics whose names bear a meaning that pages and gates rely on.
+    pub fn reserved() -> [Metric; 4] {
+        [Metric::time(), Metric::ratio(), Metric::peak_memory(), Metric::limit_share()]
+    }
+
+    /// Whether a metric may be called so: one word of at most a hundred bytes.
+    pub fn is_word(name: &str) -> bool {
+        !name.is_empty() && name.len() <= 100 && !name.chars().any(|c| c.is_whitespace() || c.is_control())
+    }
+
     /// Seconds a call, lower is better.
     pub fn time() -> Metric {
         Metric { name: TIME.to_owned(), unit: Unit::Second, better: Better::Lower }

@@ -10,6 +10,7 @@ pub mod canonical;
 pub mod commit;
 pub mod digest;
 pub mod environment;
+pub mod foreign;
 pub mod metric;
 pub mod page;
 pub mod record;

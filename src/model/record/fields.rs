@@ -176,7 +176,7 @@ impl BenchmarkRecord {
         let mut names = BTreeSet::new();
         for metric in &self.metrics {
             let word = &metric.name;
-            if word.is_empty() || word.len() > 100 || word.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            if !Metric::is_word(word) {
                 return Err(fault(format!("the metric name `{}` is not a word", word.escape_debug())));
             }
             if !names.insert(word.clone()) {
