@@ -12,6 +12,7 @@ pub mod workload;
 pub mod block;
 pub mod plan;
 pub mod worker;
+mod padding;
 pub mod process;
 pub mod campaign;
 pub mod estimate;
@@ -23,6 +24,7 @@ pub mod paired;
 pub mod environment;
 pub mod gpu;
 pub mod cpu;
+pub mod command;
 
 #[cfg(test)]
 mod example;
@@ -41,6 +43,12 @@ pub enum MeasureError {
     /// No worker process gave a result.
     #[error("no worker process finished: {0}")]
     Workers(String),
+    /// The build step of a command suite failed.
+    #[error("the build step failed: {0}")]
+    Build(String),
+    /// No process of a command suite gave a result.
+    #[error("the command gave no result: {0}")]
+    Command(String),
     /// A plan that this build cannot follow.
     #[error("cannot follow the plan: {0}")]
     Plan(String),

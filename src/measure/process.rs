@@ -7,16 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::MeasureError;
 use super::plan::{Message, PLAN_VERSION, Plan};
-use crate::stats::random::SplitMix64;
-
-/// The most random padding of a worker's environment, in bytes: its size shifts the stack, which moves results
-/// (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", ASPLOS 2009).
-const MOST_PADDING: usize = 4096;
-
-/// The variable that the padding is handed over in.
-const PADDING_VARIABLE: &str = "SPRAG_PADDING";
+use super::{MeasureError, padding};
 
 /// The most of a worker's standard error that is kept, in bytes.
 const MOST_STDERR: u64 = 64 << 10;
@@ -61,11 +53,10 @@ impl WorkerProcess {
     /// # Errors
     /// When the program cannot be started.
     pub fn spawn(command: &WorkerCommand, plan: &Plan) -> Result<WorkerProcess, MeasureError> {
-        let seed = plan.protocol.seed.wrapping_add(u64::from(plan.worker)) ^ u64::from(std::process::id());
-        let padding = "x".repeat(SplitMix64::new(seed).below(MOST_PADDING));
+        let (padding, value) = padding::variable(plan.protocol.seed, plan.worker);
         let mut child = Command::new(&command.program)
             .args(&command.arguments)
-            .env(PADDING_VARIABLE, padding)
+            .env(padding, value)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

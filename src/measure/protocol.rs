@@ -108,7 +108,7 @@ fn planned(workloads: &[&Workload], configurations: &Configurations) -> Vec<Plan
 }
 
 /// Whether the interval of what a gate looks at is as narrow as was asked for. What failed is as precise as it gets.
-fn is_precise(measurement: &Measurement, protocol: &Protocol) -> bool {
+pub(super) fn is_precise(measurement: &Measurement, protocol: &Protocol) -> bool {
     let Some(judged) = measurement.judged() else { return true };
     let half_width = judged.interval.map(|(low, high)| (high - low) / 2.0 / judged.value.abs());
     half_width.zip(protocol.precision).is_some_and(|(width, asked)| width <= asked)

@@ -1,0 +1,11 @@
+//! Suites that are programs of somebody else's: they measure themselves, Sprag runs them again and again, each time
+//! as a fresh process, and takes the median over processes.
+//!
+//! How their output is read is not known here: the caller hands in a function.
+
+pub mod suite;
+pub mod guard;
+mod process;
+mod outputs;
+pub mod results;
+mod pool;

@@ -1,0 +1,259 @@
+//! A command suite from its build step to its measurements.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::pool::{self, Report};
+use super::process::{self, Fault, Program};
+use super::results::{Before, ResultPlace};
+use crate::measure::campaign::StopReason;
+use crate::measure::plan::Protocol;
+use crate::measure::process::WorkerCommand;
+use crate::measure::protocol::{self, SuiteResult};
+use crate::measure::{MeasureError, padding, pinning};
+use crate::model::foreign::{Output, Reported};
+use crate::stats::bootstrap::FEWEST_VALUES;
+
+/// Reads what one process wrote; the fault reads after "process 1:".
+pub type Reader<'a> = dyn Fn(&[Output]) -> Result<Vec<Reported>, String> + 'a;
+
+/// What standard output is called in messages.
+const STANDARD_OUTPUT: &str = "standard output";
+
+/// Lines of standard error that the reason of a failed build quotes.
+const BUILD_LINES: usize = 5;
+
+/// A program to measure, and how.
+#[derive(Clone, Debug)]
+pub struct CommandSuite {
+    /// The program and its arguments; not empty.
+    pub command: Vec<String>,
+    /// The folder that it runs in.
+    pub folder: PathBuf,
+    /// Variables on top of those of this process.
+    pub variables: BTreeMap<String, String>,
+    /// A program and its arguments to run once before; empty where there is nothing to build.
+    pub build: Vec<String>,
+    /// How often the command is run, and within which time all in all.
+    pub protocol: Protocol,
+    /// How long one process may take.
+    pub time_out: Duration,
+    /// How long the build step may take.
+    pub build_time_out: Duration,
+    /// Bytes that one process may write to each of its outputs, and to its results.
+    pub most_bytes: u64,
+    /// Where the command leaves its results; absent for its standard output.
+    pub results: Option<ResultPlace>,
+    /// How to start a guard, which ends the command where this process dies; see [`super::guard`].
+    pub guard: Option<WorkerCommand>,
+}
+
+/// Runs the build step, where there is one.
+///
+/// # Errors
+/// When it cannot be started, takes too long or fails; with the last lines of its standard error.
+pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
+    if suite.build.is_empty() {
+        return Ok(());
+    }
+    let program = Program {
+        command: &suite.build,
+        folder: &suite.folder,
+        variables: &suite.variables,
+        time_out: suite.build_time_out,
+        // Compilers are talkative, and no more than the end of what they say is kept.
+        most_bytes: u64::MAX,
+        keep_output: false,
+        pin: None,
+        guard: suite.guard.as_ref(),
+    };
+    match process::run(&program, BUILD_LINES) {
+        Ok(_) => Ok(()),
+        Err(fault) => Err(MeasureError::Build(fault.text().to_owned())),
+    }
+}
+
+/// Runs the command again and again, reads what each process wrote, and takes the median over processes; `progress`
+/// hears how many have ended.
+///
+/// # Errors
+/// When no process gave a result. A benchmark that failed is part of the result.
+pub fn measure(
+    suite: &CommandSuite,
+    read: &Reader<'_>,
+    progress: &mut dyn FnMut(u32),
+) -> Result<SuiteResult, MeasureError> {
+    let protocol = &suite.protocol;
+    let start = Instant::now();
+    let mut reports = Vec::new();
+    let mut faults = Vec::new();
+    let mut stop = StopReason::Processes;
+    for process in 0..protocol.processes {
+        progress(process);
+        if let Some(reason) = should_stop(protocol, process, start.elapsed().as_secs_f64(), &reports) {
+            stop = reason;
+            break;
+        }
+        match one_process(suite, read, process) {
+            Ok(series) => reports.push(Report { process: process + 1, series }),
+            Err(Fault::Start(text)) => return Err(MeasureError::Command(text)),
+            // What hangs at once would hang again, and each time costs the whole time-out.
+            Err(Fault::TimeOut(text)) if reports.is_empty() => {
+                let others = if process + 1 < protocol.processes { "; it was not tried again" } else { "" };
+                return Err(MeasureError::Command(format!("{text}{others}")));
+            }
+            Err(fault) => faults.push((process + 1, fault.text().to_owned())),
+        }
+    }
+    if reports.is_empty() {
+        return Err(MeasureError::Command(summary(&faults)));
+    }
+    Ok(SuiteResult {
+        measurements: pool::pool(&reports, protocol.seed),
+        reasons: reasons(protocol, &reports, &faults),
+        stop,
+        workers: reports.len(),
+    })
+}
+
+/// Whether to stop before the process of that number, after that many seconds: as with worker processes.
+fn should_stop(protocol: &Protocol, process: u32, elapsed: f64, reports: &[Report]) -> Option<StopReason> {
+    if process == 0 {
+        return None;
+    }
+    // The next process is taken to need as long as those before it did.
+    let next = elapsed / f64::from(process);
+    if protocol.budget_seconds.is_some_and(|budget| elapsed + next > budget) {
+        return Some(StopReason::Budget);
+    }
+    let is_precise = || pool::pool(reports, protocol.seed).iter().all(|found| protocol::is_precise(found, protocol));
+    let enough = protocol.precision.is_some() && reports.len() >= FEWEST_VALUES && is_precise();
+    enough.then_some(StopReason::Precision)
+}
+
+/// What speaks against the numbers, one sentence each.
+fn reasons(protocol: &Protocol, reports: &[Report], faults: &[(u32, String)]) -> Vec<String> {
+    let mut reasons: Vec<String> = faults.iter().map(told).collect();
+    let count = reports.len();
+    if count < FEWEST_VALUES {
+        let plural = if count == 1 { "process" } else { "processes" };
+        reasons.push(format!("{count} {plural} of the command: below {FEWEST_VALUES} there is no interval"));
+    }
+    if let Some(processor) = protocol.pin {
+        let permitted = std::thread::scope(|scope| scope.spawn(|| pinning::pin(processor)).join());
+        if !permitted.unwrap_or(false) {
+            reasons.push(format!("the system did not permit the command to be kept on processor {processor}"));
+        }
+    }
+    reasons
+}
+
+fn told((process, text): &(u32, String)) -> String {
+    format!("process {process}: {text}")
+}
+
+/// The faults of all processes in one sentence; once, where each says the same.
+fn summary(faults: &[(u32, String)]) -> String {
+    match faults {
+        [first, rest @ ..] if rest.iter().all(|fault| fault.1 == first.1) => first.1.clone(),
+        _ => faults.iter().map(told).collect::<Vec<_>>().join("; "),
+    }
+}
+
+fn one_process(suite: &CommandSuite, read: &Reader<'_>, process: u32) -> Result<Vec<Reported>, Fault> {
+    let mut variables = suite.variables.clone();
+    let (padding, value) = padding::variable(suite.protocol.seed, process);
+    variables.insert(padding.to_owned(), value);
+    let program = Program {
+        command: &suite.command,
+        folder: &suite.folder,
+        variables: &variables,
+        time_out: suite.time_out,
+        most_bytes: suite.most_bytes,
+        keep_output: suite.results.is_none(),
+        pin: suite.protocol.pin,
+        guard: suite.guard.as_ref(),
+    };
+    let before = suite.results.as_ref().map(Before::note).transpose().map_err(Fault::Failed)?;
+    let bytes = process::run(&program, 1)?;
+    let outputs = match suite.results.as_ref().zip(before) {
+        None => vec![Output { name: STANDARD_OUTPUT.to_owned(), bytes }],
+        Some((place, before)) => before.collect(place, suite.most_bytes).map_err(Fault::Failed)?,
+    };
+    read(&outputs).map_err(Fault::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::benchmark::Benchmark;
+    use crate::model::foreign::ReportedMetric;
+    use crate::model::metric::Metric;
+
+    /// Reads each line of standard output as a time of the benchmark `a`.
+    fn read(outputs: &[Output]) -> Result<Vec<Reported>, String> {
+        let text = String::from_utf8_lossy(&outputs[0].bytes);
+        let samples: Result<Vec<f64>, _> = text.lines().map(str::parse).collect();
+        let samples = samples.map_err(|error| error.to_string())?;
+        let result = Ok(vec![ReportedMetric { metric: Metric::time(), samples }]);
+        let benchmark = Benchmark::new("s", "a", &[], "default").expect("the name is a word");
+        Ok(vec![Reported { benchmark, result, work: Vec::new() }])
+    }
+
+    fn suite(script: &str, protocol: Protocol) -> CommandSuite {
+        CommandSuite {
+            command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+            folder: PathBuf::from("/"),
+            variables: BTreeMap::new(),
+            build: Vec::new(),
+            protocol,
+            time_out: Duration::from_secs(60),
+            build_time_out: Duration::from_secs(60),
+            most_bytes: 1000,
+            results: None,
+            guard: None,
+        }
+    }
+
+    fn run(script: &str, protocol: Protocol) -> Result<SuiteResult, String> {
+        measure(&suite(script, protocol), &read, &mut |_| ()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_budget_ends_with_precision_or_with_time() {
+        // Equal values have an interval without width, so three processes are enough.
+        let precise = run("echo 0.5", Protocol::within(60.0)).expect("it reports");
+        assert_eq!((precise.stop, precise.workers, precise.reasons), (StopReason::Precision, 3, Vec::new()));
+        // The first process takes all the time there is.
+        let spent = run("sleep 1; echo 0.5", Protocol::within(1.0)).expect("it reports");
+        assert_eq!((spent.stop, spent.workers), (StopReason::Budget, 1));
+        assert_eq!(spent.reasons, ["1 process of the command: below 3 there is no interval"]);
+        let all = run("echo 0.5", Protocol::ordinary(4)).expect("it reports");
+        assert_eq!((all.stop, all.workers), (StopReason::Processes, 4));
+    }
+
+    #[test]
+    fn what_every_process_says_is_said_once() {
+        let fault = |script: &str| run(script, Protocol::ordinary(2)).expect_err("it comes to nothing");
+        assert_eq!(fault("exit 3"), "the command gave no result: it ended with exit code 3");
+        assert_eq!(fault("echo x"), "the command gave no result: invalid float literal");
+        let differing = [(1, "a".to_owned()), (2, "b".to_owned())];
+        assert_eq!(summary(&differing), "process 1: a; process 2: b");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_command_is_kept_on_the_processor_that_was_asked_for() {
+        let Some(processor) = pinning::allowed().last().copied() else { return };
+        if !std::thread::spawn(move || pinning::pin(processor)).join().expect("the thread ends by itself") {
+            return;
+        }
+        let script = format!("grep -q '^Cpus_allowed_list:[[:space:]]*{processor}$' /proc/self/status && echo 1");
+        let protocol = Protocol { pin: Some(processor), ..Protocol::ordinary(3) };
+        let result = run(&script, protocol).expect("it may run there");
+        assert!(result.reasons.is_empty(), "{:?}", result.reasons);
+        let absent = run("echo 1", Protocol { pin: Some(1 << 20), ..Protocol::ordinary(3) }).expect("it runs");
+        assert_eq!(absent.reasons, ["the system did not permit the command to be kept on processor 1048576"]);
+    }
+}
