@@ -46,6 +46,9 @@ pub enum Command {
     /// Measure as a worker process: a plan on standard input, messages on standard output.
     #[command(hide = true)]
     Worker(WorkerArgs),
+    /// Lead the process group of a command, and kill it when standard input ends.
+    #[command(hide = true)]
+    Guard,
 }
 
 /// Options of `worker`.

@@ -63,7 +63,7 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
     let mut chosen = Vec::new();
     for (suite, settings) in wanted {
         let gpu_model = match settings.kind {
-            SuiteKind::Cpu => None,
+            SuiteKind::Cpu | SuiteKind::Command => None,
             SuiteKind::Gpu => gpu::probe::device().ok().map(|device| device.name),
         };
         let machine = environment::machine(name.as_deref(), gpu_model.as_deref());

@@ -182,7 +182,7 @@ fn config(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
 }
 
 /// What speaks against the numbers of a run: what the measuring found, and the circumstances.
-fn quality(run: &Run, found: Vec<String>) -> Quality {
+pub(super) fn quality(run: &Run, found: Vec<String>) -> Quality {
     let mut reasons = found;
     let fact = |name: &str| run.environment.facts.get(name).and_then(|value| value.parse::<f64>().ok());
     if let (Some(load), Some(cores)) = (fact("load_1m"), fact("cores"))

@@ -6,6 +6,7 @@ mod text;
 mod effort;
 mod suites;
 mod cpu_suite;
+mod command_suite;
 mod pending;
 mod study;
 mod publish;
@@ -18,6 +19,7 @@ mod compare;
 mod baseline;
 mod site;
 mod worker;
+mod guard;
 pub mod conformance;
 pub mod demo;
 
@@ -82,6 +84,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         }
         Command::Demo(args) => demo::run(&folder, &args, out),
         Command::Worker(args) => worker::run(args.task, &mut std::io::stdin().lock(), out),
+        Command::Guard => guard::run(std::io::stdin().lock()),
     }
 }
 

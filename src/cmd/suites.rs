@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::effort::Effort;
 use super::progress::Progress;
 use super::project::Project;
-use super::{Exit, cpu_suite};
+use super::{Exit, command_suite, cpu_suite};
 use crate::config::{Suite, SuiteKind};
 use crate::history;
 use crate::measure::{clock, cpu, environment, gpu};
@@ -76,6 +76,7 @@ fn measure_suite(
 ) -> anyhow::Result<Option<Run>> {
     match suite.kind {
         SuiteKind::Cpu => cpu_suite::measure(project, name, suite, wish, commit, progress),
+        SuiteKind::Command => command_suite::measure(project, name, suite, wish, commit, progress),
         // It has no benchmarks yet, so no filter asks for one of them.
         SuiteKind::Gpu if !wish.filters.is_empty() => Ok(None),
         SuiteKind::Gpu => {

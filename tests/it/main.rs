@@ -9,6 +9,8 @@ mod weekly;
 mod measuring;
 /// Two builds against each other.
 mod compare;
+/// Suites that are other people's programs.
+mod command;
 /// Baselines and the check.
 mod gate;
 /// What users get wrong, and what befalls them.

@@ -1,0 +1,179 @@
+//! A suite of the kind `command`: any program, measured by itself, its output read by the format that the suite names.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::cpu_suite;
+use super::effort::Extent;
+use super::progress::Progress;
+use super::project::Project;
+use super::suites::{self, Wish};
+use crate::config::{OutputFormat, Suite};
+use crate::formats::{FormatError, criterion, custom};
+use crate::measure::command::results::ResultPlace;
+use crate::measure::command::suite::{self, CommandSuite};
+use crate::measure::environment;
+use crate::measure::plan::Protocol;
+use crate::measure::process::WorkerCommand;
+use crate::measure::protocol::SuiteResult;
+use crate::model::commit::Commit;
+use crate::model::foreign::{Output, Reported};
+use crate::model::run::{FILTER, Run, RunStatus};
+use crate::model::sample::Measurement;
+
+/// A reader of a format: the benchmarks of a suite out of what a process wrote.
+type Read = fn(&str, &[Output]) -> Result<Vec<Reported>, FormatError>;
+
+/// Measures the suite; `None` where the filters of the wish leave nothing of it.
+///
+/// # Errors
+/// When this program cannot tell where it lies. A command that cannot be run gives a run that says so.
+pub(super) fn measure(
+    project: &Project,
+    name: &str,
+    settings: &Suite,
+    wish: &Wish<'_>,
+    commit: Option<Commit>,
+    progress: &Progress,
+) -> anyhow::Result<Option<Run>> {
+    let (read, files) = format(settings.format());
+    let protocol = wish.effort.protocol(settings.processes());
+    let command_suite = command_suite(project, settings, protocol, files)?;
+    let machine = environment::machine(project.machine_name().as_deref(), None);
+    let mut run = suites::new_run(name, commit, machine, environment::environment(&BTreeMap::new()));
+    run.config = config(settings, &command_suite.protocol, wish);
+
+    if !settings.build.is_empty() {
+        progress.begin(&format!("suite {name}: building with `{}`", settings.build.join(" ")), 1);
+    }
+    let told = suite::build(&command_suite).and_then(|()| {
+        let processes = command_suite.protocol.processes;
+        let extent = match wish.effort.extent {
+            Extent::Budget(seconds) => format!("within {seconds} s"),
+            _ if processes == 1 => "in 1 process".to_owned(),
+            _ => format!("in {processes} processes"),
+        };
+        let command = settings.command.join(" ");
+        progress.begin(&format!("suite {name}: `{command}` {extent}"), u64::from(processes));
+        let read = |outputs: &[Output]| read(name, outputs).map_err(|error| error.to_string());
+        suite::measure(&command_suite, &read, &mut |done| progress.step(u64::from(done)))
+    });
+    let own = |text: &str| without_places(text, &project.root);
+    match told {
+        Err(error) => fail(&mut run, &own(&error.to_string())),
+        Ok(SuiteResult { measurements, reasons, stop, workers }) => {
+            run.config.insert("stop_reason".to_owned(), Value::from(stop.word()));
+            run.config.insert("workers".to_owned(), Value::from(workers));
+            let included = select(measurements, &settings.include);
+            if included.is_empty() {
+                let texts = settings.include.join("` or `");
+                fail(&mut run, &format!("`suites.{name}.include` leaves no benchmark: none contains `{texts}`"));
+                return Ok(Some(run));
+            }
+            run.measurements = select(included, wish.filters);
+            if run.measurements.is_empty() {
+                return Ok(None);
+            }
+            for measurement in &mut run.measurements {
+                measurement.failure = measurement.failure.as_deref().map(own);
+            }
+            run.quality = cpu_suite::quality(&run, reasons.iter().map(|reason| own(reason)).collect());
+        }
+    }
+    Ok(Some(run))
+}
+
+fn fail(run: &mut Run, reason: &str) {
+    run.status = RunStatus::Failed;
+    run.reason = Some(reason.to_owned());
+}
+
+/// The reader of a format, and which files of a folder it reads.
+fn format(format: OutputFormat) -> (Read, &'static [&'static str]) {
+    match format {
+        OutputFormat::Custom => (custom::read, custom::FILES),
+        OutputFormat::Criterion => (criterion::read, criterion::FILES),
+    }
+}
+
+fn command_suite(
+    project: &Project,
+    settings: &Suite,
+    protocol: Protocol,
+    names: &'static [&'static str],
+) -> anyhow::Result<CommandSuite> {
+    let folder = settings.cwd.as_ref().map_or_else(|| project.root.clone(), |cwd| project.root.join(cwd));
+    let program = std::env::current_exe().context("cannot tell which program this is")?;
+    Ok(CommandSuite {
+        command: settings.command.clone(),
+        variables: settings.env.clone(),
+        build: settings.build.clone(),
+        protocol,
+        time_out: Duration::from_secs(settings.timeout_seconds()),
+        build_time_out: Duration::from_secs(settings.build_timeout_seconds()),
+        most_bytes: settings.max_output_bytes(),
+        results: settings.output().map(|output| ResultPlace { path: folder.join(output), names }),
+        guard: Some(WorkerCommand { program, arguments: vec!["guard".to_owned()] }),
+        folder,
+    })
+}
+
+fn config(settings: &Suite, protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
+    let mut config = BTreeMap::from([
+        ("effort".to_owned(), Value::from(wish.effort.word())),
+        (FILTER.to_owned(), Value::from(wish.filters.to_vec())),
+        ("processes".to_owned(), Value::from(protocol.processes)),
+        ("command".to_owned(), Value::from(settings.command.clone())),
+        ("format".to_owned(), Value::from(settings.format().word())),
+        ("timeout_seconds".to_owned(), Value::from(settings.timeout_seconds())),
+        ("seed".to_owned(), Value::from(protocol.seed)),
+    ]);
+    let pin = protocol.pin.map(f64::from);
+    for (name, value) in [("budget_seconds", protocol.budget_seconds), ("precision", protocol.precision), ("pin", pin)]
+    {
+        if let Some(value) = value {
+            config.insert(name.to_owned(), Value::from(value));
+        }
+    }
+    config
+}
+
+/// The measurements whose id contains one of the texts; all where there is no text.
+fn select(measurements: Vec<Measurement>, texts: &[String]) -> Vec<Measurement> {
+    let wanted = |id: &str| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
+    measurements.into_iter().filter(|measurement| wanted(&measurement.benchmark.id())).collect()
+}
+
+/// `text` without the places of this machine, which programs like to name and no record should hold: the project's
+/// folder becomes `.`, the home folder `~`.
+fn without_places(text: &str, root: &Path) -> String {
+    let home = std::env::home_dir().unwrap_or_default();
+    let mut text = text.to_owned();
+    for (place, word) in [(root, "."), (&home, "~")] {
+        let place = place.to_string_lossy();
+        let place = place.trim_end_matches('/');
+        // A short place such as `/` would take separators out of every path.
+        if place.len() > 1 {
+            text = text.replace(place, word);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_this_machine_stay_out_of_records() {
+        let check = |text: &str, expected: &str| assert_eq!(without_places(text, Path::new("/srv/project")), expected);
+        check("no folder `/srv/project/bench`", "no folder `./bench`");
+        check("nothing to hide", "nothing to hide");
+        assert_eq!(without_places("in /srv/project/a", Path::new("/srv/project/")), "in ./a");
+        assert_eq!(without_places("a/b", Path::new("/")), "a/b");
+    }
+}

@@ -1,0 +1,60 @@
+//! Values that TOML allows and we do not.
+
+use super::Config;
+
+/// What is wrong with a value, and by which keys it is found.
+pub(super) struct Fault {
+    /// The keys from the root of the file to the value.
+    pub(super) keys: Vec<String>,
+    /// What is wrong.
+    pub(super) message: String,
+}
+
+impl Fault {
+    /// A fault of the value under those keys.
+    pub(super) fn new(keys: &[&str], message: String) -> Fault {
+        Fault { keys: keys.iter().map(|key| (*key).to_owned()).collect(), message }
+    }
+}
+
+impl Config {
+    /// The first value that TOML allows and we do not.
+    pub(super) fn fault(&self) -> Option<Fault> {
+        let tolerance = self.rules.tolerance;
+        let fault = |keys: &[&str], message: String| Some(Fault::new(keys, message));
+        if !(tolerance.ratio.is_finite() && (0.0..=100.0).contains(&tolerance.ratio)) {
+            let message =
+                format!("`rules.tolerance.ratio` is {}, from 0 to 100 is allowed (0.25 is a quarter)", tolerance.ratio);
+            return fault(&["rules", "tolerance", "ratio"], message);
+        }
+        if !(tolerance.abs.is_finite() && tolerance.abs >= 0.0) {
+            let message = format!("`rules.tolerance.abs` is {}, zero or more is allowed", tolerance.abs);
+            return fault(&["rules", "tolerance", "abs"], message);
+        }
+        if !(1..=366).contains(&self.schedule.every_days) {
+            let message = format!("`schedule.every_days` is {}, from 1 to 366 is allowed", self.schedule.every_days);
+            return fault(&["schedule", "every_days"], message);
+        }
+        if self.project.name.trim().is_empty() {
+            return fault(&["project", "name"], "`project.name` is empty".to_owned());
+        }
+        if self.machine.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
+            let message = "`machine.name` is empty; leave it out to know the machine by its hardware";
+            return fault(&["machine", "name"], message.to_owned());
+        }
+        for (name, suite) in &self.suites {
+            let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+            if name.is_empty() || name.len() > 50 || name.starts_with(['-', '_']) || !name.chars().all(fine) {
+                let message = format!(
+                    "the suite `{}` must be named with lower-case letters, digits, `-` and `_`, as it names a folder",
+                    name.escape_debug()
+                );
+                return fault(&["suites", name], message);
+            }
+            if let Some(fault) = suite.fault(name) {
+                return Some(fault);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,43 @@
+//! `sprag.toml`: what a project says about itself, and what holds where it says nothing.
+
+mod settings;
+mod suite;
+mod check;
+mod read;
+mod suggest;
+
+use std::path::PathBuf;
+
+pub use settings::{Config, History, MachineName, Project, Rules, Schedule, Site, Tolerance};
+pub use suggest::nearest;
+pub use suite::{OutputFormat, Suite, SuiteKind};
+
+/// The name of the file at the root of a project.
+pub const FILE_NAME: &str = "sprag.toml";
+
+/// What is wrong with a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read `{}`: {error}", .path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file does not say what it must.
+    #[error("{}:{line}:{column}: {message}{}", .path.display(), suggest::hint_text(.suggestion))]
+    Content {
+        /// Which file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+        /// A known word close to the one written.
+        suggestion: Option<String>,
+    },
+}

@@ -1,0 +1,219 @@
+//! Reading `sprag.toml`: text to settings, with the place of every fault.
+
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::suggest::{nearest, suggestion};
+use super::{Config, ConfigError, FILE_NAME, Suite, SuiteKind};
+
+impl Config {
+    /// Reads `sprag.toml` in `root`, or takes the built-in configuration where there is none.
+    ///
+    /// # Errors
+    /// Names the file, line and column, and the nearest known word for a misspelt one.
+    pub fn load(root: &Path) -> Result<Config, ConfigError> {
+        let path = root.join(FILE_NAME);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Config::parse(&text, &path),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default().with_built_in_suites()),
+            Err(error) => Err(ConfigError::Read { path, error }),
+        }
+    }
+
+    /// Reads the text of a `sprag.toml`; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
+        let content = |offset: usize, message: String, suggestion| {
+            let before = text.get(..offset).unwrap_or(text);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+            ConfigError::Content { path: path.to_owned(), line, column, message, suggestion }
+        };
+        let config: Config = toml::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            let message = error.message().trim().replace('\n', " ");
+            let suggestion = suggestion(&message);
+            content(offset, message, suggestion)
+        })?;
+        if let Some(fault) = config.fault() {
+            return Err(content(place(text, &fault.keys), fault.message, None));
+        }
+        Ok(config.with_built_in_suites())
+    }
+
+    /// The suites to run, by name.
+    ///
+    /// # Errors
+    /// The first name in `asked` that is no suite, with the nearest one that is.
+    pub fn select(&self, asked: &[String]) -> Result<Vec<(&str, &Suite)>, String> {
+        for name in asked {
+            if !self.suites.contains_key(name) {
+                let known: Vec<&str> = self.suites.keys().map(String::as_str).collect();
+                let list = known.join("`, `");
+                let hint = nearest(name, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                return Err(format!("there is no suite `{}` (there is `{list}`){hint}", name.escape_debug()));
+            }
+        }
+        let wanted = |name: &str| asked.is_empty() || asked.iter().any(|one| one == name);
+        Ok(self.suites.iter().filter(|(name, _)| wanted(name)).map(|(name, suite)| (name.as_str(), suite)).collect())
+    }
+
+    fn with_built_in_suites(mut self) -> Config {
+        if self.suites.is_empty() {
+            for (name, kind) in [("cpu", SuiteKind::Cpu), ("gpu", SuiteKind::Gpu)] {
+                self.suites.insert(name.to_owned(), Suite::of_kind(kind));
+            }
+        }
+        self
+    }
+}
+
+/// Where the last of those keys stands, each in the table of the one before: an offset in bytes. Where a key is absent,
+/// the place of the last one that is there.
+fn place(text: &str, keys: &[String]) -> usize {
+    let Ok(root) = DeTable::parse(text) else { return 0 };
+    let (mut table, mut offset) = (root.get_ref(), 0);
+    for wanted in keys {
+        let Some((key, value)) = table.iter().find(|(key, _)| *key.get_ref() == wanted.as_str()) else { break };
+        offset = key.span().start;
+        let DeValue::Table(inner) = value.get_ref() else { break };
+        table = inner;
+    }
+    offset
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::config::{OutputFormat, Site, Tolerance};
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(text, Path::new("sprag.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_empty_file_is_the_built_in_configuration() {
+        let config = parse("").expect("nothing is a valid configuration");
+        assert_eq!(config.suites.keys().map(String::as_str).collect::<Vec<_>>(), ["cpu", "gpu"]);
+        assert_eq!(config.schedule.every_days, 7);
+        assert_eq!(config.suites["cpu"].processes(), 5);
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let config = parse(
+            "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
+             [rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
+             [schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\n",
+        )
+        .expect("all keys are known");
+        assert_eq!(config.project.name, "p");
+        let suite = Suite { include: vec!["tile".into()], processes: Some(2), ..Suite::of_kind(SuiteKind::Cpu) };
+        assert_eq!(config.suites, BTreeMap::from([("small".to_owned(), suite)]));
+        assert_eq!(config.rules.tolerance, Tolerance { ratio: 0.1, abs: 1e-6 });
+        assert_eq!(config.history.reference.as_deref(), Some("perf"));
+        assert_eq!(config.schedule.every_days, 1);
+        assert_eq!(config.machine.name.as_deref(), Some("m"));
+        assert_eq!(config.site, Site { out: PathBuf::from("public"), url: Some("https://x.org/".into()) });
+    }
+
+    #[test]
+    fn a_fault_names_its_place_and_the_nearest_word() {
+        let check = |text: &str, place: &str, words: &[&str]| {
+            let error = parse(text).expect_err("the text is faulty");
+            assert!(error.starts_with(&format!("sprag.toml:{place}: ")), "{error}");
+            for word in words {
+                assert!(error.contains(word), "{error}");
+            }
+        };
+        check("[projct]\nname = \"x\"\n", "1:2", &["unknown field `projct`", "did you mean `project`?"]);
+        check("[schedule]\nevery_day = 7\n", "2:1", &["did you mean `every_days`?"]);
+        check("[rules.tolerence]\nratio = 0.1\n", "1:8", &["did you mean `tolerance`?"]);
+        check("[suites.cpu]\nkind = \"cpy\"\n", "2:8", &["did you mean `cpu`?"]);
+        check("[suites.gpu]\nkind = \"gpu\"\nprocesses = 3\n", "3:1", &["no effect"]);
+        check("[machine]\nname = \" \"\n", "2:1", &["`machine.name` is empty"]);
+        check("[rules.tolerance]\nratio = -0.5\n", "2:1", &["`rules.tolerance.ratio` is -0.5"]);
+        check("[rules.tolerance]\nratio = nan\n", "2:1", &["NaN"]);
+        check("[schedule]\nevery_days = 0\n", "2:1", &["from 1 to 366"]);
+        check("[suites.\"a/b\"]\nkind = \"cpu\"\n", "1:9", &["names a folder"]);
+        check("[suites.cpu]\nkind = \"cpu\"\nprocesses = 0\n", "3:1", &["from 1 to 100"]);
+        check("[project\n", "1:9", &[]);
+        check("[project]\nname = 3\n", "2:8", &["invalid type"]);
+    }
+
+    #[test]
+    fn every_setting_of_a_command_suite_is_read() {
+        let config = parse(
+            "[suites.x]\nkind = \"command\"\ncommand = [\"a\", \"b c\"]\ncwd = \"d\"\nenv = { E = \"1\" }\nbuild = [\"f\"]\n\
+             timeout_seconds = 2\nbuild_timeout_seconds = 3\nmax_output_bytes = 4\nprocesses = 6\n\
+             format = \"criterion\"\noutput = \"g\"\ninclude = [\"h\"]\n[suites.y]\nkind = \"command\"\ncommand = [\"z\"]\n",
+        )
+        .expect("all keys are known");
+        let suite = Suite {
+            include: vec!["h".into()],
+            processes: Some(6),
+            command: vec!["a".into(), "b c".into()],
+            cwd: Some("d".into()),
+            env: BTreeMap::from([("E".to_owned(), "1".to_owned())]),
+            build: vec!["f".into()],
+            timeout_seconds: Some(2),
+            build_timeout_seconds: Some(3),
+            max_output_bytes: Some(4),
+            format: Some(OutputFormat::Criterion),
+            output: Some("g".into()),
+            ..Suite::of_kind(SuiteKind::Command)
+        };
+        assert_eq!(config.suites["x"], suite);
+        let plain = &config.suites["y"];
+        assert_eq!(
+            (plain.timeout_seconds(), plain.build_timeout_seconds(), plain.max_output_bytes()),
+            (600, 600, 16 << 20)
+        );
+        assert_eq!((plain.format(), plain.output(), plain.processes()), (OutputFormat::Custom, None, 5));
+    }
+
+    #[test]
+    fn a_fault_of_a_command_suite_names_its_place() {
+        let check = |settings: &str, place: &str, words: &str| {
+            // The other suite has the same keys, so that finding the first of a name is not enough.
+            let other = "[suites.a]\nkind = \"command\"\ncommand = [\"b\"]\ntimeout_seconds = 5\nenv = { E = \"\" }\n";
+            let error = parse(&format!("{other}[suites.x]\n{settings}\n")).expect_err("the text is faulty");
+            assert!(error.starts_with(&format!("sprag.toml:{place}: ")) && error.contains(words), "{error}");
+        };
+        let command = |setting: &str| format!("kind = \"command\"\ncommand = [\"a\"]\n{setting}");
+        check("kind = \"cpu\"\n timeout_seconds = 3", "8:2", "belongs to suites of the kind `command`, this is `cpu`");
+        check("kind = \"gpu\"\noutput = \"x\"", "8:1", "`suites.x.output` belongs to");
+        check("kind = \"command\"", "6:9", "has no `command`");
+        check("kind = \"command\"\ncommand = []", "8:1", "has no `command`");
+        check("kind = \"command\"\ncommand = [\" \"]", "8:1", "names no program");
+        check("kind = \"command\"\ncommand = \"cargo bench\"", "8:11", "invalid type");
+        check("kind = \"comand\"", "7:8", "did you mean `command`?");
+        check(&command("comand = []"), "9:1", "did you mean `command`?");
+        check(&command("format = \"criterio\""), "9:10", "did you mean `criterion`?");
+        check(&command("timeout_seconds = 0"), "9:1", "`suites.x.timeout_seconds` is 0, from 1 to 86400 is allowed");
+        check(&command("timeout_seconds = 86401"), "9:1", "is 86401");
+        check(&command("timeout_seconds = -1"), "9:19", "");
+        check(&command("build_timeout_seconds = 9"), "9:1", "there is no `build`");
+        check(&command("max_output_bytes = 0"), "9:1", "from 1 to 1073741824");
+        check(&command("processes = 101"), "9:1", "from 1 to 100");
+        check(&command("build = [\"a\\u0000\"]"), "9:1", "holds a NUL");
+        check(&command("cwd = \"\""), "9:1", "is no path");
+        check(&command("env = { \"A=B\" = \"x\" }"), "9:9", "cannot set the variable `A=B`");
+        check(&command("env = { SPRAG_PADDING = \"x\" }"), "9:9", "cannot set the variable `SPRAG_PADDING`");
+        check(&command("env = { A = 3 }"), "9:13", "invalid type");
+    }
+
+    #[test]
+    fn an_unknown_suite_is_named_with_the_nearest() {
+        let config = parse("").expect("nothing is a valid configuration");
+        let error = config.select(&["cpy".to_owned()]).expect_err("there is no such suite");
+        assert_eq!(error, "there is no suite `cpy` (there is `cpu`, `gpu`); did you mean `cpu`?");
+        assert_eq!(config.select(&["gpu".to_owned()]).map(|suites| suites.len()), Ok(1));
+    }
+}

@@ -1,0 +1,246 @@
+//! The settings of one suite, of whichever kind, and what holds where they are absent.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::check::Fault;
+
+/// Processes of an ordinary run: the fewest with which an interval over processes means something.
+const DEFAULT_PROCESSES: u32 = 5;
+
+/// The most processes a suite may ask for; beyond it lies a slip of the pen.
+const MOST_PROCESSES: u32 = 100;
+
+/// How long a process of a command suite, or its build step, may take: time for a thorough benchmark.
+const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
+
+/// The longest time-out: one day. Beyond it lies a slip of the pen.
+const MOST_TIMEOUT_SECONDS: u64 = 86_400;
+
+/// What a process of a command suite may write: far above any sane report, far below the memory of a machine.
+const DEFAULT_MOST_OUTPUT: u64 = 16 << 20;
+
+/// The most that a suite may allow its command to write: it is held in memory.
+const MOST_OUTPUT: u64 = 1 << 30;
+
+/// Where Criterion leaves its results unless told otherwise.
+const CRITERION_FOLDER: &str = "target/criterion";
+
+/// The variable that Sprag hands random padding over in; `env` may not set it.
+const PADDING_VARIABLE: &str = "SPRAG_PADDING";
+
+/// A suite of benchmarks. Settings that do not belong to its kind are refused.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// What runs it.
+    pub kind: SuiteKind,
+    /// Only benchmarks whose id contains one of these texts; all where absent.
+    #[serde(default)]
+    pub include: Vec<String>,
+    /// Worker processes of an ordinary run, or how often a command is run; five where absent.
+    #[serde(default)]
+    pub processes: Option<u32>,
+    /// The program of a command suite and its arguments; no shell reads them.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The folder that the command runs in, relative to the root of the project, which holds where absent.
+    #[serde(default)]
+    pub cwd: Option<PathBuf>,
+    /// Variables of the command and of the build step, on top of those of Sprag itself.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// A program and its arguments, run once in the same folder before the first process.
+    #[serde(default)]
+    pub build: Vec<String>,
+    /// Seconds that one process may take; ten minutes where absent.
+    #[serde(default)]
+    pub timeout_seconds: Option<u64>,
+    /// Seconds that the build step may take; ten minutes where absent.
+    #[serde(default)]
+    pub build_timeout_seconds: Option<u64>,
+    /// Bytes that one process may write to each of its outputs; 16 MiB where absent.
+    #[serde(default)]
+    pub max_output_bytes: Option<u64>,
+    /// How the output of the command is read; Sprag's own format where absent.
+    #[serde(default)]
+    pub format: Option<OutputFormat>,
+    /// The file or folder, relative to `cwd`, that the command writes its results to. Where absent, its standard
+    /// output, or with Criterion `target/criterion`.
+    #[serde(default)]
+    pub output: Option<PathBuf>,
+}
+
+/// What runs a suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SuiteKind {
+    /// The built-in CPU kernels.
+    Cpu,
+    /// The built-in CUDA kernels.
+    Gpu,
+    /// Any program, which measures itself and tells the result.
+    Command,
+}
+
+/// How the output of a command is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFormat {
+    /// Sprag's own JSON of metrics.
+    Custom,
+    /// The folder that a Criterion bench leaves.
+    Criterion,
+}
+
+impl SuiteKind {
+    /// The word of the file.
+    pub fn word(self) -> &'static str {
+        match self {
+            SuiteKind::Cpu => "cpu",
+            SuiteKind::Gpu => "gpu",
+            SuiteKind::Command => "command",
+        }
+    }
+}
+
+impl OutputFormat {
+    /// The word of the file.
+    pub fn word(self) -> &'static str {
+        match self {
+            OutputFormat::Custom => "custom",
+            OutputFormat::Criterion => "criterion",
+        }
+    }
+}
+
+impl Suite {
+    /// A suite of that kind that says nothing else.
+    pub fn of_kind(kind: SuiteKind) -> Suite {
+        Suite {
+            kind,
+            include: Vec::new(),
+            processes: None,
+            command: Vec::new(),
+            cwd: None,
+            env: BTreeMap::new(),
+            build: Vec::new(),
+            timeout_seconds: None,
+            build_timeout_seconds: None,
+            max_output_bytes: None,
+            format: None,
+            output: None,
+        }
+    }
+
+    /// Processes of an ordinary run.
+    pub fn processes(&self) -> u32 {
+        self.processes.unwrap_or(DEFAULT_PROCESSES)
+    }
+
+    /// Seconds that one process of the command may take.
+    pub fn timeout_seconds(&self) -> u64 {
+        self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS)
+    }
+
+    /// Seconds that the build step may take.
+    pub fn build_timeout_seconds(&self) -> u64 {
+        self.build_timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS)
+    }
+
+    /// Bytes that one process of the command may write to each of its outputs.
+    pub fn max_output_bytes(&self) -> u64 {
+        self.max_output_bytes.unwrap_or(DEFAULT_MOST_OUTPUT)
+    }
+
+    /// How the output of the command is read.
+    pub fn format(&self) -> OutputFormat {
+        self.format.unwrap_or(OutputFormat::Custom)
+    }
+
+    /// The file or folder that the command writes its results to; absent for its standard output.
+    pub fn output(&self) -> Option<&Path> {
+        let usual = match self.format() {
+            OutputFormat::Custom => None,
+            OutputFormat::Criterion => Some(Path::new(CRITERION_FOLDER)),
+        };
+        self.output.as_deref().or(usual)
+    }
+
+    /// The first setting that cannot be, of the suite called `name`.
+    pub(super) fn fault(&self, name: &str) -> Option<Fault> {
+        let fault = |key: &str, message: String| Some(Fault::new(&["suites", name, key], message));
+        if let Some(key) = self.foreign_key() {
+            let (kind, own) = (self.kind.word(), "command");
+            return fault(
+                key,
+                format!("`suites.{name}.{key}` belongs to suites of the kind `{own}`, this is `{kind}`"),
+            );
+        }
+        if self.kind == SuiteKind::Gpu && (self.processes.is_some() || !self.include.is_empty()) {
+            let key = if self.processes.is_some() { "processes" } else { "include" };
+            return fault(key, format!("`suites.{name}.{key}` has no effect: no kernel of the kind `gpu` runs yet"));
+        }
+        if self.kind == SuiteKind::Command && self.command.is_empty() {
+            let hint = "give the program and its arguments, as in `command = [\"cargo\", \"bench\"]`";
+            return fault("command", format!("`suites.{name}` is of the kind `command` and has no `command`; {hint}"));
+        }
+        let numbers = [
+            ("processes", self.processes.map(u64::from), u64::from(MOST_PROCESSES)),
+            ("timeout_seconds", self.timeout_seconds, MOST_TIMEOUT_SECONDS),
+            ("build_timeout_seconds", self.build_timeout_seconds, MOST_TIMEOUT_SECONDS),
+            ("max_output_bytes", self.max_output_bytes, MOST_OUTPUT),
+        ];
+        for (key, value, most) in numbers {
+            if let Some(value) = value.filter(|value| !(1..=most).contains(value)) {
+                return fault(key, format!("`suites.{name}.{key}` is {value}, from 1 to {most} is allowed"));
+            }
+        }
+        if self.build_timeout_seconds.is_some() && self.build.is_empty() {
+            let key = "build_timeout_seconds";
+            return fault(key, format!("`suites.{name}.{key}` has no effect: there is no `build`"));
+        }
+        for (key, arguments) in [("command", &self.command), ("build", &self.build)] {
+            if arguments.first().is_some_and(|program| program.trim().is_empty()) {
+                return fault(key, format!("`suites.{name}.{key}` names no program: its first word is empty"));
+            }
+            if arguments.iter().any(|argument| argument.contains('\0')) {
+                return fault(key, format!("`suites.{name}.{key}` holds a NUL, which no argument can"));
+            }
+        }
+        for (key, path) in [("cwd", &self.cwd), ("output", &self.output)] {
+            let bad = |path: &&PathBuf| path.as_os_str().is_empty() || path.to_string_lossy().contains('\0');
+            if path.as_ref().filter(bad).is_some() {
+                return fault(key, format!("`suites.{name}.{key}` is no path"));
+            }
+        }
+        let bad = |(key, value): &(&String, &String)| {
+            key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') || *key == PADDING_VARIABLE
+        };
+        self.env.iter().find(bad).map(|(key, _)| {
+            let message = format!("`suites.{name}.env` cannot set the variable `{}`", key.escape_debug());
+            Fault::new(&["suites", name, "env", key], message)
+        })
+    }
+
+    /// The first setting that only a command suite has, where this is none.
+    fn foreign_key(&self) -> Option<&'static str> {
+        if self.kind == SuiteKind::Command {
+            return None;
+        }
+        let keys = [
+            ("command", !self.command.is_empty()),
+            ("cwd", self.cwd.is_some()),
+            ("env", !self.env.is_empty()),
+            ("build", !self.build.is_empty()),
+            ("timeout_seconds", self.timeout_seconds.is_some()),
+            ("build_timeout_seconds", self.build_timeout_seconds.is_some()),
+            ("max_output_bytes", self.max_output_bytes.is_some()),
+            ("format", self.format.is_some()),
+            ("output", self.output.is_some()),
+        ];
+        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+    }
+}

@@ -1,0 +1,246 @@
+//! Suites that are other people's programs: what they report is recorded, and whatever they do, Sprag stands.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::sandbox::{Ended, Sandbox};
+
+/// A program that reports two benchmarks, the time of one with samples.
+const FINE: &str = r#"cat <<'REPORT'
+{"schema_version": 1, "benchmarks": [
+  {"name": "sort", "params": {"n": 1000}, "variant": "fast", "metrics": [
+    {"name": "time", "unit": "s", "better": "lower", "samples": [2e-5, 1e-5, 3e-5]},
+    {"name": "peak_memory", "unit": "B", "better": "lower", "value": 8192}]},
+  {"name": "merge", "metrics": [{"name": "time", "unit": "s", "better": "lower", "value": 4e-5}]}]}
+REPORT
+"#;
+
+/// A repository whose one suite runs a shell script, with more settings beside.
+fn sandbox(script: &str, settings: &str) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.git(&["init", "-q"]);
+    sandbox.write("bench.sh", script);
+    let suite = "[suites.theirs]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\nprocesses = 3\n";
+    sandbox.write("sprag.toml", &format!("[project]\nname = \"sandbox\"\n{suite}{settings}\n"));
+    sandbox.write(".gitignore", "/_site\n/out\n");
+    sandbox.commit("Begin");
+    sandbox
+}
+
+/// Runs the suite and gives its record.
+fn run(sandbox: &Sandbox, code: i32) -> (Ended, Value) {
+    let ended = sandbox.sprag(&["run", "--output-run", "out/run.json"]).expect(code);
+    let run = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    (ended, run)
+}
+
+/// Runs a suite that comes to nothing; the reason holds the words.
+#[track_caller]
+fn fails(script: &str, settings: &str, words: &[&str]) {
+    let (_, run) = run(&sandbox(script, settings), 1);
+    assert_eq!(run["status"], "failed", "{run}");
+    let reason = run["reason"].as_str().expect("a failed run says why");
+    for word in words {
+        assert!(reason.contains(word), "`{word}` is not in: {reason}");
+    }
+}
+
+#[test]
+fn a_command_is_measured_recorded_and_shown() {
+    let sandbox = sandbox(FINE, "");
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let ended = sandbox.sprag(&["weekly"]).expect(0);
+    assert!(ended.out.contains("sort{n=1000}"), "{}", ended.out);
+    let records = sandbox.records("main");
+    assert!(records.len() == 1 && records[0].starts_with("history/v1/theirs/"), "{records:?}");
+    let run: Value = serde_json::from_str(&sandbox.read(&records[0])).expect("a record is JSON");
+    assert_eq!((&run["status"], &run["commit"]["sha"]), (&Value::from("ok"), &Value::from(head)));
+    assert_eq!(run["config"]["command"], Value::from(vec!["sh", "bench.sh"]));
+    let sort = &run["benchmarks"][0];
+    assert_eq!(sort["id"], "theirs/sort{n=1000} @fast");
+    assert_eq!(sort["parity"]["status"], "unchecked");
+    let time = &sort["metrics"][0];
+    assert_eq!((&time["value"], &time["n"]), (&Value::from(2e-5), &Value::from(9)));
+    assert_eq!(time["workers"], Value::from(vec![2e-5; 3]));
+    assert_eq!(time["interval"], Value::from(vec![2e-5; 2]));
+    assert_eq!(sort["metrics"][1]["value"], 8192.0);
+    assert_eq!(run["benchmarks"][1]["id"], "theirs/merge @default");
+    assert!(sandbox.read("_site/index.html").contains("merge"));
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+
+    // A gate takes it like any suite.
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.sprag(&["check"]).expect(0);
+}
+
+#[test]
+fn settings_reach_the_command() {
+    let script = r#"test -t 0 && exit 9
+read -r line && exit 8
+printf '{"schema_version": 1, "benchmarks": [{"name": "%s", "failure": "%s"}]}' "$WORD" "$(basename "$PWD") $(cat built)"
+"#;
+    let sandbox = sandbox("", "");
+    sandbox.write("deep/bench.sh", script);
+    sandbox.write(
+        "sprag.toml",
+        "[suites.theirs]\nkind = \"command\"\ncommand = [\"sh\", \"./bench.sh\"]\ncwd = \"deep\"\n\
+         env = { WORD = \"named $HOME\" }\nbuild = [\"sh\", \"-c\", \"echo once >> built\"]\nprocesses = 2\n",
+    );
+    let (_, run) = run(&sandbox, 1);
+    assert_eq!(run["status"], "ok", "a benchmark that fails is no failed run: {run}");
+    // No shell has read the variable, and the build step ran once for both processes, in the same folder.
+    assert_eq!(run["benchmarks"][0]["name"], "named $HOME");
+    assert_eq!(run["benchmarks"][0]["failure"], "deep once (process 1)");
+}
+
+#[test]
+fn every_process_is_fresh_and_padded_differently() {
+    let script = r#"echo "${#SPRAG_PADDING} $$" >> out/padding
+printf '{"schema_version": 1, "benchmarks": [{"name": "a", "failure": "x"}]}'
+"#;
+    let sandbox = sandbox(script, "");
+    sandbox.write("out/padding", "");
+    run(&sandbox, 1);
+    let text = sandbox.read("out/padding");
+    let distinct: std::collections::BTreeSet<&str> = text.lines().collect();
+    assert_eq!((text.lines().count(), distinct.len()), (3, 3), "{text}");
+}
+
+#[test]
+fn one_bad_benchmark_leaves_the_others() {
+    let script = FINE.replace("\"value\": 4e-5", "\"value\": NaN");
+    let (ended, run) = run(&sandbox(&script, ""), 1);
+    assert_eq!(run["status"], "ok");
+    assert_eq!(run["benchmarks"][0]["failure"], Value::Null);
+    let failure = run["benchmarks"][1]["failure"].as_str().expect("it failed");
+    assert!(failure.contains("its metric `time` holds NaN, which is no number"), "{failure}");
+    assert!(ended.out.contains("failed: its metric `time` holds NaN"), "{}", ended.out);
+}
+
+#[test]
+fn one_bad_process_leaves_the_others() {
+    let script = format!("if mkdir out/first 2> out/log; then echo 'no luck' >&2; exit 7; fi\n{FINE}");
+    let sandbox = sandbox(&script, "");
+    sandbox.write("out/keep", "");
+    let (_, run) = run(&sandbox, 0);
+    assert_eq!(run["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(2));
+    assert_eq!(run["quality"]["clean"], false);
+    let reasons = run["quality"]["reasons"].to_string();
+    assert!(reasons.contains("process 1: it ended with exit code 7 (no luck)"), "{reasons}");
+}
+
+#[test]
+fn a_command_that_comes_to_nothing_fails_with_its_reason() {
+    fails(
+        "echo a >&2; echo 'bad luck' >&2; exit 3",
+        "",
+        &["the command gave no result: it ended with exit code 3 (bad luck)"],
+    );
+    fails("kill -9 $$", "", &["it was ended by signal 9"]);
+    fails("echo hello", "", &["standard output is not JSON"]);
+    fails("exit 0", "", &["standard output is empty"]);
+    fails("while :; do echo 0123456789; done", "max_output_bytes = 5000", &["more than 5000 bytes"]);
+    fails(FINE, "output = \"results.json\"", &["it wrote no results to `./results.json`"]);
+    fails(FINE, "include = [\"nothing\"]", &["`suites.theirs.include` leaves no benchmark", "`nothing`"]);
+    fails(FINE, "cwd = \"nowhere\"", &["there is no folder `./nowhere`"]);
+    fails(FINE, "build = [\"sprag-no-such\"]", &["the build step failed", "`sprag-no-such`", "no such program"]);
+    fails(
+        "",
+        "build = [\"sh\", \"-c\", \"echo one >&2; echo two >&2; false\"]",
+        &["it ended with exit code 1 (one; two)"],
+    );
+    fails("", "build = [\"sleep\", \"60\"]\nbuild_timeout_seconds = 1", &["the build step failed", "longer than 1 s"]);
+    fails(FINE, "format = \"criterion\"", &["it wrote no results to `./target/criterion`"]);
+}
+
+#[test]
+fn a_missing_program_is_named() {
+    let sandbox = sandbox("", "");
+    sandbox.write("sprag.toml", "[suites.theirs]\nkind = \"command\"\ncommand = [\"sprag-no-such\"]\n");
+    let (ended, run) = run(&sandbox, 1);
+    let reason = "the command gave no result: `sprag-no-such` cannot be started: there is no such program";
+    assert_eq!(run["reason"], reason);
+    assert!(ended.out.contains(reason), "{}", ended.out);
+}
+
+#[test]
+fn a_command_that_hangs_is_ended_with_all_that_it_started() {
+    // The grandchild holds the outputs open, so Sprag could not go on while it lives.
+    let (script, settings) = ("echo stuck >&2; (sleep 1000 & sleep 1000) & sleep 1000", "timeout_seconds = 1");
+    fails(script, settings, &["it took longer than 1 s and was killed (stuck); it was not tried again"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interrupted_sprag_leaves_nothing_running() {
+    let sandbox = sandbox("echo $$ >> out/pids; sleep 1000 & echo $! >> out/pids; echo ready >> out/pids; wait", "");
+    sandbox.write("out/pids", "");
+    let mut sprag = sandbox.start(&["run"]);
+    let patience = Instant::now() + Duration::from_secs(60);
+    let until = |done: &dyn Fn() -> bool, what: &str| {
+        while !done() {
+            assert!(Instant::now() < patience, "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    until(&|| sandbox.read("out/pids").contains("ready"), "the command was not started");
+    // Not even Sprag itself hears of this.
+    sprag.kill().expect("our own child can be killed");
+    sprag.wait().expect("a killed child ends");
+    let pids = sandbox.read("out/pids");
+    for pid in pids.lines().filter(|line| *line != "ready") {
+        // What nobody has waited for yet is a zombie, and runs no more.
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let gone = || state().rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"));
+        until(&gone, "a process of the command runs on");
+    }
+}
+
+#[test]
+fn results_of_an_earlier_run_are_not_taken_for_new_ones() {
+    // Each process but the last one leaves its report in the file.
+    let last = "echo x >> out/count; if [ \"$(wc -l < out/count)\" -eq 3 ]; then exit 0; fi";
+    let script = format!("{last}\nexec > out/report.json\n{FINE}");
+    let sandbox = sandbox(&script, "output = \"out/report.json\"");
+    sandbox.write("out/report.json", "{");
+    let (_, run) = run(&sandbox, 0);
+    assert_eq!(run["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(2), "{run}");
+    let reasons = run["quality"]["reasons"].to_string();
+    assert!(reasons.contains("it wrote no results to `./out/report.json`; 1 older there were left alone"), "{reasons}");
+}
+
+#[test]
+fn the_folder_of_criterion_is_read() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/golden/formats/criterion/criterion");
+    let script = format!("rm -rf target && mkdir target && cp -R '{golden}' target/");
+    let (_, run) = run(&sandbox(&script, "format = \"criterion\"\ninclude = [\"kmax8\", \"scan\"]"), 0);
+    let ids: Vec<&str> =
+        run["benchmarks"].as_array().into_iter().flatten().filter_map(|one| one["id"].as_str()).collect();
+    assert_eq!(ids, ["theirs/tile_pack/cpu_ref{parameter=kmax8} @default", "theirs/tilessm_scan @default"]);
+    let metrics = &run["benchmarks"][0]["metrics"];
+    assert_eq!((&metrics[0]["value"], &metrics[0]["n"]), (&Value::from(6.391702e-6), &Value::from(60)));
+    assert_eq!(metrics[1]["name"], "elements_per_s");
+}
+
+#[test]
+fn filters_choose_among_what_was_reported() {
+    let sandbox = sandbox(FINE, "");
+    let ended = sandbox.sprag(&["run", "--quick", "--filter", "merge"]).expect(0);
+    assert!(ended.out.contains("merge") && !ended.out.contains("sort"), "{}", ended.out);
+    assert!(ended.out.contains("1 process of the command: below 3"), "{}", ended.out);
+    sandbox.sprag(&["run", "--quick", "--filter", "nothing"]).expect(2).says(&["contains `nothing`"]);
+}
+
+#[test]
+fn a_setting_that_is_not_known_or_does_not_belong_is_refused() {
+    let check = |settings: &str, words: &[&str]| {
+        sandbox("", settings).sprag(&["run"]).expect(2).says(words);
+    };
+    check(
+        "time_out_seconds = 3",
+        &["sprag.toml:7:1: ", "unknown field `time_out_seconds`", "did you mean `timeout_seconds`?"],
+    );
+    check("timeout_seconds = 100000", &["sprag.toml:7:1: ", "from 1 to 86400 is allowed"]);
+    check("[suites.cpu]\nkind = \"cpu\"\nbuild = [\"make\"]", &["sprag.toml:9:1: ", "`suites.cpu.build` belongs to"]);
+}
