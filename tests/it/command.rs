@@ -224,6 +224,26 @@ fn the_folder_of_criterion_is_read() {
 }
 
 #[test]
+#[cfg(unix)]
+fn the_example_of_the_documentation_works() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let text = include_str!("../../docs/COMMAND-SUITES.md");
+    let block = |language: &str| {
+        let (_, rest) = text.split_once(&format!("```{language}\n")).expect("the example is there");
+        rest.split_once("```").expect("it ends").0
+    };
+    let sandbox = sandbox("", "");
+    sandbox.write("sprag.toml", block("toml"));
+    sandbox
+        .write("bench", &format!("#!/bin/sh\n[ \"$*\" = '--size 1000' ] && cat <<'REPORT'\n{}REPORT\n", block("json")));
+    let program = sandbox.project.join("bench");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is our own file");
+    let (ended, run) = run(&sandbox, 0);
+    assert_eq!(run["benchmarks"].as_array().map(Vec::len), Some(2), "{}", ended.out);
+    assert_eq!(run["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(5));
+}
+
+#[test]
 fn filters_choose_among_what_was_reported() {
     let sandbox = sandbox(FINE, "");
     let ended = sandbox.sprag(&["run", "--quick", "--filter", "merge"]).expect(0);
