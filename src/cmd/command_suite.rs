@@ -82,9 +82,18 @@ pub(super) fn measure(
                 measurement.failure = measurement.failure.as_deref().map(own);
             }
             run.quality = cpu_suite::quality(&run, reasons.iter().map(|reason| own(reason)).collect());
+            check_recordable(&mut run);
         }
     }
     Ok(Some(run))
+}
+
+/// Fails the run where its record could not be read back, as one that is too large: others decided what it holds.
+fn check_recordable(run: &mut Run) {
+    if let Err(error) = Run::from_record(&run.to_record().2) {
+        run.measurements.clear();
+        fail(run, &format!("what the command reported cannot be recorded: its record {error}"));
+    }
 }
 
 fn fail(run: &mut Run, reason: &str) {
@@ -167,6 +176,35 @@ fn without_places(text: &str, root: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
+    use crate::model::environment::{Environment, Machine};
+    use crate::model::record::MAX_RECORD_BYTES;
+    use crate::model::sample::Role;
+
+    #[test]
+    fn what_cannot_be_recorded_fails_the_run() {
+        let machine = Machine::named("m", "CPU");
+        let mut run = suites::new_run("theirs", None, machine, Environment::from_facts(BTreeMap::new()));
+        let measurement = |failure: String| Measurement {
+            benchmark: Benchmark::new("theirs", "a", &[], "default").expect("the name is a word"),
+            role: Role::Tracked,
+            attributes: BTreeMap::new(),
+            parity: Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None },
+            estimates: Vec::new(),
+            failure: Some(failure),
+        };
+        run.measurements = vec![measurement("short".to_owned())];
+        check_recordable(&mut run);
+        assert_eq!((run.status, run.measurements.len()), (RunStatus::Ok, 1));
+        run.measurements = vec![measurement("x".repeat(MAX_RECORD_BYTES))];
+        check_recordable(&mut run);
+        assert_eq!((run.status, run.measurements.len()), (RunStatus::Failed, 0));
+        assert!(
+            run.reason.as_ref().is_some_and(|reason| reason.contains("more than the 33554432")),
+            "{:?}",
+            run.reason
+        );
+    }
 
     #[test]
     fn places_of_this_machine_stay_out_of_records() {

@@ -201,16 +201,16 @@ fn metric(value: &Value) -> Result<ReportedMetric, String> {
     if values.is_empty() {
         return Err("has no samples".to_owned());
     }
-    let samples = values.iter().map(|value| finite(unit, value)).collect::<Result<_, _>>()?;
+    let samples = values.iter().map(|value| finite(&metric, value)).collect::<Result<_, _>>()?;
     Ok(ReportedMetric { metric, samples })
 }
 
-/// The number, if a metric in that unit can have it.
-fn finite(unit: Unit, value: &Value) -> Result<f64, String> {
+/// The number, if the metric can have it.
+fn finite(metric: &Metric, value: &Value) -> Result<f64, String> {
     // Numbers that JSON lacks have been put in quotes.
     let quoted = value.as_str().and_then(|text| text.parse::<f64>().ok()).filter(|number| !number.is_finite());
     let number = value.as_f64().or(quoted).ok_or_else(|| "holds what is no number".to_owned())?;
-    match number::fault(unit, number) {
+    match number::fault(metric, number) {
         Some(fault) => Err(format!("holds {fault}")),
         None => Ok(number),
     }
@@ -296,6 +296,7 @@ mod tests {
         check(&time(r#""value": 1e999"#), "holds inf");
         check(&time(r#""value": -1"#), "holds -1 s, where more than zero is needed");
         check(&time(r#""value": 0"#), "more than zero");
+        check(&time(r#""value": 1e300"#), "holds 1e300 s, which is beyond 1e30");
         check(&time(r#""value": "fast""#), "holds what is no number");
         check(&time(r#""value": null"#), "has neither `value` nor `samples`");
         check(&time(r#""samples": []"#), "has no samples");

@@ -1,5 +1,6 @@
 //! Numbers that JSON cannot hold and programs print nevertheless, and which numbers a unit can have.
 
+use crate::model::metric::{Metric, RATIO};
 use crate::model::unit::Unit;
 
 /// `text` with every number that is not finite, such as `NaN`, `-inf` or `1e999`, put in quotes, so that one such number
@@ -40,14 +41,23 @@ fn string_length(text: &str) -> usize {
     end.map_or(text.len(), |(index, _)| index + 1)
 }
 
-/// Why a metric in that unit cannot have the value, if it cannot.
-pub(super) fn fault(unit: Unit, value: f64) -> Option<String> {
-    if !value.is_finite() {
-        return Some(format!("{value}, which is no number"));
-    }
+/// The largest magnitude that is taken, and the inverse of the smallest time or rate: no machine comes near it, and
+/// medians, spreads and ratios of numbers within it are finite.
+pub(super) const LARGEST: f64 = 1e30;
+
+/// Why the metric cannot have the value, if it cannot.
+pub(super) fn fault(metric: &Metric, value: f64) -> Option<String> {
+    let unit = metric.unit;
+    let is_ratio = metric.name == RATIO;
     match unit {
+        _ if !value.is_finite() => Some(format!("{value}, which is no number")),
+        _ if value.abs() > LARGEST => Some(format!("{value:e} {unit}, which is beyond {LARGEST:e}")),
         Unit::Second | Unit::PerSecond if value <= 0.0 => {
             Some(format!("{value} {unit}, where more than zero is needed"))
+        }
+        Unit::One if is_ratio && value <= 0.0 => Some(format!("{value}, where more than zero is needed")),
+        Unit::Second | Unit::PerSecond if value < 1.0 / LARGEST => {
+            Some(format!("{value:e} {unit}, which is too little"))
         }
         Unit::Byte if value < 0.0 => Some(format!("{value} {unit}, where zero or more is needed")),
         Unit::Second | Unit::PerSecond | Unit::Byte | Unit::One => None,
@@ -57,6 +67,7 @@ pub(super) fn fault(unit: Unit, value: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::metric::Better;
 
     #[test]
     fn numbers_that_json_lacks_are_quoted_outside_of_strings() {
@@ -71,16 +82,21 @@ mod tests {
 
     #[test]
     fn a_unit_decides_which_numbers_can_be() {
-        let check =
-            |unit: Unit, value: f64, fine: bool| assert_eq!(fault(unit, value).is_none(), fine, "{value} {unit}");
+        let check = |unit: Unit, value: f64, fine: bool| {
+            let metric = Metric { name: "m".to_owned(), unit, better: Better::Lower };
+            assert_eq!(fault(&metric, value).is_none(), fine, "{value} {unit}");
+        };
         check(Unit::Second, 1e-9, true);
         check(Unit::Second, 0.0, false);
         check(Unit::Second, -1.0, false);
+        check(Unit::Second, 1e-31, false);
         check(Unit::PerSecond, 0.0, false);
         check(Unit::Byte, 0.0, true);
         check(Unit::Byte, -1.0, false);
         check(Unit::One, -1.0, true);
+        check(Unit::One, 1e31, false);
         check(Unit::One, f64::NAN, false);
         check(Unit::One, f64::INFINITY, false);
+        assert!(fault(&Metric::ratio(), 0.0).is_some());
     }
 }
