@@ -1,0 +1,198 @@
+//! The facts of an environment, by allow-list.
+
+use std::collections::BTreeMap;
+
+use sysinfo::System;
+
+use crate::model::environment::Environment;
+
+use super::cpu::{self, Cpu};
+use super::{cgroup, container, counters, kernel, memory, placement, redact, text};
+
+/// Every fact that may be recorded. What is not listed here is dropped, whoever offers it.
+///
+/// Names are part of records and do not change. Which of them the environment key covers says
+/// [`crate::model::environment::KEY_FACTS`].
+pub const FACT_NAMES: [&str; 42] = [
+    "allowed_cpus",
+    "aslr",
+    "boost",
+    "cache_l1d_bytes",
+    "cache_l1i_bytes",
+    "cache_l2_bytes",
+    "cache_l3_bytes",
+    "cache_l4_bytes",
+    "clock_source",
+    "compiler",
+    "container",
+    "cores",
+    "counters",
+    "cpu_features",
+    "cpu_model",
+    "cpu_quota_cores",
+    "flags",
+    "governor",
+    "gpu_compute_capability",
+    "gpu_driver",
+    "huge_pages",
+    "huge_pages_defrag",
+    "hypervisor",
+    "libc",
+    "load_1m",
+    "load_1m_after",
+    "memory_gib",
+    "microcode",
+    "numa_nodes",
+    "os",
+    "os_release",
+    "page_bytes",
+    "perf_event_paranoid",
+    "pinning",
+    "sockets",
+    "sprag",
+    "steal_share",
+    "swap_gib",
+    "target",
+    "threads_per_core",
+    "throttled_periods",
+    "virtual_machine",
+];
+
+/// What holds here and now. `more` adds facts that others know: of a GPU, such as its driver, or of the pressure
+/// during a run. Names outside [`FACT_NAMES`] are dropped; paths and secrets are taken out of values.
+pub fn environment(more: &BTreeMap<String, String>) -> Environment {
+    let more = more.iter().map(|(name, value)| (name.as_str(), Some(value.clone())));
+    Environment::from_facts(allowed(gathered().into_iter().chain(more)))
+}
+
+/// Keeps what is on the list and has a value.
+fn allowed<'a>(facts: impl Iterator<Item = (&'a str, Option<String>)>) -> BTreeMap<String, String> {
+    facts
+        .filter(|(name, _)| FACT_NAMES.contains(name))
+        .filter_map(|(name, value)| Some((name.to_owned(), redact::redacted(&value?))))
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
+}
+
+fn gathered() -> Vec<(&'static str, Option<String>)> {
+    let cpu = Cpu::read();
+    let cpuinfo = text::read("/proc/cpuinfo").unwrap_or_default();
+    let (memory_gib, swap_gib) = memory::memory_and_swap_gib();
+    let placement = placement::placement();
+    let word = |value: Option<&str>| value.map(str::to_owned);
+    let count = |value: Option<usize>| value.map(|number| number.to_string());
+    let mut facts = vec![
+        ("cpu_model", Some(cpu.class())),
+        ("cpu_features", Some(cpu.features.join(" "))),
+        ("microcode", word(text::named_value(&cpuinfo, "microcode"))),
+        ("cores", Some(cpu::cores().to_string())),
+        ("threads_per_core", count(cpu::threads_per_core())),
+        ("sockets", count(cpu::sockets(&cpuinfo))),
+        ("numa_nodes", count(memory::numa_nodes())),
+        ("allowed_cpus", placement.map(|placement| placement.allowed.to_string())),
+        ("pinning", word(placement.map(|placement| if placement.may_pin { "permitted" } else { "not permitted" }))),
+        ("cpu_quota_cores", cgroup::quota_cores().map(|cores| cores.to_string())),
+        ("memory_gib", Some(memory_gib.to_string())),
+        ("swap_gib", Some(swap_gib.to_string())),
+        ("page_bytes", memory::page_bytes().map(|bytes| bytes.to_string())),
+        ("huge_pages", memory::huge_pages()),
+        ("huge_pages_defrag", memory::huge_pages_defrag()),
+        ("os_release", System::kernel_version()),
+        ("os", System::long_os_version()),
+        ("libc", kernel::libc_version()),
+        ("virtual_machine", word(cpu.virtual_machine.map(|is| if is { "yes" } else { "no" }))),
+        ("hypervisor", word(cpu.hypervisor)),
+        ("container", word(container::container())),
+        ("governor", kernel::governor()),
+        ("boost", word(kernel::boost())),
+        ("clock_source", kernel::clock_source()),
+        ("aslr", word(kernel::address_randomisation())),
+        ("perf_event_paranoid", kernel::perf_event_paranoid().map(|level| level.to_string())),
+        ("counters", word(counters::counters().map(counters::Counters::word))),
+        ("load_1m", Some(format!("{:.2}", System::load_average().one))),
+        ("compiler", word(Some(env!("SPRAG_COMPILER")))),
+        ("flags", word(Some(env!("SPRAG_FLAGS")))),
+        ("target", word(Some(env!("SPRAG_TARGET")))),
+        ("sprag", word(Some(env!("CARGO_PKG_VERSION")))),
+    ];
+    facts.extend(cpu::caches().into_iter().map(|(name, bytes)| (name, Some(bytes.to_string()))));
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::environment::KEY_FACTS;
+
+    #[test]
+    fn facts_are_of_the_allow_list_and_stable() {
+        assert!(FACT_NAMES.is_sorted() && KEY_FACTS.iter().all(|name| FACT_NAMES.contains(name)));
+        for (name, _) in gathered() {
+            assert!(FACT_NAMES.contains(&name), "{name} is gathered and not allowed");
+        }
+        let environment = environment(&BTreeMap::new());
+        for name in environment.facts.keys() {
+            assert!(FACT_NAMES.contains(&name.as_str()), "{name}");
+        }
+        for name in ["cpu_model", "compiler", "flags", "cores", "memory_gib", "target"] {
+            assert!(environment.facts.contains_key(name), "{name}");
+        }
+        assert_eq!(environment.key, super::environment(&BTreeMap::new()).key);
+        let driver = BTreeMap::from([("gpu_driver".to_owned(), "580.1".to_owned())]);
+        assert_ne!(environment.key, super::environment(&driver).key);
+    }
+
+    #[test]
+    fn what_is_not_allowed_or_looks_private_does_not_get_in() {
+        let offered = [
+            ("user_name", Some("jo".to_owned())),
+            ("governor", Some("powersave\n".to_owned())),
+            ("flags", Some("lto=fat linker=/home/jo/ld".to_owned())),
+            ("boost", None),
+            ("libc", Some("  ".to_owned())),
+        ];
+        let facts = allowed(offered.into_iter());
+        let expected = [("flags", "lto=fat linker=<path>"), ("governor", "powersave")];
+        assert_eq!(facts, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    }
+
+    /// The key of what a recorded run of 2026 says of its environment. A change of it would cut every recorded series
+    /// off from its baseline.
+    #[test]
+    fn the_key_of_recorded_facts_is_frozen() {
+        let frozen = [
+            ("compiler", "rustc 1.95.0 (59807616e 2026-04-14)"),
+            ("cpu_features", "sse4.2 avx avx2 fma avx512f"),
+            ("cpu_model", "AMD EPYC (family 25, model 17)"),
+            ("flags", "opt-level=3"),
+            ("libc", "glibc 2.36"),
+            ("microcode", "0x1000065"),
+            ("os_release", "6.18.44-fc-v669"),
+            ("cores", "2"),
+        ];
+        let recorded =
+            Environment::from_facts(allowed(frozen.iter().map(|(name, value)| (*name, Some((*value).to_owned())))));
+        assert_eq!(recorded.key, "fd0451b48469becd");
+        let mut richer = recorded.facts.clone();
+        richer.extend(
+            FACT_NAMES
+                .iter()
+                .filter(|name| !KEY_FACTS.contains(name))
+                .map(|name| ((*name).to_owned(), "anything".to_owned())),
+        );
+        assert_eq!(Environment::key_of(&richer), recorded.key);
+    }
+
+    #[test]
+    fn no_fact_names_the_user_the_home_or_the_host() {
+        let variables = ["HOME", "USER", "LOGNAME", "HOSTNAME"].map(|name| std::env::var(name).ok());
+        let host = text::read("/proc/sys/kernel/hostname");
+        let private: Vec<String> = variables.into_iter().chain([host]).flatten().collect();
+        for (name, value) in environment(&BTreeMap::new()).facts {
+            for word in value.split(' ') {
+                assert!(!private.iter().any(|private| private == word), "`{name}` holds `{word}`");
+                assert!(!word.starts_with(['/', '~']) && !word.contains('@'), "`{name}` holds `{word}`");
+            }
+        }
+    }
+}

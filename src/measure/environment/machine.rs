@@ -1,0 +1,54 @@
+//! Which computer this is: by the name its owner gave it, else by a digest of its hardware.
+
+use std::collections::BTreeMap;
+
+use crate::model::environment::Machine;
+
+use super::cpu::{self, Cpu};
+use super::memory;
+
+/// The variable that names this computer.
+pub const MACHINE_VARIABLE: &str = "SPRAG_MACHINE";
+
+/// This computer: by the given name, else by a digest of its hardware. `gpu` is its GPU model, where it has one.
+pub fn machine(name: Option<&str>, gpu: Option<&str>) -> Machine {
+    let cpu = Cpu::read();
+    let class = gpu.map_or_else(|| cpu.class(), str::to_owned);
+    match name.map(str::trim).filter(|name| !name.is_empty()) {
+        Some(name) => Machine::named(name, &class),
+        None => {
+            let cores = cpu::cores();
+            let mut hardware = BTreeMap::from([
+                ("vendor".to_owned(), cpu.vendor.clone()),
+                ("model".to_owned(), cpu.class()),
+                ("cores".to_owned(), cores.to_string()),
+                ("memory_gib".to_owned(), memory::memory_and_swap_gib().0.to_string()),
+            ]);
+            if let Some(gpu) = gpu {
+                hardware.insert("gpu".to_owned(), gpu.to_owned());
+            }
+            let name = match gpu {
+                Some(gpu) => gpu.to_owned(),
+                None => format!("{}, {cores} cores", cpu.brand),
+            };
+            Machine::from_hardware(&hardware, &name, &class)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_given_name_decides_which_machine_this_is() {
+        let named = machine(Some("bench-1"), None);
+        assert_eq!(named.name, "bench-1");
+        assert_eq!(named.id, machine(Some(" bench-1 "), None).id);
+        let unnamed = machine(None, None);
+        assert_eq!(unnamed, machine(Some("  "), None));
+        assert_ne!(unnamed.id, named.id);
+        assert_eq!(unnamed.class, named.class);
+        assert_eq!(machine(None, Some("NVIDIA H200")).class, "NVIDIA H200");
+    }
+}

@@ -1,0 +1,236 @@
+//! What presses on a run from outside: processor time that the host took, a control group that held us back, load.
+//!
+//! Take a [`Pressure`] before a run and one after it; their [`PressureChange`] is what happened in between, and
+//! [`reasons`] says what of it speaks against the numbers. All of it is read, nothing is set; what the system does not
+//! tell is absent and gives no reason.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use sysinfo::System;
+
+use super::cgroup::{self, Throttled};
+use super::text;
+
+/// The host may take this share of the time that our processors wanted to work. A run loses a sample to each slice
+/// taken, and medians stand a few of them; beyond a hundredth the clock rate and the caches are no longer ours.
+const MOST_STEAL: f64 = 0.01;
+
+/// The load that a run adds by itself: it measures in one process at a time.
+const OWN_LOAD: f64 = 1.0;
+
+/// What the system has counted up to a moment.
+#[derive(Clone, Debug)]
+pub struct Pressure {
+    at: Instant,
+    ticks: Option<Ticks>,
+    throttled: Option<Throttled>,
+    waiting_seconds: Option<f64>,
+    load: Option<f64>,
+}
+
+/// Processor time since the start, in ticks of the kernel's clock, all processors together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ticks {
+    /// Work of every kind.
+    busy: u64,
+    /// Work that had to wait while the host ran somebody else.
+    stolen: u64,
+}
+
+impl Pressure {
+    /// What the system has counted up to now.
+    pub fn read() -> Pressure {
+        // Windows has no load average, and the library says zero there.
+        let load = (!cfg!(windows)).then(|| System::load_average().one);
+        Pressure {
+            at: Instant::now(),
+            ticks: text::read("/proc/stat").and_then(|text| parse_ticks(&text)),
+            throttled: cgroup::throttled(),
+            waiting_seconds: text::read("/proc/pressure/cpu").and_then(|text| parse_waiting_seconds(&text)),
+            load,
+        }
+    }
+
+    /// What happened from `earlier` to this reading.
+    pub fn since(&self, earlier: &Pressure) -> PressureChange {
+        let seconds = self.at.saturating_duration_since(earlier.at).as_secs_f64();
+        let throttled = self.throttled.zip(earlier.throttled);
+        PressureChange {
+            seconds,
+            steal_share: self.ticks.zip(earlier.ticks).map(|(after, before)| steal_share(before, after)),
+            throttled_periods: throttled.map(|(after, before)| after.periods.saturating_sub(before.periods)),
+            throttled_seconds: throttled.map(|(after, before)| (after.seconds - before.seconds).max(0.0)),
+            waiting_share: self
+                .waiting_seconds
+                .zip(earlier.waiting_seconds)
+                .filter(|_| seconds > 0.0)
+                .map(|(after, before)| ((after - before) / seconds).clamp(0.0, 1.0)),
+            load_before: earlier.load,
+            load_after: self.load,
+        }
+    }
+}
+
+/// What happened between two readings; what the system does not tell is absent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PressureChange {
+    /// Seconds between them.
+    pub seconds: f64,
+    /// The share of the time that our processors wanted to work in which the host ran somebody else, 0 to 1.
+    pub steal_share: Option<f64>,
+    /// Scheduler periods in which our control group, or one above it, had used up its processor time.
+    pub throttled_periods: Option<u64>,
+    /// Seconds that it was held back for.
+    pub throttled_seconds: Option<f64>,
+    /// The share of the time in which some task of this machine waited for a processor, 0 to 1.
+    pub waiting_share: Option<f64>,
+    /// The load average over a minute at the first reading, in tasks.
+    pub load_before: Option<f64>,
+    /// The load average over a minute at the second reading, in tasks.
+    pub load_after: Option<f64>,
+}
+
+impl PressureChange {
+    /// What goes into a run's environment: `steal_share`, `throttled_periods`, and `load_1m_after`, each where it is known.
+    pub fn facts(&self) -> BTreeMap<String, String> {
+        [
+            ("steal_share", self.steal_share.map(|share| format!("{share:.4}"))),
+            ("throttled_periods", self.throttled_periods.map(|periods| periods.to_string())),
+            ("load_1m_after", self.load_after.map(|load| format!("{load:.2}"))),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+    }
+}
+
+/// What of the change speaks against numbers measured in between, on a machine of `cores` processors: one sentence
+/// fragment a reason, none where it was quiet.
+pub fn reasons(change: &PressureChange, cores: usize) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let cores_text = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
+    if let Some(load) = change.load_before.filter(|load| *load > cores as f64) {
+        reasons.push(format!("load {load:.2} on {cores_text} before the run"));
+    }
+    if let Some(load) = change.load_after.filter(|load| *load > cores as f64 + OWN_LOAD) {
+        reasons.push(format!("load {load:.2} on {cores_text} after the run, {OWN_LOAD:.0} of it its own"));
+    }
+    if let Some(share) = change.steal_share.filter(|share| *share > MOST_STEAL) {
+        let most = 100.0 * MOST_STEAL;
+        reasons.push(format!("the host took {:.1} % of the processor time, {most:.0} % is allowed", 100.0 * share));
+    }
+    if let Some(periods) = change.throttled_periods.filter(|periods| *periods > 0) {
+        let times = if periods == 1 { "once".to_owned() } else { format!("{periods} times") };
+        let seconds = change.throttled_seconds.unwrap_or(0.0);
+        reasons.push(format!("the control group held the processes back {times}, for {seconds:.2} s"));
+    }
+    reasons
+}
+
+/// The line `cpu` of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; guests are part of user.
+fn parse_ticks(stat: &str) -> Option<Ticks> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let numbers: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let [user, nice, system, _idle, _iowait, irq, softirq, stolen, ..] = numbers[..] else { return None };
+    let busy = [nice, system, irq, softirq].iter().try_fold(user, |sum, part| sum.checked_add(*part))?;
+    Some(Ticks { busy, stolen })
+}
+
+/// Stolen time as a share of the time in which there was work to do. Idle time is left out, as a machine with many idle
+/// processors would hide that the one that measures is taken away.
+fn steal_share(before: Ticks, after: Ticks) -> f64 {
+    let stolen = after.stolen.saturating_sub(before.stolen) as f64;
+    let wanted = after.busy.saturating_sub(before.busy) as f64 + stolen;
+    if wanted > 0.0 { stolen / wanted } else { 0.0 }
+}
+
+/// `/proc/pressure/cpu`: the microseconds that some task has waited, in seconds.
+fn parse_waiting_seconds(pressure: &str) -> Option<f64> {
+    let line = pressure.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+    Some(total.parse::<u64>().ok()? as f64 * 1e-6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_read_off_the_first_line() {
+        let text = "cpu  100 20 30 900 50 1 2 7 3 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n";
+        assert_eq!(parse_ticks(text), Some(Ticks { busy: 153, stolen: 7 }));
+        assert_eq!(parse_ticks("cpu0 1 2 3 4 5 6 7 8"), None);
+        assert_eq!(parse_ticks("cpu  1 2 3 4 5 6 7"), None);
+        assert_eq!(parse_ticks("cpu  1 2 x 4 5 6 7 8"), None);
+        assert_eq!(parse_ticks("cpu  18446744073709551615 2 3 4 5 6 7 8"), None);
+        assert_eq!(parse_ticks(""), None);
+    }
+
+    #[test]
+    fn steal_is_a_share_of_the_time_with_work() {
+        let ticks = |busy, stolen| Ticks { busy, stolen };
+        assert_eq!(steal_share(ticks(100, 5), ticks(190, 15)), 0.1);
+        assert_eq!(steal_share(ticks(100, 5), ticks(100, 5)), 0.0);
+        // A counter that goes back, as after a move to another host, is no steal.
+        assert_eq!(steal_share(ticks(100, 5), ticks(50, 1)), 0.0);
+    }
+
+    #[test]
+    fn waiting_is_read_in_seconds() {
+        let text = "some avg10=0.60 avg60=16.93 avg300=12.24 total=1952384\nfull avg10=0.00 total=0\n";
+        assert_eq!(parse_waiting_seconds(text), Some(1.952384));
+        assert_eq!(parse_waiting_seconds("some avg10=0.60"), None);
+        assert_eq!(parse_waiting_seconds("some total=-1"), None);
+        assert_eq!(parse_waiting_seconds(""), None);
+    }
+
+    #[test]
+    fn only_what_is_over_the_limits_is_a_reason() {
+        let check = |change: PressureChange, cores: usize, expected: &[&str]| {
+            assert_eq!(reasons(&change, cores), expected, "{change:?}");
+        };
+        let quiet = PressureChange {
+            steal_share: Some(0.01),
+            throttled_periods: Some(0),
+            load_before: Some(2.0),
+            load_after: Some(3.0),
+            ..PressureChange::default()
+        };
+        check(PressureChange::default(), 1, &[]);
+        check(quiet.clone(), 2, &[]);
+        check(
+            quiet.clone(),
+            1,
+            &["load 2.00 on 1 core before the run", "load 3.00 on 1 core after the run, 1 of it its own"],
+        );
+        check(
+            PressureChange { steal_share: Some(0.034), ..quiet.clone() },
+            2,
+            &["the host took 3.4 % of the processor time, 1 % is allowed"],
+        );
+        check(
+            PressureChange { throttled_periods: Some(12), throttled_seconds: Some(0.5), ..quiet.clone() },
+            2,
+            &["the control group held the processes back 12 times, for 0.50 s"],
+        );
+        check(
+            PressureChange { throttled_periods: Some(1), ..quiet },
+            2,
+            &["the control group held the processes back once, for 0.00 s"],
+        );
+    }
+
+    #[test]
+    fn two_readings_give_a_change_whose_facts_are_allowed() {
+        let before = Pressure::read();
+        let change = Pressure::read().since(&before);
+        assert!(change.seconds >= 0.0 && change.steal_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+        assert!(change.waiting_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+        let facts = change.facts();
+        assert!(facts.keys().all(|name| super::super::FACT_NAMES.contains(&name.as_str())), "{facts:?}");
+        let known = PressureChange { steal_share: Some(0.0123), throttled_periods: Some(0), ..change };
+        assert_eq!(known.facts()["steal_share"], "0.0123");
+        assert_eq!(known.facts()["throttled_periods"], "0");
+    }
+}
