@@ -17,7 +17,8 @@ use std::path::PathBuf;
 
 pub use git::{
     Activity, Appended, Author, Facts, Head, Healed, Loaded, NewCommit, Record, Store, Target, append, check_out,
-    commit_at, commit_files, commit_line, create, facts, heal, load, measured_commit, open, source, tag, target,
+    check_writable, commit_at, commit_files, commit_line, create, facts, heal, load, measured_commit, open, source,
+    tag, target,
 };
 
 /// Why the history could not be opened, read or appended to.

@@ -32,7 +32,7 @@ pub use facts::{Activity, Facts, Head, facts};
 pub use line::commit_line;
 pub use load::{Loaded, load};
 pub use measured::{commit_at, measured_commit};
-pub use target::{Target, source, target};
+pub use target::{Target, check_writable, source, target};
 
 /// An open repository.
 ///

@@ -63,6 +63,15 @@ pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, History
     }
 }
 
+/// Tries whether objects can be added to the repository; nothing stays behind.
+///
+/// # Errors
+/// When its folder of objects cannot be written to.
+pub fn check_writable(store: &Store) -> Result<(), HistoryError> {
+    let folder = store.repository.commondir().join("objects");
+    tempfile::tempfile_in(&folder).map(drop).map_err(HistoryError::io("write to", &folder))
+}
+
 /// The newest commit of the history, and the ref it was found under; absent where there is none yet.
 pub(super) fn tip<'r>(
     repository: &'r Repository,

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::super::testing::{Fixture, git_in, isolated, minute, run, try_git_in};
-use super::super::{Activity, Head, Record, append, facts, load, open, source, target};
+use super::super::{Activity, Head, Record, append, check_writable, facts, load, open, source, target};
 use crate::history::HistoryError;
 
 #[test]
@@ -31,6 +31,21 @@ fn a_reftable_repository_is_told_apart() {
     }
     let error = open(&fixture.root).err().unwrap();
     assert!(matches!(error, HistoryError::Reftable(_)), "{error}");
+}
+
+#[test]
+fn trying_to_write_leaves_nothing_behind_and_tells_what_stands_in_the_way() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let objects = fixture.root.join(".git/objects");
+    let count = || fs::read_dir(&objects).unwrap().count();
+    let before = count();
+    check_writable(&store).unwrap();
+    assert_eq!(count(), before);
+    fs::rename(&objects, fixture.root.join(".git/away")).unwrap();
+    fs::write(&objects, "").unwrap();
+    let error = check_writable(&store).unwrap_err();
+    assert!(error.to_string().starts_with("cannot write to `"), "{error}");
 }
 
 #[cfg(unix)]
