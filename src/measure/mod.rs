@@ -21,6 +21,8 @@ pub mod quality;
 pub mod protocol;
 pub mod tune;
 pub mod paired;
+pub mod clock_cost;
+pub mod noise;
 pub mod environment;
 pub mod gpu;
 pub mod cpu;

@@ -27,6 +27,24 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
+/// The interquartile range as a share of the median: spread that single outliers do not move; `None` for no values or
+/// a median of zero.
+pub fn relative_quartile_range(values: &[f64]) -> Option<f64> {
+    let median = median(values).filter(|median| *median != 0.0)?;
+    Some((quantile(values, 0.75)? - quantile(values, 0.25)?) / median.abs())
+}
+
+/// The coefficient of variation: the sample standard deviation as a share of the mean; `None` below two values or for
+/// a mean of zero.
+pub fn variation(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean != 0.0).then(|| (squares / (values.len() - 1) as f64).sqrt() / mean.abs())
+}
+
 /// `value` to `digits` significant decimal digits, as the nearest double to that decimal.
 pub fn round_significant(value: f64, digits: usize) -> f64 {
     let precision = digits.saturating_sub(1);
@@ -46,6 +64,17 @@ mod tests {
         check(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.25, Some(2.0));
         check(&[1.0, 2.0], 0.75, Some(1.75));
         assert_eq!(median(&[5.0, 1.0, 3.0]), Some(3.0));
+    }
+
+    #[test]
+    fn spreads_are_shares() {
+        // 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squares 32, so the sample variance is 32 / 7.
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        let variation_of = variation(&values).expect("there are values");
+        assert!((variation_of - (32.0_f64 / 7.0).sqrt() / 5.0).abs() < 1e-12, "{variation_of}");
+        assert_eq!(relative_quartile_range(&values), Some(1.5 / 4.5));
+        assert_eq!((variation(&[1.0]), variation(&[-1.0, 1.0])), (None, None));
+        assert_eq!((relative_quartile_range(&[]), relative_quartile_range(&[0.0])), (None, None));
     }
 
     #[test]
