@@ -41,6 +41,8 @@ pub enum Command {
     Site(SiteArgs),
     /// Run the golden cases of folders against this build.
     Conformance(ConformanceArgs),
+    /// Tell what this machine can measure and how noisily, and what to change about it.
+    Doctor(DoctorArgs),
     /// Generate a repository with planted changes, and its site.
     Demo(DemoArgs),
     /// Measure as a worker process: a plan on standard input, messages on standard output.
@@ -208,6 +210,17 @@ pub struct ConformanceArgs {
     /// Folders with golden cases.
     #[arg(required = true, value_name = "FOLDER")]
     pub folders: Vec<PathBuf>,
+}
+
+/// Options of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Fewer and shorter worker processes: done in about two seconds, with rougher figures of noise.
+    #[arg(long)]
+    pub quick: bool,
+    /// Print one JSON document instead of text; `docs/DOCTOR.md` describes it.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Options of `demo`.

@@ -18,6 +18,7 @@ mod check;
 mod compare;
 mod baseline;
 mod site;
+mod doctor;
 mod worker;
 mod guard;
 pub mod conformance;
@@ -82,6 +83,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             let tally = conformance::run(&folders, out)?;
             Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
         }
+        Command::Doctor(args) => doctor::run(&folder, &args, out),
         Command::Demo(args) => demo::run(&folder, &args, out),
         Command::Worker(args) => worker::run(args.task, &mut std::io::stdin().lock(), out),
         Command::Guard => guard::run(std::io::stdin().lock()),

@@ -17,6 +17,8 @@ mod gate;
 mod bad_input;
 /// Golden cases from the command line.
 mod conformance;
+/// What the doctor finds, in text and JSON.
+mod doctor;
 /// The demo.
 mod demo;
 /// Killed, or on a full disk.
