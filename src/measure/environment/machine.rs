@@ -29,7 +29,7 @@ pub fn machine(name: Option<&str>, gpu: Option<&str>) -> Machine {
             }
             let name = match gpu {
                 Some(gpu) => gpu.to_owned(),
-                None => format!("{}, {cores} cores", cpu.brand),
+                None => format!("{}, {cores} {}", cpu.brand, if cores == 1 { "core" } else { "cores" }),
             };
             Machine::from_hardware(&hardware, &name, &class)
         }
