@@ -24,6 +24,16 @@ pub fn to_string(value: &Value) -> String {
     text
 }
 
+/// The same value for people to read: sorted keys, escapes and floats as in the canonical text, two spaces a level, and
+/// a line feed at the end. This is the text that Python's `json.dumps(value, sort_keys=True, indent=2)` gives, and a
+/// line feed.
+pub fn to_pretty(value: &Value) -> String {
+    let mut text = String::new();
+    write_pretty(&mut text, value, 0);
+    text.push('\n');
+    text
+}
+
 /// The canonical text of a map of strings.
 pub fn string_map(map: &BTreeMap<String, String>) -> String {
     let object = map.iter().map(|(key, value)| (key.clone(), Value::String(value.clone()))).collect();
@@ -78,6 +88,38 @@ fn write_value(text: &mut String, value: &Value) {
             }
             text.push('}');
         }
+    }
+}
+
+fn write_pretty(text: &mut String, value: &Value, level: usize) {
+    let line = |text: &mut String, place: usize, level: usize| {
+        text.push_str(if place > 0 { ",\n" } else { "\n" });
+        text.push_str(&"  ".repeat(level));
+    };
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            text.push('[');
+            for (place, item) in items.iter().enumerate() {
+                line(text, place, level + 1);
+                write_pretty(text, item, level + 1);
+            }
+            line(text, 0, level);
+            text.push(']');
+        }
+        Value::Object(fields) if !fields.is_empty() => {
+            let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
+            sorted.sort_unstable_by(|a, b| a.0.cmp(b.0));
+            text.push('{');
+            for (place, (key, item)) in sorted.into_iter().enumerate() {
+                line(text, place, level + 1);
+                write_string(text, key);
+                text.push_str(": ");
+                write_pretty(text, item, level + 1);
+            }
+            line(text, 0, level);
+            text.push('}');
+        }
+        single => write_value(text, single),
     }
 }
 
@@ -136,6 +178,24 @@ mod tests {
     fn keys_are_sorted_and_text_is_ascii() {
         let value = json!({"b": [1, 2.0, null, true], "a": "é\u{1F600}\"\\/\n\u{7f}", "": {}});
         assert_eq!(to_string(&value), r#"{"":{},"a":"\u00e9\ud83d\ude00\"\\/\n\u007f","b":[1,2.0,null,true]}"#);
+    }
+
+    #[test]
+    fn the_text_for_people_is_that_of_the_seed() {
+        let golden = include_str!("../../fixtures/golden/apex-x/perf_compare.json");
+        let golden: Value = serde_json::from_str(golden).expect("the golden cases are JSON");
+        let mut seen = 0;
+        for case in golden["cases"].as_array().expect("there are cases") {
+            for name in ["summary_json_text", "trend_json_text"] {
+                let Some(text) = case["expected"][name].as_str() else { continue };
+                // A few hold NaN, which no strict reader takes.
+                let Ok(value) = serde_json::from_str(text) else { continue };
+                assert_eq!(to_pretty(&value), text, "{}", case["name"]);
+                seen += 1;
+            }
+        }
+        assert!(seen > 20, "only {seen} texts were compared");
+        assert_eq!(to_pretty(&serde_json::json!({"b": [], "a": {}})), "{\n  \"a\": {},\n  \"b\": []\n}\n");
     }
 
     proptest::proptest! {

@@ -19,6 +19,15 @@ pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
     Some(sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64))
 }
 
+/// The order statistic at the floor of `p * (n - 1)`, not interpolated, so it never lies above [`quantile`]; `None`
+/// for no values. The seed, Apex-X, takes its 95th percentiles so.
+pub fn floor_quantile(values: &[f64], p: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    Some(sorted[(p.clamp(0.0, 1.0) * last as f64).floor() as usize])
+}
+
 /// The geometric mean, by logarithms; `None` for no values or one that is not above zero.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
@@ -75,6 +84,15 @@ mod tests {
         assert_eq!(relative_quartile_range(&values), Some(1.5 / 4.5));
         assert_eq!((variation(&[1.0]), variation(&[-1.0, 1.0])), (None, None));
         assert_eq!((relative_quartile_range(&[]), relative_quartile_range(&[0.0])), (None, None));
+    }
+
+    #[test]
+    fn a_floor_quantile_is_one_of_the_values() {
+        let check = |values: &[f64], p: f64, expected: Option<f64>| assert_eq!(floor_quantile(values, p), expected);
+        check(&[], 0.95, None);
+        check(&[2.0, 1.0], 0.95, Some(1.0));
+        check(&[3.0, 1.0, 2.0], 0.5, Some(2.0));
+        check(&[3.0, 1.0, 2.0], 1.0, Some(3.0));
     }
 
     #[test]
