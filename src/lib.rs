@@ -10,6 +10,7 @@ pub mod model;
 pub mod kernels;
 pub mod formats;
 pub mod measure;
+pub mod formats;
 pub mod history;
 pub mod frame;
 pub mod analysis;

@@ -1,10 +1,12 @@
-//! Foreign formats: bytes that another program wrote, read as benchmarks. One format a file; no file is opened here.
+//! Foreign formats, one a file: bytes that another program wrote, read as benchmarks, and values written as bytes that
+//! another program reads. No file is opened here.
 //!
 //! A reader refuses the whole where it cannot tell what it reads. A benchmark that is at fault alone fails alone, with
 //! its reason, and the others stand.
 
 pub mod custom;
 pub mod criterion;
+pub mod apex_x;
 mod number;
 mod unique;
 

@@ -1,0 +1,188 @@
+//! The report of the seed's CPU suite, `apex_x_cpu_perf_regression`, schema version 1.
+//!
+//! Five figures in milliseconds: the median of single calls of `infer`, `tile_pack`, `tile_unpack` and `fusion_gate`,
+//! and the 95th percentile of `infer`. The median of an even count is the mean of the middle two; the 95th percentile
+//! is the order statistic at the floor of `0.95 * (n - 1)`, of however few samples, never null. Where a field names
+//! what we have not (Python, torch) it holds `none`.
+
+use serde_json::json;
+
+use crate::model::canonical;
+use crate::stats::describe;
+
+/// The suite's name in the report.
+pub const SUITE: &str = "apex_x_cpu_perf_regression";
+
+/// The version of the layout.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// The side of a tile of the timed kernels, in pixels.
+pub const TILE_SIZE: u64 = 16;
+
+/// The image of `infer`: batch, channels, height, width.
+pub const INPUT_SHAPE: [u64; 4] = [1, 3, 128, 128];
+
+/// The map of the other kernels: batch, channels, height, width.
+pub const TILE_SHAPE: [u64; 4] = [1, 64, 128, 128];
+
+/// How often each kernel was called, and what its inputs follow from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Calls of `infer` before those that count.
+    pub infer_warmup: u32,
+    /// Calls of `infer` that count.
+    pub infer_iters: u32,
+    /// Calls of each other kernel before those that count.
+    pub micro_warmup: u32,
+    /// Calls of each other kernel that count.
+    pub micro_iters: u32,
+    /// The seed of the inputs.
+    pub seed: u64,
+}
+
+/// Where it was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Operating system, its release, architecture and C library, joined as Python joins them.
+    pub platform: String,
+    /// Whether a CUDA device can be used.
+    pub cuda_available: bool,
+}
+
+/// Milliseconds of the single calls of each kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timings {
+    /// The small inference model.
+    pub infer: Vec<f64>,
+    /// TilePack.
+    pub tile_pack: Vec<f64>,
+    /// TileUnpack.
+    pub tile_unpack: Vec<f64>,
+    /// FusionGate.
+    pub fusion_gate: Vec<f64>,
+}
+
+/// What a report states of one kernel, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// The median.
+    pub p50: f64,
+    /// The 95th percentile, by the seed's formula.
+    pub p95: f64,
+}
+
+/// Summarises single calls as the seed does; `None` for no calls, or one whose time is not finite.
+pub fn summarise(milliseconds: &[f64]) -> Option<Summary> {
+    if milliseconds.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let mut sorted = milliseconds.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    let p50 = if sorted.len() % 2 == 1 { upper } else { (sorted[sorted.len() / 2 - 1] + upper) / 2.0 };
+    Some(Summary { p50, p95: describe::floor_quantile(milliseconds, 0.95)? })
+}
+
+/// The text of the report: keys sorted, two spaces a level, floats as Python writes them, one line feed at the end.
+/// `None` where a kernel has no times.
+pub fn to_json(settings: &Settings, place: &Place, timings: &Timings) -> Option<String> {
+    let infer = summarise(&timings.infer)?;
+    let report = json!({
+        "schema_version": SCHEMA_VERSION,
+        "suite": SUITE,
+        "environment": {
+            "python": "none",
+            "torch": "none",
+            "platform": place.platform,
+            "device": "cpu",
+            "cuda_available": place.cuda_available,
+        },
+        "config": {
+            "infer_warmup": settings.infer_warmup,
+            "infer_iters": settings.infer_iters,
+            "micro_warmup": settings.micro_warmup,
+            "micro_iters": settings.micro_iters,
+            "seed": settings.seed,
+            "tile_size": TILE_SIZE,
+            "input_shape": INPUT_SHAPE,
+            "tile_shape": TILE_SHAPE,
+        },
+        "metrics": {
+            "infer_p50_ms": infer.p50,
+            "infer_p95_ms": infer.p95,
+            "tile_pack_p50_ms": summarise(&timings.tile_pack)?.p50,
+            "tile_unpack_p50_ms": summarise(&timings.tile_unpack)?.p50,
+            "fusion_gate_p50_ms": summarise(&timings.fusion_gate)?.p50,
+        },
+    });
+    Some(canonical::to_pretty(&report))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn golden(text: &str) -> Vec<Value> {
+        let file: Value = serde_json::from_str(text).expect("the golden cases are JSON");
+        file["cases"].as_array().expect("there are cases").clone()
+    }
+
+    /// The times whose median is the given value.
+    fn around(median: &Value) -> Vec<f64> {
+        let median = median.as_f64().expect("a metric is a number");
+        vec![median + 2.0, median, median - 0.125]
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_seed() {
+        let cases = golden(include_str!("../../../fixtures/golden/apex-x/stats.json"));
+        assert_eq!(cases.len(), 5);
+        for case in cases {
+            let timings: Vec<f64> = case["timings_ms"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|value| value.as_f64().expect("a number"))
+                .collect();
+            let summary = summarise(&timings).expect("there are times");
+            assert_eq!(Some(summary.p50), case["expected"]["p50_ms"].as_f64(), "{}", case["name"]);
+            assert_eq!(Some(summary.p95), case["expected"]["p95_ms"].as_f64(), "{}", case["name"]);
+        }
+        assert_eq!(summarise(&[]), None);
+        assert_eq!(summarise(&[1.0, f64::NAN]), None);
+    }
+
+    #[test]
+    fn a_report_of_the_seed_is_written_again() {
+        let cases = golden(include_str!("../../../fixtures/golden/apex-x/perf_compare.json"));
+        let text = cases[0]["current_json_text"].as_str().expect("the first case has a recorded report");
+        let theirs: Value = serde_json::from_str(text).expect("the report is JSON");
+        let (config, metrics) = (&theirs["config"], &theirs["metrics"]);
+        let count = |name: &str| config[name].as_u64().and_then(|value| u32::try_from(value).ok()).expect("a count");
+        let settings = Settings {
+            infer_warmup: count("infer_warmup"),
+            infer_iters: count("infer_iters"),
+            micro_warmup: count("micro_warmup"),
+            micro_iters: count("micro_iters"),
+            seed: config["seed"].as_u64().expect("a seed"),
+        };
+        let platform = theirs["environment"]["platform"].as_str().expect("a platform").to_owned();
+        let place = Place { platform, cuda_available: false };
+        let (low, high) = (&metrics["infer_p50_ms"], &metrics["infer_p95_ms"]);
+        let (low, high) = (low.as_f64().expect("a number"), high.as_f64().expect("a number"));
+        // Of six values the 95th percentile is the fifth, and the median lies between two equal ones.
+        let timings = Timings {
+            infer: vec![low, high + 1.0, low, high, low - 0.1, low - 0.1],
+            tile_pack: around(&metrics["tile_pack_p50_ms"]),
+            tile_unpack: around(&metrics["tile_unpack_p50_ms"]),
+            fusion_gate: around(&metrics["fusion_gate_p50_ms"]),
+        };
+        let mut expected = theirs.clone();
+        expected["environment"]["python"] = json!("none");
+        expected["environment"]["torch"] = json!("none");
+        assert_eq!(to_json(&settings, &place, &timings), Some(canonical::to_pretty(&expected)));
+        assert_eq!(to_json(&settings, &place, &Timings { tile_pack: Vec::new(), ..timings }), None);
+    }
+}
