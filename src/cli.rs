@@ -68,6 +68,8 @@ pub enum Task {
     Time,
     /// Takes blocks as they are asked for.
     Serve,
+    /// Times single calls, as Apex-X does.
+    Seed,
 }
 
 /// How much time measuring may take.
@@ -116,7 +118,44 @@ pub struct RunArgs {
     /// Write the run's record to this file; with one suite only.
     #[arg(long, value_name = "FILE")]
     pub output_run: Option<PathBuf>,
+    /// Write the report of Apex-X's CPU suite to this file; with one suite of kind `cpu` only.
+    ///
+    /// One more process times single calls of `infer`, `tile_pack`, `tile_unpack` and `fusion_gate` (small profile,
+    /// fast forms, one thread), whatever `--filter` says. A kernel that is wrong gives no report and exit code 1.
+    #[arg(long, alias = "output-json", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How the report of `--output` is timed.
+    #[command(flatten)]
+    pub single_calls: SingleCallArgs,
 }
+
+/// How the report of `run --output` is timed.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Options of the report (only with --output)")]
+pub struct SingleCallArgs {
+    /// Calls of `infer` before those that count.
+    #[arg(long, default_value_t = 5, value_name = "N", requires = "output", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=MOST_CALLS))]
+    pub infer_warmup: u32,
+    /// Calls of `infer` that count.
+    #[arg(long, default_value_t = 30, value_name = "N", requires = "output", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CALLS))]
+    pub infer_iters: u32,
+    /// Calls of each other kernel before those that count.
+    #[arg(long, default_value_t = 5, value_name = "N", requires = "output", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=MOST_CALLS))]
+    pub micro_warmup: u32,
+    /// Calls of each other kernel that count.
+    #[arg(long, default_value_t = 50, value_name = "N", requires = "output", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CALLS))]
+    pub micro_iters: u32,
+    /// The seed of the inputs.
+    #[arg(long, default_value_t = 123, value_name = "N", requires = "output", allow_negative_numbers = true)]
+    pub seed: u64,
+}
+
+/// The most calls that can be asked for: all times are held in memory.
+const MOST_CALLS: i64 = 1_000_000;
 
 /// Options of `check`.
 #[derive(Args, Debug)]

@@ -12,6 +12,7 @@ mod study;
 mod publish;
 mod choose;
 mod weekly;
+mod seed_report;
 mod run;
 mod verdicts;
 mod check;

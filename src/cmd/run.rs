@@ -7,7 +7,7 @@ use super::effort::Effort;
 use super::progress::Progress;
 use super::project::{Project, check_writable, write_whole};
 use super::suites::{self, Wish};
-use super::{Advice, Exit, pending, text};
+use super::{Advice, Exit, pending, seed_report, text};
 use crate::cli::RunArgs;
 use crate::model::metric::{LIMIT_SHARE, RATIO};
 use crate::model::run::Run;
@@ -28,6 +28,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     if let Some(path) = &args.output_run {
         check_writable(&folder.join(path))?;
     }
+    let report = seed_report::wanted(folder, args, &asked)?;
     if args.record {
         pending::foretell(&project)?;
     }
@@ -44,7 +45,11 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     if let (Some(path), [run]) = (&args.output_run, &runs[..]) {
         write_whole(&folder.join(path), &run.to_record().2)?;
     }
-    Ok(suites::exit(&runs))
+    let exit = suites::exit(&runs);
+    match report {
+        Some(report) if !seed_report::write(&report, &progress, out)? => Ok(Exit::Failed),
+        _ => Ok(exit),
+    }
 }
 
 /// A run as a table for a terminal.

@@ -3,27 +3,55 @@
 use std::io::{BufRead, Read as _, Write};
 
 use anyhow::Context as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::Exit;
 use crate::cli::Task;
 use crate::measure::plan::{Message, Plan};
-use crate::measure::{cpu, noise, worker};
+use crate::measure::seed::{self, SeedPlan};
+use crate::measure::workload::Workload;
+use crate::measure::{MeasureError, cpu, noise, worker};
 
 /// The largest plan that is read, in bytes: a plan names benchmarks, no more.
 const MOST_PLAN_BYTES: u64 = 1 << 20;
 
 pub(super) fn run(task: Task, input: &mut dyn BufRead, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let mut text = String::new();
-    input.take(MOST_PLAN_BYTES).read_line(&mut text).context("cannot read the plan")?;
-    let plan: Plan = serde_json::from_str(&text).context("cannot read the plan")?;
-    let workloads = if plan.suite == noise::SUITE { noise::workloads() } else { cpu::workloads(&plan.suite)? };
-    let mut tell = worker::teller(out);
     match task {
         Task::Time => {
+            let plan: Plan = read(input)?;
+            let workloads = workloads(&plan.suite)?;
+            let mut tell = worker::teller(out);
             let report = worker::follow(&plan, &workloads, &mut tell)?;
             tell(Message::Report(report))?;
         }
-        Task::Serve => worker::serve(&plan, &workloads, input, &mut tell)?,
+        Task::Serve => {
+            let plan: Plan = read(input)?;
+            let workloads = workloads(&plan.suite)?;
+            worker::serve(&plan, &workloads, input, &mut worker::teller(out))?;
+        }
+        Task::Seed => {
+            let plan: SeedPlan = read(input)?;
+            answer(&seed::follow(&plan, &workloads(&plan.suite)?)?, out)?;
+        }
     }
     Ok(Exit::Done)
+}
+
+/// The benchmarks of a suite by its name: the doctor's own, else the CPU kernels.
+fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
+    if suite == noise::SUITE { Ok(noise::workloads()) } else { cpu::workloads(suite) }
+}
+
+/// The plan stands on one line; what follows it is for those who are asked for more.
+fn read<P: DeserializeOwned>(input: &mut dyn BufRead) -> anyhow::Result<P> {
+    let mut text = String::new();
+    input.take(MOST_PLAN_BYTES).read_line(&mut text).context("cannot read the plan")?;
+    serde_json::from_str(&text).context("cannot read the plan")
+}
+
+fn answer(report: &impl Serialize, out: &mut dyn Write) -> anyhow::Result<()> {
+    out.write_all(serde_json::to_string(report).context("cannot write the report")?.as_bytes())?;
+    out.flush()?;
+    Ok(())
 }

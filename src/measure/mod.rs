@@ -27,6 +27,8 @@ pub mod environment;
 pub mod gpu;
 pub mod cpu;
 pub mod command;
+mod errand;
+pub mod seed;
 
 #[cfg(test)]
 mod example;
@@ -57,6 +59,9 @@ pub enum MeasureError {
     /// Nobody listens to a worker any more.
     #[error("cannot tell what was measured: {0}")]
     Tell(std::io::Error),
+    /// Single calls, as the seed's report needs them, could not be timed.
+    #[error("cannot time single calls: {0}")]
+    SingleCalls(String),
     /// A benchmark that cannot be named.
     #[error(transparent)]
     Benchmark(#[from] crate::model::benchmark::BenchmarkError),

@@ -15,6 +15,8 @@ mod command;
 mod gate;
 /// What users get wrong, and what befalls them.
 mod bad_input;
+/// The report of the seed's CPU suite.
+mod seed_report;
 /// Golden cases from the command line.
 mod conformance;
 /// What the doctor finds, in text and JSON.
