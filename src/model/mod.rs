@@ -19,5 +19,6 @@ pub mod run;
 pub mod sample;
 pub mod paired;
 pub mod series;
+pub mod shard;
 pub mod unit;
 pub mod verdict;

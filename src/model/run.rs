@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::commit::{Commit, NO_COMMIT};
 use super::environment::{Environment, Machine};
 use super::sample::Measurement;
+use super::shard::{SHARD, Shard};
 
 /// The version of the layout of folders; that of a record stands in the record.
 pub const LAYOUT_VERSION: u64 = 1;
@@ -100,8 +101,16 @@ pub struct Quarantined {
 }
 
 impl Run {
-    /// Whether the run was asked for some of its suite's benchmarks only, so that others are not missing.
+    /// Whether the run is of some of its suite's benchmarks only, so that others are not missing: it was filtered, or is
+    /// one of several shards.
     pub fn is_partial(&self) -> bool {
+        // A shard that cannot be read is no whole run either.
+        let divided = self.config.contains_key(SHARD) && Shard::of(self).is_none_or(|shard| shard.count() > 1);
+        self.is_filtered() || divided
+    }
+
+    /// Whether the run was asked for benchmarks by name.
+    pub fn is_filtered(&self) -> bool {
         self.config.get(FILTER).is_some_and(|filter| filter.as_array().is_some_and(|texts| !texts.is_empty()))
     }
 

@@ -1,0 +1,385 @@
+//! Putting the runs of shards together: which belong to one set, which are missing, and the whole run they make.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::{MERGED, OCCUPIED, SHARD, Shard};
+use crate::model::benchmark::Benchmark;
+use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
+use crate::model::sample::Measurement;
+
+/// What a heap of runs comes to.
+#[derive(Debug, Default)]
+pub struct Assembly<'a> {
+    /// Runs of whole suites, divided or not, oldest first.
+    pub whole: Vec<Whole<'a>>,
+    /// Sets of shards of which some are missing, oldest first.
+    pub incomplete: Vec<Incomplete>,
+}
+
+/// A run of a whole suite: one record, or the newest of each shard.
+#[derive(Clone, Debug)]
+pub struct Whole<'a> {
+    /// Whether the members are shards.
+    divided: bool,
+    members: Vec<&'a RecordedRun>,
+}
+
+/// A set of shards of which some are missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incomplete {
+    /// The suite.
+    pub suite: String,
+    /// The start of the commit's name; absent where the runs name none.
+    pub commit: Option<String>,
+    /// When the newest of its runs began.
+    pub newest: DateTime<Utc>,
+    /// The shards that no record was found of.
+    pub missing: Vec<Shard>,
+}
+
+/// Sorts runs into whole ones and incomplete sets of shards. Runs of some benchmarks only (`--filter`) are neither.
+///
+/// Shards are of one set where suite, commit, machine, environment key and division are equal; of each shard the
+/// newest run counts.
+pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RecordedRun>) -> Assembly<'a> {
+    let mut assembly = Assembly::default();
+    let mut sets: BTreeMap<_, BTreeMap<Shard, &RecordedRun>> = BTreeMap::new();
+    for recorded in runs {
+        let run = &recorded.run;
+        if run.is_filtered() {
+            continue;
+        }
+        let Some(shard) = Shard::of(run) else {
+            // A shard that cannot be read is of no set, and no whole run either.
+            if !run.is_partial() {
+                assembly.whole.push(Whole::of(recorded));
+            }
+            continue;
+        };
+        let commit = run.commit.as_ref().map(|commit| (&commit.sha, commit.dirty));
+        let key = (&run.suite, commit, &run.machine.id, &run.environment.key, shard.count(), needed(run, shard));
+        let newest = sets.entry(key).or_default().entry(shard).or_insert(recorded);
+        if age(recorded) > age(newest) {
+            *newest = recorded;
+        }
+    }
+    for ((suite, _, _, _, count, needed), set) in sets {
+        let present: BTreeSet<u32> = set.keys().map(|shard| shard.index()).collect();
+        let missing: Vec<Shard> =
+            needed.difference(&present).filter_map(|index| Shard::new((*index).into(), count.into()).ok()).collect();
+        let whole = Whole { divided: count > 1, members: set.into_values().collect() };
+        if missing.is_empty() {
+            assembly.whole.push(whole);
+        } else {
+            let newest = &whole.newest().run;
+            assembly.incomplete.push(Incomplete {
+                suite: suite.clone(),
+                commit: newest.commit.as_ref().map(|commit| commit.short().to_owned()),
+                newest: newest.timestamp,
+                missing,
+            });
+        }
+    }
+    assembly.whole.sort_by(|a, b| age(a.newest()).cmp(&age(b.newest())));
+    assembly.incomplete.sort_by_key(|set| set.newest);
+    assembly
+}
+
+impl Incomplete {
+    /// What is missing, in words: `the shards 2/4, 3/4 of cpu at 0123456789ab are missing`.
+    pub fn sentence(&self) -> String {
+        let commit = self.commit.as_deref().unwrap_or("no commit");
+        let list: Vec<String> = self.missing.iter().map(Shard::to_string).collect();
+        let (word, verb) = if list.len() == 1 { ("shard", "is") } else { ("shards", "are") };
+        format!("the {word} {} of {} at {commit} {verb} missing", list.join(", "), self.suite)
+    }
+}
+
+impl<'a> Whole<'a> {
+    /// One record, taken for all there is.
+    pub fn of(recorded: &'a RecordedRun) -> Whole<'a> {
+        Whole { divided: false, members: vec![recorded] }
+    }
+
+    /// The records it is made of.
+    pub fn members(&self) -> &[&'a RecordedRun] {
+        &self.members
+    }
+
+    /// The newest of them: a merged run goes by its id and time.
+    pub fn newest(&self) -> &'a RecordedRun {
+        self.members.iter().max_by_key(|one| age(one)).expect("a whole run has a member")
+    }
+
+    /// The run of the whole suite.
+    ///
+    /// Benchmarks are united and sorted; where two shards measured the same one (a control, say), the newer counts.
+    /// Settings are those on which all agree. It is `ok` or `skipped` only where every shard is.
+    pub fn run(&self) -> Cow<'a, Run> {
+        match self.members[..] {
+            [only] if !self.divided => Cow::Borrowed(&only.run),
+            _ => Cow::Owned(self.merge()),
+        }
+    }
+
+    fn merge(&self) -> Run {
+        let newest = &self.newest().run;
+        let mut sorted = self.members.clone();
+        sorted.sort_by(|a, b| age(a).cmp(&age(b)));
+        let by_age: Vec<&Run> = sorted.iter().map(|one| &one.run).collect();
+        let measurements: BTreeMap<&Benchmark, &Measurement> =
+            by_age.iter().flat_map(|run| &run.measurements).map(|one| (&one.benchmark, one)).collect();
+        let agreed = |(key, value): (&String, &Value)| {
+            let same = by_age.iter().all(|run| run.config.get(key) == Some(value));
+            (same && key != SHARD && key != OCCUPIED).then(|| (key.clone(), value.clone()))
+        };
+        let mut config: BTreeMap<String, Value> = newest.config.iter().filter_map(agreed).collect();
+        config.insert(MERGED.to_owned(), Value::from(self.members.len()));
+        let mut autotune: Vec<Value> = Vec::new();
+        for choice in self.members.iter().flat_map(|one| &one.run.autotune) {
+            if !autotune.contains(choice) {
+                autotune.push(choice.clone());
+            }
+        }
+        let (status, reason) = self.status();
+        Run {
+            suite: newest.suite.clone(),
+            timestamp: newest.timestamp,
+            commit: newest.commit.clone(),
+            machine: newest.machine.clone(),
+            environment: newest.environment.clone(),
+            config,
+            status,
+            reason,
+            quality: self.quality(),
+            measurements: measurements.into_values().cloned().collect(),
+            autotune,
+        }
+    }
+
+    /// One status where all agree. Else it failed: part of the suite did not run.
+    fn status(&self) -> (RunStatus, Option<String>) {
+        let first = self.newest().run.status;
+        let agreed = self.members.iter().all(|one| one.run.status == first);
+        let reasons: Vec<(String, &str)> = self
+            .members
+            .iter()
+            .filter(|one| one.run.status != RunStatus::Ok)
+            .map(|one| (name(one), one.run.reason.as_deref().unwrap_or("no reason given")))
+            .collect();
+        let reason = (!reasons.is_empty()).then(|| told(&reasons, self.members.len()).join("; "));
+        (if agreed { first } else { RunStatus::Failed }, reason)
+    }
+
+    fn quality(&self) -> Quality {
+        let reasons: Vec<(String, &str)> = self
+            .members
+            .iter()
+            .flat_map(|one| one.run.quality.reasons.iter().map(|reason| (name(one), reason.as_str())))
+            .collect();
+        let clean = self.members.iter().all(|one| one.run.quality.clean);
+        Quality { clean, reasons: told(&reasons, self.members.len()) }
+    }
+}
+
+/// What newest means: the time, and where two are equal the id.
+fn age(recorded: &RecordedRun) -> (DateTime<Utc>, &str) {
+    (recorded.run.timestamp, &recorded.id)
+}
+
+fn name(recorded: &RecordedRun) -> String {
+    Shard::of(&recorded.run).map_or_else(String::new, |shard| format!("shard {shard}"))
+}
+
+/// Reasons with the shards that gave them; what all of them say stands once, without a name.
+fn told(reasons: &[(String, &str)], members: usize) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for (name, reason) in reasons {
+        let same = reasons.iter().filter(|(_, other)| other == reason).count();
+        let text = if same >= members { (*reason).to_owned() } else { format!("{name}: {reason}") };
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told
+}
+
+/// The places of which a record is needed: those that hold a benchmark, or all where the run does not say.
+fn needed(run: &Run, shard: Shard) -> BTreeSet<u32> {
+    let numbers = |list: &Vec<Value>| -> Option<BTreeSet<u32>> {
+        list.iter().map(|one| one.as_u64().and_then(|number| u32::try_from(number).ok())).collect()
+    };
+    let listed = run.config.get(OCCUPIED).and_then(Value::as_array).and_then(numbers);
+    let fits = |list: &BTreeSet<u32>| {
+        list.contains(&shard.index()) && list.iter().all(|index| (1..=shard.count()).contains(index))
+    };
+    listed.filter(fits).unwrap_or_else(|| (1..=shard.count()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone as _;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::benchmark::{Parity, ParityStatus};
+    use crate::model::environment::{Environment, Machine};
+    use crate::model::run::FILTER;
+
+    fn measurement(name: &str) -> Measurement {
+        Measurement {
+            benchmark: Benchmark::new("cpu", name, &[], "fast").expect("the name is a word"),
+            role: Default::default(),
+            attributes: BTreeMap::new(),
+            parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
+            estimates: Vec::new(),
+            failure: None,
+        }
+    }
+
+    const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+    /// The run of one shard of a suite of six benchmarks and a control that every shard has.
+    fn shard(index: u64, count: u64, hour: u32) -> RecordedRun {
+        let shard = Shard::new(index, count).expect("the numbers fit");
+        let all: Vec<Measurement> = NAMES.iter().map(|name| measurement(name)).collect();
+        let occupied = shard.occupied(all.iter().map(|one| &one.benchmark));
+        let mut measurements: Vec<Measurement> = all.into_iter().filter(|one| shard.holds(&one.benchmark)).collect();
+        let mut control = measurement("control");
+        control.attributes.insert("of".to_owned(), format!("{shard} at {hour}"));
+        measurements.push(control);
+        recorded(Run {
+            suite: "cpu".to_owned(),
+            timestamp: Utc.with_ymd_and_hms(2026, 11, 20, hour, 0, 0).single().expect("a time"),
+            commit: None,
+            machine: Machine::named("m", "CPU"),
+            environment: Environment::from_facts(BTreeMap::new()),
+            config: BTreeMap::from_iter(shard.settings(&occupied)),
+            status: RunStatus::Ok,
+            reason: None,
+            quality: Quality { clean: true, reasons: Vec::new() },
+            measurements,
+            autotune: Vec::new(),
+        })
+    }
+
+    fn recorded(run: Run) -> RecordedRun {
+        let (id, path, _) = run.to_record();
+        RecordedRun { path, id, run }
+    }
+
+    /// All shards that hold anything: the control alone is no reason for a record.
+    fn set(count: u64, hour: u32) -> Vec<RecordedRun> {
+        (1..=count).map(|index| shard(index, count, hour)).filter(|one| one.run.measurements.len() > 1).collect()
+    }
+
+    fn only_whole(runs: &[RecordedRun]) -> Option<Run> {
+        match &assemble(runs).whole[..] {
+            [one] => Some(one.run().into_owned()),
+            _ => None,
+        }
+    }
+
+    fn names(run: &Run) -> Vec<&str> {
+        run.measurements.iter().map(|one| one.benchmark.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_set_of_shards_is_a_whole_run() {
+        for count in [1, 2, 3, 4, 20] {
+            let runs = set(count, 1);
+            let mut whole = only_whole(&runs).expect("none is missing");
+            whole.measurements.sort_by(|a, b| a.benchmark.cmp(&b.benchmark));
+            assert_eq!(names(&whole), ["a", "b", "c", "control", "d", "e", "f"], "{count}");
+            assert!(!whole.is_partial() && runs.iter().all(|one| one.run.is_partial() == (count > 1)));
+            assert_eq!(whole.config.contains_key(SHARD), count == 1);
+        }
+    }
+
+    #[test]
+    fn the_newest_of_each_shard_counts() {
+        let mut runs = set(2, 1);
+        runs.push(shard(1, 2, 5));
+        let assembly = assemble(&runs);
+        assert_eq!(assembly.whole[0].newest().id, runs[2].id);
+        let control = assembly.whole[0].run().measurements.iter().find(|one| one.benchmark.name == "control").cloned();
+        assert_eq!(control.map(|one| one.attributes["of"].clone()).as_deref(), Some("1/2 at 5"));
+    }
+
+    #[test]
+    fn what_is_not_of_one_set_is_not_merged() {
+        let check = |change: fn(&mut Run), expected: &str| {
+            let mut runs = set(2, 1);
+            change(&mut runs[1].run);
+            let assembly = assemble(&runs);
+            assert!(assembly.whole.is_empty());
+            let sentences: Vec<String> = assembly.incomplete.iter().map(Incomplete::sentence).collect();
+            assert!(sentences.iter().any(|one| one == expected), "{sentences:?}");
+        };
+        check(|run| run.suite = "gpu".to_owned(), "the shard 1/2 of gpu at no commit is missing");
+        check(|run| run.machine = Machine::named("n", "CPU"), "the shard 2/2 of cpu at no commit is missing");
+        check(
+            |run| run.environment = Environment::from_facts(BTreeMap::from([("libc".into(), "musl".into())])),
+            "the shard 1/2 of cpu at no commit is missing",
+        );
+        let filter = |run: &mut Run| run.config.insert(FILTER.to_owned(), Value::from(vec!["a"]));
+        check(
+            |run| drop(run.config.insert(SHARD.to_owned(), Value::from("7/2"))),
+            "the shard 2/2 of cpu at no commit is missing",
+        );
+        let mut filtered = set(2, 1);
+        filtered.iter_mut().for_each(|one| drop(filter(&mut one.run)));
+        assert!(assemble(&filtered).whole.is_empty() && assemble(&filtered).incomplete.is_empty());
+    }
+
+    #[test]
+    fn a_shard_that_failed_fails_the_whole() {
+        let mut runs = set(2, 1);
+        runs[0].run.quality = Quality { clean: false, reasons: vec!["busy".into(), "rough".into()] };
+        runs[1].run.quality = Quality { clean: false, reasons: vec!["busy".into()] };
+        let whole = only_whole(&runs).expect("none is missing");
+        assert_eq!(
+            (whole.status, whole.quality.reasons),
+            (RunStatus::Ok, vec!["busy".into(), "shard 1/2: rough".into()])
+        );
+        runs[1].run.status = RunStatus::Skipped;
+        runs[1].run.reason = Some("no such device".into());
+        let whole = only_whole(&runs).expect("none is missing");
+        assert_eq!(whole.status, RunStatus::Failed);
+        assert_eq!(whole.reason.as_deref(), Some("shard 2/2: no such device"));
+        runs[0].run.status = RunStatus::Skipped;
+        runs[0].run.reason = Some("no such device".into());
+        let whole = only_whole(&runs).expect("none is missing");
+        assert_eq!((whole.status, whole.reason.as_deref()), (RunStatus::Skipped, Some("no such device")));
+    }
+
+    proptest! {
+        #[test]
+        fn merging_is_a_set_union(
+            count in 1_u64..9, order in proptest::collection::vec(any::<u32>(), 24), twice in any::<u32>(), lost in any::<usize>(),
+        ) {
+            let runs = set(count, 1);
+            let whole = only_whole(&runs);
+            prop_assert!(whole.is_some());
+            // Some of them twice, in any order: the same.
+            let mut shuffled: Vec<RecordedRun> = runs.clone();
+            shuffled.extend(runs.iter().enumerate().filter(|(place, _)| twice >> place & 1 == 1).map(|(_, one)| one.clone()));
+            let mut keyed: Vec<(u32, RecordedRun)> = order.into_iter().zip(shuffled).collect();
+            keyed.sort_by_key(|(key, _)| *key);
+            let shuffled: Vec<RecordedRun> = keyed.into_iter().map(|(_, one)| one).collect();
+            prop_assert_eq!(only_whole(&shuffled), whole);
+            // One lost: none, and the lost one is named.
+            let lost = &runs[lost % runs.len()];
+            let rest: Vec<RecordedRun> = runs.iter().filter(|one| one.id != lost.id).cloned().collect();
+            let assembly = assemble(&rest);
+            prop_assert!(assembly.whole.is_empty());
+            if !rest.is_empty() {
+                prop_assert_eq!(&assembly.incomplete[0].missing, &Shard::of(&lost.run).into_iter().collect::<Vec<_>>());
+            }
+        }
+    }
+}
