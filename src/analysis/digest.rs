@@ -7,6 +7,7 @@ use crate::model::baseline::{Baseline, BaselineFile};
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
 use crate::model::run::{RecordedRun, Run, RunStatus};
 use crate::model::series::Series;
+use crate::model::shard::{self, Whole};
 use crate::model::verdict::{Comparison, Counts, Verdict};
 
 use super::{compare, sentence};
@@ -37,10 +38,10 @@ pub struct Input<'a> {
 
 /// Judges the newest run of every suite on every machine, and says what each series shows.
 pub fn analyse(input: Input<'_>) -> Analysis {
-    let suites = suite_findings(input.runs, input.baselines, &input.suites);
+    let found = suite_findings(input.runs, input.baselines, &input.suites);
     let latest: BTreeMap<&str, &LatestRow> = input.latest.iter().map(|row| (row.series.as_str(), row)).collect();
-    let newest_runs: BTreeMap<(&str, &str), &str> =
-        suites.iter().map(|suite| ((suite.suite.as_str(), suite.machine.as_str()), suite.run.as_str())).collect();
+    let newest_runs: BTreeSet<&str> = found.iter().flat_map(|(_, runs)| runs.iter().copied()).collect();
+    let suites: Vec<SuiteAnalysis> = found.into_iter().map(|(suite, _)| suite).collect();
     let comparisons: BTreeMap<&str, &Comparison> = suites
         .iter()
         .flat_map(|suite| &suite.comparisons)
@@ -52,10 +53,9 @@ pub fn analyse(input: Input<'_>) -> Analysis {
         .filter_map(|series| {
             let row = *latest.get(series.id.as_str())?;
             let comparison = comparisons.get(series.id.as_str()).map(|one| (*one).clone());
-            let newest_run = newest_runs.get(&(series.suite.as_str(), series.machine.as_str()));
             Some(SeriesAnalysis {
                 judged: input.judged.contains(&series.id),
-                at_tip: series.newest().is_some_and(|point| newest_run == Some(&point.run.as_str())),
+                at_tip: series.newest().is_some_and(|point| newest_runs.contains(point.run.as_str())),
                 sentence: sentence::of(series, row, comparison.as_ref()),
                 latest: row.clone(),
                 comparison,
@@ -115,24 +115,42 @@ pub fn judge(run: &Run, found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Co
     }
 }
 
-fn suite_findings(runs: &[RecordedRun], baselines: &[BaselineFile], rows: &[SuiteRow]) -> Vec<SuiteAnalysis> {
+/// Each suite on each machine, with the ids of the records that its newest run is made of.
+fn suite_findings<'a>(
+    runs: &'a [RecordedRun],
+    baselines: &[BaselineFile],
+    rows: &[SuiteRow],
+) -> Vec<(SuiteAnalysis, Vec<&'a str>)> {
     let mut groups: BTreeMap<(&str, &str), Vec<&RecordedRun>> = BTreeMap::new();
     for recorded in runs {
         groups.entry((&recorded.run.suite, &recorded.run.machine.id)).or_default().push(recorded);
     }
-    let mut findings: Vec<SuiteAnalysis> = groups
+    let mut findings: Vec<(SuiteAnalysis, Vec<&str>)> = groups
         .into_values()
         .map(|mut group| {
             group.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
+            let mut assembly = shard::assemble(group.iter().copied());
             // A run of some benchmarks says nothing about the others; it decides only where there is no other.
-            let place = group.iter().rposition(|one| !one.run.is_partial()).unwrap_or(group.len() - 1);
-            let newest = group.remove(place);
-            group.truncate(place);
+            let whole = assembly.whole.pop().unwrap_or_else(|| Whole::of(group[group.len() - 1]));
+            let ids: Vec<&str> = whole.members().iter().map(|one| one.id.as_str()).collect();
+            let newest = whole.newest();
+            let before =
+                |one: &&&RecordedRun| one.run.timestamp <= newest.run.timestamp && !ids.contains(&one.id.as_str());
+            let previous = group.iter().rev().find(before).copied();
             let row = rows.iter().find(|row| row.suite == newest.run.suite && row.machine == newest.run.machine.id);
-            suite_finding(newest, group.last().copied(), baselines, row)
+            let mut run = whole.run().into_owned();
+            let unfinished = assembly.incomplete.iter().filter(|set| set.newest >= newest.run.timestamp);
+            for set in unfinished {
+                run.quality.clean = false;
+                run.quality.reasons.push(set.sentence());
+            }
+            let newest = RecordedRun { path: newest.path.clone(), id: newest.id.clone(), run };
+            (suite_finding(&newest, previous, baselines, row), ids)
         })
         .collect();
-    findings.sort_by(|a, b| (&a.suite, &a.machine_name, &a.machine).cmp(&(&b.suite, &b.machine_name, &b.machine)));
+    findings.sort_by(|(a, _), (b, _)| {
+        (&a.suite, &a.machine_name, &a.machine).cmp(&(&b.suite, &b.machine_name, &b.machine))
+    });
     findings
 }
 
@@ -219,5 +237,29 @@ mod tests {
         let fault = "`baselines/cpu.cpu.json` is not JSON".to_owned();
         assert_eq!(broken.suites[0].baseline.as_ref().map_err(ToString::to_string), Err(fault.clone()));
         assert_eq!(broken.suites[0].comparisons[0].verdict, Verdict::Inconclusive(fault));
+    }
+
+    #[test]
+    fn a_complete_set_of_shards_is_the_newest_run() {
+        let part = |shard: &str, day: u32, name: &str| {
+            let mut run = example::run("cpu", "a", day, &[(name, 1.0)]);
+            run.config.insert(shard::SHARD.to_owned(), shard.into());
+            example::recorded(run)
+        };
+        let old = example::recorded(example::run("cpu", "a", 1, &[("tile_pack", 1.0), ("infer", 1.0)]));
+        let baseline = example::baseline(&old.run, 0.5);
+        let baselines = [BaselineFile { path: Baseline::path("cpu", "CPU"), content: Ok(baseline) }];
+        let (first, second) = (part("1/2", 3, "infer"), part("2/2", 4, "tile_pack"));
+        let check = |runs: &[RecordedRun], ids: &[&RecordedRun], reasons: &[&str]| {
+            let findings = suite_findings(runs, &baselines, &[]);
+            let (suite, members) = &findings[0];
+            assert_eq!(*members, ids.iter().map(|one| one.id.as_str()).collect::<Vec<_>>());
+            assert_eq!((suite.counts.unchanged, suite.counts.total()), (2, 2));
+            assert_eq!(suite.quality.reasons, reasons);
+        };
+        check(&[first.clone(), old.clone(), second.clone()], &[&first, &second], &[]);
+        // Half a set says nothing yet; the run before holds, and the digest says what is awaited.
+        let awaited = "the shard 2/2 of cpu at no commit is missing";
+        check(&[first, old.clone()], &[&old], &[awaited]);
     }
 }

@@ -11,6 +11,7 @@ use crate::config::SuiteKind;
 use crate::history;
 use crate::measure::{environment, gpu};
 use crate::model::run::{RecordedRun, Run};
+use crate::model::shard::{self, Incomplete};
 
 /// Reads a run file, in any layout of JSON.
 ///
@@ -39,7 +40,8 @@ pub(super) enum Chosen {
     },
 }
 
-/// What to judge: the given file, or for each asked suite the newest whole run of this machine at HEAD.
+/// What to judge: the given file, or for each asked suite the newest whole run of this machine at HEAD. A complete set
+/// of shards is one whole run; it bears the id of the newest of them.
 ///
 /// # Errors
 /// When there is no run at all, or the file is of another suite than asked for.
@@ -60,7 +62,7 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
     }
     let head = history::measured_commit(store)?.map(|commit| commit.sha);
     let name = project.machine_name();
-    let mut chosen = Vec::new();
+    let (mut chosen, mut missing) = (Vec::new(), Vec::new());
     for (suite, settings) in wanted {
         let gpu_model = match settings.kind {
             SuiteKind::Cpu | SuiteKind::Command => None,
@@ -71,12 +73,22 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
             one.run.suite == suite
                 && one.run.machine.id == machine.id
                 && one.run.commit.as_ref().map(|commit| &commit.sha) == head.as_ref()
-                && !one.run.is_partial()
         };
-        let key = |one: &RecordedRun| (one.run.timestamp, one.id.clone());
-        chosen.push(match loaded.runs.iter().filter(fits).max_by_key(|one| key(one)) {
-            Some(newest) => Chosen::Run(Box::new(newest.clone())),
+        let assembly = shard::assemble(loaded.runs.iter().filter(fits));
+        let newest = assembly.whole.last();
+        // An older set that was never finished is no news.
+        let unfinished =
+            assembly.incomplete.last().filter(|set| newest.is_none_or(|one| one.newest().run.timestamp < set.newest));
+        if let Some(set) = unfinished {
+            super::warn(&set.sentence());
+        }
+        chosen.push(match newest {
+            Some(whole) => {
+                let RecordedRun { path, id, .. } = whole.newest().clone();
+                Chosen::Run(Box::new(RecordedRun { path, id, run: whole.run().into_owned() }))
+            }
             None => {
+                missing.extend(unfinished.map(Incomplete::sentence));
                 Chosen::Nothing { suite: suite.to_owned(), machine_class: machine.class, asked: !suites.is_empty() }
             }
         });
@@ -84,7 +96,10 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
     if chosen.iter().all(|one| matches!(one, Chosen::Nothing { .. })) {
         let commit = head.map_or("an empty repository".to_owned(), |sha| sha.chars().take(12).collect());
         return Err(Advice {
-            message: format!("the history has no whole run of this machine at {commit}"),
+            message: match missing.is_empty() {
+                true => format!("the history has no whole run of this machine at {commit}"),
+                false => format!("the history has no whole run of this machine at {commit}: {}", missing.join("; ")),
+            },
             hint: "measure it with `sprag run --record`, or name a run file with `--run`".to_owned(),
         }
         .into());
