@@ -112,6 +112,14 @@ pub struct RunArgs {
     /// How much time it may take.
     #[command(flatten)]
     pub effort: EffortArgs,
+    /// Measure one of n parts of each suite, such as `2/4`; without a value, the part that the build system tells.
+    ///
+    /// Looks at SPRAG_SHARD=i/n, then at the variables of Buildkite, Slurm arrays, Kubernetes indexed Jobs (with
+    /// JOB_COMPLETIONS or SPRAG_SHARDS) and GitHub (STRATEGY_JOB_INDEX and STRATEGY_JOB_TOTAL, which the workflow sets).
+    /// All forms of a kernel share a part; a part without any benchmark ends well and leaves no record. `check` and the
+    /// digest take the records of all parts, of one commit on one machine, as one run.
+    #[arg(long, value_name = "I/N", num_args = 0..=1, default_missing_value = "auto", conflicts_with = "output")]
+    pub shard: Option<String>,
     /// Commit the result to the history.
     #[arg(long)]
     pub record: bool,

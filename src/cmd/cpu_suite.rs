@@ -9,7 +9,8 @@ use super::Advice;
 use super::effort::{Effort, Extent};
 use super::progress::Progress;
 use super::project::Project;
-use super::suites::{self, Wish};
+use super::shard;
+use super::suites::{self, Measured, Wish};
 use crate::config::{self, Suite};
 use crate::history;
 use crate::measure::plan::Protocol;
@@ -21,7 +22,7 @@ use crate::measure::{cpu, environment};
 use crate::model::commit::Commit;
 use crate::model::run::{FILTER, Quality, Run, RunStatus};
 
-/// Measures the suite; nothing where no benchmark of it is asked for.
+/// Measures the suite, or this shard's part of it.
 ///
 /// # Errors
 /// When the configuration leaves no benchmark at all. A suite that cannot run gives a run that says so.
@@ -32,16 +33,24 @@ pub(super) fn measure(
     wish: &Wish<'_>,
     commit: Option<Commit>,
     progress: &Progress,
-) -> anyhow::Result<Option<Run>> {
+) -> anyhow::Result<Measured> {
     let workloads = cpu::workloads(name)?;
     let selected = select(name, suite, wish.filters, &workloads)?;
     if selected.is_empty() {
-        return Ok(None);
+        return Ok(Measured::Nothing);
     }
+    let (selected, share) = match wish.shard {
+        None => (selected, None),
+        Some(shard) => match shard::share(shard, selected) {
+            Some((held, occupied)) => (held, Some(shard.settings(&occupied))),
+            None => return Ok(Measured::EmptyShare(shard)),
+        },
+    };
     let protocol = wish.effort.protocol(suite.processes());
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let mut run = suites::new_run(name, commit, machine, environment::environment(&BTreeMap::new()));
     run.config = config(&protocol, wish);
+    run.config.extend(share.into_iter().flatten());
     let command = worker_command("time")?;
     let choices = tune(project, &run, &selected, wish.effort, &protocol, &command, progress);
     let configurations = choices.iter().map(|one| (one.benchmark.clone(), one.selected.clone())).collect();
@@ -65,7 +74,7 @@ pub(super) fn measure(
             run.reason = Some(error.to_string());
         }
     }
-    Ok(Some(run))
+    Ok(Measured::Run(Box::new(run)))
 }
 
 /// How this program starts itself as a worker for a task, as `--task` names it.

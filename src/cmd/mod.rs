@@ -4,6 +4,7 @@ mod project;
 mod progress;
 mod text;
 mod effort;
+mod shard;
 mod suites;
 mod cpu_suite;
 mod command_suite;
@@ -103,6 +104,11 @@ pub fn hint(error: &anyhow::Error) -> Option<String> {
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let closed = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(closed))
+}
+
+/// What a user should know and need not mend: standard error, one line.
+fn note(message: &str) {
+    eprintln!("note: {}", text::printable(message));
 }
 
 /// A warning: standard error, one line.

@@ -7,7 +7,7 @@ use super::effort::Effort;
 use super::progress::Progress;
 use super::project::{Project, check_writable, write_whole};
 use super::suites::{self, Wish};
-use super::{Advice, Exit, pending, seed_report, text};
+use super::{Advice, Exit, pending, seed_report, shard, text};
 use crate::cli::RunArgs;
 use crate::model::metric::{LIMIT_SHARE, RATIO};
 use crate::model::run::Run;
@@ -28,18 +28,20 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     if let Some(path) = &args.output_run {
         check_writable(&folder.join(path))?;
     }
+    let shard = shard::wanted(args.shard.as_deref())?;
     let report = seed_report::wanted(folder, args, &asked)?;
     if args.record {
         pending::foretell(&project)?;
     }
     let progress = Progress::new();
-    let wish = Wish { effort, filters: &args.filters };
+    let wish = Wish { effort, filters: &args.filters, shard };
     let runs = suites::measure(&project, &asked, &wish, &progress)?;
     progress.end();
     for run in &runs {
         out.write_all(table(run).as_bytes())?;
     }
-    if args.record {
+    // A shard may hold nothing of any suite.
+    if args.record && !runs.is_empty() {
         pending::record(&project, &runs)?;
     }
     if let (Some(path), [run]) = (&args.output_run, &runs[..]) {

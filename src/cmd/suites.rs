@@ -12,6 +12,7 @@ use crate::measure::{clock, cpu, environment, gpu};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
 use crate::model::run::{Quality, Run, RunStatus};
+use crate::model::shard::Shard;
 
 /// How to measure.
 pub(super) struct Wish<'a> {
@@ -19,12 +20,25 @@ pub(super) struct Wish<'a> {
     pub(super) effort: Effort,
     /// Only benchmarks whose id contains one of these texts; all where empty.
     pub(super) filters: &'a [String],
+    /// Only the benchmarks of this part.
+    pub(super) shard: Option<Shard>,
+}
+
+/// What a suite came to.
+pub(super) enum Measured {
+    /// A run, if only one that says why nothing could be measured.
+    Run(Box<Run>),
+    /// No benchmark was asked for.
+    Nothing,
+    /// Other shards hold what was asked for.
+    EmptyShare(Shard),
 }
 
 /// Measures the suites one after another.
 ///
 /// # Errors
-/// When filters leave nothing in any suite. A suite that cannot run gives a run that says so.
+/// When filters leave nothing in any suite. A suite that cannot run gives a run that says so; one of which this shard
+/// holds nothing gives none.
 pub(super) fn measure(
     project: &Project,
     suites: &[(&str, &Suite)],
@@ -41,11 +55,21 @@ pub(super) fn measure(
         }),
         None => None,
     };
-    let mut runs = Vec::new();
+    let (mut runs, mut empty_share) = (Vec::new(), false);
     for (name, suite) in suites {
-        runs.extend(measure_suite(project, name, suite, wish, commit.clone(), progress)?);
+        match measure_suite(project, name, suite, wish, commit.clone(), progress)? {
+            Measured::Run(run) => runs.push(*run),
+            Measured::Nothing => {}
+            Measured::EmptyShare(shard) => {
+                progress.end();
+                super::note(&format!(
+                    "the shard {shard} holds no benchmark of `{name}`: nothing to measure or to record"
+                ));
+                empty_share = true;
+            }
+        }
     }
-    if runs.is_empty() {
+    if runs.is_empty() && !empty_share {
         let workloads = cpu::workloads("cpu")?;
         return Err(cpu_suite::nothing_left(wish.filters, workloads.iter()).into());
     }
@@ -59,7 +83,7 @@ pub(super) fn exit(runs: &[Run]) -> Exit {
     });
     if failed {
         Exit::Failed
-    } else if runs.iter().all(|run| run.status == RunStatus::Skipped) {
+    } else if !runs.is_empty() && runs.iter().all(|run| run.status == RunStatus::Skipped) {
         Exit::NotMeasured
     } else {
         Exit::Done
@@ -73,15 +97,20 @@ fn measure_suite(
     wish: &Wish<'_>,
     commit: Option<Commit>,
     progress: &Progress,
-) -> anyhow::Result<Option<Run>> {
+) -> anyhow::Result<Measured> {
     match suite.kind {
         SuiteKind::Cpu => cpu_suite::measure(project, name, suite, wish, commit, progress),
         SuiteKind::Command => command_suite::measure(project, name, suite, wish, commit, progress),
         // It has no benchmarks yet, so no filter asks for one of them.
-        SuiteKind::Gpu if !wish.filters.is_empty() => Ok(None),
+        SuiteKind::Gpu if !wish.filters.is_empty() => Ok(Measured::Nothing),
         SuiteKind::Gpu => {
             progress.begin(&format!("suite {name}: looking for a CUDA device"), 1);
-            Ok(Some(gpu_suite(project, name, commit)))
+            let mut run = gpu_suite(project, name, commit);
+            // It is skipped as a whole, so every shard says so.
+            if let Some(shard) = wish.shard {
+                run.config.extend(shard.settings(&(1..=shard.count()).collect::<Vec<_>>()));
+            }
+            Ok(Measured::Run(Box::new(run)))
         }
     }
 }

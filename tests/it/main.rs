@@ -17,6 +17,8 @@ mod gate;
 mod bad_input;
 /// The report of the seed's CPU suite.
 mod seed_report;
+/// Parts of a suite.
+mod shards;
 /// Golden cases from the command line.
 mod conformance;
 /// What the doctor finds, in text and JSON.

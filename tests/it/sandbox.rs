@@ -103,6 +103,13 @@ impl Sandbox {
         self.ended(self.command(env!("CARGO_BIN_EXE_sprag")).args(arguments).output().expect("sprag runs"))
     }
 
+    /// Runs the binary with more variables in its environment.
+    pub(crate) fn sprag_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
+        let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
+        command.envs(variables.iter().copied()).args(arguments);
+        self.ended(command.output().expect("sprag runs"))
+    }
+
     /// Starts the binary and does not wait for it.
     pub(crate) fn start(&self, arguments: &[&str]) -> std::process::Child {
         let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));

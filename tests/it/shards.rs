@@ -1,0 +1,98 @@
+//! `run --shard`: parts of a suite, and the one run they make.
+
+use crate::sandbox::Sandbox;
+
+/// Kernels of more than one group, quick also in a build without optimisation.
+const SUITE: &str =
+    "[project]\nname = \"sandbox\"\n[suites.cpu]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\", \"tile_pack\"]\n";
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("sprag.toml", SUITE);
+    sandbox.commit("Take more kernels");
+    sandbox
+}
+
+/// The benchmarks of a record that a gate looks at. Each record has a control beside them.
+fn ids(record: &str) -> Vec<String> {
+    let record: serde_json::Value = serde_json::from_str(record).expect("a record is JSON");
+    let benchmarks = record["benchmarks"].as_array().expect("there are benchmarks");
+    assert!(benchmarks.iter().any(|one| one["role"] == "control"), "a shard without a control");
+    let tracked = benchmarks.iter().filter(|one| one["role"].is_null());
+    tracked.map(|one| one["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+#[test]
+fn a_complete_set_of_shards_is_judged_as_one_run() {
+    let sandbox = sandbox();
+    let mut held: Vec<Vec<String>> = Vec::new();
+    let mut missing = Vec::new();
+    for index in 1..=3 {
+        let shard = format!("{index}/3");
+        let ended =
+            sandbox.sprag(&["run", "--quick", "--record", "--shard", &shard, "--output-run", "run.json"]).expect(0);
+        if ended.err.contains(&format!("the shard {shard} holds no benchmark of `cpu`")) {
+            continue;
+        }
+        let record = sandbox.read("run.json");
+        assert!(record.contains(&format!("\"shard\":\"{shard}\"")), "{record}");
+        held.push(ids(&record));
+        missing.push(shard);
+        if held.len() == 1 {
+            sandbox.sprag(&["check"]).expect(2).says(&["no whole run", "missing", "hint:"]);
+            sandbox.sprag(&["baseline", "emit"]).expect(2).says(&["missing"]);
+        }
+    }
+    assert!(held.len() > 1, "the suite lies on one shard: {held:?}");
+    // A kernel's forms lie together, and no benchmark lies twice.
+    for (place, ids) in held.iter().enumerate() {
+        for id in ids {
+            assert!(held.iter().enumerate().all(|(other, more)| other == place || !more.contains(id)), "{id} twice");
+            let kernel = id.split_once(" @").expect("an id has a variant").0;
+            assert!(ids.iter().filter(|one| one.starts_with(kernel)).count() > 1, "{kernel} lost a form: {ids:?}");
+        }
+    }
+    sandbox.sprag(&["run", "--quick", "--output-run", "whole.json"]).expect(0);
+    let (mut all, mut whole) = (held.concat(), ids(&sandbox.read("whole.json")));
+    all.sort();
+    whole.sort();
+    assert_eq!(all, whole);
+
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    let ended = sandbox.sprag(&["check"]).expect(0);
+    assert!(whole.iter().all(|id| ended.out.contains(id)), "{}", ended.out);
+    sandbox.sprag(&["site"]).expect(0);
+    let page = sandbox.read("_site/index.html");
+    assert!(!page.contains("missing"), "the digest takes the shards as one run");
+}
+
+#[test]
+fn a_shard_without_benchmarks_leaves_no_record() {
+    let sandbox = Sandbox::new();
+    let runs: Vec<String> = (1..=2)
+        .map(|index| {
+            let shard = format!("{index}/2");
+            sandbox.sprag_with(&[("SPRAG_SHARD", &shard)], &["run", "--quick", "--record", "--shard"]).expect(0).err
+        })
+        .collect();
+    let empty: Vec<&String> = runs.iter().filter(|err| err.contains("nothing to measure or to record")).collect();
+    assert_eq!((empty.len(), sandbox.records("main").len()), (1, 1), "{runs:?}");
+    // The other one is all there is, and says so.
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.sprag(&["check"]).expect(0);
+}
+
+#[test]
+fn what_is_no_shard_is_refused() {
+    let sandbox = Sandbox::new();
+    let check = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(&[&["run", "--quick", "--record"][..], arguments].concat()).expect(2).says(words);
+    };
+    check(&["--shard", "3/2"], &["3/2 is no shard", "hint:"]);
+    check(&["--shard", "half"], &["`half` is no shard"]);
+    check(&["--shard", "1/2", "--filter", "no_such_kernel"], &["no_such_kernel"]);
+    check(&["--shard", "1/2", "--suite", "cpu", "--output", "report.json"], &["--shard", "--output"]);
+    let ended = sandbox.sprag_with(&[("SPRAG_SHARD", "2")], &["run", "--quick", "--shard"]).expect(2);
+    ended.says(&["SPRAG_SHARD: `2` is no shard", "--shard i/n", "STRATEGY_JOB_INDEX"]);
+    assert!(sandbox.records("HEAD").is_empty(), "it measured all the same");
+}
