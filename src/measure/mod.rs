@@ -29,6 +29,7 @@ pub mod cpu;
 pub mod command;
 mod errand;
 pub mod seed;
+pub mod instructions;
 
 #[cfg(test)]
 mod example;

@@ -69,8 +69,8 @@ pub fn measure(command: &WorkerCommand, plan: &SeedPlan) -> Result<SeedTimes, Me
     let calls = calls.iter().fold(0_u32, |sum, calls| sum.saturating_add(calls.saturating_mul(3)));
     let limit = BASE_LIMIT + CALL_LIMIT.saturating_mul(calls);
     let mut process = Command::new(&command.program);
-    let times: SeedTimes =
-        errand::ask(process.args(&command.arguments), plan, limit).map_err(MeasureError::SingleCalls)?;
+    let times: SeedTimes = errand::ask(process.args(&command.arguments), plan, limit)
+        .map_err(|fault| MeasureError::SingleCalls(fault.to_string()))?;
     if times.version != SEED_VERSION {
         let reason = format!("its report has version {}, {SEED_VERSION} is needed", times.version);
         return Err(MeasureError::SingleCalls(reason));

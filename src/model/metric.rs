@@ -38,6 +38,9 @@ pub const PEAK_MEMORY: &str = "peak_memory";
 /// The metric that tells how near a benchmark comes to what the machine can do.
 pub const LIMIT_SHARE: &str = "limit_share";
 
+/// The metric of the work of a call: how many instructions it executes, counted and free of noise.
+pub const INSTRUCTIONS: &str = "instructions";
+
 impl Metric {
     /// The metrics whose names bear a meaning that pages and gates rely on.
     pub fn reserved() -> [Metric; 4] {
@@ -57,6 +60,11 @@ impl Metric {
     /// Time over that of the calibration kernel timed beside it, lower is better.
     pub fn ratio() -> Metric {
         Metric { name: RATIO.to_owned(), unit: Unit::One, better: Better::Lower }
+    }
+
+    /// Instructions a call, lower is better.
+    pub fn instructions() -> Metric {
+        Metric { name: INSTRUCTIONS.to_owned(), unit: Unit::One, better: Better::Lower }
     }
 
     /// Bytes, lower is better.
