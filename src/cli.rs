@@ -70,6 +70,8 @@ pub enum Task {
     Serve,
     /// Times single calls, as Apex-X does.
     Seed,
+    /// Counts the instructions of one benchmark, under Valgrind.
+    Count,
 }
 
 /// How much time measuring may take.
@@ -120,6 +122,13 @@ pub struct RunArgs {
     /// digest take the records of all parts, of one commit on one machine, as one run.
     #[arg(long, value_name = "I/N", num_args = 0..=1, default_missing_value = "auto", conflicts_with = "output")]
     pub shard: Option<String>,
+    /// Count the instructions of one call of each CPU kernel, too, under Valgrind's tool Callgrind.
+    ///
+    /// The metric `instructions` stands beside the times and is the same in every run of the same binary and inputs. It
+    /// is of the code that Valgrind knows: AVX2 where a kernel would take AVX-512. Kernels on several threads are left
+    /// out. Without Valgrind, or where a kernel cannot be counted, the run says why and its times stand.
+    #[arg(long)]
+    pub count_instructions: bool,
     /// Commit the result to the history.
     #[arg(long)]
     pub record: bool,

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use super::Advice;
 use super::effort::{Effort, Extent};
 use super::progress::Progress;
 use super::project::Project;
-use super::shard;
 use super::suites::{self, Measured, Wish};
+use super::{Advice, instructions, shard};
 use crate::config::{self, Suite};
 use crate::history;
 use crate::measure::plan::Protocol;
@@ -68,6 +67,9 @@ pub(super) fn measure(
             run.config.insert("workers".to_owned(), Value::from(workers));
             run.quality = quality(&run, reasons);
             run.measurements = measurements;
+            if wish.count_instructions {
+                instructions::count(&mut run, &selected, &configurations, protocol.seed, progress)?;
+            }
         }
         Err(error) => {
             run.status = RunStatus::Failed;

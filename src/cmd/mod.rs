@@ -5,6 +5,7 @@ mod progress;
 mod text;
 mod effort;
 mod shard;
+mod instructions;
 mod suites;
 mod cpu_suite;
 mod command_suite;

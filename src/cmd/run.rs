@@ -9,7 +9,8 @@ use super::project::{Project, check_writable, write_whole};
 use super::suites::{self, Wish};
 use super::{Advice, Exit, pending, seed_report, shard, text};
 use crate::cli::RunArgs;
-use crate::model::metric::{LIMIT_SHARE, RATIO};
+use crate::config::SuiteKind;
+use crate::model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
 use crate::model::run::Run;
 use crate::model::sample::Estimate;
 use crate::model::unit::Unit;
@@ -28,13 +29,20 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     if let Some(path) = &args.output_run {
         check_writable(&folder.join(path))?;
     }
+    if args.count_instructions && !asked.iter().any(|(_, suite)| suite.kind == SuiteKind::Cpu) {
+        return Err(Advice {
+            message: "`--count-instructions` counts CPU kernels, and no suite of them would run".to_owned(),
+            hint: "name a suite of kind `cpu` with `--suite`".to_owned(),
+        }
+        .into());
+    }
     let shard = shard::wanted(args.shard.as_deref())?;
     let report = seed_report::wanted(folder, args, &asked)?;
     if args.record {
         pending::foretell(&project)?;
     }
     let progress = Progress::new();
-    let wish = Wish { effort, filters: &args.filters, shard };
+    let wish = Wish { effort, filters: &args.filters, shard, count_instructions: args.count_instructions };
     let runs = suites::measure(&project, &asked, &wish, &progress)?;
     progress.end();
     for run in &runs {
@@ -65,7 +73,9 @@ fn table(run: &Run) -> String {
     }
     let mut table = format!("{}\n", text::printable(&head));
     let head = ["benchmark", "time", "ratio", "95 % interval", "could show", "of limit", "throughput", "parity"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let is_counted = run.measurements.iter().any(|one| one.estimate(INSTRUCTIONS).is_some());
+    let more = is_counted.then_some("instructions");
+    let mut rows = vec![head.into_iter().chain(more).map(str::to_owned).collect::<Vec<String>>()];
     for measurement in &run.measurements {
         let id = measurement.benchmark.id();
         if let Some(failure) = &measurement.failure {
@@ -90,7 +100,7 @@ fn table(run: &Run) -> String {
             Some(error) if error > 0.0 => format!("within, {error:.1e}"),
             _ => format!("{:?}", measurement.parity.status).to_lowercase(),
         };
-        rows.push(vec![
+        let mut row = vec![
             text::printable(&id),
             shown(measurement.estimates.first()),
             shown(measurement.estimate(RATIO)),
@@ -99,10 +109,13 @@ fn table(run: &Run) -> String {
             limit.unwrap_or_else(none),
             shown(throughput),
             parity,
-        ]);
+        ];
+        // To the last digit: it is exact.
+        row.extend(measurement.estimate(INSTRUCTIONS).map(|one| format!("{:.0}", one.value)));
+        rows.push(row);
     }
     if rows.len() > 1 {
-        table.push_str(&text::columns(&rows, &[1, 2, 4, 5, 6]));
+        table.push_str(&text::columns(&rows, &[1, 2, 4, 5, 6, 8]));
     }
     for reason in &run.quality.reasons {
         table.push_str(&format!("note: {}\n", text::printable(reason)));

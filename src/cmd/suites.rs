@@ -22,6 +22,8 @@ pub(super) struct Wish<'a> {
     pub(super) filters: &'a [String],
     /// Only the benchmarks of this part.
     pub(super) shard: Option<Shard>,
+    /// Whether instructions are counted, too.
+    pub(super) count_instructions: bool,
 }
 
 /// What a suite came to.

@@ -25,7 +25,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     publish::check(&project, site_folder.as_deref())?;
     let asked = project.config.select(&[]).map_err(anyhow::Error::msg)?;
     let progress = Progress::new();
-    let wish = Wish { effort, filters: &[], shard: None };
+    let wish = Wish { effort, filters: &[], shard: None, count_instructions: false };
     let runs = suites::measure(&project, &asked, &wish, &progress)?;
     progress.begin("recording", 1);
     pending::record(&project, &runs)?;

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::Exit;
 use crate::cli::Task;
+use crate::measure::instructions::worker::{self as count, CountPlan};
 use crate::measure::plan::{Message, Plan};
 use crate::measure::seed::{self, SeedPlan};
 use crate::measure::workload::Workload;
@@ -33,6 +34,10 @@ pub(super) fn run(task: Task, input: &mut dyn BufRead, out: &mut dyn Write) -> a
         Task::Seed => {
             let plan: SeedPlan = read(input)?;
             answer(&seed::follow(&plan, &workloads(&plan.suite)?)?, out)?;
+        }
+        Task::Count => {
+            let plan: CountPlan = read(input)?;
+            answer(&count::follow(&plan, &cpu::workloads(&plan.suite)?)?, out)?;
         }
     }
     Ok(Exit::Done)

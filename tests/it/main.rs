@@ -19,6 +19,9 @@ mod bad_input;
 mod seed_report;
 /// Parts of a suite.
 mod shards;
+/// Counts of instructions, with and without Valgrind.
+#[cfg(unix)]
+mod instructions;
 /// Golden cases from the command line.
 mod conformance;
 /// What the doctor finds, in text and JSON.
