@@ -10,7 +10,6 @@ pub mod model;
 pub mod kernels;
 pub mod formats;
 pub mod measure;
-pub mod formats;
 pub mod history;
 pub mod frame;
 pub mod analysis;
