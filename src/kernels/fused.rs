@@ -8,6 +8,13 @@ use super::KernelError;
 use super::element::Element;
 use super::shape::{Grid, MapShape, check_length, per_sample};
 use super::tile::Placement;
+use rayon::prelude::*;
+
+pub use super::tile::Config;
+
+/// The configurations worth trying, the usual one first.
+pub const CANDIDATES: &[Config] =
+    &[Config { channel_block: 4 }, Config { channel_block: 16 }, Config { channel_block: 0 }];
 
 /// The map applied to a pixel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,10 +48,11 @@ pub struct Choice<'a> {
     pub require_unique: bool,
 }
 
-/// Room to find repeated ids; it grows to the tiles of a grid and is reused.
+/// Room to find repeated ids and to note where tiles begin; it grows to the tiles of a grid and is reused.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     seen: Vec<bool>,
+    starts: Vec<usize>,
 }
 
 /// Computes pixel by pixel. `map` and `merged` are `[B,C,H,W]`.
@@ -77,7 +85,7 @@ pub fn reference<T: Element>(
     Ok(())
 }
 
-/// The same, a row of pixels at a time. Bit-equal to [`reference()`].
+/// The same, tuned as is usual. Bit-equal to [`reference()`].
 ///
 /// # Errors
 /// As [`reference()`].
@@ -89,49 +97,130 @@ pub fn fast<T: Element>(
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
+    tuned(CANDIDATES[0], map, shape, choice, affine, merged, scratch)
+}
+
+/// The same, a row of pixels at a time, cut as the configuration says: a block of planes is copied, and the chosen tiles
+/// are operated on while it is in the cache. Bit-equal to [`reference()`].
+///
+/// # Errors
+/// As [`reference()`].
+pub fn tuned<T: Element>(
+    config: Config,
+    map: &[T],
+    shape: MapShape,
+    choice: &Choice<'_>,
+    affine: &Affine,
+    merged: &mut [T],
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
     let per_sample = check(map, shape, choice, merged, scratch)?;
-    merged.copy_from_slice(map);
-    match choice.tile_size {
-        4 => operate_rows::<T, 4>(map, shape, choice.indices, per_sample, affine, merged),
-        8 => operate_rows::<T, 8>(map, shape, choice.indices, per_sample, affine, merged),
-        16 => operate_rows::<T, 16>(map, shape, choice.indices, per_sample, affine, merged),
-        side => {
-            for tile in 0..choice.indices.len() {
-                let (oy, ox) = Placement::Indices(choice.indices).at(tile, shape, side);
-                for channel in 0..shape.channels {
-                    for dy in 0..side {
-                        let start = shape.at(tile / per_sample, channel, oy + dy, ox);
-                        for (pixel, &x) in merged[start..][..side].iter_mut().zip(&map[start..][..side]) {
-                            *pixel = operate(x, affine);
-                        }
-                    }
-                }
-            }
+    let starts = starts(shape, choice, &mut scratch.starts);
+    let sample = shape.channels * shape.plane();
+    let block = config.block(shape.channels) * shape.plane();
+    for (index, merged) in merged.chunks_exact_mut(sample).enumerate() {
+        let (map, starts) = (&map[index * sample..][..sample], &starts[index * per_sample..][..per_sample]);
+        for (merged, map) in merged.chunks_mut(block).zip(map.chunks(block)) {
+            Block { map, shape, starts, tile_size: choice.tile_size, affine, merged }.run();
         }
     }
     Ok(())
 }
 
-/// The usual sides, told to the compiler so that a row is a few vector operations.
-fn operate_rows<T: Element, const SIDE: usize>(
+/// As [`tuned()`], with the blocks of channels shared out among the threads of the current rayon pool.
+///
+/// # Errors
+/// As [`reference()`].
+pub fn parallel<T: Element>(
+    config: Config,
     map: &[T],
     shape: MapShape,
-    indices: &[u32],
-    per_sample: usize,
+    choice: &Choice<'_>,
     affine: &Affine,
     merged: &mut [T],
-) {
-    for tile in 0..indices.len() {
-        let (oy, ox) = Placement::Indices(indices).at(tile, shape, SIDE);
-        for channel in 0..shape.channels {
-            let start = shape.at(tile / per_sample, channel, oy, ox);
-            for dy in 0..SIDE {
-                let source = &map[start + dy * shape.width..][..SIDE];
-                let target = &mut merged[start + dy * shape.width..][..SIDE];
-                for dx in 0..SIDE {
-                    target[dx] = operate(source[dx], affine);
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
+    let per_sample = check(map, shape, choice, merged, scratch)?;
+    let starts = starts(shape, choice, &mut scratch.starts);
+    let sample = shape.channels * shape.plane();
+    let block = config.shared_block(shape.channels) * shape.plane();
+    merged.par_chunks_exact_mut(sample).enumerate().for_each(|(index, merged)| {
+        let (map, starts) = (&map[index * sample..][..sample], &starts[index * per_sample..][..per_sample]);
+        merged.par_chunks_mut(block).zip(map.par_chunks(block)).for_each(|(merged, map)| {
+            Block { map, shape, starts, tile_size: choice.tile_size, affine, merged }.run();
+        });
+    });
+    Ok(())
+}
+
+/// Where the first pixel of each chosen tile lies in its plane.
+fn starts<'a>(shape: MapShape, choice: &Choice<'_>, starts: &'a mut Vec<usize>) -> &'a [usize] {
+    starts.clear();
+    starts.extend((0..choice.indices.len()).map(|tile| {
+        let (y, x) = Placement::Indices(choice.indices).at(tile, shape, choice.tile_size);
+        y * shape.width + x
+    }));
+    starts
+}
+
+/// Some planes of one sample, and where the tiles of the sample begin in each.
+struct Block<'a, T> {
+    map: &'a [T],
+    shape: MapShape,
+    starts: &'a [usize],
+    tile_size: usize,
+    affine: &'a Affine,
+    merged: &'a mut [T],
+}
+
+impl<T: Element> Block<'_, T> {
+    fn run(self) {
+        self.merged.copy_from_slice(self.map);
+        match self.tile_size {
+            4 => self.rows::<4>(),
+            8 => self.rows::<8>(),
+            16 => self.rows::<16>(),
+            _ => self.any(),
+        }
+    }
+
+    /// The usual sides, told to the compiler. Tiles lie on the grid, so planes are arrays of rows of tiles.
+    fn rows<const SIDE: usize>(self) {
+        let (plane, stride) = (self.shape.plane() / SIDE, self.shape.width / SIDE);
+        let (source, target) = (self.map.as_chunks::<SIDE>().0, self.merged.as_chunks_mut::<SIDE>().0);
+        for start in self.starts {
+            operate_tile(&source[start / SIDE..], &mut target[start / SIDE..], plane, stride, self.affine);
+        }
+    }
+
+    fn any(self) {
+        let (plane, width, side) = (self.shape.plane(), self.shape.width, self.tile_size);
+        for start in self.starts {
+            for first in (*start..self.merged.len()).step_by(plane) {
+                for dy in 0..side {
+                    let row = first + dy * width;
+                    for (pixel, &x) in self.merged[row..][..side].iter_mut().zip(&self.map[row..][..side]) {
+                        *pixel = operate(x, self.affine);
+                    }
                 }
             }
+        }
+    }
+}
+
+/// Operates on a tile in all planes from its first row on; planes lie `plane` rows apart, the rows of a tile `stride`.
+/// A function of its own, so that the distances of the rows stay in registers.
+#[inline(never)]
+fn operate_tile<T: Element, const SIDE: usize>(
+    source: &[[T; SIDE]],
+    target: &mut [[T; SIDE]],
+    plane: usize,
+    stride: usize,
+    affine: &Affine,
+) {
+    for first in (0..target.len()).step_by(plane) {
+        for dy in 0..SIDE {
+            target[first + dy * stride] = source[first + dy * stride].map(|x| operate(x, affine));
         }
     }
 }
@@ -177,6 +266,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    type Form<'a> = dyn Fn(&mut [f32], &mut Scratch) -> Result<(), KernelError> + 'a;
+
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 1, width: 4 };
 
     #[test]
@@ -216,8 +307,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_forms_give_the_same_bits(
-            (batch, channels, rows, columns, tile_size) in (1usize..3, 1usize..4, 1usize..4, 1usize..5, 1usize..18),
+        fn all_forms_give_the_same_bits(
+            (batch, channels, rows, columns, tile_size) in (1usize..3, 1usize..7, 1usize..4, 1usize..5, 1usize..18),
             picks in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
             (value_scale, value_bias) in (-2.0f32..2.0, -2.0f32..2.0),
             (gate_scale, gate_bias) in (-2.0f32..2.0, -2.0f32..2.0),
@@ -228,11 +319,24 @@ mod tests {
             let indices = one.repeat(batch);
             let choice = Choice { indices: &indices, tile_size, require_unique: false };
             let affine = Affine { value_scale, value_bias, gate_scale, gate_bias };
-            let (mut plain, mut quick) = (vec![0.0; map.len()], vec![1.0; map.len()]);
-            reference(&map, shape, &choice, &affine, &mut plain, &mut Scratch::default()).unwrap();
-            fast(&map, shape, &choice, &affine, &mut quick, &mut Scratch::default()).unwrap();
-            let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-            prop_assert_eq!(bits(&plain), bits(&quick));
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+            let run = |form: &Form<'_>| {
+                let mut merged = vec![1.0; map.len()];
+                form(&mut merged, &mut Scratch::default()).unwrap();
+                merged.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            let plain = run(&|merged, scratch| reference(&map, shape, &choice, &affine, merged, scratch));
+            prop_assert_eq!(&plain, &run(&|merged, scratch| fast(&map, shape, &choice, &affine, merged, scratch)));
+            for &config in CANDIDATES.iter().chain(&[Config { channel_block: 2 }]) {
+                let one = |merged: &mut [f32], scratch: &mut Scratch| {
+                    tuned(config, &map, shape, &choice, &affine, merged, scratch)
+                };
+                prop_assert_eq!(&plain, &run(&one), "{}", config.name());
+                let one = |merged: &mut [f32], scratch: &mut Scratch| {
+                    pool.install(|| parallel(config, &map, shape, &choice, &affine, merged, scratch))
+                };
+                prop_assert_eq!(&plain, &run(&one), "{}, parallel", config.name());
+            }
         }
     }
 }

@@ -8,6 +8,8 @@ pub mod place;
 pub mod unpack_levels;
 pub mod unpack_priority;
 
+mod config;
 mod rows;
 
+pub use config::Config;
 pub use place::{Origin, Overlap, Placement, Tiles, origins};

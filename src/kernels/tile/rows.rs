@@ -1,4 +1,4 @@
-//! Copying a square block of pixels row by row.
+//! Moving square blocks of pixels row by row.
 
 /// Copies `side` rows of `side` pixels. `source` and `target` start at the first pixel of the block; the strides are
 /// the distances between rows. The usual sides are told to the compiler, which then moves a row in a few vector
@@ -29,6 +29,43 @@ fn copy_rows<T: Copy, const SIDE: usize>(source: &[T], source_stride: usize, tar
     for row in 0..SIDE {
         let from = &source[row * source_stride..][..SIDE];
         target[row * target_stride..][..SIDE].copy_from_slice(from);
+    }
+}
+
+/// Copies a tile out of planes of `rows`, where planes lie `plane` rows apart and the rows of a tile `stride`.
+///
+/// A function of its own, so that the distances of the rows stay in registers.
+#[inline(never)]
+pub(super) fn gather<T: Copy, const SIDE: usize>(
+    rows: &[[T; SIDE]],
+    plane: usize,
+    stride: usize,
+    tile: &mut [[[T; SIDE]; SIDE]],
+) {
+    for (channel, target) in tile.iter_mut().enumerate() {
+        let rows = &rows[channel * plane..];
+        for (index, row) in target.iter_mut().enumerate() {
+            *row = rows[index * stride];
+        }
+    }
+}
+
+/// Copies a tile into planes of `rows`, where planes lie `plane` rows apart and the rows of a tile `stride`.
+///
+/// It is left at the plain width: moves of 16 bytes keep fewer lines under way, and those fall into few sets of the
+/// cache since planes lie a power of two apart. With moves of 32 bytes TileUnpack in place takes 1.4 times as long.
+#[inline(never)]
+pub(super) fn scatter<T: Copy, const SIDE: usize>(
+    tile: &[[[T; SIDE]; SIDE]],
+    rows: &mut [[T; SIDE]],
+    plane: usize,
+    stride: usize,
+) {
+    for (channel, source) in tile.iter().enumerate() {
+        let rows = &mut rows[channel * plane..];
+        for (index, row) in source.iter().enumerate() {
+            rows[index * stride] = *row;
+        }
     }
 }
 

@@ -1,16 +1,30 @@
 //! TileUnpack with a level a tile: tiles are applied from the lowest level to the highest, within a level in order.
 //!
-//! `merged` starts as a copy of `base`; the tiles of a sample are applied by ascending `(level - lowest level of the
-//! call, k)`, or by k alone without levels. With `override` the last applied wins; with `blend` each is mixed over
-//! what stands there. Level and position must fit one 32-bit key, `(level - lowest) << bits | k` with
-//! `bits = max(1, bit length of K-1)`, because implementations on a device decide the winner by an atomic maximum.
+//! `merged` starts as a copy of `base`, or, in place, as what it holds; the tiles of a sample are applied by ascending
+//! `(level - lowest level of the call, k)`, or by k alone without levels. With `override` the last applied wins; with
+//! `blend` each is mixed over what stands there. Level and position must fit one 32-bit key,
+//! `(level - lowest) << bits | k` with `bits = max(1, bit length of K-1)`, because implementations on a device decide
+//! the winner by an atomic maximum.
+//!
+//! Channels do not touch one another, so the quick forms may take them in blocks: a block of planes is copied and, while
+//! it is in the cache, all tiles are applied to it in their order. Maps are `[B,C,H,W]`, tiles `[B,K,C,t,t]`.
+
+mod application;
+mod scatter;
 
 use super::super::KernelError;
 use super::super::element::Element;
-use super::super::shape::{MapShape, check_length};
-use super::place::Blend;
-use super::rows::copy_block;
+use super::super::shape::MapShape;
 use super::{Overlap, Tiles};
+use application::{check, order};
+use scatter::{Scatter, scatter_pixels};
+
+pub use super::config::Config;
+pub use application::Scratch;
+
+/// The configurations worth trying, the usual one first.
+pub const CANDIDATES: &[Config] =
+    &[Config { channel_block: 0 }, Config { channel_block: 16 }, Config { channel_block: 4 }];
 
 /// How a call writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,12 +35,6 @@ pub struct Rule<'a> {
     pub assume_priority_sorted: bool,
     /// What a covered pixel becomes.
     pub overlap: Overlap,
-}
-
-/// Room for the order of application; it grows to the tiles of a call and is reused.
-#[derive(Clone, Debug, Default)]
-pub struct Scratch {
-    keys: Vec<i32>,
 }
 
 /// Scatters tile by tile, pixel by pixel.
@@ -42,18 +50,31 @@ pub fn reference<T: Element>(
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
-    let application = check(base, shape, tiles, rule, merged, scratch)?;
+    check(Some(base), shape, tiles, rule, merged)?;
+    order(shape, tiles, rule, scratch)?;
     merged.copy_from_slice(base);
-    for sample in 0..shape.batch {
-        for position in 0..application.per_sample {
-            let tile = application.tile(sample, position, scratch);
-            scatter_pixels(shape, tiles, rule.overlap, (sample, tile), merged);
-        }
-    }
+    scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
     Ok(())
 }
 
-/// The same, a row of pixels at a time where tiles override. Bit-equal to [`reference()`].
+/// As [`reference()`] over what `merged` holds.
+///
+/// # Errors
+/// As [`reference()`].
+pub fn reference_in_place<T: Element>(
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule<'_>,
+    merged: &mut [T],
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
+    check(None, shape, tiles, rule, merged)?;
+    order(shape, tiles, rule, scratch)?;
+    scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
+    Ok(())
+}
+
+/// The same, tuned as is usual. Bit-equal to [`reference()`].
 ///
 /// # Errors
 /// As [`reference()`].
@@ -65,111 +86,94 @@ pub fn fast<T: Element>(
     merged: &mut [T],
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
-    let application = check(base, shape, tiles, rule, merged, scratch)?;
-    merged.copy_from_slice(base);
-    let side = tiles.tile_size;
-    let pixels = side * side;
-    for sample in 0..shape.batch {
-        for position in 0..application.per_sample {
-            let tile = application.tile(sample, position, scratch);
-            if rule.overlap != Overlap::Override {
-                scatter_pixels(shape, tiles, rule.overlap, (sample, tile), merged);
-                continue;
-            }
-            let (oy, ox) = tiles.placement.at(tile, shape, side);
-            let packed = &tiles.packed[tile * shape.channels * pixels..][..shape.channels * pixels];
-            for (channel, block) in packed.chunks_exact(pixels).enumerate() {
-                copy_block(block, side, &mut merged[shape.at(sample, channel, oy, ox)..], shape.width, side);
-            }
-        }
-    }
-    Ok(())
+    tuned(CANDIDATES[0], base, shape, tiles, rule, merged, scratch)
 }
 
-/// How the sorted keys name tiles.
-#[derive(Clone, Copy)]
-struct Application {
-    per_sample: usize,
-    bits: u32,
-    by_level: bool,
-}
-
-impl Application {
-    /// The tile of `sample` that is applied at `position`, as a row of `[B,K]`.
-    #[inline(always)]
-    fn tile(self, sample: usize, position: usize, scratch: &Scratch) -> usize {
-        let row = sample * self.per_sample;
-        if self.by_level {
-            row + (scratch.keys[row + position] & ((1 << self.bits) - 1)) as usize
-        } else {
-            row + position
-        }
-    }
-}
-
-fn scatter_pixels<T: Element>(
+/// As [`fast()`] over what `merged` holds.
+///
+/// # Errors
+/// As [`reference()`].
+pub fn fast_in_place<T: Element>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
-    overlap: Overlap,
-    (sample, tile): (usize, usize),
+    rule: Rule<'_>,
     merged: &mut [T],
-) {
-    let side = tiles.tile_size;
-    let (oy, ox) = tiles.placement.at(tile, shape, side);
-    for channel in 0..shape.channels {
-        for dy in 0..side {
-            for dx in 0..side {
-                let new = tiles.packed[((tile * shape.channels + channel) * side + dy) * side + dx];
-                let pixel = &mut merged[shape.at(sample, channel, oy + dy, ox + dx)];
-                *pixel = match overlap {
-                    Overlap::Override => new,
-                    Overlap::Blend(factor) => Blend::new(factor).mix(*pixel, new),
-                };
-            }
-        }
-    }
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
+    tuned_in_place(CANDIDATES[0], shape, tiles, rule, merged, scratch)
 }
 
-fn check<T>(
+/// The same, a row of pixels at a time, cut as the configuration says. Bit-equal to [`reference()`].
+///
+/// # Errors
+/// As [`reference()`].
+pub fn tuned<T: Element>(
+    config: Config,
     base: &[T],
     shape: MapShape,
     tiles: &Tiles<'_, T>,
     rule: Rule<'_>,
-    merged: &[T],
+    merged: &mut [T],
     scratch: &mut Scratch,
-) -> Result<Application, KernelError> {
-    let per_sample = tiles.check(shape)?;
-    check_length("base", base.len(), shape.elements())?;
-    check_length("merged", merged.len(), shape.elements())?;
-    let bits = (usize::BITS - per_sample.saturating_sub(1).leading_zeros()).max(1);
-    let application = Application { per_sample, bits, by_level: rule.levels.is_some() };
-    match rule.levels {
-        None if !rule.assume_priority_sorted => return Err(KernelError::LevelsNeeded),
-        None => {}
-        Some(levels) => {
-            check_length("levels", levels.len(), tiles.placement.count())?;
-            sort_keys(levels, application, scratch)?;
-        }
-    }
-    Ok(application)
+) -> Result<(), KernelError> {
+    check(Some(base), shape, tiles, rule, merged)?;
+    order(shape, tiles, rule, scratch)?;
+    Scatter::new(Some(base), shape, tiles, rule.overlap, scratch).run(config, merged);
+    Ok(())
 }
 
-fn sort_keys(levels: &[i32], application: Application, scratch: &mut Scratch) -> Result<(), KernelError> {
-    let Application { per_sample, bits, .. } = application;
-    scratch.keys.clear();
-    let (Some(&lowest), Some(&highest)) = (levels.iter().min(), levels.iter().max()) else {
-        return Ok(());
-    };
-    let spread = i64::from(highest) - i64::from(lowest);
-    let largest_key = (i128::from(spread) << bits) + per_sample as i128 - 1;
-    if largest_key > i128::from(i32::MAX) {
-        return Err(KernelError::LevelSpread { spread, tiles: per_sample });
-    }
-    let key = |(tile, &level): (usize, &i32)| (level - lowest) << bits | (tile % per_sample) as i32;
-    scratch.keys.extend(levels.iter().enumerate().map(key));
-    for row in scratch.keys.chunks_exact_mut(per_sample) {
-        row.sort_unstable();
-    }
+/// As [`tuned()`] over what `merged` holds.
+///
+/// # Errors
+/// As [`reference()`].
+pub fn tuned_in_place<T: Element>(
+    config: Config,
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule<'_>,
+    merged: &mut [T],
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
+    check(None, shape, tiles, rule, merged)?;
+    order(shape, tiles, rule, scratch)?;
+    Scatter::new(None, shape, tiles, rule.overlap, scratch).run(config, merged);
+    Ok(())
+}
+
+/// As [`tuned()`], with the blocks of channels shared out among the threads of the current rayon pool.
+///
+/// # Errors
+/// As [`reference()`].
+pub fn parallel<T: Element>(
+    config: Config,
+    base: &[T],
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule<'_>,
+    merged: &mut [T],
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
+    check(Some(base), shape, tiles, rule, merged)?;
+    order(shape, tiles, rule, scratch)?;
+    Scatter::new(Some(base), shape, tiles, rule.overlap, scratch).run_in_pool(config, merged);
+    Ok(())
+}
+
+/// As [`parallel()`] over what `merged` holds.
+///
+/// # Errors
+/// As [`reference()`].
+pub fn parallel_in_place<T: Element>(
+    config: Config,
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule<'_>,
+    merged: &mut [T],
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
+    check(None, shape, tiles, rule, merged)?;
+    order(shape, tiles, rule, scratch)?;
+    Scatter::new(None, shape, tiles, rule.overlap, scratch).run_in_pool(config, merged);
     Ok(())
 }
 
@@ -179,6 +183,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use proptest::sample::Index;
+
+    type InPlace<'a> = dyn Fn(&mut [f32], &mut Scratch) -> Result<(), KernelError> + 'a;
 
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 1, width: 2 };
 
@@ -219,33 +225,82 @@ mod tests {
         assert!(run(Rule { levels: Some(&[0]), ..unsorted }).is_err());
     }
 
+    /// All forms against the reference, in place against the reference in place.
+    fn check_all(shape: MapShape, tiles: &Tiles<'_, f32>, rule: Rule<'_>) {
+        let base: Vec<f32> = (0..shape.elements()).map(value).collect();
+        let run = |form: &InPlace<'_>, start: &[f32]| {
+            let mut merged = start.to_vec();
+            form(&mut merged, &mut Scratch::default()).unwrap();
+            merged.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        let stale = vec![f32::NAN; base.len()];
+        let plain = run(&|merged, scratch| reference(&base, shape, tiles, rule, merged, scratch), &stale);
+        let on = run(&|merged, scratch| reference_in_place(shape, tiles, rule, merged, scratch), &base);
+        assert_eq!(plain, on);
+        assert_eq!(plain, run(&|merged, scratch| fast(&base, shape, tiles, rule, merged, scratch), &stale));
+        assert_eq!(plain, run(&|merged, scratch| fast_in_place(shape, tiles, rule, merged, scratch), &base));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        for &config in CANDIDATES.iter().chain(&[Config { channel_block: 2 }]) {
+            let one =
+                |merged: &mut [f32], scratch: &mut Scratch| tuned(config, &base, shape, tiles, rule, merged, scratch);
+            assert_eq!(plain, run(&one, &stale), "{}", config.name());
+            let one =
+                |merged: &mut [f32], scratch: &mut Scratch| tuned_in_place(config, shape, tiles, rule, merged, scratch);
+            assert_eq!(plain, run(&one, &base), "{}, in place", config.name());
+            let one = |merged: &mut [f32], scratch: &mut Scratch| {
+                pool.install(|| parallel(config, &base, shape, tiles, rule, merged, scratch))
+            };
+            assert_eq!(plain, run(&one, &stale), "{}, parallel", config.name());
+            let one = |merged: &mut [f32], scratch: &mut Scratch| {
+                pool.install(|| parallel_in_place(config, shape, tiles, rule, merged, scratch))
+            };
+            assert_eq!(plain, run(&one, &base), "{}, parallel in place", config.name());
+        }
+    }
+
+    fn value(position: usize) -> f32 {
+        (position as f32 * 0.618).fract() - 0.5
+    }
+
+    #[test]
+    fn in_place_is_refused_as_with_a_copy_and_nothing_is_written() {
+        let tiles = Tiles { packed: &[1.0f32, 2.0], placement: Placement::Indices(&[0, 2]), tile_size: 1 };
+        let rule = Rule { levels: None, assume_priority_sorted: true, overlap: Overlap::Override };
+        let mut merged = [7.0; 2];
+        let outside = Err(KernelError::TileIndex { index: 2, tiles: 2 });
+        assert_eq!(fast_in_place(SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()), outside);
+        assert_eq!(reference_in_place(SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()), outside);
+        assert_eq!(merged, [7.0; 2]);
+    }
+
     proptest! {
         #[test]
-        fn both_forms_give_the_same_bits(
-            (batch, channels, height, width) in (1usize..3, 1usize..4, 4usize..20, 4usize..20),
-            tile_size in 1usize..5,
+        fn all_forms_give_the_same_bits(
+            (batch, channels, rows, columns) in (1usize..3, 1usize..6, 1usize..4, 1usize..4),
+            tile_size in prop::sample::select(vec![1usize, 2, 3, 4, 5, 8, 16]),
+            (spare_rows, spare_columns) in (0usize..3, 0usize..3),
             picks in prop::collection::vec((any::<Index>(), any::<Index>(), -2i32..3), 0..6),
-            (levelled, blend) in (any::<bool>(), any::<bool>()),
+            (levelled, blend, on_grid) in (any::<bool>(), any::<bool>(), any::<bool>()),
         ) {
+            let (height, width) = if on_grid {
+                (rows * tile_size, columns * tile_size)
+            } else {
+                (rows * tile_size + spare_rows, columns * tile_size + spare_columns)
+            };
             let shape = MapShape { batch, channels, height, width };
             let origins: Vec<Origin> = picks.iter().map(|(y, x, _)| Origin {
                 y: y.index(height - tile_size + 1) as u32,
                 x: x.index(width - tile_size + 1) as u32,
             }).collect::<Vec<_>>().repeat(batch);
+            let indices: Vec<u32> =
+                picks.iter().map(|(y, _, _)| y.index(rows * columns) as u32).collect::<Vec<_>>().repeat(batch);
             let levels: Vec<i32> = picks.iter().map(|pick| pick.2).collect::<Vec<_>>().repeat(batch);
-            let value = |position: usize| (position as f32 * 0.618).fract() - 0.5;
-            let base: Vec<f32> = (0..shape.elements()).map(value).collect();
             let count = origins.len() * channels * tile_size * tile_size;
             let packed: Vec<f32> = (7..7 + count).map(value).collect();
-            let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size };
+            let placement = if on_grid { Placement::Indices(&indices) } else { Placement::Origins(&origins) };
+            let tiles = Tiles { packed: &packed, placement, tile_size };
             let overlap = if blend { Overlap::blend(0.3).unwrap() } else { Overlap::Override };
-            let rule = Rule { levels: levelled.then_some(&levels), assume_priority_sorted: true, overlap };
-            let run = |form: Form| {
-                let mut merged = vec![0.0; base.len()];
-                form(&base, shape, &tiles, rule, &mut merged, &mut Scratch::default()).unwrap();
-                merged.into_iter().map(f32::to_bits).collect::<Vec<_>>()
-            };
-            prop_assert_eq!(run(reference), run(fast));
+            check_all(shape, &tiles, Rule { levels: levelled.then_some(&levels), assume_priority_sorted: true, overlap });
         }
     }
 }
