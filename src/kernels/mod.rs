@@ -11,6 +11,10 @@
 pub mod element;
 pub mod shape;
 
+mod exponential;
+mod stream;
+mod wide;
+
 pub mod ordering;
 pub mod quadtree;
 pub mod selection;
