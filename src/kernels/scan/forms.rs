@@ -1,8 +1,11 @@
-//! The two forms of the scan, and what they share: directions, initial states and the merge.
+//! The forms of the scan, and what they share: directions, initial states and the merge.
 
 use super::super::KernelError;
 use super::super::element::Element;
-use super::{DECAY_MARGIN, Direction, Inputs, Merge, Parameters, ScanShape, Scratch, check};
+use super::super::wide::{self, Width};
+use super::sweep::{Pass, Sweep, Whole, sanitise};
+use super::{CANDIDATES, Config, DECAY_MARGIN, Direction, Inputs, Merge, Parameters, ScanShape, Scratch, check};
+use rayon::prelude::*;
 
 /// Scans stream by stream: for each sample and channel, token after token. `y` is `[B,K,C]`; `final_state` is
 /// `[B,C]`, or `[B,2,C]` with the forward state first for both directions.
@@ -16,10 +19,10 @@ pub fn reference<T: Element>(
     final_state: &mut [T],
     scratch: &mut Scratch<T>,
 ) -> Result<(), KernelError> {
-    run(inputs, direction, y, final_state, scratch, streams)
+    run(inputs, direction, y, final_state, scratch, Form::Streams)
 }
 
-/// The same, all channels of a token at once, so that the inner loop runs along contiguous memory.
+/// The same, tuned as is usual. Equal to [`reference()`].
 ///
 /// # Errors
 /// As [`reference()`].
@@ -30,54 +33,46 @@ pub fn fast<T: Element>(
     final_state: &mut [T],
     scratch: &mut Scratch<T>,
 ) -> Result<(), KernelError> {
-    run(inputs, direction, y, final_state, scratch, rows)
+    tuned(CANDIDATES[0], inputs, direction, y, final_state, scratch)
 }
 
-/// One direction over one sample: tokens and outputs `[K,C]`, state `[C]`, its decay already clamped.
-struct Pass<'a, T> {
-    tokens: &'a [T],
-    shape: ScanShape,
-    parameters: &'a Parameters<'a>,
-    decay: &'a [f32],
-    limit: f32,
-    reversed: bool,
+/// The same, a block of channels at a time, whose state stays in registers. Equal to [`reference()`].
+///
+/// # Errors
+/// As [`reference()`].
+pub fn tuned<T: Element>(
+    config: Config,
+    inputs: &Inputs<'_, T>,
+    direction: &Direction<'_>,
+    y: &mut [T],
+    final_state: &mut [T],
+    scratch: &mut Scratch<T>,
+) -> Result<(), KernelError> {
+    run(inputs, direction, y, final_state, scratch, Form::Blocks(config, Width::widest()))
 }
 
-type Form<T> = fn(&Pass<'_, T>, &mut [f32], &mut [T]);
-
-fn streams<T: Element>(pass: &Pass<'_, T>, state: &mut [f32], y: &mut [T]) {
-    let ScanShape { steps, channels, .. } = pass.shape;
-    for channel in 0..channels {
-        let decay = pass.decay[channel];
-        for step in 0..steps {
-            let token = if pass.reversed { steps - 1 - step } else { step };
-            let x = sanitise(pass.tokens[token * channels + channel].to_f32(), pass.limit);
-            let u = pass.parameters.input_gain[channel] * x + pass.parameters.state_bias[channel];
-            state[channel] = decay * state[channel] + (1.0 - decay) * u;
-            y[token * channels + channel] = T::from_f32(pass.parameters.output_gain[channel] * state[channel]);
-        }
-    }
+/// As [`tuned()`], with samples, or the channels of each where there are fewer samples than threads, shared out among
+/// the threads of the current rayon pool.
+///
+/// # Errors
+/// As [`reference()`].
+pub fn parallel<T: Element>(
+    config: Config,
+    inputs: &Inputs<'_, T>,
+    direction: &Direction<'_>,
+    y: &mut [T],
+    final_state: &mut [T],
+    scratch: &mut Scratch<T>,
+) -> Result<(), KernelError> {
+    run(inputs, direction, y, final_state, scratch, Form::Pool(config, Width::widest()))
 }
 
-fn rows<T: Element>(pass: &Pass<'_, T>, state: &mut [f32], y: &mut [T]) {
-    let ScanShape { steps, channels, .. } = pass.shape;
-    let decay = &pass.decay[..channels];
-    let input_gain = &pass.parameters.input_gain[..channels];
-    let output_gain = &pass.parameters.output_gain[..channels];
-    let state_bias = &pass.parameters.state_bias[..channels];
-    let state = &mut state[..channels];
-    for step in 0..steps {
-        let token = if pass.reversed { steps - 1 - step } else { step };
-        let tokens = &pass.tokens[token * channels..][..channels];
-        let outputs = &mut y[token * channels..][..channels];
-        for channel in 0..channels {
-            let x = sanitise(tokens[channel].to_f32(), pass.limit);
-            let u = input_gain[channel] * x + state_bias[channel];
-            let next = decay[channel] * state[channel] + (1.0 - decay[channel]) * u;
-            state[channel] = next;
-            outputs[channel] = T::from_f32(output_gain[channel] * next);
-        }
-    }
+/// How the passes of a call are done.
+#[derive(Clone, Copy)]
+enum Form {
+    Streams,
+    Blocks(Config, Width),
+    Pool(Config, Width),
 }
 
 fn run<T: Element>(
@@ -86,7 +81,7 @@ fn run<T: Element>(
     y: &mut [T],
     final_state: &mut [T],
     scratch: &mut Scratch<T>,
-    form: Form<T>,
+    form: Form,
 ) -> Result<(), KernelError> {
     check(inputs, direction, y, final_state)?;
     match direction {
@@ -99,7 +94,7 @@ fn run<T: Element>(
             one_way(inputs, forward, slot, y, final_state, scratch, form);
             let slot = Slot { states: 2, ..Slot::BACKWARD };
             one_way(inputs, backward, slot, &mut reversed, final_state, scratch, form);
-            merge_into(y, &reversed, inputs.shape, merge);
+            merge_all(y, &reversed, inputs.shape, merge, form);
             scratch.backward = reversed;
         }
     }
@@ -125,43 +120,120 @@ fn one_way<T: Element>(
     y: &mut [T],
     final_state: &mut [T],
     scratch: &mut Scratch<T>,
-    form: Form<T>,
+    form: Form,
 ) {
-    let shape = inputs.shape;
-    let channels = shape.channels;
+    let ScanShape { batch, steps, channels } = inputs.shape;
     let largest = (1.0 - DECAY_MARGIN) as f32;
     scratch.decay.clear();
     scratch.decay.extend(parameters.decay.iter().map(|decay| decay.clamp(DECAY_MARGIN as f32, largest)));
-    for sample in 0..shape.batch {
-        scratch.state.clear();
-        match inputs.init_state {
-            None => scratch.state.resize(channels, 0.0),
-            Some(states) => {
-                let both = states.len() != shape.states();
-                let row = if both { sample * 2 + slot.direction } else { sample };
+    scratch.state.clear();
+    match inputs.init_state {
+        None => scratch.state.resize(inputs.shape.states(), 0.0),
+        Some(states) => {
+            let rows = if states.len() == inputs.shape.states() { (1, 0) } else { (2, slot.direction) };
+            for sample in 0..batch {
+                let row = sample * rows.0 + rows.1;
                 scratch.state.extend(states[row * channels..][..channels].iter().map(|value| value.to_f32()));
             }
         }
-        let tokens = sample * shape.steps * channels..(sample + 1) * shape.steps * channels;
-        let pass = Pass {
-            tokens: &inputs.tokens[tokens.clone()],
-            shape,
-            parameters,
-            decay: &scratch.decay,
-            limit: inputs.clamp.abs(),
-            reversed: slot.direction == 1,
-        };
-        form(&pass, &mut scratch.state, &mut y[tokens]);
+    }
+    let pass = Pass {
+        tokens: inputs.tokens,
+        steps,
+        channels,
+        first: 0,
+        parameters,
+        decay: &scratch.decay,
+        limit: inputs.clamp.abs(),
+        reversed: slot.direction == 1,
+    };
+    let sample = |index: usize| pass.sample(index * steps * channels);
+    match form {
+        // No steps leave the states as they are.
+        _ if steps == 0 => {}
+        Form::Streams => {
+            for (index, (state, y)) in
+                scratch.state.chunks_exact_mut(channels).zip(y.chunks_exact_mut(steps * channels)).enumerate()
+            {
+                streams(&sample(index), state, y);
+            }
+        }
+        Form::Blocks(config, width) => {
+            for (index, (state, y)) in
+                scratch.state.chunks_exact_mut(channels).zip(y.chunks_exact_mut(steps * channels)).enumerate()
+            {
+                wide::run(width, Sweep { pass: sample(index), config, state, rows: Whole { y, channels } });
+            }
+        }
+        Form::Pool(config, width) => {
+            let states = scratch.state.par_chunks_exact_mut(channels);
+            let samples = states.zip(y.par_chunks_exact_mut(steps * channels)).enumerate();
+            // Few samples leave threads idle unless channels are shared out too.
+            let threads = rayon::current_num_threads();
+            let parts = if batch < threads { threads.div_ceil(batch) } else { 1 };
+            samples.for_each(|(index, (state, y))| share_channels(sample(index), config, width, parts, state, y));
+        }
+    }
+    for (sample, state) in scratch.state.chunks_exact(channels).enumerate() {
         let row = if slot.states == 2 { sample * 2 + slot.direction } else { sample };
-        for (target, &state) in final_state[row * channels..][..channels].iter_mut().zip(&scratch.state) {
+        for (target, &state) in final_state[row * channels..][..channels].iter_mut().zip(state) {
             *target = T::from_f32(state);
         }
     }
 }
 
-fn merge_into<T: Element>(y: &mut [T], backward: &[T], shape: ScanShape, merge: &Merge<'_>) {
+fn streams<T: Element>(pass: &Pass<'_, T>, state: &mut [f32], y: &mut [T]) {
+    for channel in 0..pass.channels {
+        let decay = pass.decay[channel];
+        for step in 0..pass.steps {
+            let token = pass.token(step);
+            let x = sanitise(pass.tokens[token * pass.channels + channel].to_f32(), pass.limit);
+            let u = pass.parameters.input_gain[channel] * x + pass.parameters.state_bias[channel];
+            state[channel] = decay * state[channel] + (1.0 - decay) * u;
+            y[token * pass.channels + channel] = T::from_f32(pass.parameters.output_gain[channel] * state[channel]);
+        }
+    }
+}
+
+/// One sample in so many parts, each with whole blocks of channels and its piece of every row.
+fn share_channels<T: Element>(
+    pass: Pass<'_, T>,
+    config: Config,
+    width: Width,
+    parts: usize,
+    state: &mut [f32],
+    y: &mut [T],
+) {
+    let channels = pass.channels;
+    let part = channels.div_ceil(parts).next_multiple_of(config.channel_block.max(1)).min(channels);
+    if part == channels {
+        return wide::run(width, Sweep { pass, config, state, rows: Whole { y, channels } });
+    }
+    let mut tables: Vec<Vec<&mut [T]>> = (0..channels.div_ceil(part)).map(|_| Vec::with_capacity(pass.steps)).collect();
+    for row in y.chunks_exact_mut(channels) {
+        tables.iter_mut().zip(row.chunks_mut(part)).for_each(|(table, piece)| table.push(piece));
+    }
+    state.par_chunks_mut(part).zip(tables).enumerate().for_each(|(index, (state, rows))| {
+        wide::run(width, Sweep { pass: Pass { first: index * part, ..pass }, config, state, rows });
+    });
+}
+
+fn merge_all<T: Element>(y: &mut [T], backward: &[T], shape: ScanShape, merge: &Merge<'_>, form: Form) {
+    if !matches!(form, Form::Pool(..)) {
+        return merge_into(y, backward, 0, shape, merge);
+    }
+    let rows = (shape.batch * shape.steps).div_ceil(rayon::current_num_threads()).max(1);
+    let part = rows * shape.channels;
+    y.par_chunks_mut(part).zip(backward.par_chunks(part)).enumerate().for_each(|(index, (y, backward))| {
+        merge_into(y, backward, index * rows, shape, merge);
+    });
+}
+
+/// Merges the outputs of the second direction into those of the first, row `first` and those after it.
+fn merge_into<T: Element>(y: &mut [T], backward: &[T], first: usize, shape: ScanShape, merge: &Merge<'_>) {
     let channels = shape.channels;
     for (row, (forward, backward)) in y.chunks_exact_mut(channels).zip(backward.chunks_exact(channels)).enumerate() {
+        let row = first + row;
         for channel in 0..channels {
             let (yf, yb) = (forward[channel].to_f32(), backward[channel].to_f32());
             let round = |value: f32| T::from_f32(value).to_f32();
@@ -182,20 +254,11 @@ fn merge_into<T: Element>(y: &mut [T], backward: &[T], shape: ScanShape, merge: 
     }
 }
 
-#[inline(always)]
-fn sanitise(token: f32, limit: f32) -> f32 {
-    let token = if token.is_nan() { 0.0 } else { token };
-    token.max(-limit).min(limit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{DEFAULT_CLAMP, Direction};
     use super::*;
     use proptest::prelude::*;
-
-    type Kernel =
-        fn(&Inputs<'_, f32>, &Direction<'_>, &mut [f32], &mut [f32], &mut Scratch<f32>) -> Result<(), KernelError>;
 
     const HALF: Parameters<'_> =
         Parameters { decay: &[0.5], input_gain: &[1.0], output_gain: &[2.0], state_bias: &[0.0] };
@@ -268,15 +331,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_forms_agree(
-            (batch, steps, channels) in (1usize..3, 0usize..9, 1usize..20),
+        fn all_forms_are_equal(
+            (batch, steps, channels) in (1usize..4, 0usize..9, prop::sample::select(vec![1, 2, 7, 16, 19, 33, 70, 150])),
             (way, merge, with_state) in (0u8..3, 0u8..4, any::<bool>()),
         ) {
             let shape = ScanShape { batch, steps, channels };
             let values = |count: usize, offset: usize| {
                 (0..count).map(|i| ((i + offset) as f32 * 0.618).fract()).collect::<Vec<f32>>()
             };
-            let (tokens, init) = (values(shape.elements(), 3), values(shape.states() * 2, 40));
+            let (mut tokens, init) = (values(shape.elements(), 3), values(shape.states() * 2, 40));
+            let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2e4, -2e4, -0.0];
+            tokens.iter_mut().step_by(5).zip(odd).for_each(|(token, odd)| *token = odd);
             let lists: Vec<Vec<f32>> = (0..8).map(|list| values(channels, list * 31)).collect();
             let parameters = |first: usize| Parameters {
                 decay: &lists[first], input_gain: &lists[first + 1],
@@ -292,15 +357,21 @@ mod tests {
             };
             let init_state = with_state.then_some(init.as_slice());
             let inputs = Inputs { tokens: &tokens, shape, init_state, clamp: DEFAULT_CLAMP };
-            let run = |form: Kernel| {
+            let run = |form: Form| {
                 let mut y = vec![9.0; tokens.len()];
                 let mut state = vec![9.0; direction.final_states(shape)];
-                form(&inputs, &direction, &mut y, &mut state, &mut Scratch::default()).unwrap();
+                run(&inputs, &direction, &mut y, &mut state, &mut Scratch::default(), form).unwrap();
                 y.extend(state);
                 y
             };
-            for (plain, quick) in run(reference).into_iter().zip(run(fast)) {
-                prop_assert!((plain - quick).abs() <= 1e-5 + 1e-5 * plain.abs(), "{} and {}", plain, quick);
+            let plain = run(Form::Streams);
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+            for &config in CANDIDATES {
+                for width in Width::all() {
+                    prop_assert_eq!(&plain, &run(Form::Blocks(config, width)), "{} at {:?}", config.name(), width);
+                }
+                let shared = pool.install(|| run(Form::Pool(config, Width::widest())));
+                prop_assert_eq!(&plain, &shared, "{}, parallel", config.name());
             }
         }
     }

@@ -9,8 +9,10 @@
 //! element type: the sum, `0.5 (yf + yb)`, or `g yf + (1-g) yb` with the gate clamped to [0, 1], 0.5 by default.
 
 mod forms;
+mod sweep;
 
-pub use forms::{fast, reference};
+pub use forms::{fast, parallel, reference, tuned};
+pub use sweep::{CANDIDATES, Config};
 
 use super::KernelError;
 use super::shape::check_length;
