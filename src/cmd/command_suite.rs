@@ -11,7 +11,7 @@ use super::cpu_suite;
 use super::effort::Extent;
 use super::progress::Progress;
 use super::project::Project;
-use super::suites::{self, Wish};
+use super::suites::{self, Measured, Wish};
 use crate::config::{OutputFormat, Suite};
 use crate::formats::{FormatError, criterion, custom};
 use crate::measure::command::results::ResultPlace;
@@ -28,7 +28,7 @@ use crate::model::sample::Measurement;
 /// A reader of a format: the benchmarks of a suite out of what a process wrote.
 type Read = fn(&str, &[Output]) -> Result<Vec<Reported>, FormatError>;
 
-/// Measures the suite; `None` where the filters of the wish leave nothing of it.
+/// Measures the suite. A command cannot be divided, so one of several shards measures all of it.
 ///
 /// # Errors
 /// When this program cannot tell where it lies. A command that cannot be run gives a run that says so.
@@ -39,7 +39,10 @@ pub(super) fn measure(
     wish: &Wish<'_>,
     commit: Option<Commit>,
     progress: &Progress,
-) -> anyhow::Result<Option<Run>> {
+) -> anyhow::Result<Measured> {
+    if let Some(shard) = wish.shard.filter(|shard| !shard.holds_suite(name)) {
+        return Ok(Measured::EmptyShare(shard));
+    }
     let (read, files) = format(settings.format());
     let protocol = wish.effort.protocol(settings.processes());
     let command_suite = command_suite(project, settings, protocol, files)?;
@@ -72,11 +75,11 @@ pub(super) fn measure(
             if included.is_empty() {
                 let texts = settings.include.join("` or `");
                 fail(&mut run, &format!("`suites.{name}.include` leaves no benchmark: none contains `{texts}`"));
-                return Ok(Some(run));
+                return Ok(Measured::Run(Box::new(run)));
             }
             run.measurements = select(included, wish.filters);
             if run.measurements.is_empty() {
-                return Ok(None);
+                return Ok(Measured::Nothing);
             }
             for measurement in &mut run.measurements {
                 measurement.failure = measurement.failure.as_deref().map(own);
@@ -85,7 +88,7 @@ pub(super) fn measure(
             check_recordable(&mut run);
         }
     }
-    Ok(Some(run))
+    Ok(Measured::Run(Box::new(run)))
 }
 
 /// Fails the run where its record could not be read back, as one that is too large: others decided what it holds.

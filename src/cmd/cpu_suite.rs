@@ -192,15 +192,9 @@ fn config(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
     config
 }
 
-/// What speaks against the numbers of a run: what the measuring found, and the circumstances.
+/// What speaks against the numbers of a run: what the measuring found, and the state of the sources.
 pub(super) fn quality(run: &Run, found: Vec<String>) -> Quality {
     let mut reasons = found;
-    let fact = |name: &str| run.environment.facts.get(name).and_then(|value| value.parse::<f64>().ok());
-    if let (Some(load), Some(cores)) = (fact("load_1m"), fact("cores"))
-        && load > cores
-    {
-        reasons.push(format!("load {load} on {cores} cores when the run began"));
-    }
     if let Some(commit) = run.commit.as_ref().filter(|commit| commit.dirty) {
         reasons.push(format!("tracked files differed from {}", commit.short()));
     }

@@ -8,6 +8,7 @@ use super::project::Project;
 use super::{Exit, command_suite, cpu_suite};
 use crate::config::{Suite, SuiteKind};
 use crate::history;
+use crate::measure::environment::pressure::{self, Pressure, PressureChange};
 use crate::measure::{clock, cpu, environment, gpu};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
@@ -59,8 +60,9 @@ pub(super) fn measure(
     };
     let (mut runs, mut empty_share) = (Vec::new(), false);
     for (name, suite) in suites {
+        let before = Pressure::read();
         match measure_suite(project, name, suite, wish, commit.clone(), progress)? {
-            Measured::Run(run) => runs.push(*run),
+            Measured::Run(run) => runs.push(under_pressure(*run, &Pressure::read().since(&before))),
             Measured::Nothing => {}
             Measured::EmptyShare(shard) => {
                 progress.end();
@@ -90,6 +92,19 @@ pub(super) fn exit(runs: &[Run]) -> Exit {
     } else {
         Exit::Done
     }
+}
+
+/// The run with what the rest of the machine did meanwhile: facts, and reasons where it speaks against the numbers.
+fn under_pressure(mut run: Run, change: &PressureChange) -> Run {
+    if run.status != RunStatus::Skipped {
+        let mut facts = std::mem::take(&mut run.environment.facts);
+        facts.extend(change.facts());
+        run.environment = Environment::from_facts(facts);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        run.quality.reasons.extend(pressure::reasons(change, cores));
+        run.quality.clean = run.quality.reasons.is_empty();
+    }
+    run
 }
 
 fn measure_suite(

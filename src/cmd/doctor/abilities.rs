@@ -18,7 +18,7 @@ pub(super) const RECORDING: &str = "recording";
 /// Every suite of the project, then what serves all of them.
 pub(super) fn abilities(project: &Project, facts: &BTreeMap<String, String>) -> Vec<Ability> {
     let mut abilities: Vec<Ability> =
-        project.config.suites.iter().map(|(name, suite)| suite_ability(name, suite)).collect();
+        project.config.suites.iter().map(|(name, suite)| suite_ability(project, name, suite)).collect();
     abilities.push(ability(INSTRUCTION_COUNTS, valgrind()));
     abilities.push(ability("performance counters", counters(facts)));
     abilities.push(ability("pinning", pinning(facts)));
@@ -34,15 +34,30 @@ fn ability(name: &str, found: Result<String, String>) -> Ability {
     Ability { name: name.to_owned(), able, detail }
 }
 
-fn suite_ability(name: &str, suite: &Suite) -> Ability {
+fn suite_ability(project: &Project, name: &str, suite: &Suite) -> Ability {
     let found = match suite.kind {
         SuiteKind::Cpu => Ok(format!("in {} worker processes a run", suite.processes())),
+        SuiteKind::Command => program(project, suite),
         SuiteKind::Gpu => match gpu::probe::device() {
             Ok(device) => Err(format!("this version has no CUDA kernels to run on {}", device.name)),
             Err(error) => Err(error.to_string()),
         },
     };
     ability(&format!("suite {name}"), found)
+}
+
+/// The program of a command suite, where it is: beside the suite's folder for a path, else on the search path.
+fn program(project: &Project, suite: &Suite) -> Result<String, String> {
+    let program = suite.command.first().map(String::as_str).unwrap_or_default();
+    let folder = suite.cwd.as_ref().map_or_else(|| project.root.clone(), |cwd| project.root.join(cwd));
+    let found = if program.contains('/') {
+        // A program of the suite may be what its build step makes.
+        folder.join(program).is_file() || !suite.build.is_empty()
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    };
+    if found { Ok(format!("with `{program}`")) } else { Err(format!("there is no program `{program}`")) }
 }
 
 /// Callgrind counts instructions: exact where times are noisy.
