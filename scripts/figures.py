@@ -89,7 +89,7 @@ def planted(runs=10):
         path = tree / "src/measure/cpu/tiles.rs"
         text = path.read_text()
         function = re.search(r"\nfn pack_wide\(.*?\n}\n", text, re.S)
-        changed = function.group(0).replace("WIDE_TILES", "(WIDE_TILES + 1)")
+        changed = function.group(0).replace("WIDE_TILES", "WIDE_TILES + 1")
         if changed.count("WIDE_TILES + 1") != 2:
             sys.exit("`pack_wide` is not what this script expects")
         path.write_text(text.replace(function.group(0), changed))

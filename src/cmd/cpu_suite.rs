@@ -34,7 +34,9 @@ pub(super) fn measure(
     progress: &Progress,
 ) -> anyhow::Result<Measured> {
     let workloads = cpu::workloads(name)?;
-    let selected = select(name, suite, wish.filters, &workloads)?;
+    let mut selected = select(name, suite, wish.filters, &workloads)?;
+    // Threads that are kept on one processor take turns, which shows nothing.
+    selected.retain(|workload| workload.threads == 1 || wish.effort.pin.is_none());
     if selected.is_empty() {
         return Ok(Measured::Nothing);
     }

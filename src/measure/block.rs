@@ -1,7 +1,7 @@
 //! A block: samples of one benchmark taken one after another, and which of them count.
 //!
 //! The first samples of a block pay for the caches that the benchmark before has left, so leading samples are dropped
-//! until one is within [`SETTLED`] of the median of the block's last half. Preempted samples tell about others. Both
+//! until one is within 3 % of the median of the block's last half. Preempted samples tell about others. Both
 //! stay in the block; they are left out of what is computed from it.
 
 use serde::{Deserialize, Serialize};

@@ -157,7 +157,7 @@ fn run_worker(
 fn report(command: &WorkerCommand, plan: &Plan) -> Result<Result<WorkerReport, Fault>, MeasureError> {
     let mut process = WorkerProcess::spawn(command, plan)?;
     process.hang_up();
-    Ok(match process.next() {
+    Ok(match process.hear() {
         Ok(Message::Report(report)) if report.series.len() == plan.benchmarks.len() => Ok(report),
         Ok(_) => Err(Fault { reason: "it answered what was not asked".to_owned(), at: None }),
         Err(fault) => Err(fault),

@@ -110,6 +110,12 @@ struct Player {
     process: WorkerProcess,
 }
 
+/// Seconds of the base's block and the other's; absent where no sample is a time.
+type Seconds = (Option<f64>, Option<f64>);
+
+/// Which side failed, and how.
+type Blame = (&'static str, Fault);
+
 /// What one pair of processes showed, by benchmark, or what went wrong with the pair.
 type Found = Result<BTreeMap<usize, Pair>, String>;
 
@@ -142,12 +148,7 @@ impl MatchUp<'_> {
     }
 
     /// The pairs that two workers show, or which of them failed and how. What fails orderly is noted as broken.
-    #[expect(clippy::type_complexity, reason = "a fault of the system, of one side, or the result")]
-    fn play(
-        &mut self,
-        plan: &Plan,
-        active: &[usize],
-    ) -> Result<Result<BTreeMap<usize, Pair>, (&'static str, Fault)>, MeasureError> {
+    fn play(&mut self, plan: &Plan, active: &[usize]) -> Result<Result<BTreeMap<usize, Pair>, Blame>, MeasureError> {
         let mut base = Player { name: "base", process: WorkerProcess::spawn(self.sides.base, plan)? };
         let mut other = Player { name: "other", process: WorkerProcess::spawn(self.sides.other, plan)? };
         let mut rounds = vec![plan.protocol.rounds; active.len()];
@@ -187,19 +188,14 @@ impl MatchUp<'_> {
     }
 
     /// A block of each side on the same processor, the base first on even rounds: seconds of base and other.
-    fn turn(
-        &self,
-        [base, other]: [&mut Player; 2],
-        place: usize,
-        round: u32,
-    ) -> Result<(Option<f64>, Option<f64>), (&'static str, Fault)> {
+    fn turn(&self, [base, other]: [&mut Player; 2], place: usize, round: u32) -> Result<Seconds, Blame> {
         // Two rounds on one processor, so that each processor sees both orders.
         let processor = match self.processors {
             [] => None,
             list => Some(list[(round as usize / 2 + place) % list.len()]),
         };
         let request = Request { benchmark: place, processor };
-        if round % 2 == 0 {
+        if round.is_multiple_of(2) {
             let first = base.block(request)?;
             Ok((first, other.block(request)?))
         } else {
@@ -211,19 +207,19 @@ impl MatchUp<'_> {
 
 impl Player {
     fn ready(&mut self) -> Result<Vec<Readiness>, Fault> {
-        match self.process.next()? {
+        match self.process.hear()? {
             Message::Ready(ready) => Ok(ready),
             _ => Err(Fault { reason: "it answered what was not asked".to_owned(), at: None }),
         }
     }
 
     /// The median of one block; absent where no sample is a time.
-    fn block(&mut self, request: Request) -> Result<Option<f64>, (&'static str, Fault)> {
+    fn block(&mut self, request: Request) -> Result<Option<f64>, Blame> {
         let line = serde_json::to_string(&request).expect("a request holds nothing that JSON cannot");
         // A worker that is gone breaks the pipe; asking it for the block then tells why.
         let _ = self.process.send(&line);
         let blame = |fault: Fault| Fault { at: Some(request.benchmark), ..fault };
-        match self.process.next() {
+        match self.process.hear() {
             Ok(Message::Block(block)) => Ok(median(&block)),
             Ok(_) => Err((self.name, Fault { reason: "it answered what was not asked".to_owned(), at: None })),
             Err(fault) => Err((self.name, blame(fault))),

@@ -113,7 +113,7 @@ impl WorkerProcess {
     ///
     /// # Errors
     /// When it says nothing for too long, ends, or says what cannot be understood; it is then ended.
-    pub fn next(&mut self) -> Result<Message, Fault> {
+    pub fn hear(&mut self) -> Result<Message, Fault> {
         loop {
             let line = match self.lines.recv_timeout(self.patience) {
                 Ok(line) => line,
@@ -198,7 +198,7 @@ mod tests {
         let arguments = vec!["-c".into(), script.into()];
         let command = WorkerCommand { program: "/bin/sh".into(), arguments };
         let mut process = WorkerProcess::spawn(&command, &plan).expect("there is a shell");
-        process.next().expect_err("the script gives no result")
+        process.hear().expect_err("the script gives no result")
     }
 
     #[test]

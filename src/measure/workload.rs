@@ -24,8 +24,11 @@ pub struct Workload {
     /// nothing to choose.
     pub configurations: Vec<String>,
     /// Makes inputs and checks the result. Costly: done once a worker, outside the timed part.
-    pub prepare: Box<dyn Fn(&Order<'_>) -> Result<Prepared, String>>,
+    pub prepare: Prepare,
 }
+
+/// How a workload is made ready, or why it cannot be.
+pub type Prepare = Box<dyn Fn(&Order<'_>) -> Result<Prepared, String>>;
 
 /// What limits a kernel, and so how its numbers move with the load of a shared machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

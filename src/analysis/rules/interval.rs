@@ -55,7 +55,7 @@ fn doubt(ratio: f64, (low, high): (f64, f64), limits: (f64, f64), processes: usi
     let nearest = (ratio - limits.0).abs().min((ratio - limits.1).abs());
     let needed = processes as f64 * ((high - low) / 2.0 / nearest).powi(2);
     let more = (needed - processes as f64).ceil();
-    let advice = if more <= MOST_PROCESSES && more >= 1.0 {
+    let advice = if (1.0..=MOST_PROCESSES).contains(&more) {
         format!("about {more} more pairs of processes would settle it")
     } else if more < 1.0 {
         "a few more pairs of processes would settle it".to_owned()

@@ -1,5 +1,7 @@
 //! From a kernel to a workload: its result is checked on poisoned outputs before anyone times it.
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
 use crate::kernels::KernelError;
 use crate::measure::buffer::Buffer;
 use crate::measure::calibration::Calibration;
@@ -56,6 +58,31 @@ pub(super) enum MakeError {
     /// No configuration of it bears that name.
     #[error("it has no configuration `{0}`")]
     Configuration(String),
+    /// Its threads cannot be started.
+    #[error("its threads cannot be started: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+impl Make<'_> {
+    /// The configuration that is wanted, of those that a kernel offers.
+    pub(super) fn configured<C: Copy>(&self, candidates: &[C], name: fn(C) -> String) -> Result<C, MakeError> {
+        let Some(wanted) = self.configuration else { return Ok(candidates[0]) };
+        let found = candidates.iter().copied().find(|candidate| name(*candidate) == wanted);
+        found.ok_or_else(|| MakeError::Configuration(wanted.to_owned()))
+    }
+
+    /// The threads that share the work; none where the calling thread does it alone.
+    pub(super) fn pool(&self) -> Result<Option<ThreadPool>, MakeError> {
+        if self.form.threads() == 1 {
+            return Ok(None);
+        }
+        Ok(Some(ThreadPoolBuilder::new().num_threads(self.form.threads() as usize).build()?))
+    }
+}
+
+/// The names of the configurations that a kernel offers.
+pub(super) fn names<C: Copy>(candidates: &[C], name: fn(C) -> String) -> Vec<String> {
+    candidates.iter().map(|candidate| name(*candidate)).collect()
 }
 
 /// One call of a kernel on inputs it holds; it writes all it computes into the slice.
@@ -212,6 +239,17 @@ mod tests {
             output[..half].fill(1.0);
             Ok(())
         })
+    }
+
+    #[test]
+    fn a_configuration_is_found_by_name_or_refused() {
+        let make = |configuration| Make { form: Form::Fast, seed: 1, configuration };
+        let found = |name| make(name).configured(&[8, 16], |number| format!("block={number}")).ok();
+        assert_eq!((found(None), found(Some("block=16")), found(Some("block=9"))), (Some(8), Some(16), None));
+        assert_eq!(names(&[8, 16], |number| format!("block={number}")), ["block=8", "block=16"]);
+        assert!(make(None).pool().is_ok_and(|pool| pool.is_none()));
+        let pool = Make { form: Form::TwoThreads, ..make(None) }.pool().expect("two threads can be started");
+        assert_eq!(pool.map(|pool| pool.current_num_threads()), Some(2));
     }
 
     fn in_place(_: &Make<'_>) -> Result<Runnable, MakeError> {

@@ -1,6 +1,6 @@
 //! FusionGate and the TileSSM scan.
 
-use super::check::{Form, Kernel, Make, MakeError, Runnable};
+use super::check::{Form, Kernel, Make, MakeError, Runnable, names};
 use super::inputs;
 use super::tiles::{SMALL, WIDE, map_bytes, map_params};
 use crate::kernels::fusion::{self, Gate};
@@ -17,19 +17,19 @@ const SCAN_BYTES: usize = SCAN.batch * SCAN.steps * SCAN.channels * size_of::<f3
 
 /// All kernels of this file.
 pub(super) fn kernels() -> Vec<Kernel> {
-    let gate = |shape: MapShape, make| Kernel {
+    let gate = |shape: MapShape, forms, make| Kernel {
         name: "fusion_gate",
         params: map_params(shape),
         work: ("elements_per_s", shape.elements() as f64),
         tolerance: 2e-6,
-        forms: &[Form::Reference, Form::Fast],
+        forms,
         class: Class::Dram,
         beside: Calibration::Triad { bytes: map_bytes(shape) },
         limit: Some(Limit {
             kernel: Calibration::Triad { bytes: map_bytes(shape) },
             bytes: 3.0 * map_bytes(shape) as f64 + 3.0 * (shape.pixels() * size_of::<f32>()) as f64,
         }),
-        configurations: Vec::new(),
+        configurations: names(fusion::CANDIDATES, fusion::Config::name),
         make,
     };
     let scan = Kernel {
@@ -42,14 +42,18 @@ pub(super) fn kernels() -> Vec<Kernel> {
         ],
         work: ("tokens_per_s", (SCAN.batch * SCAN.steps) as f64),
         tolerance: 1e-5,
-        forms: &[Form::Reference, Form::Fast],
+        forms: &[Form::Reference, Form::Fast, Form::TwoThreads],
         class: Class::Compute,
         beside: Calibration::MultiplyAdd,
         limit: Some(Limit { kernel: Calibration::Copy { bytes: SCAN_BYTES }, bytes: 2.0 * SCAN_BYTES as f64 }),
-        configurations: Vec::new(),
+        configurations: names(scan::CANDIDATES, scan::Config::name),
         make: scan_forward,
     };
-    vec![gate(SMALL, gate_small), gate(WIDE, gate_wide), scan]
+    vec![
+        gate(SMALL, &[Form::Reference, Form::Fast], gate_small),
+        gate(WIDE, &[Form::Reference, Form::Fast, Form::TwoThreads], gate_wide),
+        scan,
+    ]
 }
 
 fn gate_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
@@ -62,6 +66,7 @@ fn gate_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
 
 fn gate(shape: MapShape, wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
+    let (config, pool) = (wanted.configured(fusion::CANDIDATES, fusion::Config::name)?, wanted.pool()?);
     let base = inputs::normal(shape.elements(), seed);
     let detail = inputs::normal(shape.elements(), seed.wrapping_add(1));
     let boundary = inputs::uniform(shape.pixels(), 0.0, 1.0, seed.wrapping_add(2));
@@ -69,15 +74,18 @@ fn gate(shape: MapShape, wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     Runnable::new(shape.pixels() + shape.elements(), move |output| {
         let (alpha, fused) = output.split_at_mut(shape.pixels());
         let inputs = fusion::Inputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
-        match form {
-            Form::Reference => fusion::reference(&inputs, shape, &Gate::default(), alpha, fused),
-            Form::Fast | Form::TwoThreads => fusion::fast(&inputs, shape, &Gate::default(), alpha, fused),
+        let gate = Gate::default();
+        match (form, &pool) {
+            (Form::Reference, _) => fusion::reference(&inputs, shape, &gate, alpha, fused),
+            (_, None) => fusion::tuned(config, &inputs, shape, &gate, alpha, fused),
+            (_, Some(pool)) => pool.install(|| fusion::parallel(config, &inputs, shape, &gate, alpha, fused)),
         }
     })
 }
 
 fn scan_forward(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
+    let (config, pool) = (wanted.configured(scan::CANDIDATES, scan::Config::name)?, wanted.pool()?);
     let tokens = inputs::normal(SCAN.elements(), seed);
     let of_channel = |low, high, offset: u64| inputs::uniform(SCAN.channels, low, high, seed.wrapping_add(offset));
     let (decay, input_gain, output_gain) =
@@ -91,9 +99,12 @@ fn scan_forward(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
         let parameters =
             Parameters { decay: &decay, input_gain: &input_gain, output_gain: &output_gain, state_bias: &state_bias };
         let direction = Direction::Forward(parameters);
-        match form {
-            Form::Reference => scan::reference(&inputs, &direction, y, final_state, &mut scratch),
-            Form::Fast | Form::TwoThreads => scan::fast(&inputs, &direction, y, final_state, &mut scratch),
+        match (form, &pool) {
+            (Form::Reference, _) => scan::reference(&inputs, &direction, y, final_state, &mut scratch),
+            (_, None) => scan::tuned(config, &inputs, &direction, y, final_state, &mut scratch),
+            (_, Some(pool)) => {
+                pool.install(|| scan::parallel(config, &inputs, &direction, y, final_state, &mut scratch))
+            }
         }
     })
 }

@@ -20,9 +20,11 @@ use super::workload::{Class, Workload};
 /// When `suite` cannot be part of a benchmark's name.
 pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
     let kernels: Vec<Kernel> = [tiles::kernels(), maps::kernels(), models::kernels()].into_iter().flatten().collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut workloads = Vec::new();
     for kernel in &kernels {
-        for form in kernel.forms {
+        // Two threads on one core take turns, which shows nothing.
+        for form in kernel.forms.iter().filter(|form| form.threads() as usize <= cores) {
             workloads.push(kernel.workload(suite, *form)?);
         }
     }

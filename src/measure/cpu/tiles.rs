@@ -1,12 +1,13 @@
 //! TilePack, TileUnpack and the fused pack-op-unpack.
 
-use super::check::{Form, Kernel, Make, MakeError, Runnable};
+use super::check::{Form, Kernel, Make, MakeError, Runnable, names};
 use super::inputs;
 use crate::kernels::KernelError;
 use crate::kernels::fused::{self, Affine, Choice};
 use crate::kernels::ordering::{self, OrderMode};
 use crate::kernels::shape::{Grid, MapShape};
-use crate::kernels::tile::{self, Overlap, Placement, Tiles, pack, unpack_levels, unpack_priority};
+use crate::kernels::tile::{self, Config, Overlap, Placement, Tiles, pack, unpack_levels, unpack_priority};
+use crate::measure::buffer::Buffer;
 use crate::measure::calibration::Calibration;
 use crate::measure::workload::{Class, Limit};
 
@@ -42,27 +43,35 @@ pub(super) fn kernels() -> Vec<Kernel> {
             class: if bytes <= CACHED_BYTES { Class::Cache } else { Class::Dram },
             beside: Calibration::Copy { bytes },
             limit: Some(Limit { kernel: Calibration::Copy { bytes }, bytes: 2.0 * bytes as f64 }),
-            configurations: Vec::new(),
+            configurations: names(pack::CANDIDATES, Config::name),
             make,
         }
     };
     let small_tiles = packed_length(SMALL, SMALL_TILE, SMALL_IDS.len()) * size_of::<f32>();
     let wide_tiles = packed_length(WIDE, WIDE_TILE, WIDE_TILES) * size_of::<f32>();
-    let fused = kernel("fused_pack_op_unpack", WIDE, WIDE_TILE, WIDE_TILES, &[], map_bytes(WIDE), fused_wide);
+    let wide = |name, extra, bytes, make| Kernel {
+        forms: &[Form::Reference, Form::Fast, Form::TwoThreads],
+        ..kernel(name, WIDE, WIDE_TILE, WIDE_TILES, extra, bytes, make)
+    };
+    let small = |name, extra, bytes, make| kernel(name, SMALL, SMALL_TILE, SMALL_IDS.len(), extra, bytes, make);
+    let unpack = || names(unpack_levels::CANDIDATES, Config::name);
     vec![
-        kernel("tile_pack", SMALL, SMALL_TILE, SMALL_IDS.len(), &[("order", "hilbert")], small_tiles, pack_small),
-        kernel("tile_pack", WIDE, WIDE_TILE, WIDE_TILES, &[("order", "given")], wide_tiles, pack_wide),
-        kernel(
-            "tile_unpack",
-            SMALL,
-            SMALL_TILE,
-            SMALL_IDS.len(),
-            &[("by", "priority")],
-            map_bytes(SMALL),
-            unpack_small,
-        ),
-        kernel("tile_unpack", WIDE, WIDE_TILE, WIDE_TILES, &[("by", "levels")], map_bytes(WIDE), unpack_wide),
-        Kernel { tolerance: 1e-6, ..fused },
+        small("tile_pack", &[("order", "hilbert")], small_tiles, pack_small),
+        wide("tile_pack", &[("order", "given")], wide_tiles, pack_wide),
+        Kernel {
+            configurations: Vec::new(),
+            ..small("tile_unpack", &[("by", "priority")], map_bytes(SMALL), unpack_small)
+        },
+        Kernel { configurations: unpack(), ..wide("tile_unpack", &[("by", "levels")], map_bytes(WIDE), unpack_wide) },
+        Kernel {
+            configurations: unpack(),
+            ..wide("tile_unpack_in_place", &[("by", "levels")], wide_tiles, unpack_wide_in_place)
+        },
+        Kernel {
+            tolerance: 1e-6,
+            configurations: names(fused::CANDIDATES, Config::name),
+            ..wide("fused_pack_op_unpack", &[], map_bytes(WIDE), fused_wide)
+        },
     ]
 }
 
@@ -79,6 +88,7 @@ pub(super) fn map_params(shape: MapShape) -> Vec<(&'static str, String)> {
 /// Model level: ids are put in Hilbert order, then packed.
 fn pack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
+    let config = wanted.configured(pack::CANDIDATES, Config::name)?;
     let grid = Grid::of_map(SMALL, SMALL_TILE)?;
     let map = inputs::normal(SMALL.elements(), seed);
     let mut ids = SMALL_IDS.to_vec();
@@ -88,7 +98,7 @@ fn pack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
         ordering::order_rows(&mut ids, SMALL.batch, grid, OrderMode::Hilbert)?;
         match form {
             Form::Reference => pack::reference(&map, SMALL, SMALL_TILE, &ids, packed),
-            Form::Fast | Form::TwoThreads => pack::fast(&map, SMALL, SMALL_TILE, &ids, packed),
+            Form::Fast | Form::TwoThreads => pack::tuned(config, &map, SMALL, SMALL_TILE, &ids, packed),
         }
     })
 }
@@ -96,11 +106,16 @@ fn pack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
 /// Kernel level: ids as given.
 fn pack_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
+    let (config, pool) = (wanted.configured(pack::CANDIDATES, Config::name)?, wanted.pool()?);
     let map = inputs::normal(WIDE.elements(), seed);
-    let ids = wide_ids(seed.wrapping_add(1))?;
-    Runnable::new(packed_length(WIDE, WIDE_TILE, WIDE_TILES), move |packed| match form {
-        Form::Reference => pack::reference(&map, WIDE, WIDE_TILE, &ids, packed),
-        Form::Fast | Form::TwoThreads => pack::fast(&map, WIDE, WIDE_TILE, &ids, packed),
+    let ids = wide_ids(WIDE_TILES, seed.wrapping_add(1))?;
+    Runnable::new(packed_length(WIDE, WIDE_TILE, WIDE_TILES), move |packed| {
+        let map: &[f32] = &map;
+        match (form, &pool) {
+            (Form::Reference, _) => pack::reference(map, WIDE, WIDE_TILE, &ids, packed),
+            (_, None) => pack::tuned(config, map, WIDE, WIDE_TILE, &ids, packed),
+            (_, Some(pool)) => pool.install(|| pack::parallel(config, map, WIDE, WIDE_TILE, &ids, packed)),
+        }
     })
 }
 
@@ -127,39 +142,89 @@ fn unpack_small(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
 /// Kernel level: random levels, override.
 fn unpack_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
+    let (config, pool) = (wanted.configured(unpack_levels::CANDIDATES, Config::name)?, wanted.pool()?);
     let base = inputs::normal(WIDE.elements(), seed);
-    let packed = inputs::normal(packed_length(WIDE, WIDE_TILE, WIDE_TILES), seed.wrapping_add(1));
-    let ids = wide_ids(seed.wrapping_add(2))?;
-    let levels = inputs::levels(WIDE_TILES, seed.wrapping_add(3));
+    let given = LevelTiles::new(seed)?;
     let mut scratch = unpack_levels::Scratch::default();
     Runnable::new(WIDE.elements(), move |merged| {
-        let tiles = Tiles { packed: &packed, placement: Placement::Indices(&ids), tile_size: WIDE_TILE };
-        let overlap = Overlap::Override;
-        let rule = unpack_levels::Rule { levels: Some(&levels), assume_priority_sorted: false, overlap };
-        match form {
-            Form::Reference => unpack_levels::reference(&base, WIDE, &tiles, rule, merged, &mut scratch),
-            Form::Fast | Form::TwoThreads => unpack_levels::fast(&base, WIDE, &tiles, rule, merged, &mut scratch),
+        let (base, tiles, rule): (&[f32], _, _) = (&base, given.tiles(), given.rule());
+        match (form, &pool) {
+            (Form::Reference, _) => unpack_levels::reference(base, WIDE, &tiles, rule, merged, &mut scratch),
+            (_, None) => unpack_levels::tuned(config, base, WIDE, &tiles, rule, merged, &mut scratch),
+            (_, Some(pool)) => {
+                pool.install(|| unpack_levels::parallel(config, base, WIDE, &tiles, rule, merged, &mut scratch))
+            }
         }
     })
+}
+
+/// The same over what the output holds.
+fn unpack_wide_in_place(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
+    let Make { form, seed, .. } = *wanted;
+    let (config, pool) = (wanted.configured(unpack_levels::CANDIDATES, Config::name)?, wanted.pool()?);
+    let given = LevelTiles::new(seed)?;
+    let mut scratch = unpack_levels::Scratch::default();
+    let made = Runnable::new(WIDE.elements(), move |merged| {
+        let (tiles, rule) = (given.tiles(), given.rule());
+        match (form, &pool) {
+            (Form::Reference, _) => unpack_levels::reference_in_place(WIDE, &tiles, rule, merged, &mut scratch),
+            (_, None) => unpack_levels::tuned_in_place(config, WIDE, &tiles, rule, merged, &mut scratch),
+            (_, Some(pool)) => {
+                pool.install(|| unpack_levels::parallel_in_place(config, WIDE, &tiles, rule, merged, &mut scratch))
+            }
+        }
+    })?;
+    Ok(Runnable { before: Some(inputs::normal(WIDE.elements(), seed)), ..made })
+}
+
+/// Tiles of the wide profile with random levels.
+struct LevelTiles {
+    packed: Buffer,
+    ids: Vec<u32>,
+    levels: Vec<i32>,
+}
+
+impl LevelTiles {
+    fn new(seed: u64) -> Result<LevelTiles, MakeError> {
+        Ok(LevelTiles {
+            packed: inputs::normal(packed_length(WIDE, WIDE_TILE, WIDE_TILES), seed.wrapping_add(1)),
+            ids: wide_ids(WIDE_TILES, seed.wrapping_add(2))?,
+            levels: inputs::levels(WIDE_TILES, seed.wrapping_add(3)),
+        })
+    }
+
+    fn tiles(&self) -> Tiles<'_, f32> {
+        Tiles { packed: &self.packed, placement: Placement::Indices(&self.ids), tile_size: WIDE_TILE }
+    }
+
+    fn rule(&self) -> unpack_levels::Rule<'_> {
+        let overlap = Overlap::Override;
+        unpack_levels::Rule { levels: Some(&self.levels), assume_priority_sorted: false, overlap }
+    }
 }
 
 fn fused_wide(wanted: &Make<'_>) -> Result<Runnable, MakeError> {
     let Make { form, seed, .. } = *wanted;
+    let (config, pool) = (wanted.configured(fused::CANDIDATES, Config::name)?, wanted.pool()?);
     let map = inputs::normal(WIDE.elements(), seed);
-    let ids = wide_ids(seed.wrapping_add(1))?;
+    let ids = wide_ids(WIDE_TILES, seed.wrapping_add(1))?;
     let affine = Affine::default();
     let mut scratch = fused::Scratch::default();
     Runnable::new(WIDE.elements(), move |merged| {
+        let map: &[f32] = &map;
         let choice = Choice { indices: &ids, tile_size: WIDE_TILE, require_unique: true };
-        match form {
-            Form::Reference => fused::reference(&map, WIDE, &choice, &affine, merged, &mut scratch),
-            Form::Fast | Form::TwoThreads => fused::fast(&map, WIDE, &choice, &affine, merged, &mut scratch),
+        match (form, &pool) {
+            (Form::Reference, _) => fused::reference(map, WIDE, &choice, &affine, merged, &mut scratch),
+            (_, None) => fused::tuned(config, map, WIDE, &choice, &affine, merged, &mut scratch),
+            (_, Some(pool)) => {
+                pool.install(|| fused::parallel(config, map, WIDE, &choice, &affine, merged, &mut scratch))
+            }
         }
     })
 }
 
-fn wide_ids(seed: u64) -> Result<Vec<u32>, KernelError> {
-    Ok(inputs::tile_ids(Grid::of_map(WIDE, WIDE_TILE)?.tiles(), WIDE_TILES, seed))
+fn wide_ids(count: usize, seed: u64) -> Result<Vec<u32>, KernelError> {
+    Ok(inputs::tile_ids(Grid::of_map(WIDE, WIDE_TILE)?.tiles(), count, seed))
 }
 
 /// Bytes of a map.
