@@ -145,7 +145,14 @@ fn tune(
     progress.begin(&format!("suite {}: choosing configurations", run.suite), 3);
     let mut tell = |done: u32| progress.step(u64::from(done));
     match tune::tune(&run.suite, selected, &incumbents, protocol, command, &mut tell) {
-        Ok(choices) => choices,
+        Ok(choices) => {
+            for choice in &choices {
+                for (name, reason) in &choice.failures {
+                    super::warn(&format!("the configuration {name} of {} was not tried: {reason}", choice.benchmark));
+                }
+            }
+            choices
+        }
         Err(error) => {
             super::warn(&format!("configurations were not tuned: {error}"));
             selected.iter().filter_map(|workload| tune::untried(workload, &incumbents)).collect()

@@ -36,6 +36,8 @@ pub struct Choice {
     pub source: Source,
     /// Every candidate with its time over that of the one in use; absent where it could not be timed.
     pub candidates: Vec<(String, Option<f64>)>,
+    /// The candidates that gave a wrong result or broke, with how.
+    pub failures: BTreeMap<String, String>,
 }
 
 /// Why a configuration was chosen.
@@ -68,6 +70,7 @@ impl Choice {
         json!({
             "benchmark": self.benchmark,
             "candidates": candidates,
+            "failures": self.failures,
             "selected": self.selected,
             "source": self.source.word(),
         })
@@ -91,6 +94,7 @@ pub fn untried(workload: &Workload, incumbents: &Configurations) -> Option<Choic
         selected: known.unwrap_or(&workload.configurations[0]).clone(),
         source: if known.is_some() { Source::Incumbent } else { Source::Default },
         candidates: workload.configurations.iter().map(|name| (name.clone(), None)).collect(),
+        failures: BTreeMap::new(),
         benchmark: id,
     })
 }
@@ -162,10 +166,17 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
         (None, None) => Source::Default,
     };
     let round = |value: f64| describe::round_significant(value, 4);
+    let failure = |number: usize| {
+        let failed = |worker: &BTreeMap<usize, super::plan::WorkerSeries>| worker.get(&number)?.failure.clone();
+        campaign.broken.get(&number).cloned().or_else(|| campaign.workers.iter().find_map(failed))
+    };
+    let failures = names.iter().enumerate();
+    let failures = failures.filter_map(|(number, name)| Some((name.clone(), failure(first + number)?))).collect();
     Choice {
         benchmark: workload.benchmark.id(),
         selected: names[best.unwrap_or(in_use)].clone(),
         source,
+        failures,
         candidates: names.iter().cloned().zip(medians.into_iter().map(|one| one.map(round))).collect(),
     }
 }
@@ -221,5 +232,27 @@ mod tests {
         check(&[[1.0, 0.985, 1.1]; 3], None, ("a", Source::Default));
         check(&[[1.0, 0.9, 1.1], [1.0, 0.9, 1.1], [1.0, 1.01, 1.1]], None, ("a", Source::Default));
         check(&b_wins[..2], Some("c"), ("c", Source::Incumbent));
+    }
+
+    #[test]
+    fn a_candidate_that_is_wrong_or_breaks_is_never_chosen_and_is_named() {
+        let workload = Workload {
+            configurations: ["a", "b", "c"].map(str::to_owned).to_vec(),
+            ..example::workload("right", example::right)
+        };
+        let worker = || {
+            let wrong = WorkerSeries { failure: Some("parity: wrong".into()), turns: Vec::new(), ..series(0.1) };
+            BTreeMap::from([(0, series(1.0)), (1, wrong)])
+        };
+        let campaign = Campaign {
+            workers: vec![worker(), worker(), worker()],
+            broken: BTreeMap::from([(2, "it was ended by signal 9".to_owned())]),
+            faults: Vec::new(),
+            pinned: Vec::new(),
+            stop: StopReason::Processes,
+        };
+        let chosen = choose(&workload, 0, &campaign, None);
+        assert_eq!((chosen.selected.as_str(), chosen.candidates[1].1, chosen.candidates[2].1), ("a", None, None));
+        assert_eq!(chosen.to_json()["failures"], json!({"b": "parity: wrong", "c": "it was ended by signal 9"}));
     }
 }

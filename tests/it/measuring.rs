@@ -90,7 +90,7 @@ fn workers_stay_on_the_processor_that_was_asked_for() {
 #[cfg(target_os = "linux")]
 fn a_worker_that_is_killed_takes_only_its_benchmark_with_it() {
     let sandbox = Sandbox::new();
-    let mut sprag = sandbox.start(&["run", "--output-run", "run.json"]);
+    let mut sprag = sandbox.start(&["run", "--filter", "@reference", "--output-run", "run.json"]);
     let children = format!("/proc/{0}/task/{0}/children", sprag.id());
     let is_worker = |process: &&str| {
         let arguments = fs::read_to_string(format!("/proc/{process}/cmdline"));
