@@ -101,7 +101,7 @@ pub fn fast<T: Element>(
 }
 
 /// The same, a row of pixels at a time, cut as the configuration says: a block of planes is copied, and the chosen tiles
-/// are operated on while it is in the cache. Bit-equal to [`reference()`].
+/// are operated on where they were copied to, each once, while the block is in the cache. Bit-equal to [`reference()`].
 ///
 /// # Errors
 /// As [`reference()`].
@@ -115,7 +115,7 @@ pub fn tuned<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     let per_sample = check(map, shape, choice, merged, scratch)?;
-    let starts = starts(shape, choice, &mut scratch.starts);
+    let starts = starts(shape, choice, per_sample, &mut scratch.starts);
     let sample = shape.channels * shape.plane();
     let block = config.block(shape.channels) * shape.plane();
     for (index, merged) in merged.chunks_exact_mut(sample).enumerate() {
@@ -141,7 +141,7 @@ pub fn parallel<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     let per_sample = check(map, shape, choice, merged, scratch)?;
-    let starts = starts(shape, choice, &mut scratch.starts);
+    let starts = starts(shape, choice, per_sample, &mut scratch.starts);
     let sample = shape.channels * shape.plane();
     let block = config.shared_block(shape.channels) * shape.plane();
     merged.par_chunks_exact_mut(sample).enumerate().for_each(|(index, merged)| {
@@ -153,13 +153,14 @@ pub fn parallel<T: Element>(
     Ok(())
 }
 
-/// Where the first pixel of each chosen tile lies in its plane.
-fn starts<'a>(shape: MapShape, choice: &Choice<'_>, starts: &'a mut Vec<usize>) -> &'a [usize] {
+/// Where the first pixel of each chosen tile lies in its plane, K a sample in ascending order.
+fn starts<'a>(shape: MapShape, choice: &Choice<'_>, per_sample: usize, starts: &'a mut Vec<usize>) -> &'a [usize] {
     starts.clear();
     starts.extend((0..choice.indices.len()).map(|tile| {
         let (y, x) = Placement::Indices(choice.indices).at(tile, shape, choice.tile_size);
         y * shape.width + x
     }));
+    starts.chunks_exact_mut(per_sample.max(1)).for_each(|row| row.sort_unstable());
     starts
 }
 
@@ -187,40 +188,38 @@ impl<T: Element> Block<'_, T> {
     /// The usual sides, told to the compiler. Tiles lie on the grid, so planes are arrays of rows of tiles.
     fn rows<const SIDE: usize>(self) {
         let (plane, stride) = (self.shape.plane() / SIDE, self.shape.width / SIDE);
-        let (source, target) = (self.map.as_chunks::<SIDE>().0, self.merged.as_chunks_mut::<SIDE>().0);
-        for start in self.starts {
-            operate_tile(&source[start / SIDE..], &mut target[start / SIDE..], plane, stride, self.affine);
+        let rows = self.merged.as_chunks_mut::<SIDE>().0;
+        for start in once_each(self.starts) {
+            operate_tile(&mut rows[start / SIDE..], plane, stride, self.affine);
         }
     }
 
     fn any(self) {
         let (plane, width, side) = (self.shape.plane(), self.shape.width, self.tile_size);
-        for start in self.starts {
-            for first in (*start..self.merged.len()).step_by(plane) {
+        for start in once_each(self.starts) {
+            for first in (start..self.merged.len()).step_by(plane) {
                 for dy in 0..side {
-                    let row = first + dy * width;
-                    for (pixel, &x) in self.merged[row..][..side].iter_mut().zip(&self.map[row..][..side]) {
-                        *pixel = operate(x, self.affine);
-                    }
+                    let row = &mut self.merged[first + dy * width..][..side];
+                    row.iter_mut().for_each(|pixel| *pixel = operate(*pixel, self.affine));
                 }
             }
         }
     }
 }
 
+/// Sorted places, each named once.
+fn once_each(starts: &[usize]) -> impl Iterator<Item = usize> {
+    starts.chunk_by(|a, b| a == b).map(|same| same[0])
+}
+
 /// Operates on a tile in all planes from its first row on; planes lie `plane` rows apart, the rows of a tile `stride`.
 /// A function of its own, so that the distances of the rows stay in registers.
 #[inline(never)]
-fn operate_tile<T: Element, const SIDE: usize>(
-    source: &[[T; SIDE]],
-    target: &mut [[T; SIDE]],
-    plane: usize,
-    stride: usize,
-    affine: &Affine,
-) {
-    for first in (0..target.len()).step_by(plane) {
+fn operate_tile<T: Element, const SIDE: usize>(rows: &mut [[T; SIDE]], plane: usize, stride: usize, affine: &Affine) {
+    for first in (0..rows.len()).step_by(plane) {
         for dy in 0..SIDE {
-            target[first + dy * stride] = source[first + dy * stride].map(|x| operate(x, affine));
+            let row = &mut rows[first + dy * stride];
+            *row = row.map(|x| operate(x, affine));
         }
     }
 }
