@@ -15,7 +15,7 @@ pub use super::config::Config;
 
 /// The configurations worth trying, the usual one first.
 pub const CANDIDATES: &[Config] =
-    &[Config { channel_block: 0 }, Config { channel_block: 16 }, Config { channel_block: 4 }];
+    &[Config { channel_block: 0 }, Config { channel_block: 32 }, Config { channel_block: 4 }];
 
 /// Tiles whose places are found together.
 const GROUP: usize = 64;

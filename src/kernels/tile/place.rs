@@ -114,6 +114,21 @@ impl Placement<'_> {
         }
     }
 
+    /// Where the first pixels of tiles whose placement was checked lie in each plane: the same as [`Self::at`], with one
+    /// division a tile.
+    #[inline(always)]
+    pub(in crate::kernels) fn start(&self, shape: MapShape, tile_size: usize) -> impl Fn(usize) -> usize {
+        // A checked grid has 32-bit sides, and one of at least a column.
+        let columns = (shape.width / tile_size) as u32;
+        move |tile| match self {
+            Placement::Indices(indices) => {
+                let (row, column) = (indices[tile] / columns, indices[tile] % columns);
+                (row as usize * shape.width + column as usize) * tile_size
+            }
+            Placement::Origins(origins) => origins[tile].y as usize * shape.width + origins[tile].x as usize,
+        }
+    }
+
     fn check(&self, shape: MapShape, tile_size: usize) -> Result<(), KernelError> {
         let MapShape { height, width, .. } = shape;
         match self {

@@ -16,7 +16,7 @@ use super::super::KernelError;
 use super::super::element::Element;
 use super::super::shape::MapShape;
 use super::{Overlap, Tiles};
-use application::{check, order};
+use application::{by_place, by_turn, check};
 use scatter::{Scatter, scatter_pixels};
 
 pub use super::config::Config;
@@ -24,7 +24,7 @@ pub use application::Scratch;
 
 /// The configurations worth trying, the usual one first.
 pub const CANDIDATES: &[Config] =
-    &[Config { channel_block: 0 }, Config { channel_block: 16 }, Config { channel_block: 4 }];
+    &[Config { channel_block: 0 }, Config { channel_block: 32 }, Config { channel_block: 4 }];
 
 /// How a call writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +51,7 @@ pub fn reference<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     check(Some(base), shape, tiles, rule, merged)?;
-    order(shape, tiles, rule, scratch)?;
+    by_turn(shape, tiles, rule, scratch)?;
     merged.copy_from_slice(base);
     scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
     Ok(())
@@ -69,7 +69,7 @@ pub fn reference_in_place<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     check(None, shape, tiles, rule, merged)?;
-    order(shape, tiles, rule, scratch)?;
+    by_turn(shape, tiles, rule, scratch)?;
     scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
     Ok(())
 }
@@ -117,7 +117,7 @@ pub fn tuned<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     check(Some(base), shape, tiles, rule, merged)?;
-    order(shape, tiles, rule, scratch)?;
+    by_place(shape, tiles, rule, scratch)?;
     Scatter::new(Some(base), shape, tiles, rule.overlap, scratch).run(config, merged);
     Ok(())
 }
@@ -135,7 +135,7 @@ pub fn tuned_in_place<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     check(None, shape, tiles, rule, merged)?;
-    order(shape, tiles, rule, scratch)?;
+    by_place(shape, tiles, rule, scratch)?;
     Scatter::new(None, shape, tiles, rule.overlap, scratch).run(config, merged);
     Ok(())
 }
@@ -154,7 +154,7 @@ pub fn parallel<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     check(Some(base), shape, tiles, rule, merged)?;
-    order(shape, tiles, rule, scratch)?;
+    by_place(shape, tiles, rule, scratch)?;
     Scatter::new(Some(base), shape, tiles, rule.overlap, scratch).run_in_pool(config, merged);
     Ok(())
 }
@@ -172,7 +172,7 @@ pub fn parallel_in_place<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     check(None, shape, tiles, rule, merged)?;
-    order(shape, tiles, rule, scratch)?;
+    by_place(shape, tiles, rule, scratch)?;
     Scatter::new(None, shape, tiles, rule.overlap, scratch).run_in_pool(config, merged);
     Ok(())
 }

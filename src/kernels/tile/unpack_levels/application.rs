@@ -3,13 +3,12 @@
 use super::super::super::KernelError;
 use super::super::super::element::Element;
 use super::super::super::shape::{MapShape, check_length};
-use super::super::Tiles;
+use super::super::{Overlap, Placement, Tiles};
 use super::Rule;
 
 /// Room for the order of application; it grows to the tiles of a call and is reused.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
-    keys: Vec<i32>,
     /// The tiles in the order in which they are applied, sample after sample, K a sample.
     pub(super) applied: Vec<Applied>,
 }
@@ -21,6 +20,8 @@ pub(super) struct Applied {
     pub(super) tile: usize,
     /// Where its first pixel lies in each plane.
     pub(super) start: usize,
+    /// Its level and position as one number: of two tiles, the one with the larger is applied later.
+    turn: usize,
 }
 
 /// Refuses what does not fit together, before anything is written.
@@ -43,35 +44,50 @@ pub(super) fn check<T: Element>(
     }
 }
 
-/// Finds the order of tiles that were checked.
-pub(super) fn order<T>(
+/// Finds the order of tiles that were checked: by turn.
+pub(super) fn by_turn<T>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
     rule: Rule<'_>,
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
-    let per_sample = tiles.placement.count() / shape.batch;
-    let applied = |tile: usize| {
-        let (y, x) = tiles.placement.at(tile, shape, tiles.tile_size);
-        Applied { tile, start: y * shape.width + x }
-    };
-    scratch.applied.clear();
-    let Some(levels) = rule.levels else {
-        scratch.applied.extend((0..tiles.placement.count()).map(applied));
-        return Ok(());
-    };
-    let bits = (usize::BITS - per_sample.saturating_sub(1).leading_zeros()).max(1);
-    let lowest = lowest_level(levels, per_sample, bits)?;
-    for (sample, levels) in levels.chunks_exact(per_sample.max(1)).enumerate() {
-        scratch.keys.clear();
-        scratch
-            .keys
-            .extend(levels.iter().zip(0..).map(|(level, position): (_, i32)| (level - lowest) << bits | position));
-        scratch.keys.sort_unstable();
-        let tile = |key: &i32| sample * per_sample + (key & ((1 << bits) - 1)) as usize;
-        scratch.applied.extend(scratch.keys.iter().map(tile).map(applied));
-    }
+    let per_sample = note(shape, tiles, rule, scratch)?;
+    scratch.applied.chunks_exact_mut(per_sample).for_each(|row| row.sort_unstable_by_key(|applied| applied.turn));
     Ok(())
+}
+
+/// Finds an order that comes to the same: by place where tiles lie on a grid and override, since there tiles are apart
+/// or in the very same place, and neighbours find their lines in the cache; else by turn.
+pub(super) fn by_place<T>(
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule<'_>,
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
+    if !matches!((tiles.placement, rule.overlap), (Placement::Indices(_), Overlap::Override)) {
+        return by_turn(shape, tiles, rule, scratch);
+    }
+    let per_sample = note(shape, tiles, rule, scratch)?;
+    let rows = scratch.applied.chunks_exact_mut(per_sample);
+    rows.for_each(|row| row.sort_unstable_by_key(|applied| (applied.start, applied.turn)));
+    Ok(())
+}
+
+/// Notes the tiles as they are given, and gives how many a sample has, at least 1.
+fn note<T>(shape: MapShape, tiles: &Tiles<'_, T>, rule: Rule<'_>, scratch: &mut Scratch) -> Result<usize, KernelError> {
+    let per_sample = (tiles.placement.count() / shape.batch).max(1);
+    let bits = (usize::BITS - (per_sample - 1).leading_zeros()).max(1);
+    let lowest = rule.levels.map_or(Ok(0), |levels| lowest_level(levels, per_sample, bits))?;
+    let start = tiles.placement.start(shape, tiles.tile_size);
+    scratch.applied.clear();
+    for first in (0..tiles.placement.count()).step_by(per_sample) {
+        scratch.applied.extend((0..per_sample).map(|position| {
+            let tile = first + position;
+            let level = rule.levels.map_or(0, |levels| (levels[tile] - lowest) as usize);
+            Applied { tile, start: start(tile), turn: level << bits | position }
+        }));
+    }
+    Ok(per_sample)
 }
 
 /// The lowest level of a call, or why levels and positions do not fit the key.

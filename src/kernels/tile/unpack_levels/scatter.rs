@@ -128,7 +128,8 @@ impl<T: Element> Block<'_, T> {
         let (tiles, turns) = (packed.as_chunks::<SIDE>().0.as_chunks::<SIDE>().0, self.shared.turns(self.sample));
         let rows = self.planes.as_chunks_mut::<SIDE>().0;
         let channels = rows.len() / plane;
-        for applied in turns {
+        // Of tiles in the very same place the last one wins.
+        for applied in turns.chunk_by(|a, b| a.start == b.start).filter_map(|same| same.last()) {
             let tile = &tiles[applied.tile * shape.channels + self.channel..][..channels];
             scatter(tile, &mut rows[applied.start / SIDE..], plane, stride);
         }
