@@ -7,7 +7,7 @@
     scripts/figures.py spread [SESSIONS] how far a mean, a median and the tracked ratio move from session to session
 
 Needs Python 3 alone and a release build (`cargo build --release`); SPRAG names another program. `planted` builds a
-second program from a copy of the sources. Run it on a machine that does nothing else.
+second program from the sources of HEAD. Run it on a machine that does nothing else.
 """
 
 import json
@@ -84,8 +84,9 @@ def planted(runs=10):
         base, other = Path(folder) / "base", Path(folder) / "other"
         shutil.copy2(SPRAG, base)
         tree = Path(folder) / "tree"
-        ignore = shutil.ignore_patterns("target", "_site", ".git", "history")
-        shutil.copytree(ROOT, tree, ignore=ignore)
+        tree.mkdir()
+        archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x"], cwd=tree, input=archive, check=True)
         path = tree / "src/measure/cpu/tiles.rs"
         text = path.read_text()
         function = re.search(r"\nfn pack_wide\(.*?\n}\n", text, re.S)
