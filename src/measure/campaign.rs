@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn ordinary() -> Protocol {
-        Protocol { patience_seconds: 2.0, ..Protocol::ordinary(4) }
+        Protocol { patience_seconds: 60.0, ..Protocol::ordinary(4) }
     }
 
     #[test]
@@ -206,8 +206,8 @@ mod tests {
         assert_eq!((found.broken, found.workers.len()), (BTreeMap::from([(1, reason)]), 4));
         assert!(found.workers.iter().all(|series| series.keys().copied().eq([0, 2])));
         let silent = r#"hello; case "$plan" in *'"a"'*) echo '{"begin":0}'; exec sleep 60;; esac; report"#;
-        let found = campaign(ordinary(), silent).expect("the workers report");
-        assert!(found.broken[&0].contains("said nothing for 2 s"), "{:?}", found.broken);
+        let found = campaign(Protocol { patience_seconds: 3.0, ..ordinary() }, silent).expect("the workers report");
+        assert!(found.broken[&0].contains("said nothing for 3 s"), "{:?}", found.broken);
         let none = campaign(ordinary(), "hello; echo '{\"begin\":0}'; exit 7").expect("the benchmarks are to blame");
         assert_eq!((none.broken.len(), none.workers.len(), none.stop), (3, 0, StopReason::Failed));
     }

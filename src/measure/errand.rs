@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::last_words::last_words;
+
 /// The longest answer that is read, in bytes.
 const MOST_ANSWER_BYTES: u64 = 64 << 20;
 
@@ -79,7 +81,7 @@ fn answer(command: &mut Command, question: Vec<u8>, limit: Duration) -> Result<V
     }
     let errors = errors.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
     let errors = String::from_utf8_lossy(&errors);
-    let last = errors.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message").trim();
+    let last = last_words(&errors).unwrap_or_else(|| "no message".to_owned());
     Err(Fault::NoAnswer(format!("{status} ({last})")))
 }
 

@@ -13,6 +13,7 @@ pub mod block;
 pub mod plan;
 pub mod worker;
 mod padding;
+mod last_words;
 pub mod process;
 pub mod campaign;
 pub mod estimate;

@@ -261,7 +261,7 @@ mod tests {
 
     fn measured(base: &WorkerCommand, other: &WorkerCommand) -> Result<PairedResult, MeasureError> {
         let suite = [example::workload("right", example::right), example::workload("wrong", example::right)];
-        let protocol = Protocol { patience_seconds: 2.0, rounds: 4, ..Protocol::ordinary(3) };
+        let protocol = Protocol { patience_seconds: 60.0, rounds: 4, ..Protocol::ordinary(3) };
         measure("cpu", &suite.iter().collect::<Vec<_>>(), Sides { base, other }, &protocol, &mut |_| {})
     }
 

@@ -4,17 +4,17 @@ use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::last_words::last_words;
 use super::plan::{Message, PLAN_VERSION, Plan};
 use super::{MeasureError, padding};
 
-/// The most of a worker's standard error that is kept, in bytes.
-const MOST_STDERR: u64 = 64 << 10;
+/// How much of a worker's standard error is kept, in bytes from its end.
+const KEPT_STDERR: usize = 64 << 10;
 
-/// The most of its last line that is quoted, in characters.
-const LONGEST_QUOTE: usize = 300;
+/// How long a worker may live on after it has closed its output, and its standard error be held open by others.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// The longest message, in bytes: a report of a thousand benchmarks takes tens of megabytes.
 const LONGEST_MESSAGE: u64 = 256 << 20;
@@ -42,7 +42,7 @@ pub struct WorkerProcess {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    stderr: Option<JoinHandle<String>>,
+    stderr: Receiver<String>,
     at: Option<usize>,
     patience: Duration,
 }
@@ -54,14 +54,14 @@ impl WorkerProcess {
     /// When the program cannot be started.
     pub fn spawn(command: &WorkerCommand, plan: &Plan) -> Result<WorkerProcess, MeasureError> {
         let (padding, value) = padding::variable(plan.protocol.seed, plan.worker);
-        let mut child = Command::new(&command.program)
-            .args(&command.arguments)
-            .env(padding, value)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| MeasureError::Spawn { program: command.program.clone(), error })?;
+        let mut prepared = Command::new(&command.program);
+        prepared.args(&command.arguments).env(padding, value);
+        prepared.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that it can be ended with all that it may have started.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut prepared, 0);
+        let mut child =
+            prepared.spawn().map_err(|error| MeasureError::Spawn { program: command.program.clone(), error })?;
         let stdout = child.stdout.take().expect("its standard output is a pipe");
         let stderr = child.stderr.take().expect("its standard error is a pipe");
         let (sender, lines) = channel();
@@ -77,17 +77,20 @@ impl WorkerProcess {
                 }
             }
         });
-        let stderr = std::thread::spawn(move || {
-            let mut text = Vec::new();
+        let (words, stderr_words) = channel();
+        std::thread::spawn(move || {
             let mut stderr = stderr;
-            // What cannot be read is not quoted; what is too long is read to its end, so that nobody waits for us.
-            let _ = stderr.by_ref().take(MOST_STDERR).read_to_end(&mut text);
-            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
-            String::from_utf8_lossy(&text).into_owned()
+            let (mut kept, mut chunk) = (Vec::new(), [0; 4096]);
+            while let Ok(count @ 1..) = stderr.read(&mut chunk) {
+                kept.extend_from_slice(&chunk[..count]);
+                kept.drain(..kept.len().saturating_sub(KEPT_STDERR));
+            }
+            // Nobody waits for what a worker said that ended well.
+            let _ = words.send(String::from_utf8_lossy(&kept).into_owned());
         });
         let patience = Duration::from_secs_f64(plan.protocol.patience_seconds.clamp(0.001, 1e6));
         let stdin = child.stdin.take();
-        let mut process = WorkerProcess { child, stdin, lines, stderr: Some(stderr), at: None, patience };
+        let mut process = WorkerProcess { child, stdin, lines, stderr: stderr_words, at: None, patience };
         // A worker that ends before it reads breaks the pipe; what it says and its exit status then tell why.
         let _ = process.send(&serde_json::to_string(plan).expect("a plan holds nothing that JSON cannot"));
         Ok(process)
@@ -144,18 +147,23 @@ impl WorkerProcess {
         Fault { reason, at: self.at }
     }
 
-    /// Why a worker that closed its output is gone.
+    /// Why a worker that closed its output is gone, or that it is not.
     fn ended(&mut self) -> Fault {
-        let status = self.child.wait();
-        let stderr = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned());
-        let how = match status {
-            Ok(status) if status.success() => "it ended without a report".to_owned(),
-            Ok(status) => how_it_ended(status),
-            Err(error) => format!("it cannot be waited for: {error}"),
+        let start = Instant::now();
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if start.elapsed() > GRACE => {
+                    return self.fault("it closed its output, lived on and was ended".to_owned());
+                }
+                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+                Err(error) => return self.fault(format!("it cannot be waited for: {error}")),
+            }
         };
-        let reason = match last {
-            Some(last) => format!("{how} ({})", last.chars().take(LONGEST_QUOTE).collect::<String>()),
+        let how = if status.success() { "it ended without a report".to_owned() } else { how_it_ended(status) };
+        let stderr = self.stderr.recv_timeout(GRACE).unwrap_or_default();
+        let reason = match last_words(&stderr) {
+            Some(words) => format!("{how} ({words})"),
             None => how,
         };
         Fault { reason, at: self.at }
@@ -165,6 +173,7 @@ impl WorkerProcess {
         self.stdin = None;
         // It may have ended already, which is all that is wanted.
         let _ = self.child.kill();
+        kill_group(&self.child);
         let _ = self.child.wait();
     }
 }
@@ -173,6 +182,17 @@ impl Drop for WorkerProcess {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Ends what a worker may have started: it leads a group of its own.
+fn kill_group(child: &Child) {
+    #[cfg(target_os = "linux")]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        // The group is gone where the worker left nobody behind.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = child;
 }
 
 /// An exit status in words, with the signal where there was one.
@@ -192,8 +212,8 @@ mod tests {
     use super::*;
     use crate::measure::plan::Protocol;
 
-    fn fault(script: &str) -> Fault {
-        let protocol = Protocol { patience_seconds: 0.5, ..Protocol::quick() };
+    fn fault(patience_seconds: f64, script: &str) -> Fault {
+        let protocol = Protocol { patience_seconds, ..Protocol::quick() };
         let plan = Plan { version: PLAN_VERSION, suite: "cpu".into(), benchmarks: Vec::new(), protocol, worker: 0 };
         let arguments = vec!["-c".into(), script.into()];
         let command = WorkerCommand { program: "/bin/sh".into(), arguments };
@@ -204,15 +224,20 @@ mod tests {
     #[test]
     fn whatever_a_worker_does_is_a_fault_with_its_place() {
         let check = |script: &str, reason: &str, at: Option<usize>| {
-            assert_eq!(fault(script), Fault { reason: reason.to_owned(), at }, "{script}");
+            assert_eq!(fault(60.0, script), Fault { reason: reason.to_owned(), at }, "{script}");
         };
         check("exit 0", "it ended without a report", None);
         check("echo first >&2; echo out of luck >&2; exit 3", "it ended with exit code 3 (out of luck)", None);
         check("echo '{\"begin\":4}'; kill -9 $$", "it was ended by signal 9", Some(4));
         check("echo '{\"hello\":2}'; echo garbage", "it wrote what is no message: `garbage`", None);
         check("echo '{\"hello\":9}'", "its messages have version 9, 2 is needed", None);
-        check("echo '{\"begin\":1}'; exec sleep 60", "it said nothing for 0.5 s and was ended", Some(1));
-        let long = fault("head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1");
+        check("echo '{\"hello\":2}'; exec 1>&-; sleep 600", "it closed its output, lived on and was ended", None);
+        check("echo '{\"begin\":1}'; sleep 600 >&2 & exit 4", "it ended with exit code 4", Some(1));
+        let silent = fault(3.0, "echo '{\"begin\":1}'; exec sleep 600");
+        assert_eq!(silent, Fault { reason: "it said nothing for 3 s and was ended".to_owned(), at: Some(1) });
+        let panic = "printf \"thread 'main' panicked at a.rs:1:2:\\nno such tile\\nnote: run with\\n\" >&2; exit 101";
+        check(panic, "it ended with exit code 101 (no such tile)", None);
+        let long = fault(60.0, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1");
         assert!(long.reason.starts_with("it ended with exit code 1 (xxx"), "{}", &long.reason[..40]);
     }
 }

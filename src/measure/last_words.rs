@@ -1,0 +1,41 @@
+//! What a process that failed said last on its standard error: the sentence that explains it.
+
+/// How a Rust program begins the message of a panic; the message stands on the next line.
+const PANIC: &str = "panicked at ";
+
+/// The most that is quoted, in characters.
+const LONGEST: usize = 300;
+
+/// The message of the last panic, else the last line that says something; nothing where there is none.
+pub(super) fn last_words(stderr: &str) -> Option<String> {
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let panic = lines.iter().rposition(|line| line.contains(PANIC));
+    let message = panic.and_then(|place| lines.get(place + 1)).filter(|line| !is_advice(line));
+    let last = message.or_else(|| lines.iter().rev().find(|line| !is_advice(line)))?;
+    Some(last.chars().take(LONGEST).collect())
+}
+
+/// Whether a line is what Rust adds to every panic.
+fn is_advice(line: &str) -> bool {
+    line.starts_with("note: ") || line.starts_with("stack backtrace:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_that_explains_is_found() {
+        let check = |stderr: &str, expected: Option<&str>| {
+            assert_eq!(last_words(stderr).as_deref(), expected, "{stderr}");
+        };
+        check("", None);
+        check("first\nout of luck\n\n", Some("out of luck"));
+        let panic = "thread 'main' (7) panicked at src/a.rs:3:5:\nindex out of bounds\n\
+                     note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+        check(panic, Some("index out of bounds"));
+        let traced = "thread 'main' panicked at src/a.rs:3:5:\nno such tile\nstack backtrace:\n   0: main\n             at ./a\n";
+        check(traced, Some("no such tile"));
+        check(&"x".repeat(1000), Some(&"x".repeat(LONGEST)));
+    }
+}
