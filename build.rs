@@ -1,13 +1,24 @@
-//! Tells the program which compiler and which flags built it: they are part of a run's environment.
+//! Tells the program which compiler and which flags built it, and from which sources: they are part of a run's
+//! environment, and of the trust in it.
+
+#[path = "src/measure/sources.rs"]
+#[expect(unreachable_pub, reason = "the program uses the same file, where these are public")]
+mod sources;
 
 use std::env;
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
     println!("cargo:rustc-env=SPRAG_COMPILER={}", compiler());
     println!("cargo:rustc-env=SPRAG_FLAGS={}", flags());
+    let root = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    for part in sources::PARTS {
+        println!("cargo:rerun-if-changed={part}");
+    }
+    // A package without one of them, as from a registry, has no folder that it could be the build of.
+    println!("cargo:rustc-env=SPRAG_SOURCES={}", sources::digest(Path::new(&root)).unwrap_or_default());
     println!("cargo:rustc-env=SPRAG_TARGET={}", env::var("TARGET").unwrap_or_default());
 }
 

@@ -84,7 +84,7 @@ pub(super) fn measure(
             for measurement in &mut run.measurements {
                 measurement.failure = measurement.failure.as_deref().map(own);
             }
-            run.quality = cpu_suite::quality(&run, reasons.iter().map(|reason| own(reason)).collect());
+            run.quality = cpu_suite::quality(&run, reasons.iter().map(|reason| own(reason)).collect(), None);
             check_recordable(&mut run);
         }
     }
@@ -139,14 +139,15 @@ fn config(settings: &Suite, protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<St
         ("effort".to_owned(), Value::from(wish.effort.word())),
         (FILTER.to_owned(), Value::from(wish.filters.to_vec())),
         ("processes".to_owned(), Value::from(protocol.processes)),
-        ("command".to_owned(), Value::from(settings.command.clone())),
+        (suites::COMMAND.to_owned(), Value::from(settings.command.clone())),
         ("format".to_owned(), Value::from(settings.format().word())),
         ("timeout_seconds".to_owned(), Value::from(settings.timeout_seconds())),
         ("seed".to_owned(), Value::from(protocol.seed)),
     ]);
-    let pin = protocol.pin.map(f64::from);
-    for (name, value) in [("budget_seconds", protocol.budget_seconds), ("precision", protocol.precision), ("pin", pin)]
-    {
+    if let Some(pin) = protocol.pin {
+        config.insert("pin".to_owned(), Value::from(pin));
+    }
+    for (name, value) in [("budget_seconds", protocol.budget_seconds), ("precision", protocol.precision)] {
         if let Some(value) = value {
             config.insert(name.to_owned(), Value::from(value));
         }
@@ -170,10 +171,24 @@ fn without_places(text: &str, root: &Path) -> String {
         let place = place.trim_end_matches('/');
         // A short place such as `/` would take separators out of every path.
         if place.len() > 1 {
-            text = text.replace(place, word);
+            text = replaced(&text, place, word);
         }
     }
     text
+}
+
+/// `text` with every `place` that is not the beginning of a longer name replaced.
+fn replaced(text: &str, place: &str, word: &str) -> String {
+    let mut done = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(place) {
+        let after = &rest[at + place.len()..];
+        let is_whole = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        done.push_str(&rest[..at]);
+        done.push_str(if is_whole { word } else { place });
+        rest = after;
+    }
+    done + rest
 }
 
 #[cfg(test)]
@@ -215,6 +230,7 @@ mod tests {
         check("no folder `/srv/project/bench`", "no folder `./bench`");
         check("nothing to hide", "nothing to hide");
         assert_eq!(without_places("in /srv/project/a", Path::new("/srv/project/")), "in ./a");
+        check("in /srv/project-2/a", "in /srv/project-2/a");
         assert_eq!(without_places("a/b", Path::new("/")), "a/b");
     }
 }

@@ -1,5 +1,6 @@
 //! `sprag compare A B --measure`: two builds timed against each other, and a verdict a benchmark.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use serde::Serialize;
 use super::effort::Effort;
 use super::progress::Progress;
 use super::project::Project;
-use super::{Advice, Exit, cpu_suite, text, verdicts};
+use super::{Advice, Exit, built_from, cpu_suite, text, verdicts};
 use crate::analysis::paired::judge;
 use crate::analysis::rules::interval::TOLERANCE;
 use crate::cli::CompareArgs;
@@ -17,6 +18,7 @@ use crate::config::{Suite, SuiteKind};
 use crate::history;
 use crate::measure::paired::{self, PairedResult, Sides};
 use crate::measure::process::WorkerCommand;
+use crate::measure::protocol::Configurations;
 use crate::measure::workload::Workload;
 use crate::measure::{cpu, environment};
 use crate::model::paired::Paired;
@@ -37,14 +39,20 @@ pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> any
     }
     let base = side(&project, folder, &args.base)?;
     let other = side(&project, folder, &args.other)?;
-    let protocol = effort.protocol(suite.processes());
+    let protocol = effort.protocol_of_pairs(suite.processes());
+    let configurations = in_use(&project, &args.suite);
     let progress = Progress::new();
     let pairs = protocol.processes;
     progress
         .begin(&format!("comparing {} benchmarks in up to {pairs} pairs of processes", selected.len()), pairs.into());
     let mut tell = |done: u32| progress.step(u64::from(done));
     let sides = Sides { base: &base, other: &other };
-    let result = paired::measure(&args.suite, &selected, sides, &protocol, &mut tell)?;
+    let result = paired::measure(&args.suite, &selected, sides, &configurations, &protocol, &mut tell);
+    let result = result.map_err(|error| Advice {
+        message: error.to_string(),
+        hint: "both sides must be `sprag` programs that understand each other's plans: build them from near commits"
+            .to_owned(),
+    })?;
     progress.end();
     let comparisons = judge(&result.benchmarks, TOLERANCE);
     if args.json {
@@ -83,21 +91,42 @@ fn tracked(selected: Vec<&Workload>) -> Vec<&Workload> {
     selected.into_iter().filter(|workload| workload.role == Role::Tracked).collect()
 }
 
-/// How to start a worker of one side: a program by its path, or this program for the commit that is checked out.
+/// The configurations that the newest run of this machine used: both sides are compared as they are tracked.
+fn in_use(project: &Project, suite: &str) -> Configurations {
+    let machine = environment::machine(project.machine_name().as_deref(), None);
+    let key = environment::environment(&BTreeMap::new()).key;
+    cpu_suite::in_use(project, suite, &machine.id, &key)
+}
+
+/// How to start a worker of one side: a program by its path, or this program for the commit that is checked out. A name
+/// that git knows is never taken for a file, since a checkout may hold a file of any name.
 fn side(project: &Project, folder: &Path, named: &str) -> anyhow::Result<WorkerCommand> {
     let path = folder.join(named);
-    if path.is_file() {
-        return Ok(WorkerCommand { program: path, ..cpu_suite::worker_command("serve")? });
+    let program = || -> anyhow::Result<WorkerCommand> {
+        Ok(WorkerCommand { program: path.clone(), ..cpu_suite::worker_command("serve")? })
+    };
+    if named.contains(std::path::is_separator) && path.is_file() {
+        return program();
     }
-    let store = project.store().with_context(|| format!("`{}` is no program", named.escape_debug()))?;
-    let wanted = history::commit_at(store, named)?.map(|commit| commit.sha);
+    let revision = project.find_store().map(|store| (store, history::commit_at(store, named)));
+    let (store, wanted) = match revision {
+        Some((store, Ok(commit))) => (store, commit.map(|commit| commit.sha)),
+        _ if path.is_file() => return program(),
+        _ => {
+            return Err(Advice {
+                message: format!("`{}` is neither a program nor a commit of this repository", named.escape_debug()),
+                hint: "give the path of a `sprag` program, or `HEAD` for this one".to_owned(),
+            }
+            .into());
+        }
+    };
     let here = history::measured_commit(store)?;
     if let Some(commit) = here.filter(|commit| Some(&commit.sha) == wanted.as_ref()) {
-        if commit.dirty {
-            super::warn(&format!(
-                "tracked files differ from {}; this program stands for it all the same",
-                commit.short()
-            ));
+        let short = commit.short();
+        if let Some(fault) = built_from::fault(&project.root) {
+            super::warn(&format!("{fault}; it stands for {short} all the same"));
+        } else if commit.dirty {
+            super::warn(&format!("tracked files differ from {short}; this program stands for it all the same"));
         }
         return cpu_suite::worker_command("serve");
     }
@@ -119,10 +148,12 @@ fn table(args: &CompareArgs, result: &PairedResult, comparisons: &[Comparison]) 
     let counts = verdicts::counts(&Counts::of(comparisons));
     let place = match result.processors.as_slice() {
         [] => "where the system chose".to_owned(),
+        [one] => format!("on processor {one}"),
         list => format!("in turns on processors {}", list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
     };
     let pairs = result.benchmarks.iter().map(|one| one.pairs.len()).max().unwrap_or(0);
-    format!("{head}{}compare: {counts}; {pairs} pairs of processes {place}\n", verdicts::table(comparisons))
+    let pairs = if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") };
+    format!("{head}{}compare: {counts}; {pairs} of processes {place}\n", verdicts::table(comparisons))
 }
 
 /// What `--json` prints.

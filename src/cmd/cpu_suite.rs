@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
+use super::built_from;
 use super::effort::{Effort, Extent};
 use super::progress::Progress;
 use super::project::Project;
@@ -36,7 +37,14 @@ pub(super) fn measure(
     let workloads = cpu::workloads(name)?;
     let mut selected = select(name, suite, wish.filters, &workloads)?;
     // Threads that are kept on one processor take turns, which shows nothing.
+    let all = selected.len();
     selected.retain(|workload| workload.threads == 1 || wish.effort.pin.is_none());
+    if selected.len() < all {
+        super::note(&format!(
+            "{} benchmarks on two threads are left out: workers are kept on one",
+            all - selected.len()
+        ));
+    }
     if selected.is_empty() {
         return Ok(Measured::Nothing);
     }
@@ -67,7 +75,11 @@ pub(super) fn measure(
         Ok(SuiteResult { measurements, reasons, stop, workers }) => {
             run.config.insert("stop_reason".to_owned(), Value::from(stop.word()));
             run.config.insert("workers".to_owned(), Value::from(workers));
-            run.quality = quality(&run, reasons);
+            let built_from = built_from::fault(&project.root);
+            if let Some(fault) = &built_from {
+                super::warn(&format!("{fault}; build it anew"));
+            }
+            run.quality = quality(&run, reasons, built_from);
             run.measurements = measurements;
             if wish.count_instructions {
                 instructions::count(&mut run, &selected, &configurations, protocol.seed, progress)?;
@@ -125,7 +137,7 @@ pub(super) fn nothing_left<'a>(filters: &[String], workloads: impl Iterator<Item
     }
 }
 
-/// Chooses configurations; a quick run takes those in use untried. A tuner that fails leaves them in use, too.
+/// Chooses configurations; a quick run and one with a budget take those in use untried. A tuner that fails leaves them in use, too.
 fn tune(
     project: &Project,
     run: &Run,
@@ -139,7 +151,8 @@ fn tune(
         return Vec::new();
     }
     let incumbents = incumbents(project, run);
-    if effort.extent == Extent::Quick {
+    // A budget is for measuring; what is in use has been chosen by a run without one.
+    if matches!(effort.extent, Extent::Quick | Extent::Budget(_)) {
         return selected.iter().filter_map(|workload| tune::untried(workload, &incumbents)).collect();
     }
     progress.begin(&format!("suite {}: choosing configurations", run.suite), 3);
@@ -162,15 +175,20 @@ fn tune(
 
 /// The configurations that the newest run of this suite, machine and environment used.
 fn incumbents(project: &Project, run: &Run) -> Configurations {
+    in_use(project, &run.suite, &run.machine.id, &run.environment.key)
+}
+
+/// The configurations that the newest run of a suite used on a machine in an environment.
+pub(super) fn in_use(project: &Project, suite: &str, machine: &str, environment_key: &str) -> Configurations {
     let newest = || {
         let store = project.find_store()?;
         let source = history::source(store, project.config.history.reference.as_deref()).ok()?;
         let loaded = history::load(store, &source).ok()?;
         let fits = |one: &&crate::model::run::RecordedRun| {
             let recorded = &one.run;
-            recorded.suite == run.suite
-                && recorded.machine.id == run.machine.id
-                && recorded.environment.key == run.environment.key
+            recorded.suite == suite
+                && recorded.machine.id == machine
+                && recorded.environment.key == environment_key
                 && !recorded.autotune.is_empty()
         };
         let newest = loaded.runs.iter().filter(fits).max_by_key(|one| (one.run.timestamp, one.id.clone()))?;
@@ -192,8 +210,10 @@ fn config(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
         ("seed".to_owned(), Value::from(protocol.seed)),
     ]);
     let numbers = [("budget_seconds", protocol.budget_seconds), ("precision", protocol.precision)];
-    let pin = ("pin", protocol.pin.map(f64::from));
-    for (name, value) in numbers.into_iter().chain([pin]) {
+    if let Some(pin) = protocol.pin {
+        config.insert("pin".to_owned(), Value::from(pin));
+    }
+    for (name, value) in numbers {
         if let Some(value) = value {
             config.insert(name.to_owned(), Value::from(value));
         }
@@ -202,8 +222,9 @@ fn config(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
 }
 
 /// What speaks against the numbers of a run: what the measuring found, and the state of the sources.
-pub(super) fn quality(run: &Run, found: Vec<String>) -> Quality {
+pub(super) fn quality(run: &Run, found: Vec<String>, built_from: Option<String>) -> Quality {
     let mut reasons = found;
+    reasons.extend(built_from);
     if let Some(commit) = run.commit.as_ref().filter(|commit| commit.dirty) {
         reasons.push(format!("tracked files differed from {}", commit.short()));
     }

@@ -4,6 +4,7 @@ use super::Advice;
 use crate::cli::EffortArgs;
 use crate::measure::pinning;
 use crate::measure::plan::Protocol;
+use crate::stats::bootstrap::FEWEST_VALUES;
 
 /// The shortest time that allows a worker process to start, check its kernels and time each of them once.
 const SHORTEST_BUDGET: f64 = 1.0;
@@ -68,6 +69,13 @@ impl Effort {
             Extent::Budget(seconds) => Protocol::within(seconds),
         };
         Protocol { pin: self.pin, ..protocol }
+    }
+
+    /// The protocol of a comparison, whose processes are pairs: one pair decides nothing, so a quick one takes three.
+    pub(super) fn protocol_of_pairs(&self, processes: u32) -> Protocol {
+        let protocol = self.protocol(processes);
+        let pairs = if self.extent == Extent::Quick { FEWEST_VALUES as u32 } else { protocol.processes };
+        Protocol { processes: pairs, ..protocol }
     }
 
     /// The word that records bear.

@@ -3,6 +3,7 @@
 mod project;
 mod progress;
 mod text;
+mod built_from;
 mod effort;
 mod shard;
 mod instructions;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::effort::Effort;
 use super::progress::Progress;
 use super::project::Project;
@@ -9,11 +11,15 @@ use super::{Exit, command_suite, cpu_suite};
 use crate::config::{Suite, SuiteKind};
 use crate::history;
 use crate::measure::environment::pressure::{self, Pressure, PressureChange};
+use crate::measure::environment::redact::redacted;
 use crate::measure::{clock, cpu, environment, gpu};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
 use crate::model::run::{Quality, Run, RunStatus};
 use crate::model::shard::Shard;
+
+/// The setting that holds the program of a command suite and its arguments.
+pub(super) const COMMAND: &str = "command";
 
 /// How to measure.
 pub(super) struct Wish<'a> {
@@ -62,7 +68,7 @@ pub(super) fn measure(
     for (name, suite) in suites {
         let before = Pressure::read();
         match measure_suite(project, name, suite, wish, commit.clone(), progress)? {
-            Measured::Run(run) => runs.push(under_pressure(*run, &Pressure::read().since(&before))),
+            Measured::Run(run) => runs.push(finished(*run, &Pressure::read().since(&before))),
             Measured::Nothing => {}
             Measured::EmptyShare(shard) => {
                 progress.end();
@@ -74,7 +80,8 @@ pub(super) fn measure(
         }
     }
     if runs.is_empty() && !empty_share {
-        let workloads = cpu::workloads("cpu")?;
+        let has_kernels = suites.iter().any(|(_, suite)| suite.kind == SuiteKind::Cpu);
+        let workloads = if has_kernels { cpu::workloads("cpu")? } else { Vec::new() };
         return Err(cpu_suite::nothing_left(wish.filters, workloads.iter()).into());
     }
     Ok(runs)
@@ -94,8 +101,9 @@ pub(super) fn exit(runs: &[Run]) -> Exit {
     }
 }
 
-/// The run with what the rest of the machine did meanwhile: facts, and reasons where it speaks against the numbers.
-fn under_pressure(mut run: Run, change: &PressureChange) -> Run {
+/// The run with what the rest of the machine did meanwhile, facts and reasons where it speaks against the numbers, and
+/// without what looks like a path or a secret in any text that others wrote.
+fn finished(mut run: Run, change: &PressureChange) -> Run {
     if run.status != RunStatus::Skipped {
         let mut facts = std::mem::take(&mut run.environment.facts);
         facts.extend(change.facts());
@@ -104,7 +112,25 @@ fn under_pressure(mut run: Run, change: &PressureChange) -> Run {
         run.quality.reasons.extend(pressure::reasons(change, cores));
         run.quality.clean = run.quality.reasons.is_empty();
     }
+    let failures = run.measurements.iter_mut().filter_map(|measurement| measurement.failure.as_mut());
+    for text in run.reason.iter_mut().chain(&mut run.quality.reasons).chain(failures) {
+        *text = redacted(text);
+    }
+    let values = run.autotune.iter_mut().filter_map(|entry| entry.get_mut("failures"));
+    for value in values.chain(run.config.get_mut(COMMAND)) {
+        redact(value);
+    }
     run
+}
+
+/// Takes paths and secrets out of every text of a value.
+fn redact(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redacted(text),
+        Value::Array(values) => values.iter_mut().for_each(redact),
+        Value::Object(fields) => fields.values_mut().for_each(redact),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 fn measure_suite(
@@ -165,5 +191,30 @@ pub(super) fn new_run(name: &str, commit: Option<Commit>, machine: Machine, envi
         quality: Quality { clean: true, reasons: Vec::new() },
         measurements: Vec::new(),
         autotune: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn no_text_that_others_wrote_keeps_a_path_or_a_secret() {
+        let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        let machine = Machine::named("m", "CPU");
+        let mut run = new_run("theirs", None, machine, Environment::from_facts(BTreeMap::new()));
+        run.status = RunStatus::Failed;
+        run.reason = Some(format!("it said token {token} at /opt/secret/me"));
+        run.quality.reasons = vec!["see /home/jo/x".to_owned()];
+        run.config.insert(COMMAND.to_owned(), json!(["./bench", "--token", token]));
+        run.autotune = vec![json!({"benchmark": "a", "failures": {"b": "broke in /opt/x"}})];
+        let before = Pressure::read();
+        let text = serde_json::from_slice::<Value>(&finished(run, &Pressure::read().since(&before)).to_record().2);
+        let text = text.expect("a record is JSON").to_string();
+        for secret in [token, "/opt", "/home"] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+        assert!(text.contains("it said token <redacted> at <path>") && text.contains("./bench"), "{text}");
     }
 }

@@ -79,7 +79,10 @@ impl Drop for Buffer {
 
 /// The layout of `length` numbers; absent for none.
 fn layout(length: usize) -> Option<Layout> {
-    let bytes = length.checked_mul(size_of::<f32>()).filter(|bytes| *bytes > 0)?;
+    let bytes = length.checked_mul(size_of::<f32>()).expect("a buffer of a kernel fits the address space");
+    if bytes == 0 {
+        return None;
+    }
     Some(Layout::from_size_align(bytes, ALIGNMENT).expect("a buffer of a kernel fits the address space"))
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::MeasureError;
 use super::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, WorkerReport, WorkerSeries};
 use super::process::{Fault, WorkerCommand, WorkerProcess};
-use crate::stats::bootstrap::FEWEST_VALUES;
+use crate::stats::bootstrap::FEWEST_FOR_PERCENTILES;
 
 /// Why no further worker was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct Campaign {
     pub pinned: Vec<bool>,
     /// Why it ended.
     pub stop: StopReason,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// What a campaign is about.
@@ -77,12 +79,18 @@ pub fn run(
         faults: Vec::new(),
         pinned: Vec::new(),
         stop: StopReason::Processes,
+        seconds: 0.0,
     };
     let mut active: Vec<usize> = (0..brief.planned.len()).collect();
+    let mut precision = Precision::default();
     for worker in 0..brief.protocol.processes {
         progress(worker);
-        if let Some(stop) = should_stop(brief.protocol, worker, start.elapsed().as_secs_f64(), &campaign, is_precise) {
+        if let Some(stop) = should_stop(brief.protocol, worker, start.elapsed().as_secs_f64()) {
             campaign.stop = stop;
+            break;
+        }
+        if brief.protocol.precision.is_some() && precision.look(campaign.workers.len(), || is_precise(&campaign)) {
+            campaign.stop = StopReason::Precision;
             break;
         }
         run_worker(brief, worker, &mut active, &mut campaign)?;
@@ -91,30 +99,37 @@ pub fn run(
             break;
         }
     }
+    campaign.seconds = start.elapsed().as_secs_f64();
     if campaign.workers.is_empty() && campaign.broken.is_empty() {
         return Err(MeasureError::Workers(campaign.faults.join("; ")));
     }
     Ok(campaign)
 }
 
-/// Whether to stop before the worker of that number, after that many seconds.
-fn should_stop(
-    protocol: &Protocol,
-    worker: u32,
-    elapsed: f64,
-    campaign: &Campaign,
-    is_precise: &dyn Fn(&Campaign) -> bool,
-) -> Option<StopReason> {
-    if worker == 0 {
+/// Whether the time is spent before the process of that number, after that many seconds.
+pub fn should_stop(protocol: &Protocol, process: u32, elapsed: f64) -> Option<StopReason> {
+    if process == 0 {
         return None;
     }
-    // The next worker is taken to need as long as those before it did.
-    let next = elapsed / f64::from(worker);
-    if protocol.budget_seconds.is_some_and(|budget| elapsed + next > budget) {
-        return Some(StopReason::Budget);
+    // The next process is taken to need as long as those before it did.
+    let next = elapsed / f64::from(process);
+    protocol.budget_seconds.filter(|budget| elapsed + next > *budget).map(|_| StopReason::Budget)
+}
+
+/// Whether intervals are narrow enough to stop. Who looks after every process and stops at the first lucky look gets
+/// intervals that are too narrow, so two looks in a row must agree, from as many processes on as an interval is good for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Precision {
+    was_precise: bool,
+}
+
+impl Precision {
+    /// Looks at what that many processes gave.
+    pub fn look(&mut self, processes: usize, is_precise: impl FnOnce() -> bool) -> bool {
+        let before = self.was_precise;
+        self.was_precise = processes >= FEWEST_FOR_PERCENTILES && is_precise();
+        before && self.was_precise
     }
-    let enough = protocol.precision.is_some() && campaign.workers.len() >= FEWEST_VALUES && is_precise(campaign);
-    enough.then_some(StopReason::Precision)
 }
 
 /// Runs one worker; a benchmark that breaks it is taken out and the worker starts anew without it.
@@ -194,8 +209,17 @@ mod tests {
             (found.workers.len(), found.stop)
         };
         assert_eq!(stop(ordinary()), (4, StopReason::Processes));
-        assert_eq!(stop(Protocol { precision: Some(0.01), ..ordinary() }), (3, StopReason::Precision));
+        let precise = Protocol { precision: Some(0.01), processes: 9, ..ordinary() };
+        assert_eq!(stop(precise), (6, StopReason::Precision));
         assert_eq!(stop(Protocol { budget_seconds: Some(1e-6), ..ordinary() }), (1, StopReason::Budget));
+    }
+
+    #[test]
+    fn two_looks_in_a_row_must_agree_that_it_is_precise() {
+        let mut precision = Precision::default();
+        let looks = [(3, true), (4, true), (5, true), (6, false), (7, true), (8, true)];
+        let stops: Vec<bool> = looks.iter().map(|(processes, is)| precision.look(*processes, || *is)).collect();
+        assert_eq!(stops, [false, false, false, false, false, true]);
     }
 
     #[test]

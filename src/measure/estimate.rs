@@ -26,7 +26,7 @@ pub fn over_processes(metric: Metric, values: &[f64], n: usize, seed: u64) -> Op
         p50: None,
         p95: None,
         min: None,
-        interval: bootstrap::median_interval(values, 0.95, seed).map(|(low, high)| (round(low), round(high))),
+        interval: bootstrap::median_interval(values, seed).map(|(low, high)| (round(low), round(high))),
         detectable: bootstrap::detectable_effect(values, seed)
             .map(|effect| describe::round_significant(effect, EFFECT_DIGITS)),
         n: n as u64,
@@ -76,7 +76,7 @@ mod tests {
         let time = over_processes(Metric::time(), &[2.0, 4.0, 3.0], 9, 1).expect("there are processes");
         assert_eq!((time.value, &time.workers[..], time.n), (3.0, &[2.0, 4.0, 3.0][..], 9));
         let (low, high) = time.interval.expect("three processes give an interval");
-        assert!((2.0..=3.0).contains(&low) && (3.0..=4.0).contains(&high));
+        assert!(low > 0.0 && low < 2.0 && high > 4.0, "{low} {high}");
         assert!(time.detectable.is_some_and(|effect| effect > 0.1), "{time:?}");
         let rate = throughput("tiles_per_s", 10.0, &time);
         assert_eq!((rate.metric.name.as_str(), rate.value), ("tiles_per_s", 3.333333));

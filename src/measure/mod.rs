@@ -24,6 +24,7 @@ pub mod tune;
 pub mod paired;
 pub mod clock_cost;
 pub mod noise;
+pub mod sources;
 pub mod environment;
 pub mod gpu;
 pub mod cpu;

@@ -10,10 +10,12 @@ use std::time::Instant;
 
 use super::MeasureError;
 use super::block::Block;
+use super::campaign::{Precision, should_stop};
 use super::pinning;
 use super::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request};
 use super::process::{Fault, WorkerCommand, WorkerProcess};
-use super::workload::Workload;
+use super::protocol::Configurations;
+use super::workload::{Class, Workload};
 use crate::model::paired::{Pair, Paired};
 use crate::stats::random::SplitMix64;
 use crate::stats::{bootstrap, describe};
@@ -46,18 +48,32 @@ pub fn measure(
     suite: &str,
     workloads: &[&Workload],
     sides: Sides<'_>,
+    configurations: &Configurations,
     protocol: &Protocol,
     progress: &mut dyn FnMut(u32),
 ) -> Result<PairedResult, MeasureError> {
     let start = Instant::now();
     let ids: Vec<String> = workloads.iter().map(|workload| workload.benchmark.id()).collect();
     let processors = protocol.pin.map_or_else(pinning::allowed, |pin| vec![pin]);
-    let mut match_up = MatchUp { suite, ids: &ids, sides, protocol, processors: &processors, broken: BTreeMap::new() };
+    let mut match_up = MatchUp {
+        suite,
+        ids: &ids,
+        sides,
+        protocol,
+        processors: &processors,
+        broken: BTreeMap::new(),
+        unpinned: false,
+        configurations,
+    };
     let mut pairs: Vec<Vec<Pair>> = vec![Vec::new(); ids.len()];
-    let mut faults = Vec::new();
+    let (mut faults, mut precision) = (Vec::new(), Precision::default());
     for number in 0..protocol.processes {
         progress(number);
-        if number > 0 && is_enough(protocol, number, start.elapsed().as_secs_f64(), &pairs) {
+        let is_precise = || is_precise(protocol, workloads, &pairs);
+        let done = pairs.iter().map(Vec::len).max().unwrap_or(0);
+        if should_stop(protocol, number, start.elapsed().as_secs_f64()).is_some()
+            || (protocol.precision.is_some() && precision.look(done, is_precise))
+        {
             break;
         }
         match match_up.pair(number)? {
@@ -77,20 +93,26 @@ pub fn measure(
         failure: match_up.broken.get(&number).cloned(),
         pairs,
     };
+    let processors = if match_up.unpinned {
+        faults.push("the system did not permit the builds to take turns on one processor".to_owned());
+        Vec::new()
+    } else {
+        processors
+    };
     Ok(PairedResult { benchmarks: pairs.into_iter().enumerate().map(paired).collect(), faults, processors })
 }
 
-fn is_enough(protocol: &Protocol, done: u32, elapsed: f64, pairs: &[Vec<Pair>]) -> bool {
-    let next = elapsed / f64::from(done);
-    if protocol.budget_seconds.is_some_and(|budget| elapsed + next > budget) {
-        return true;
-    }
-    let is_precise = |pairs: &Vec<Pair>, asked: f64| {
+/// Whether every interval is as narrow as was asked for. Traffic beyond the caches never gets there on a shared machine,
+/// so it is not waited for.
+fn is_precise(protocol: &Protocol, workloads: &[&Workload], pairs: &[Vec<Pair>]) -> bool {
+    let narrow = |pairs: &[Pair], asked: f64| {
         let ratios: Vec<f64> = pairs.iter().map(|pair| pair.ratio).collect();
-        let interval = bootstrap::median_interval(&ratios, 0.95, protocol.seed);
+        let interval = bootstrap::median_interval(&ratios, protocol.seed);
         interval.is_some_and(|(low, high)| (high - low) / 2.0 <= asked)
     };
-    protocol.precision.is_some_and(|asked| pairs.iter().filter(|one| !one.is_empty()).all(|one| is_precise(one, asked)))
+    let waited_for =
+        workloads.iter().zip(pairs).filter(|(workload, pairs)| workload.class != Class::Dram && !pairs.is_empty());
+    protocol.precision.is_some_and(|asked| waited_for.into_iter().all(|(_, pairs)| narrow(pairs, asked)))
 }
 
 /// Everything that the pairs of processes share.
@@ -102,12 +124,18 @@ struct MatchUp<'a> {
     processors: &'a [u32],
     /// Benchmarks that failed or broke a worker, and how.
     broken: BTreeMap<usize, String>,
+    /// Whether the system refused to keep a worker on a processor.
+    unpinned: bool,
+    /// The configurations that benchmarks are to use, by id.
+    configurations: &'a Configurations,
 }
 
 /// A worker of one side, and which it is.
 struct Player {
     name: &'static str,
     process: WorkerProcess,
+    /// Whether the system refused a processor.
+    unpinned: bool,
 }
 
 /// Seconds of the base's block and the other's; absent where no sample is a time.
@@ -130,10 +158,7 @@ impl MatchUp<'_> {
             let plan = Plan {
                 version: PLAN_VERSION,
                 suite: self.suite.to_owned(),
-                benchmarks: active
-                    .iter()
-                    .map(|one| Planned { id: self.ids[*one].clone(), configuration: None })
-                    .collect(),
+                benchmarks: active.iter().map(|one| self.planned(*one)).collect(),
                 protocol: self.protocol.clone(),
                 worker: number,
             };
@@ -147,10 +172,16 @@ impl MatchUp<'_> {
         }
     }
 
+    fn planned(&self, number: usize) -> Planned {
+        let id = self.ids[number].clone();
+        Planned { configuration: self.configurations.get(&id).cloned(), id }
+    }
+
     /// The pairs that two workers show, or which of them failed and how. What fails orderly is noted as broken.
     fn play(&mut self, plan: &Plan, active: &[usize]) -> Result<Result<BTreeMap<usize, Pair>, Blame>, MeasureError> {
-        let mut base = Player { name: "base", process: WorkerProcess::spawn(self.sides.base, plan)? };
-        let mut other = Player { name: "other", process: WorkerProcess::spawn(self.sides.other, plan)? };
+        let mut base = Player { name: "base", process: WorkerProcess::spawn(self.sides.base, plan)?, unpinned: false };
+        let mut other =
+            Player { name: "other", process: WorkerProcess::spawn(self.sides.other, plan)?, unpinned: false };
         let mut rounds = vec![plan.protocol.rounds; active.len()];
         for player in [&mut base, &mut other] {
             let ready = match player.ready() {
@@ -184,6 +215,7 @@ impl MatchUp<'_> {
             }
             order.reverse();
         }
+        self.unpinned |= base.unpinned || other.unpinned;
         Ok(Ok(blocks.into_iter().filter_map(|(benchmark, blocks)| Some((benchmark, pair(&blocks)?))).collect()))
     }
 
@@ -220,7 +252,10 @@ impl Player {
         let _ = self.process.send(&line);
         let blame = |fault: Fault| Fault { at: Some(request.benchmark), ..fault };
         match self.process.hear() {
-            Ok(Message::Block(block)) => Ok(median(&block)),
+            Ok(Message::Block { block, pinned }) => {
+                self.unpinned |= pinned == Some(false);
+                Ok(median(&block))
+            }
             Ok(_) => Err((self.name, Fault { reason: "it answered what was not asked".to_owned(), at: None })),
             Err(fault) => Err((self.name, blame(fault))),
         }
@@ -254,7 +289,7 @@ mod tests {
               list="$list,{{$(echo "$id" | tr '_' ' '),\"failure\":null,\"rounds\":4}}"; done
             echo "{{\"ready\":[${{list#,}}]}}"
             while read request; do {quirk}
-              echo '{{"block":{{"samples":[{{"wall":{seconds},"cpu":null,"preempted":false}}],"unsettled":0}}}}'; done"#
+              echo '{{"block":{{"block":{{"samples":[{{"wall":{seconds},"cpu":null,"preempted":false}}],"unsettled":0}},"pinned":null}}}}'; done"#
         );
         WorkerCommand { program: "/bin/sh".into(), arguments: vec!["-c".into(), script] }
     }
@@ -262,7 +297,8 @@ mod tests {
     fn measured(base: &WorkerCommand, other: &WorkerCommand) -> Result<PairedResult, MeasureError> {
         let suite = [example::workload("right", example::right), example::workload("wrong", example::right)];
         let protocol = Protocol { patience_seconds: 60.0, rounds: 4, ..Protocol::ordinary(3) };
-        measure("cpu", &suite.iter().collect::<Vec<_>>(), Sides { base, other }, &protocol, &mut |_| {})
+        let workloads: Vec<&Workload> = suite.iter().collect();
+        measure("cpu", &workloads, Sides { base, other }, &Configurations::new(), &protocol, &mut |_| {})
     }
 
     #[test]

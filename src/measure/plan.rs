@@ -116,7 +116,12 @@ pub enum Message {
     /// All benchmarks are ready, or have failed; blocks can be asked for.
     Ready(Vec<Readiness>),
     /// A block that was asked for.
-    Block(Block),
+    Block {
+        /// What was taken.
+        block: Block,
+        /// Whether the system permitted the processor that was asked for; absent where none was.
+        pinned: Option<bool>,
+    },
     /// All that was measured: the last message.
     Report(WorkerReport),
 }

@@ -36,7 +36,7 @@ pub fn measurements(workloads: &[&Workload], planned: &[Planned], campaign: &Cam
 /// When `suite` cannot be part of a benchmark's name.
 pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<Measurement>, BenchmarkError> {
     let mut found = Vec::new();
-    for (kernel, workers) in calibration_blocks(campaign) {
+    for (kernel, workers) in calibration_blocks(campaign, &|_, _| true) {
         let medians: Vec<f64> = workers.iter().filter_map(|blocks| median_of_blocks(blocks)).collect();
         let samples: Vec<f64> = workers.iter().flatten().flat_map(|block| block.clean()).collect();
         let params: Vec<(&str, String)> = match kernel {
@@ -60,15 +60,24 @@ pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<M
     Ok(found)
 }
 
-/// How far the slowest worker's time of a calibration kernel lies above the fastest's, as a share, by kernel.
+/// How far the slowest half of a worker's rounds lies above the fastest half of any, as a share of the time of a
+/// calibration kernel, by kernel.
 pub fn calibration_movement(campaign: &Campaign) -> BTreeMap<Calibration, f64> {
-    let movement = |workers: Vec<Vec<&Block>>| {
-        let medians: Vec<f64> = workers.iter().filter_map(|blocks| median_of_blocks(blocks)).collect();
+    let movement = |halves: Vec<Vec<&Block>>| {
+        let medians: Vec<f64> = halves.iter().filter_map(|blocks| median_of_blocks(blocks)).collect();
         let slowest = medians.iter().copied().fold(0.0, f64::max);
         let fastest = medians.iter().copied().fold(f64::INFINITY, f64::min);
         if medians.is_empty() { 0.0 } else { slowest / fastest - 1.0 }
     };
-    calibration_blocks(campaign).into_iter().map(|(kernel, workers)| (kernel, movement(workers))).collect()
+    let mut found: BTreeMap<Calibration, Vec<Vec<&Block>>> = BTreeMap::new();
+    for late in [false, true] {
+        let half = |series: &&WorkerSeries| series.turns.len().div_ceil(2);
+        let is_of_half = |place: usize, series: &WorkerSeries| (place >= half(&series)) == late;
+        for (kernel, halves) in calibration_blocks(campaign, &is_of_half) {
+            found.entry(kernel).or_default().extend(halves);
+        }
+    }
+    found.into_iter().map(|(kernel, halves)| (kernel, movement(halves))).collect()
 }
 
 /// The share of all settled samples that were preempted; absent where none bears a thread clock.
@@ -197,13 +206,19 @@ fn median_of_blocks(blocks: &[&Block]) -> Option<f64> {
     describe::median(&blocks.iter().filter_map(|block| block.median()).collect::<Vec<f64>>())
 }
 
-/// The blocks of each calibration kernel, a list a worker.
-fn calibration_blocks(campaign: &Campaign) -> BTreeMap<Calibration, Vec<Vec<&Block>>> {
+/// The blocks of each calibration kernel, a list a worker, of the turns that are wanted by place and series.
+fn calibration_blocks<'a>(
+    campaign: &'a Campaign,
+    is_wanted: &dyn Fn(usize, &WorkerSeries) -> bool,
+) -> BTreeMap<Calibration, Vec<Vec<&'a Block>>> {
     let mut found: BTreeMap<Calibration, Vec<Vec<&Block>>> = BTreeMap::new();
     for worker in &campaign.workers {
         let mut of_worker: BTreeMap<Calibration, Vec<&Block>> = BTreeMap::new();
-        for (kernel, block) in worker.values().flat_map(|series| &series.turns).flat_map(|turn| &turn.calibrations) {
-            of_worker.entry(*kernel).or_default().push(block);
+        for series in worker.values() {
+            let wanted = series.turns.iter().enumerate().filter(|(place, _)| is_wanted(*place, series));
+            for (kernel, block) in wanted.flat_map(|(_, turn)| &turn.calibrations) {
+                of_worker.entry(*kernel).or_default().push(block);
+            }
         }
         for (kernel, blocks) in of_worker {
             found.entry(kernel).or_default().push(blocks);

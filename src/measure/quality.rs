@@ -11,7 +11,7 @@ use crate::stats::bootstrap::FEWEST_VALUES;
 /// More preempted samples than this share, and the machine was too busy to be measured on.
 const MOST_PREEMPTED: f64 = 0.10;
 
-/// More movement of a calibration kernel between workers than this share, and the machine was not one machine.
+/// More movement of a calibration kernel than this share, and the machine was not one machine.
 const MOST_MOVEMENT: f64 = 0.05;
 
 /// What the A/A control may be off by, beyond its interval.
@@ -19,6 +19,16 @@ const CONTROL_SLACK: f64 = 0.005;
 
 /// The largest arrays whose speed depends on a core's own caches; that of larger ones moves with every neighbour.
 const CACHED_BYTES: usize = 1 << 20;
+
+/// What is over a budget by more than this share is told.
+const BUDGET_SLACK: f64 = 0.25;
+
+/// That the first processes alone took longer than was given.
+pub fn over_budget(protocol: &Protocol, processes: usize, seconds: f64) -> Option<String> {
+    let budget = protocol.budget_seconds.filter(|budget| seconds > budget * (1.0 + BUDGET_SLACK))?;
+    let noun = if processes == 1 { "process" } else { "processes" };
+    Some(format!("{processes} {noun} took {seconds:.0} s, more than the {budget} s that were given"))
+}
 
 /// The reasons, one sentence each; none where nothing speaks against the numbers.
 pub fn reasons(
@@ -33,6 +43,7 @@ pub fn reasons(
         let plural = if workers == 1 { "process" } else { "processes" };
         reasons.push(format!("{workers} worker {plural}: below {FEWEST_VALUES} there is no interval"));
     }
+    reasons.extend(over_budget(protocol, workers, campaign.seconds));
     let series: Vec<_> = campaign.workers.iter().flat_map(|worker| worker.values()).collect();
     if let Some(share) = pool::preempted_share(&series).filter(|share| *share > MOST_PREEMPTED) {
         reasons.push(format!("{:.0} % of the samples were preempted by other work", share * 100.0));
@@ -46,7 +57,7 @@ pub fn reasons(
     });
     if let Some((kernel, share)) = moved.max_by(|a, b| a.1.total_cmp(&b.1)) {
         let name = kernel.name();
-        reasons.push(format!("the calibration kernel {name} moved by {:.1} % between workers", share * 100.0));
+        reasons.push(format!("the calibration kernel {name} moved by {:.1} % within the run", share * 100.0));
     }
     for control in found.iter().filter(|one| one.role == Role::Control) {
         let ratio = control.estimate(crate::model::metric::RATIO);
@@ -110,10 +121,22 @@ mod tests {
             faults: Vec::new(),
             pinned,
             stop: StopReason::Processes,
+            seconds: 0.0,
         };
         let protocol = Protocol { pin: Some(1), ..Protocol::ordinary(3) };
         let found = pool::measurements(&[control], &[], &campaign, 1);
         reasons(&protocol, &[control], &campaign, &found).join("; ")
+    }
+
+    #[test]
+    fn a_budget_that_was_not_kept_is_told() {
+        let protocol = Protocol::within(4.0);
+        assert_eq!(over_budget(&protocol, 1, 4.9), None);
+        assert_eq!(
+            over_budget(&protocol, 1, 9.0).as_deref(),
+            Some("1 process took 9 s, more than the 4 s that were given")
+        );
+        assert_eq!(over_budget(&Protocol::quick(), 1, 9.0), None);
     }
 
     #[test]
@@ -125,7 +148,7 @@ mod tests {
         let text = reasons_of(vec![preempted(), preempted(), preempted()], vec![]);
         assert_eq!(text, "20 % of the samples were preempted by other work");
         let moved = |kernel| reasons_of(vec![quiet(), quiet(), series(kernel, 1.06, 1.0, 0)], vec![]);
-        let text = "the calibration kernel multiply-add moved by 6.0 % between workers";
+        let text = "the calibration kernel multiply-add moved by 6.0 % within the run";
         assert_eq!(moved(Calibration::MultiplyAdd), text);
         assert_eq!(moved(Calibration::Copy { bytes: 8 << 20 }), "");
         let off = || series(Calibration::MultiplyAdd, 1.0, 0.98, 0);

@@ -212,6 +212,7 @@ mod tests {
             faults: Vec::new(),
             pinned: Vec::new(),
             stop: StopReason::Processes,
+            seconds: 0.0,
         };
         let chosen = choose(&workload, 0, &campaign, incumbent.map(str::to_owned).as_ref());
         assert_eq!(chosen.to_json()["selected"], chosen.selected.as_str());
@@ -250,6 +251,7 @@ mod tests {
             faults: Vec::new(),
             pinned: Vec::new(),
             stop: StopReason::Processes,
+            seconds: 0.0,
         };
         let chosen = choose(&workload, 0, &campaign, None);
         assert_eq!((chosen.selected.as_str(), chosen.candidates[1].1, chosen.candidates[2].1), ("a", None, None));

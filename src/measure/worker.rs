@@ -20,8 +20,9 @@ use crate::stats::random::SplitMix64;
 /// The fewest samples of a block, also of a slow benchmark: one to settle and two to take a median of.
 const FEWEST_SAMPLES: usize = 3;
 
-/// The fewest rounds, also of a slow benchmark: below three a median over blocks is no median.
-const FEWEST_ROUNDS: u32 = 3;
+/// The fewest rounds, also of a slow benchmark. Rounds are even in number, so that a benchmark comes first as often as
+/// what stands beside it.
+const FEWEST_ROUNDS: u32 = 4;
 
 /// What a worker tells as it goes.
 pub type Tell<'a> = &'a mut dyn FnMut(Message) -> Result<(), MeasureError>;
@@ -71,13 +72,11 @@ pub fn serve(
         }
         let request: Request =
             serde_json::from_str(&line).map_err(|error| MeasureError::Plan(format!("a request: {error}")))?;
-        if let Some(processor) = request.processor {
-            // Where that is not permitted, both sides of a comparison stay where the system puts them.
-            pinning::pin(processor);
-        }
+        // Where that is not permitted, both sides of a comparison stay where the system puts them.
+        let pinned = request.processor.map(pinning::pin);
         let subject = bench.series.get_mut(request.benchmark).and_then(|one| one.subject.as_mut());
         let subject = subject.ok_or_else(|| MeasureError::Plan(format!("it asks for block {}", request.benchmark)))?;
-        tell(Message::Block(subject.block()))?;
+        tell(Message::Block { block: subject.block(), pinned })?;
     }
 }
 
@@ -118,17 +117,20 @@ impl Bench {
             let known = workloads.iter().find(|workload| workload.benchmark.id() == planned.id);
             bench.series.push(Timed::prepare(known, planned, &plan.protocol));
         }
-        let ready = bench.series.iter().filter(|one| one.subject.is_some());
-        for companion in ready.flat_map(|one| one.companions.clone()).collect::<Vec<_>>() {
-            bench
-                .calibrations
-                .entry(companion)
-                .or_insert_with(|| subject(companion.prepare(plan.protocol.seed), 1, &plan.protocol).0);
+        for (number, one) in bench.series.iter().enumerate().filter(|(_, one)| one.subject.is_some()) {
+            for companion in &one.companions {
+                if !bench.calibrations.contains_key(companion) {
+                    tell(Message::Begin(number))?;
+                    let prepared = companion.prepare(plan.protocol.seed);
+                    bench.calibrations.insert(*companion, subject(prepared, 1, &plan.protocol).0);
+                }
+            }
         }
         Ok(bench)
     }
 
-    /// A block of the benchmark and one of each companion: before it on even rounds, after it on odd ones.
+    /// A block of the benchmark and one of each companion: before it on even rounds, after it on odd ones, and the one
+    /// that it is divided by always next to it.
     fn turn(&mut self, position: usize, round: u32) -> Turn {
         let one = &mut self.series[position];
         let own_first = round % 2 == 1;
@@ -136,9 +138,15 @@ impl Bench {
         let early = own_first.then(|| own(one));
         let twin = one.twin.as_mut().map(Subject::block);
         let mut calibrations: Vec<(Calibration, Block)> = Vec::with_capacity(one.companions.len());
-        for companion in &one.companions {
+        let mirrored = !own_first;
+        let count = one.companions.len();
+        for place in 0..count {
+            let companion = &one.companions[if mirrored { count - 1 - place } else { place }];
             let subject = self.calibrations.get_mut(companion).expect("the companions of what is ready are ready");
             calibrations.push((*companion, subject.block()));
+        }
+        if mirrored {
+            calibrations.reverse();
         }
         let own = early.unwrap_or_else(|| own(one));
         Turn { own, twin, calibrations }
@@ -162,7 +170,10 @@ impl Timed {
             return timed;
         };
         timed.companions = workload.companions();
-        let order = Order { seed: protocol.seed, configuration: planned.configuration.as_deref(), check: true };
+        // A build that does not know a configuration is compared in the one that it uses untuned.
+        let is_known = |name: &&str| workload.configurations.iter().any(|one| one == name);
+        let configuration = planned.configuration.as_deref().filter(is_known);
+        let order = Order { seed: protocol.seed, configuration, check: true };
         match (workload.prepare)(&order) {
             Err(reason) => timed.found.failure = Some(reason),
             Ok(prepared) => {
@@ -201,6 +212,7 @@ fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subjec
     let affordable = protocol.series_seconds / (calls * call_seconds);
     let rounds = (affordable / FEWEST_SAMPLES as f64).floor().clamp(1.0, f64::from(protocol.rounds));
     let rounds = (rounds as u32).max(FEWEST_ROUNDS).min(protocol.rounds);
+    let rounds = if rounds > 1 { rounds - rounds % 2 } else { rounds };
     let samples = (affordable / f64::from(rounds)).floor() as usize;
     let samples = samples.clamp(FEWEST_SAMPLES, (protocol.block_samples as usize).max(FEWEST_SAMPLES));
     (Subject { call: prepared.call, on_this_thread: threads == 1, calls: calls as u32, samples }, rounds)
@@ -243,8 +255,9 @@ mod tests {
         assert_eq!(wrong.failure.as_deref(), Some(parity));
         assert!(wrong.turns.is_empty() && wrong.parity.status == ParityStatus::Mismatch);
         assert_eq!(broken.failure.as_deref(), Some("the shape does not divide"));
+        // Once to prepare it, once to prepare what is timed beside it, and a turn four times.
         let begun = |number| heard.iter().filter(|message| **message == Message::Begin(number)).count();
-        assert_eq!((heard[0].clone(), begun(0), begun(1), begun(2)), (Message::Hello(PLAN_VERSION), 5, 1, 1));
+        assert_eq!((heard[0].clone(), begun(0), begun(1), begun(2)), (Message::Hello(PLAN_VERSION), 6, 1, 1));
     }
 
     #[test]
@@ -273,7 +286,7 @@ mod tests {
         };
         serve(&plan(&["right", "broken"]), &suite, &mut requests.as_bytes(), &mut tell).expect("both can be served");
         let blocks =
-            heard.iter().filter(|message| matches!(message, Message::Block(block) if block.samples.len() == 6));
+            heard.iter().filter(|message| matches!(message, Message::Block { block, .. } if block.samples.len() == 6));
         assert_eq!(blocks.count(), 2);
         let ready = heard.iter().find_map(|message| match message {
             Message::Ready(ready) => Some(ready.iter().map(|one| one.failure.is_none()).collect::<Vec<bool>>()),

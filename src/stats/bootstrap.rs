@@ -1,11 +1,13 @@
-//! Percentile bootstrap of the median, and what its spread says about changes that could be seen.
+//! Intervals of a median over few independent values, and what their spread says about changes that could be seen.
 //!
-//! Resamples with replacement, takes the median of each resample, and reads the interval off the quantiles of
-//! those medians (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). The unit that is
-//! resampled must be independent: worker processes, never samples of one process.
+//! From [`FEWEST_FOR_PERCENTILES`] values on, the percentile bootstrap: resamples with replacement, takes the median of
+//! each resample, and reads the interval off the quantiles of those medians (Efron and Tibshirani, "An Introduction to
+//! the Bootstrap", 1993, chapter 13). Its interval never leaves the values, so it holds the true median of three in
+//! three cases of four at most; below, Student's t takes its place. The unit that is resampled must be independent:
+//! worker processes, never samples of one process.
 
-use super::describe;
 use super::random::SplitMix64;
+use super::{describe, student};
 
 /// Resamples drawn. The quantiles at 2.5 % and 97.5 % of 2,000 medians vary by well under the width itself.
 const RESAMPLES: usize = 2_000;
@@ -13,36 +15,63 @@ const RESAMPLES: usize = 2_000;
 /// Below this number of values there is no interval: two values say nothing about spread.
 pub const FEWEST_VALUES: usize = 3;
 
-/// Quantile of the standard normal distribution at 97.5 %: a two-sided test at 5 %.
-const Z_SIGNIFICANCE: f64 = 1.959_963_984_540_054;
+/// From this number of values on, percentiles of resampled medians hold the true one as often as they say: between the
+/// least and the largest of five it lies in 93.75 % of all cases.
+pub const FEWEST_FOR_PERCENTILES: usize = 5;
 
-/// Quantile of the standard normal distribution at 80 %: the power that is asked for.
-const Z_POWER: f64 = 0.841_621_233_572_914_3;
+/// The standard error of a median over that of a mean, for three and for four normal values (Maritz and Jarrett, "A
+/// note on estimating the variance of the sample median", Journal of the American Statistical Association 73, 1978).
+const MEDIAN_OVER_MEAN: [f64; 2] = [1.160, 1.092];
 
-/// The `confidence` interval (0..1) of the median of `values`; `None` below [`FEWEST_VALUES`].
-pub fn median_interval(values: &[f64], confidence: f64, seed: u64) -> Option<(f64, f64)> {
+/// The 95 % interval of the median of `values`; `None` below [`FEWEST_VALUES`].
+pub fn median_interval(values: &[f64], seed: u64) -> Option<(f64, f64)> {
     if values.len() < FEWEST_VALUES {
         return None;
     }
-    let medians = medians_of_resamples(values, seed);
-    let tail = (1.0 - confidence) / 2.0;
-    Some((describe::quantile(&medians, tail)?, describe::quantile(&medians, 1.0 - tail)?))
+    if values.len() >= FEWEST_FOR_PERCENTILES {
+        let medians = medians_of_resamples(values, seed);
+        return Some((describe::quantile(&medians, 0.025)?, describe::quantile(&medians, 0.975)?));
+    }
+    // Times and ratios spread by factors, and an interval of theirs must stay above zero.
+    let is_positive = values.iter().all(|value| *value > 0.0);
+    let scaled: Vec<f64> = if is_positive { values.iter().map(|value| value.ln()).collect() } else { values.to_vec() };
+    let half = student::two_sided_95(values.len() - 1) * standard_error(&scaled, seed)?;
+    let middle = describe::median(&scaled)?;
+    let back = |value: f64| if is_positive { value.exp() } else { value };
+    Some((back(middle - half), back(middle + half)))
 }
 
 /// The minimum detectable effect: the smallest relative difference between the medians of two sets of values like
 /// this one that a two-sided test at 5 % finds with a power of 80 %; `None` below [`FEWEST_VALUES`] or around zero.
 ///
-/// `(z_0.975 + z_0.8) * sqrt(2) * se / |median|`, with the bootstrap's standard error of the median (Bloom, "Minimum
+/// `(t_0.975 + t_0.8) * sqrt(2) * se / |median|`, with Student's quantiles for the values of both sets (Bloom, "Minimum
 /// detectable effects", Evaluation Review 19, 1995).
 pub fn detectable_effect(values: &[f64], seed: u64) -> Option<f64> {
     let median = describe::median(values).filter(|median| *median != 0.0)?;
+    let freedom = 2 * values.len().checked_sub(1)?;
+    let quantiles = student::two_sided_95(freedom) + student::power_80(freedom);
+    Some(quantiles * std::f64::consts::SQRT_2 * standard_error(values, seed)? / median.abs())
+}
+
+/// The standard error of the median; `None` below [`FEWEST_VALUES`].
+fn standard_error(values: &[f64], seed: u64) -> Option<f64> {
     if values.len() < FEWEST_VALUES {
         return None;
     }
-    let medians = medians_of_resamples(values, seed);
-    let mean = medians.iter().sum::<f64>() / medians.len() as f64;
-    let variance = medians.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (medians.len() - 1) as f64;
-    Some((Z_SIGNIFICANCE + Z_POWER) * (2.0 * variance).sqrt() / median.abs())
+    // Values that are all the same have no spread, and rounding must not make them one.
+    if values.iter().all(|value| *value == values[0]) {
+        return Some(0.0);
+    }
+    match MEDIAN_OVER_MEAN.get(values.len() - FEWEST_VALUES) {
+        Some(factor) => Some(factor * deviation(values) / (values.len() as f64).sqrt()),
+        None => Some(deviation(&medians_of_resamples(values, seed))),
+    }
+}
+
+/// The sample standard deviation of two values or more.
+fn deviation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (values.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt()
 }
 
 fn medians_of_resamples(values: &[f64], seed: u64) -> Vec<f64> {
@@ -65,36 +94,46 @@ mod tests {
     #[test]
     fn the_interval_holds_the_median_and_is_seeded() {
         let values = [1.0, 1.1, 0.9, 1.05, 0.95];
-        let interval = median_interval(&values, 0.95, 1).expect("five values give an interval");
+        let interval = median_interval(&values, 1).expect("five values give an interval");
         assert!(interval.0 <= 1.0 && 1.0 <= interval.1 && interval.0 >= 0.9 && interval.1 <= 1.1, "{interval:?}");
-        assert_eq!(median_interval(&values, 0.95, 1), Some(interval));
-        assert_eq!(median_interval(&values[..2], 0.95, 1), None);
+        assert_eq!(median_interval(&values, 1), Some(interval));
+        assert_eq!(median_interval(&values[..2], 1), None);
+        // Three values: the median times exp(± 4.303 * 1.160 * sd of logarithms / sqrt(3)).
+        let (low, high) = median_interval(&[0.99, 1.0, 1.01], 1).expect("three values give an interval");
+        assert!((low - 0.9716).abs() < 2e-4 && (high - 1.0292).abs() < 2e-4, "{low} {high}");
+        assert_eq!(median_interval(&[2.0, 2.0, 2.0], 1), Some((2.0, 2.0)));
+        let (low, high) = median_interval(&[-1.0, 0.0, 1.0], 1).expect("three values give an interval");
+        assert!(low < -1.0 && high > 1.0);
     }
 
     #[test]
-    fn the_detectable_effect_is_one_that_is_detected_in_four_cases_of_five() {
+    fn it_covers_the_true_median_about_as_often_as_it_says_also_for_few_values() {
+        for (count, least, most) in
+            [(3, 0.93, 0.98), (4, 0.93, 0.98), (5, 0.92, 0.97), (6, 0.92, 0.98), (15, 0.92, 0.98)]
+        {
+            let mut random = SplitMix64::new(11);
+            let covered = (0..1500).filter(|trial| {
+                let values: Vec<f64> = (0..count).map(|_| 5.0 + 0.05 * random.normal()).collect();
+                let (low, high) = median_interval(&values, *trial).expect("there are enough values");
+                low <= 5.0 && 5.0 <= high
+            });
+            let share = covered.count() as f64 / 1500.0;
+            assert!((least..=most).contains(&share), "{share} of the intervals over {count} values");
+        }
+    }
+
+    #[test]
+    fn the_detectable_effect_is_what_theory_says() {
         // With 31 values of spread 0.01 around 1, the standard error of a median is about 1.2533 * 0.01 / sqrt(31).
         let mut random = SplitMix64::new(5);
         let mut draw = |shift: f64| (0..31).map(|_| 1.0 + shift + 0.01 * random.normal()).collect::<Vec<f64>>();
         let effects: Vec<f64> = (0..40).filter_map(|seed| detectable_effect(&draw(0.0), seed)).collect();
         let typical = describe::median(&effects).expect("every draw has an effect");
-        let theory = (Z_SIGNIFICANCE + Z_POWER) * 2f64.sqrt() * 1.2533 * 0.01 / 31f64.sqrt();
+        let theory = (1.96 + 0.84) * 2f64.sqrt() * 1.2533 * 0.01 / 31f64.sqrt();
         assert!((typical / theory - 1.0).abs() < 0.2, "{typical} and {theory}");
         assert_eq!(detectable_effect(&[1.0, 2.0], 1), None);
         assert_eq!(detectable_effect(&[0.0, 0.0, 0.0], 1), None);
         assert_eq!(detectable_effect(&[2.0, 2.0, 2.0], 1), Some(0.0));
-    }
-
-    #[test]
-    fn it_covers_the_true_median_about_as_often_as_it_says() {
-        let mut random = SplitMix64::new(11);
-        let covered = (0..300)
-            .filter(|trial| {
-                let values: Vec<f64> = (0..15).map(|_| 5.0 + random.normal()).collect();
-                let (low, high) = median_interval(&values, 0.95, *trial).expect("fifteen values give an interval");
-                low <= 5.0 && 5.0 <= high
-            })
-            .count();
-        assert!((270..=298).contains(&covered), "{covered} of 300");
+        assert_eq!(detectable_effect(&[0.1; 7], 1), Some(0.0));
     }
 }

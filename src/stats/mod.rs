@@ -4,4 +4,5 @@
 
 pub mod bootstrap;
 pub mod describe;
+pub mod student;
 pub mod random;

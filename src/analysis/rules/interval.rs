@@ -25,7 +25,7 @@ const MOST_PROCESSES: f64 = 1000.0;
 /// Judges ratios of current over base, one a pair of processes; `None` where there are none.
 pub fn decide(ratios: &[f64], better: Better, tolerance: f64) -> Option<(Effect, Verdict)> {
     let ratio = describe::median(ratios)?;
-    let interval = bootstrap::median_interval(ratios, 0.95, SEED);
+    let interval = bootstrap::median_interval(ratios, SEED);
     let effect = Effect {
         change: ratio - 1.0,
         interval: interval.map(|(low, high)| (low - 1.0, high - 1.0)),
@@ -99,9 +99,10 @@ mod tests {
 
     #[test]
     fn the_effect_has_its_interval_and_what_could_be_seen() {
-        let (effect, _) = decide(&[1.02, 1.03, 1.04], Better::Lower, TOLERANCE).expect("there are ratios");
+        let (effect, _) =
+            decide(&[1.02, 1.025, 1.03, 1.035, 1.04], Better::Lower, TOLERANCE).expect("there are ratios");
         assert!((effect.change - 0.03).abs() < 1e-12);
-        let (low, high) = effect.interval.expect("three pairs have an interval");
+        let (low, high) = effect.interval.expect("five pairs have an interval");
         assert!((0.02 - 1e-9..=0.03).contains(&low) && (0.03..=0.04 + 1e-9).contains(&high));
         assert!(effect.detectable.is_some_and(|size| size > TOLERANCE && size < 0.1));
     }

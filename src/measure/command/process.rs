@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::guard;
 use super::outputs::{self, Event, Outputs, Pipe, TAIL};
+use crate::measure::last_words::last_words;
 use crate::measure::pinning;
 use crate::measure::process::{WorkerCommand, how_it_ended};
 
@@ -94,7 +95,9 @@ pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault>
     end_guard(&mut guard);
     let closed = read.finish(&events);
 
-    let said = match outputs::last_lines(&read.error, lines).join("; ") {
+    let one = || last_words(&String::from_utf8_lossy(&read.error)).unwrap_or_default();
+    let clean = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    let said = match if lines == 1 { clean(one()) } else { outputs::last_lines(&read.error, lines).join("; ") } {
         last if last.is_empty() => last,
         last => format!(" ({last})"),
     };

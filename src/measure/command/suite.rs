@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::pool::{self, Report};
 use super::process::{self, Fault, Program};
 use super::results::{Before, ResultPlace};
-use crate::measure::campaign::StopReason;
+use crate::measure::campaign::{Precision, StopReason, should_stop};
 use crate::measure::plan::Protocol;
 use crate::measure::process::WorkerCommand;
 use crate::measure::protocol::{self, SuiteResult};
-use crate::measure::{MeasureError, padding, pinning};
+use crate::measure::{MeasureError, padding, pinning, quality};
 use crate::model::foreign::{Output, Reported};
 use crate::stats::bootstrap::FEWEST_VALUES;
 
@@ -88,11 +88,16 @@ pub fn measure(
     let start = Instant::now();
     let mut reports = Vec::new();
     let mut faults = Vec::new();
-    let mut stop = StopReason::Processes;
+    let (mut stop, mut precision) = (StopReason::Processes, Precision::default());
     for process in 0..protocol.processes {
         progress(process);
-        if let Some(reason) = should_stop(protocol, process, start.elapsed().as_secs_f64(), &reports) {
+        if let Some(reason) = should_stop(protocol, process, start.elapsed().as_secs_f64()) {
             stop = reason;
+            break;
+        }
+        let is_precise = || pool::pool(&reports, protocol.seed).iter().all(|one| protocol::is_precise(one, protocol));
+        if protocol.precision.is_some() && precision.look(reports.len(), is_precise) {
+            stop = StopReason::Precision;
             break;
         }
         match one_process(suite, read, process) {
@@ -111,30 +116,16 @@ pub fn measure(
     }
     Ok(SuiteResult {
         measurements: pool::pool(&reports, protocol.seed),
-        reasons: reasons(protocol, &reports, &faults),
+        reasons: reasons(protocol, &reports, &faults, start.elapsed().as_secs_f64()),
         stop,
         workers: reports.len(),
     })
 }
 
-/// Whether to stop before the process of that number, after that many seconds: as with worker processes.
-fn should_stop(protocol: &Protocol, process: u32, elapsed: f64, reports: &[Report]) -> Option<StopReason> {
-    if process == 0 {
-        return None;
-    }
-    // The next process is taken to need as long as those before it did.
-    let next = elapsed / f64::from(process);
-    if protocol.budget_seconds.is_some_and(|budget| elapsed + next > budget) {
-        return Some(StopReason::Budget);
-    }
-    let is_precise = || pool::pool(reports, protocol.seed).iter().all(|found| protocol::is_precise(found, protocol));
-    let enough = protocol.precision.is_some() && reports.len() >= FEWEST_VALUES && is_precise();
-    enough.then_some(StopReason::Precision)
-}
-
 /// What speaks against the numbers, one sentence each.
-fn reasons(protocol: &Protocol, reports: &[Report], faults: &[(u32, String)]) -> Vec<String> {
+fn reasons(protocol: &Protocol, reports: &[Report], faults: &[(u32, String)], seconds: f64) -> Vec<String> {
     let mut reasons: Vec<String> = faults.iter().map(told).collect();
+    reasons.extend(quality::over_budget(protocol, reports.len(), seconds));
     let count = reports.len();
     if count < FEWEST_VALUES {
         let plural = if count == 1 { "process" } else { "processes" };
@@ -222,13 +213,13 @@ mod tests {
 
     #[test]
     fn a_budget_ends_with_precision_or_with_time() {
-        // Equal values have an interval without width, so three processes are enough.
+        // Equal values have an interval without width, which two looks in a row from the fifth process on must see.
         let precise = run("echo 0.5", Protocol::within(60.0)).expect("it reports");
-        assert_eq!((precise.stop, precise.workers, precise.reasons), (StopReason::Precision, 3, Vec::new()));
+        assert_eq!((precise.stop, precise.workers, precise.reasons), (StopReason::Precision, 6, Vec::new()));
         // The first process takes all the time there is.
         let spent = run("sleep 1; echo 0.5", Protocol::within(1.0)).expect("it reports");
         assert_eq!((spent.stop, spent.workers), (StopReason::Budget, 1));
-        assert_eq!(spent.reasons, ["1 process of the command: below 3 there is no interval"]);
+        assert!(spent.reasons.contains(&"1 process of the command: below 3 there is no interval".to_owned()));
         let all = run("echo 0.5", Protocol::ordinary(4)).expect("it reports");
         assert_eq!((all.stop, all.workers), (StopReason::Processes, 4));
     }

@@ -11,7 +11,7 @@ mod cgroup;
 mod container;
 mod counters;
 mod placement;
-mod redact;
+pub mod redact;
 mod machine;
 mod facts;
 pub mod pressure;

@@ -1,4 +1,5 @@
-//! The last net under the facts: what looks like a path or a secret does not get out, whoever wrote it.
+//! The last net under the facts and reasons of a record: what looks like a path or a secret does not get out, whoever
+//! wrote it.
 
 /// What stands where a path stood.
 const PATH: &str = "<path>";
@@ -11,7 +12,7 @@ const SECRET: &str = "<redacted>";
 const SECRET_LENGTH: usize = 30;
 
 /// `value` in one line of single blanks, with paths and secrets taken out.
-pub(super) fn redacted(value: &str) -> String {
+pub fn redacted(value: &str) -> String {
     value.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
 }
 
@@ -30,7 +31,8 @@ fn word(word: &str) -> String {
 /// that of an option such as `-L/opt/x` does.
 fn path_start(word: &str) -> Option<usize> {
     let begins = |at: usize| {
-        word.starts_with('-') || word[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric())
+        word.starts_with('-')
+            || word[..at].chars().next_back().is_none_or(|before| !(before.is_alphanumeric() || before == '.'))
     };
     let slash = word.match_indices('/').map(|(at, _)| at).find(|at| begins(*at) && word.len() > at + 1);
     let home = word.find("~/");
@@ -64,6 +66,8 @@ mod tests {
         check("linker=/usr/bin/ld.lld lto=fat", "linker=<path> lto=fat");
         check("/home/jo/bin/rustc", "<path>");
         check("at ~/tools", "at <path>");
+        check("./bench ../tools/bench cpu/scan{c=1}", "./bench ../tools/bench cpu/scan{c=1}");
+        check("cannot start `/opt/x/y`: no", "cannot start `<path> no");
         check("C:\\Users\\jo \\\\server\\share", "<path> <path>");
         check("key ghp_0123456789abcdefghijABCDEFGHIJ012345", "key <redacted>");
         check("9af13899f6a07ee44129aacdd15043d2", "<redacted>");

@@ -45,6 +45,7 @@ fn campaign(workers: Vec<WorkerSeries>) -> Campaign {
         faults: Vec::new(),
         pinned: Vec::new(),
         stop: StopReason::Processes,
+        seconds: 0.0,
     }
 }
 

@@ -16,6 +16,7 @@ use crate::model::environment::{Environment, Machine};
 use crate::model::metric::{Better, Metric, RATIO};
 use crate::model::run::{Quality, Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement, Role};
+use crate::model::shard::SHARD;
 use crate::model::unit::Unit;
 
 /// The fields of a record.
@@ -74,7 +75,8 @@ struct MetricRecord {
 fn lowest_version(run: &Run) -> u64 {
     let newer = |estimate: &Estimate| estimate.min.is_some() || estimate.detectable.is_some();
     let needs_2 = |one: &Measurement| !one.role.is_tracked() || one.estimates.iter().any(newer);
-    if run.measurements.iter().any(needs_2) { 2 } else { 1 }
+    // An older reader would take a shard for the whole.
+    if run.config.contains_key(SHARD) || run.measurements.iter().any(needs_2) { 2 } else { 1 }
 }
 
 impl RunRecord {

@@ -1,0 +1,77 @@
+//! A digest of the sources that a program is built from, so that one can tell whether it is the build of a folder.
+//!
+//! The build script and the program use this same file, so it needs the standard library alone. FNV-1a is no
+//! cryptographic digest: it finds accidents, such as a program that was not built anew.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What decides how a kernel is compiled: files and folders of the root of the sources.
+pub const PARTS: [&str; 4] = ["src", "Cargo.toml", "Cargo.lock", "build.rs"];
+
+/// Sixteen hexadecimal digits over names and contents of all [`PARTS`] under `root`.
+///
+/// # Errors
+/// When one of them cannot be read.
+pub fn digest(root: &Path) -> io::Result<String> {
+    let mut files = Vec::new();
+    for part in PARTS {
+        collect(root, &PathBuf::from(part), &mut files)?;
+    }
+    files.sort();
+    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+    let mut take = |bytes: &[u8]| {
+        for byte in bytes.iter().chain(&[0xff]) {
+            digest = (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for file in files {
+        take(file.to_string_lossy().replace('\\', "/").as_bytes());
+        take(&fs::read(root.join(&file))?);
+    }
+    Ok(format!("{digest:016x}"))
+}
+
+fn collect(root: &Path, part: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let path = root.join(part);
+    if !path.is_dir() {
+        files.push(part.to_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        collect(root, &part.join(entry?.file_name()), files)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_change_of_a_source_changes_the_digest_and_nothing_else_does() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        };
+        for part in ["src/a.rs", "src/b/c.rs", "Cargo.toml", "Cargo.lock", "build.rs"] {
+            write(part, part);
+        }
+        let of = || digest(folder.path()).expect("all parts are there");
+        let before = of();
+        assert_eq!((before.len(), of()), (16, before.clone()));
+        write("README.md", "words");
+        assert_eq!(of(), before);
+        write("src/b/c.rs", "other");
+        assert_ne!(of(), before);
+        write("src/b/c.rs", "src/b/c.rs");
+        assert_eq!(of(), before);
+        fs::rename(folder.path().join("src/a.rs"), folder.path().join("src/d.rs")).expect("a file of ours");
+        assert_ne!(of(), before);
+        fs::remove_file(folder.path().join("build.rs")).expect("a file of ours");
+        assert!(digest(folder.path()).is_err());
+    }
+}
