@@ -13,7 +13,7 @@ pub fn parse() -> Cli {
 #[derive(Debug, Parser)]
 #[command(name = "sprag", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done or pass; 1 regressed or a check failed; 2 usage, or it could not work; \
-    3 inconclusive, not comparable or no baseline (check only); 4 integrity; 5 could not measure.")]
+    3 inconclusive, not comparable or no baseline (check and compare); 4 integrity; 5 could not measure.")]
 pub struct Cli {
     /// Work as if started in this folder.
     #[arg(short = 'C', long = "repo", global = true, value_name = "FOLDER")]

@@ -42,6 +42,9 @@ pub struct Estimate {
     pub n: u64,
 }
 
+/// The variant of a calibration kernel, which others are timed beside.
+pub const CALIBRATION: &str = "calibration";
+
 /// What a benchmark is there for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -59,6 +62,20 @@ impl Role {
     /// Whether this is the role of an ordinary benchmark, which records leave out.
     pub fn is_tracked(&self) -> bool {
         *self == Role::Tracked
+    }
+
+    /// The word that records bear.
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::Tracked => "tracked",
+            Role::Reported => "reported",
+            Role::Control => "control",
+        }
+    }
+
+    /// The role of that word.
+    pub fn from_word(word: &str) -> Option<Role> {
+        [Role::Tracked, Role::Reported, Role::Control].into_iter().find(|role| role.word() == word)
     }
 }
 
@@ -103,6 +120,15 @@ mod tests {
     use crate::model::benchmark::ParityStatus;
     use crate::model::metric::Better;
     use crate::model::unit::Unit;
+
+    #[test]
+    fn a_role_is_read_by_its_word() {
+        for role in [Role::Tracked, Role::Reported, Role::Control] {
+            assert_eq!(Role::from_word(role.word()), Some(role));
+            assert_eq!(serde_json::to_value(role).expect("a word"), role.word());
+        }
+        assert_eq!(Role::from_word("other"), None);
+    }
 
     #[test]
     fn a_calibrated_benchmark_is_judged_by_its_ratio() {

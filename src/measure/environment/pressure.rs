@@ -110,12 +110,18 @@ impl PressureChange {
 pub fn reasons(change: &PressureChange, cores: usize) -> Vec<String> {
     let mut reasons = Vec::new();
     let cores_text = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
-    if let Some(load) = change.load_before.filter(|load| *load > cores as f64) {
-        reasons.push(format!("load {load:.2} on {cores_text} before the run"));
-    }
-    if let Some(load) = change.load_after.filter(|load| *load > cores as f64 + OWN_LOAD) {
-        reasons.push(format!("load {load:.2} on {cores_text} after the run, {OWN_LOAD:.0} of it its own"));
-    }
+    let before = change.load_before.filter(|load| *load > cores as f64);
+    let after = change.load_after.filter(|load| *load > cores as f64 + OWN_LOAD);
+    reasons.extend(match (before, after) {
+        (Some(before), Some(after)) => Some(format!(
+            "load {before:.2} on {cores_text} before the run and {after:.2} after it, {OWN_LOAD:.0} of that its own"
+        )),
+        (Some(before), None) => Some(format!("load {before:.2} on {cores_text} before the run")),
+        (None, Some(after)) => {
+            Some(format!("load {after:.2} on {cores_text} after the run, {OWN_LOAD:.0} of it its own"))
+        }
+        (None, None) => None,
+    });
     if let Some(share) = change.steal_share.filter(|share| *share > MOST_STEAL) {
         let most = 100.0 * MOST_STEAL;
         reasons.push(format!("the host took {:.1} % of the processor time, {most:.0} % is allowed", 100.0 * share));
@@ -199,10 +205,12 @@ mod tests {
         };
         check(PressureChange::default(), 1, &[]);
         check(quiet.clone(), 2, &[]);
+        check(quiet.clone(), 1, &["load 2.00 on 1 core before the run and 3.00 after it, 1 of that its own"]);
+        check(PressureChange { load_after: None, ..quiet.clone() }, 1, &["load 2.00 on 1 core before the run"]);
         check(
-            quiet.clone(),
+            PressureChange { load_before: None, ..quiet.clone() },
             1,
-            &["load 2.00 on 1 core before the run", "load 3.00 on 1 core after the run, 1 of it its own"],
+            &["load 3.00 on 1 core after the run, 1 of it its own"],
         );
         check(
             PressureChange { steal_share: Some(0.034), ..quiet.clone() },
