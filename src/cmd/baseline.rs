@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::choose::{self, Chosen};
-use super::project::{Project, write_whole};
+use super::project::{Project, read_baseline, write_whole};
 use super::{Advice, Exit};
 use crate::cli::BaselineEmitArgs;
 use crate::config::Tolerance;
@@ -44,9 +44,6 @@ pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) 
         for measurement in run.measurements.iter().filter(|one| one.failure.is_some()) {
             super::warn(&format!("`{}` failed and is left out", measurement.benchmark));
         }
-        if run.is_partial() {
-            super::warn("the run was asked for some benchmarks only; the baseline holds no others");
-        }
         for reason in &run.quality.reasons {
             super::warn(&format!("the run is rough: {reason}"));
         }
@@ -59,6 +56,10 @@ pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) 
             continue;
         }
         let path = Baseline::path(&run.suite, &run.machine.class);
+        if run.is_partial() {
+            refuse_to_shrink(&project.root, &path, &baseline)?;
+            super::warn("the run was asked for some benchmarks only; the baseline holds no others");
+        }
         if let Some(archived) = archive(&project.root, &path)? {
             writeln!(out, "archived {archived}")?;
         }
@@ -103,6 +104,24 @@ fn baseline_of(recorded: &RecordedRun, tolerance: Tolerance, notes: &str) -> Bas
         notes: notes.to_owned(),
         metrics,
     }
+}
+
+/// Fails where a run of some benchmarks only would take metrics out of the baseline that lies there.
+fn refuse_to_shrink(root: &Path, path: &str, new: &Baseline) -> anyhow::Result<()> {
+    // One that cannot be read is never replaced; that is said where it would be.
+    let Ok(old) = read_baseline(&root.join(path)) else { return Ok(()) };
+    let lost = old.metrics.keys().filter(|key| !new.metrics.contains_key(*key)).count();
+    if lost == 0 {
+        return Ok(());
+    }
+    Err(Advice {
+        message: format!(
+            "the run is of some benchmarks only, and `{path}` holds {lost} {} that it did not measure",
+            if lost == 1 { "metric" } else { "metrics" }
+        ),
+        hint: "take the baseline from a run of the whole suite, or remove the file first to do without them".to_owned(),
+    }
+    .into())
 }
 
 /// Copies the baseline that is about to be replaced to `baselines/archive/`, under the run it was taken from.

@@ -62,7 +62,7 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
     }
     let head = history::measured_commit(store)?.map(|commit| commit.sha);
     let name = project.machine_name();
-    let (mut chosen, mut missing) = (Vec::new(), Vec::new());
+    let (mut chosen, mut missing, mut filtered) = (Vec::new(), Vec::new(), Vec::new());
     for (suite, settings) in wanted {
         let gpu_model = match settings.kind {
             SuiteKind::Cpu | SuiteKind::Command => None,
@@ -89,20 +89,42 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
             }
             None => {
                 missing.extend(unfinished.map(Incomplete::sentence));
+                let some_only = loaded.runs.iter().filter(fits).filter(|one| one.run.is_filtered());
+                filtered.extend(some_only.max_by_key(|one| (one.run.timestamp, &one.id)).map(filtered_words));
                 Chosen::Nothing { suite: suite.to_owned(), machine_class: machine.class, asked: !suites.is_empty() }
             }
         });
     }
     if chosen.iter().all(|one| matches!(one, Chosen::Nothing { .. })) {
         let commit = head.map_or("an empty repository".to_owned(), |sha| sha.chars().take(12).collect());
-        return Err(Advice {
-            message: match missing.is_empty() {
-                true => format!("the history has no whole run of this machine at {commit}"),
-                false => format!("the history has no whole run of this machine at {commit}: {}", missing.join("; ")),
-            },
-            hint: "measure it with `sprag run --record`, or name a run file with `--run`".to_owned(),
-        }
-        .into());
+        let nothing = format!("the history has no whole run of this machine at {commit}");
+        let (message, hint) = match (missing.is_empty(), filtered.is_empty()) {
+            (true, true) => (nothing, "measure it with `sprag run --record`, or name a run file with `--run`"),
+            (false, _) => (
+                format!("{nothing}: {}", missing.join("; ")),
+                "measure it with `sprag run --record`, or name a run file with `--run`",
+            ),
+            (true, false) => (
+                format!("{}; a gate needs a run without `--filter`", filtered.join("; ")),
+                "measure all with `sprag run --record`, or name a run file with `--run`",
+            ),
+        };
+        return Err(Advice { message, hint: hint.to_owned() }.into());
+    }
+    for words in &filtered {
+        super::warn(&format!("{words}; a gate needs a run without `--filter`"));
     }
     Ok(chosen)
+}
+
+/// What a run of some benchmarks only is: `the newest run (0123abcd) holds 2 benchmarks of cpu (`--filter scan`)`.
+fn filtered_words(recorded: &RecordedRun) -> String {
+    let run = &recorded.run;
+    let filters: Vec<String> = run.filters().iter().map(|text| format!("--filter {text}")).collect();
+    let count = match run.measurements.len() {
+        1 => "1 benchmark".to_owned(),
+        count => format!("{count} benchmarks"),
+    };
+    let id = recorded.id.get(..8).unwrap_or(&recorded.id);
+    format!("the newest run ({id}) holds {count} of {} (`{}`)", run.suite, filters.join(" "))
 }

@@ -56,8 +56,12 @@ pub(super) fn record(project: &Project, runs: &[Run]) -> anyhow::Result<()> {
 pub(super) fn foretell(project: &Project) -> anyhow::Result<()> {
     let store = project.store()?;
     history::measured_commit(store).context("cannot tell which commit would be measured")?;
-    if let Err(error) = history::target(store, project.config.history.reference.as_deref()) {
+    let target = history::target(store, project.config.history.reference.as_deref());
+    if let Err(error) = target.and_then(|_| history::check_writable(store)) {
         super::warn(&format!("{error}; the runs will be kept, not recorded"));
+        if let Some(hint) = error.hint() {
+            eprintln!("hint: {hint}");
+        }
     }
     Ok(())
 }

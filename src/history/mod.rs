@@ -152,6 +152,11 @@ impl HistoryError {
                 "if no git process is running, remove the stale `{reference}.lock` from the git folder and try again"
             ),
             HistoryError::Locked(_) => "wait until it is done, and try again".to_owned(),
+            HistoryError::Io { action: "write to", path, source }
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                format!("make `{}` writable for this user; git run once as another user may own it", path.display())
+            }
             HistoryError::Unreadable { .. }
             | HistoryError::Revision { .. }
             | HistoryError::BadRecord { .. }

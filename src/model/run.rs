@@ -114,6 +114,12 @@ impl Run {
         self.config.get(FILTER).is_some_and(|filter| filter.as_array().is_some_and(|texts| !texts.is_empty()))
     }
 
+    /// The texts that the run was asked for; none where it was asked for all.
+    pub fn filters(&self) -> Vec<&str> {
+        let texts = self.config.get(FILTER).and_then(|filter| filter.as_array());
+        texts.into_iter().flatten().filter_map(|text| text.as_str()).collect()
+    }
+
     /// Where the record of this run with that id belongs:
     /// `history/v1/<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`.
     pub fn path(&self, id: &str) -> String {

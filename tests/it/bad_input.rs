@@ -49,6 +49,25 @@ fn on_a_detached_head_the_run_is_kept_and_recorded_later() {
     assert_eq!(sandbox.records("main").len(), 2, "the kept run and the new one");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_repository_that_takes_no_objects_is_told_before_measuring() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let objects = sandbox.project.join(".git/objects");
+    let set_mode = |mode| fs::set_permissions(&objects, fs::Permissions::from_mode(mode)).expect("the folder is ours");
+    set_mode(0o555);
+    if fs::write(objects.join("probe"), "").is_ok() {
+        eprintln!("skipped: no mode keeps this user from writing");
+        return;
+    }
+    // No benchmark of that name: it ends before it measures, and has said it by then.
+    let arguments = ["run", "--quick", "--record", "--filter", "no_such_kernel"];
+    let ended = sandbox.sprag(&arguments).expect(2);
+    set_mode(0o755);
+    ended.says(&["cannot write to", "will be kept, not recorded", "hint: make", "no_such_kernel"]);
+}
+
 #[test]
 fn while_a_merge_is_under_way_the_run_is_kept() {
     let sandbox = Sandbox::new();

@@ -157,6 +157,34 @@ fn a_partial_run_is_no_run_of_the_suite() {
 }
 
 #[test]
+fn where_only_a_filtered_run_is_there_the_message_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["run", "--quick", "--record", "--filter", "@fast"]).expect(0);
+    let record = sandbox.records("main").pop().expect("the run is recorded");
+    let id = record.trim_end_matches(".json").rsplit('-').next().expect("the name ends with the id");
+    let newest = format!("the newest run ({}) holds", &id[..8]);
+    for command in [&["check"][..], &["baseline", "emit"]] {
+        let words =
+            [newest.as_str(), "of cpu (`--filter @fast`); a gate needs a run without `--filter`", "hint: measure all"];
+        let ended = sandbox.sprag(command).expect(2).says(&words);
+        assert!(!ended.err.contains("no whole run"), "{}", ended.err);
+    }
+}
+
+#[test]
+fn a_partial_run_takes_no_metric_out_of_a_baseline() {
+    let (sandbox, path) = with_baseline();
+    let before = sandbox.read(&path);
+    sandbox.sprag(&["run", "--quick", "--filter", "@fast", "--output-run", "part.json"]).expect(0);
+    let emit = ["baseline", "emit", "--run", "part.json"];
+    let words = ["of some benchmarks only", path.as_str(), "it did not measure", "hint:"];
+    sandbox.sprag(&emit).expect(2).says(&words);
+    assert_eq!(sandbox.read(&path), before);
+    std::fs::remove_file(sandbox.project.join(&path)).expect("the baseline is there");
+    sandbox.sprag(&emit).expect(0).says(&["the baseline holds no others"]);
+}
+
+#[test]
 fn a_broken_baseline_does_not_let_a_weekly_build_pass() {
     let (sandbox, path) = with_baseline();
     sandbox.write(&path, "{");

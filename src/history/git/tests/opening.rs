@@ -46,6 +46,9 @@ fn trying_to_write_leaves_nothing_behind_and_tells_what_stands_in_the_way() {
     fs::write(&objects, "").unwrap();
     let error = check_writable(&store).unwrap_err();
     assert!(error.to_string().starts_with("cannot write to `"), "{error}");
+    let refused = |kind: std::io::ErrorKind| HistoryError::io("write to", &objects)(kind.into()).hint();
+    assert!(refused(std::io::ErrorKind::PermissionDenied).unwrap().contains(&objects.display().to_string()));
+    assert_eq!(refused(std::io::ErrorKind::StorageFull), None);
 }
 
 #[cfg(unix)]
