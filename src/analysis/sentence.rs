@@ -1,7 +1,8 @@
 //! What a series shows, in one sentence that page, chart and Markdown share.
 
-use crate::model::metric::{Better, Metric, RATIO};
+use crate::model::metric::{Better, RATIO};
 use crate::model::rollup::LatestRow;
+use crate::model::sample::Role;
 use crate::model::series::Series;
 use crate::model::unit::Unit;
 use crate::model::verdict::{Comparison, Verdict};
@@ -26,7 +27,7 @@ pub(super) fn of(series: &Series, latest: &LatestRow, comparison: Option<&Compar
             text.push_str(&format!(", not comparable with the baseline ({reason})"));
         }
         Some((verdict, Some(baseline))) => {
-            let change = change_words(newest.value / baseline - 1.0, &series.metric);
+            let change = change_words(newest.value / baseline - 1.0, series);
             text.push_str(&format!(", {change} the baseline of {}", scale.text(baseline)));
             text.push_str(match verdict {
                 Verdict::Regressed | Verdict::Improved => ", beyond the tolerance",
@@ -36,7 +37,7 @@ pub(super) fn of(series: &Series, latest: &LatestRow, comparison: Option<&Compar
         _ => {}
     }
     if let Some(change) = latest.change_previous {
-        text.push_str(&format!("; {} the run before", change_words(change, &series.metric)));
+        text.push_str(&format!("; {} the run before", change_words(change, series)));
     }
     let runs = series.points.len();
     let since = series.points.first().map(|point| point.time.format("%-d %B %Y").to_string()).unwrap_or_default();
@@ -47,9 +48,15 @@ pub(super) fn of(series: &Series, latest: &LatestRow, comparison: Option<&Compar
     text
 }
 
-fn change_words(change: f64, metric: &Metric) -> String {
+fn change_words(change: f64, series: &Series) -> String {
+    let metric = &series.metric;
     if change.abs() < SMALLEST_SAID {
         return "the same as".to_owned();
+    }
+    let size = format!("{:.1} %", change.abs() * 100.0);
+    // A kernel against itself is no quicker for a ratio below 1.
+    if series.role == Role::Control && metric.name == RATIO {
+        return format!("{size} {}", if change > 0.0 { "above" } else { "below" });
     }
     let is_speed = matches!(metric.unit, Unit::Second | Unit::PerSecond) || metric.name == RATIO;
     let word = match ((change > 0.0) == (metric.better == Better::Lower), is_speed) {
@@ -58,12 +65,13 @@ fn change_words(change: f64, metric: &Metric) -> String {
         (false, true) => "faster than",
         (false, false) => "better than",
     };
-    format!("{:.1} % {word}", change.abs() * 100.0)
+    format!("{size} {word}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::metric::Metric;
     use crate::model::series::Point;
 
     fn series(metric: Metric, values: &[f64]) -> Series {
@@ -85,6 +93,7 @@ mod tests {
             params: String::new(),
             variant: "fast".into(),
             version: 1,
+            role: Role::Tracked,
             metric,
             machine: "m".into(),
             machine_name: "m".into(),
@@ -158,5 +167,18 @@ mod tests {
             "1.000 s at 0000000 on 1 November 2026, not comparable with the baseline (compiler 1 → 2); the only run \
              so far.",
         );
+    }
+
+    #[test]
+    fn the_ratio_of_a_kernel_to_itself_is_neither_faster_nor_slower() {
+        let check = |role: Role, metric: Metric, change: f64, expected: &str| {
+            let series = Series { role, ..series(metric, &[1.0]) };
+            assert_eq!(change_words(change, &series), expected);
+        };
+        check(Role::Control, Metric::ratio(), 0.02, "2.0 % above");
+        check(Role::Control, Metric::ratio(), -0.02, "2.0 % below");
+        check(Role::Control, Metric::ratio(), 0.0, "the same as");
+        check(Role::Control, Metric::time(), 0.02, "2.0 % slower than");
+        check(Role::Tracked, Metric::ratio(), 0.02, "2.0 % slower than");
     }
 }

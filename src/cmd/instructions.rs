@@ -55,7 +55,8 @@ pub(super) fn count(
     run.environment.facts.insert(VERSION_FACT.to_owned(), valgrind.version.clone());
     let counted: Vec<&&Workload> =
         workloads.iter().filter(|one| one.threads == 1 && one.role != Role::Control).collect();
-    let message = format!("suite {}: counting instructions of {} benchmarks", run.suite, counted.len());
+    let benchmarks = if counted.len() == 1 { "benchmark" } else { "benchmarks" };
+    let message = format!("suite {}: counting instructions of {} {benchmarks}", run.suite, counted.len());
     progress.begin(&message, counted.len() as u64);
     let command = worker_command("count")?;
     let mut time_outs = 0;

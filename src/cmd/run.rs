@@ -13,7 +13,7 @@ use crate::config::SuiteKind;
 use crate::model::benchmark::ParityStatus;
 use crate::model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
 use crate::model::run::Run;
-use crate::model::sample::{CALIBRATION, Estimate, Measurement, Role};
+use crate::model::sample::{Estimate, Measurement};
 use crate::model::unit::Unit;
 
 pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -76,7 +76,7 @@ fn table(run: &Run) -> String {
     let is_counted = run.measurements.iter().any(|one| one.estimate(INSTRUCTIONS).is_some());
     let more = is_counted.then_some("instructions");
     let (beside, kernels): (Vec<&Measurement>, Vec<&Measurement>) =
-        run.measurements.iter().filter(|one| one.failure.is_none()).partition(|one| is_beside(one));
+        run.measurements.iter().filter(|one| one.failure.is_none()).partition(|one| one.is_beside());
     let mut rows = vec![head.into_iter().chain(more).map(str::to_owned).collect::<Vec<String>>()];
     rows.extend(kernels.iter().chain(&beside).map(|one| row(one, is_counted)));
     if rows.len() > 1 {
@@ -116,11 +116,6 @@ fn heading(run: &Run) -> String {
         head.push_str(&format!(", {reason}"));
     }
     head
-}
-
-/// Whether it is no kernel of the suite, but what the kernels are held against.
-fn is_beside(measurement: &Measurement) -> bool {
-    measurement.role == Role::Control || measurement.benchmark.variant == CALIBRATION
 }
 
 fn row(measurement: &Measurement, is_counted: bool) -> Vec<String> {
@@ -179,6 +174,7 @@ mod tests {
     use crate::model::environment::{Environment, Machine};
     use crate::model::metric::Metric;
     use crate::model::run::{Quality, RunStatus};
+    use crate::model::sample::{CALIBRATION, Role};
 
     fn measurement(name: &str, variant: &str, role: Role, failure: Option<&str>) -> Measurement {
         let status = if variant == "fast" { ParityStatus::Exact } else { ParityStatus::Unchecked };

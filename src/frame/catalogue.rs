@@ -9,7 +9,7 @@ use crate::model::benchmark::Benchmark;
 use crate::model::environment::Machine;
 use crate::model::metric::{Better, Metric};
 use crate::model::run::RecordedRun;
-use crate::model::sample::Measurement;
+use crate::model::sample::{Measurement, Role};
 use crate::model::series::Series;
 
 /// Gives numbers to series. Runs are entered in their order, so what is entered last is the newest.
@@ -32,6 +32,8 @@ struct Place<'a> {
 struct Benchmarked<'a> {
     benchmark: &'a Benchmark,
     place: usize,
+    /// What it is there for, by the newest run.
+    role: Role,
     /// The metric that a gate looks at, by the newest run; absent where it looks at none.
     judged: Option<&'a str>,
     /// The metrics it ever had, with the numbers of their series.
@@ -61,10 +63,17 @@ impl<'a> Catalogue<'a> {
         let key = (place, &measurement.benchmark);
         let number = *self.benchmark_numbers.entry(key).or_insert_with(|| {
             let benchmark = &measurement.benchmark;
-            self.benchmarks.push(Benchmarked { benchmark, place, judged: None, metrics: Vec::new() });
+            self.benchmarks.push(Benchmarked {
+                benchmark,
+                place,
+                role: measurement.role,
+                judged: None,
+                metrics: Vec::new(),
+            });
             self.benchmarks.len() - 1
         });
         let benchmarked = &mut self.benchmarks[number];
+        benchmarked.role = measurement.role;
         benchmarked.judged = measurement.judged().map(|estimate| estimate.metric.name.as_str());
         for estimate in &measurement.estimates {
             let metric = &estimate.metric;
@@ -113,6 +122,7 @@ impl<'a> Catalogue<'a> {
                 texts("params", entries().map(|entry| benchmark(entry).params_text())),
                 texts("variant", entries().map(|entry| benchmark(entry).variant.as_str())),
                 Column::new("version".into(), entries().map(|entry| benchmark(entry).version).collect::<Vec<u32>>()),
+                texts("role", entries().map(|entry| of(entry).role.word())),
                 texts("metric", entries().map(|entry| entry.metric.name.as_str())),
                 texts("unit", entries().map(|entry| entry.metric.unit.symbol())),
                 texts("better", entries().map(|entry| word(entry.metric.better))),

@@ -210,6 +210,7 @@ fn empty(id: String, run: &RecordedRun, measurement: &Measurement, estimate: &Es
         params: benchmark.params_text(),
         variant: benchmark.variant.clone(),
         version: benchmark.version,
+        role: measurement.role,
         metric: estimate.metric.clone(),
         machine: run.run.machine.id.clone(),
         machine_name: String::new(),

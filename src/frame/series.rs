@@ -8,6 +8,7 @@ use super::cells::Cells;
 use super::change::HIGHER;
 use super::{Frame, FrameError};
 use crate::model::metric::{Better, Metric};
+use crate::model::sample::Role;
 use crate::model::series::{Point, Series};
 use crate::model::unit::Unit;
 
@@ -59,6 +60,7 @@ impl Frame {
         let params = cells.texts("params")?;
         let variants = cells.texts("variant")?;
         let versions = cells.whole_numbers("version")?;
+        let roles = cells.texts("role")?;
         let metrics = cells.texts("metric")?;
         let units = cells.texts("unit")?;
         let better = cells.texts("better")?;
@@ -74,6 +76,7 @@ impl Frame {
                 params: params[row].to_owned(),
                 variant: variants[row].to_owned(),
                 version: versions[row],
+                role: Role::from_word(roles[row]).ok_or(FrameError::Gap("role"))?,
                 metric: Metric {
                     name: metrics[row].to_owned(),
                     unit: Unit::from_symbol(units[row]).ok_or(FrameError::Gap("unit"))?,
@@ -199,9 +202,11 @@ mod tests {
         new.run.machine = Machine { name: "new name".to_owned(), class: "new class".to_owned(), ..new.run.machine };
         let metric = Metric { name: "rate".to_owned(), unit: Unit::One, better: Better::Lower };
         new.run.measurements[0].estimates[0].metric = metric.clone();
+        new.run.measurements[0].role = Role::Reported;
         let series = frame(&[new, old]).series().unwrap().remove(0);
         assert_eq!((series.machine_name.as_str(), series.machine_class.as_str()), ("new name", "new class"));
         assert_eq!((series.metric, series.points.len()), (metric, 2));
+        assert_eq!(series.role, Role::Reported);
     }
 
     proptest! {

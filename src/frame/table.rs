@@ -64,7 +64,7 @@ impl Frame {
 
     /// One row a run, benchmark and metric, with everything that is known of it.
     pub(super) fn rows(&self) -> LazyFrame {
-        let series = self.series.clone().lazy().drop(cols(["judged"]));
+        let series = self.series.clone().lazy().drop(cols(["judged", "role"]));
         let runs = self.runs.clone().lazy().drop(cols(["suite", "machine", "machine_name"]));
         self.values.clone().lazy().inner_join(runs, col("run"), col("run")).inner_join(
             series,

@@ -64,6 +64,12 @@ impl Role {
         *self == Role::Tracked
     }
 
+    /// Whether a benchmark of this role and that variant is no kernel of the suite, but what kernels are held against:
+    /// a control or a calibration kernel.
+    pub fn is_beside(self, variant: &str) -> bool {
+        self == Role::Control || variant == CALIBRATION
+    }
+
     /// The word that records bear.
     pub fn word(self) -> &'static str {
         match self {
@@ -104,6 +110,11 @@ impl Measurement {
             return None;
         }
         self.estimate(RATIO).or_else(|| self.estimate(TIME)).or_else(|| self.estimates.first())
+    }
+
+    /// Whether it is of no kernel of the suite, but of what kernels are held against.
+    pub fn is_beside(&self) -> bool {
+        self.role.is_beside(&self.benchmark.variant)
     }
 
     /// The estimate of the named metric.

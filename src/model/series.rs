@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::digest;
 use super::metric::Metric;
+use super::sample::Role;
 
 /// The points of one benchmark and metric on one machine, in commit order.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub struct Series {
     pub variant: String,
     /// Its version: another version is another series.
     pub version: u32,
+    /// What the benchmark is there for, by its newest run.
+    pub role: Role,
     /// What was measured.
     pub metric: Metric,
     /// The machine's id.
@@ -62,6 +65,12 @@ impl Series {
         let whole = format!("{benchmark}\u{0}{version}\u{0}{metric}\u{0}{machine}");
         let digest = &digest::sha256_hex(whole.as_bytes())[..8];
         format!("{}-{digest}", slug(&format!("{benchmark} {metric}"), 60))
+    }
+
+    /// Whether it is of no kernel of the suite, but of what kernels are held against: a control or a calibration
+    /// kernel.
+    pub fn is_beside(&self) -> bool {
+        self.role.is_beside(&self.variant)
     }
 
     /// The newest point.

@@ -107,6 +107,7 @@ impl Totals {
 fn headline(totals: &Totals) -> Phrase {
     let counts = &totals.counts;
     let judged = number::count(counts.judged());
+    let metrics = if counts.judged() == 1 { "metric" } else { "metrics" };
     let verdict = |tone: Tone, glyph: &'static str, word: &str, rest: String| {
         Phrase::default().mark(Mark::new(tone, glyph, word)).text(rest)
     };
@@ -114,7 +115,7 @@ fn headline(totals: &Totals) -> Phrase {
         return Phrase::plain("No runs yet: there is nothing to report");
     }
     if counts.regressed > 0 {
-        let rest = format!(" {} of {judged} judged metrics got {}", number::count(counts.regressed), totals.slower);
+        let rest = format!(" {} of {judged} judged {metrics} got {}", number::count(counts.regressed), totals.slower);
         return verdict(Tone::Worse, "▲", "Regressed:", rest);
     }
     if totals.failed > 0 {
@@ -138,11 +139,14 @@ fn headline(totals: &Totals) -> Phrase {
         return verdict(Tone::Doubt, "?", "Not judged:", format!(" {metrics} no verdict"));
     }
     if counts.improved > 0 {
-        let rest = format!(" {} of {judged} judged metrics improved, none got {}", counts.improved, totals.slower);
+        let rest = format!(" {} of {judged} judged {metrics} improved, none got {}", counts.improved, totals.slower);
         return verdict(Tone::Better, "▼", &capital(totals.faster), rest);
     }
     let rest = format!(" in {} of {} metrics; the rest has no verdict", judged, number::count(counts.total()));
-    let all = format!(" in all {judged} metrics");
+    let all = match counts.judged() {
+        1 => " in the one metric".to_owned(),
+        _ => format!(" in all {judged} metrics"),
+    };
     verdict(Tone::Better, "=", "No change", if counts.judged() == counts.total() { all } else { rest })
 }
 
@@ -253,7 +257,7 @@ fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
     }
     let mut note = Phrase::default();
     if let Some(could_see) = totals.could_see {
-        let words = format!("Half of the comparisons could show {} or less.", number::percent_size(could_see));
+        let words = format!("Half of the comparisons could see {} or less.", number::percent_size(could_see));
         note = note.then(Phrase::plain(words));
     }
     let moved: Vec<&SuiteAnalysis> =
@@ -301,6 +305,13 @@ mod tests {
             analysis.suites[0].comparisons[at].verdict = verdict;
         };
         check(|_| {}, "No change in all 24 metrics");
+        check(
+            |all| {
+                all.suites.truncate(1);
+                all.suites[0].comparisons.truncate(1);
+            },
+            "No change in the one metric",
+        );
         check(|all| set(all, 0, Verdict::NoBaseline), "No change in 23 of 24 metrics; the rest has no verdict");
         check(|all| set(all, 0, Verdict::Improved), "Faster: 1 of 24 judged metrics improved, none got slower");
         check(|all| set(all, 0, Verdict::Missing), "Missing: 1 metric of the baseline was not measured");

@@ -138,6 +138,12 @@ pub(super) fn metric_words(metric: &Metric, scale: Scale) -> String {
     }
 }
 
+/// What a group of values of controls and calibration kernels is: `control and calibration: time in ms`.
+pub(super) fn beside_words(metric: &Metric, scale: Scale) -> String {
+    let unit = if scale.symbol.is_empty() { String::new() } else { format!(" in {}", scale.symbol) };
+    format!("control and calibration: {}{unit}", metric.name)
+}
+
 /// The sparkline of a series.
 pub(super) fn sparkline(series: &SeriesAnalysis) -> String {
     let tone = series.comparison.as_ref().map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict));

@@ -121,7 +121,10 @@ fn headline(catalog: &Catalog<'_>, suite: &str) -> Phrase {
         headline = headline.text(join).mark(Mark::new(Tone::Better, "▼", format!("{improved} {better}")));
     }
     if headline.parts.is_empty() && counts.judged() > 0 {
-        return headline.text(format!("None of {} judged cells in {suite} changed", number::count(counts.judged())));
+        return headline.text(format!(
+            "None of {} in {suite} changed",
+            number::counted(counts.judged(), "judged cell", "judged cells")
+        ));
     }
     if headline.parts.is_empty() {
         return headline.text(format!("None of {} in {suite} is judged", cells(counts.total())));

@@ -99,8 +99,11 @@ fn headline(run: &Run) -> Phrase {
             let rest = format!("{place}measured {}", number::counted(measured, "benchmark", "benchmarks"));
             Phrase::plain(rest)
         }
-        RunStatus::Ok => Phrase::plain(format!("{place}measured {measured} of {} benchmarks, ", measured + failed))
-            .mark(Mark::new(Tone::Worse, "✕", format!("{failed} failed"))),
+        RunStatus::Ok => {
+            let all = number::counted(measured + failed, "benchmark", "benchmarks");
+            let mark = Mark::new(Tone::Worse, "✕", format!("{failed} failed"));
+            Phrase::plain(format!("{place}measured {measured} of {all}, ")).mark(mark)
+        }
         RunStatus::Skipped => Phrase::plain(place).mark(Mark::new(Tone::Doubt, "○", "was skipped")),
         RunStatus::Failed => Phrase::plain(place).mark(Mark::new(Tone::Worse, "✕", "failed")),
     }

@@ -2,6 +2,7 @@
 
 use super::cell::{self, MetricRows};
 use crate::model::benchmark::Attributes;
+use crate::model::metric::Metric;
 use crate::model::run::Run;
 use crate::model::sample::{Estimate, Measurement};
 use crate::model::series::Series;
@@ -69,15 +70,16 @@ pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run) -> (Vec<MetricGroup>, St
         .collect();
     let rest = rest(all.len(), METRIC_ROWS, "metrics are only in the record");
     let shown: Vec<(&Measurement, &Estimate)> = all.into_iter().take(METRIC_ROWS).collect();
-    let groups = cell::by_metric(shown, |(_, estimate)| (estimate.metric.clone(), Some(estimate.value)));
-    let groups = groups
-        .into_iter()
-        .map(|MetricRows { metric, scale, rows }| MetricGroup {
-            heading: cell::metric_words(&metric, scale),
+    let (beside, kernels): (Vec<_>, Vec<_>) = shown.into_iter().partition(|(of, _)| of.is_beside());
+    let mut groups = Vec::new();
+    for (part, words) in [(kernels, cell::metric_words as fn(&Metric, Scale) -> String), (beside, cell::beside_words)] {
+        let by_metric = cell::by_metric(part, |(_, estimate)| (estimate.metric.clone(), Some(estimate.value)));
+        groups.extend(by_metric.into_iter().map(|MetricRows { metric, scale, rows }| MetricGroup {
+            heading: words(&metric, scale),
             count: number::count(rows.len()),
             rows: rows.into_iter().map(|(of, estimate)| metric_row(catalog, run, of, estimate, scale)).collect(),
-        })
-        .collect();
+        }));
+    }
     (groups, rest)
 }
 

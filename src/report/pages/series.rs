@@ -8,8 +8,9 @@ use super::frame::{Frame, Part};
 use super::page;
 use super::points::{self, PointRow};
 use crate::model::analysis::SeriesAnalysis;
-use crate::model::metric::Better;
+use crate::model::metric::{Better, RATIO};
 use crate::model::page::Page;
+use crate::model::sample::Role;
 use crate::model::unit::Scale;
 use crate::model::verdict::Verdict;
 use crate::report::ReportError;
@@ -18,6 +19,7 @@ use crate::report::chart::trend::{self, Dot, Shape, Trend};
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
+use crate::report::order::parameters;
 use crate::report::phrase::Phrase;
 use crate::report::timeline;
 
@@ -139,13 +141,27 @@ fn headline(of: &SeriesAnalysis, name: &str) -> Phrase {
 }
 
 fn about(of: &SeriesAnalysis) -> String {
-    let better = match of.series.metric.better {
+    let series = &of.series;
+    let better = match series.metric.better {
         Better::Lower => "Lower is better.",
         Better::Higher => "Higher is better.",
     };
-    let judged =
-        if of.judged { "The gate judges this metric." } else { "The gate judges another metric of this benchmark." };
-    format!("{better} {judged} Machine class: {}.", of.series.machine_class)
+    let why = match series.role {
+        Role::Control if series.metric.name == RATIO => {
+            "One kernel timed against itself: 1 is the truth, and what it is off by is noise. Never judged.".to_owned()
+        }
+        Role::Control => "Of one kernel timed against itself, whose ratio shows the noise. Never judged.".to_owned(),
+        _ if series.is_beside() => {
+            format!("{better} A calibration kernel: what others are divided by. Never judged.")
+        }
+        Role::Reported if parameters(&series.params).iter().any(|(name, _)| *name == "threads") => {
+            format!("{better} Reported, never judged: the other cores of a shared machine belong to whoever has them.")
+        }
+        Role::Reported => format!("{better} Reported, never judged."),
+        Role::Tracked if of.judged => format!("{better} The gate judges this metric."),
+        Role::Tracked => format!("{better} The gate judges another metric of this benchmark."),
+    };
+    format!("{why} Machine class: {}.", series.machine_class)
 }
 
 fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
@@ -217,5 +233,33 @@ fn trend(catalog: &Catalog<'_>, of: &SeriesAnalysis, scale: Scale) -> Trend {
         dates: timeline::dates(&placed, catalog.line),
         newest: number::quantity(scale, of.latest.current),
         tone: comparison.map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::sample::CALIBRATION;
+    use crate::report::sample_data;
+
+    #[test]
+    fn a_page_says_why_its_series_is_not_judged() {
+        let of = sample_data::rich().analysis.series.into_iter().find(|one| one.judged).expect("one is judged");
+        let check = |role: Role, variant: &str, params: &str, judged: bool, expected: &str| {
+            let mut of = SeriesAnalysis { judged, ..of.clone() };
+            of.series.role = role;
+            of.series.variant = variant.to_owned();
+            of.series.params = params.to_owned();
+            let text = about(&of);
+            assert!(text.contains(expected), "`{expected}` is not in `{text}`");
+            assert_eq!(text.contains("The gate judges"), role == Role::Tracked, "{text}");
+            assert_eq!(text.contains("is better"), role != Role::Control, "{text}");
+        };
+        check(Role::Tracked, "fast", "", true, "The gate judges this metric.");
+        check(Role::Tracked, "fast", "", false, "another metric of this benchmark");
+        check(Role::Reported, "fast", "{c=1,threads=2}", false, "the other cores of a shared machine");
+        check(Role::Reported, "fast", "{c=1}", false, "Reported, never judged. Machine");
+        check(Role::Reported, CALIBRATION, "{bytes=1}", false, "what others are divided by");
+        check(Role::Control, "control", "{of=x}", false, "1 is the truth");
     }
 }

@@ -8,6 +8,7 @@ use super::cell::{self, Change, Judgement, MetricRows};
 use super::frame::{Frame, Part};
 use super::page;
 use crate::model::analysis::SeriesAnalysis;
+use crate::model::metric::Metric;
 use crate::model::page::Page;
 use crate::model::unit::Scale;
 use crate::report::ReportError;
@@ -69,28 +70,25 @@ pub(in crate::report) fn series_list(catalog: &Catalog<'_>) -> Result<Page, Repo
             series.sort_by(|a, b| order(a, b));
             series.truncate(left);
             left -= series.len();
-            let groups = cell::by_metric(series, |series| (series.series.metric.clone(), Some(series.latest.current)));
+            let (beside, kernels) = series.into_iter().partition(|series| series.series.is_beside());
             SuiteList {
                 id: format!("suite-{}", position + 1),
                 name: name.to_owned(),
                 matrix: if catalog.matrix_suites.contains(name) { link::matrix(name) } else { String::new() },
-                groups: groups
-                    .into_iter()
-                    .map(|MetricRows { metric, scale, rows }| Group {
-                        heading: cell::metric_words(&metric, scale),
-                        count: number::count(rows.len()),
-                        rows: rows.into_iter().map(|series| row(series, scale)).collect(),
-                    })
-                    .collect(),
+                groups: groups(kernels, cell::metric_words).chain(groups(beside, cell::beside_words)).collect(),
             }
         })
         .collect();
     let judged = all.iter().filter(|series| series.judged).count();
     let headline = number::counted(all.len(), "series", "series");
-    let mut lede = format!(
-        "{} judged, one metric a benchmark; the others are shown for the reader.",
-        number::counted(judged, "is", "are")
-    );
+    let rest = match all.iter().all(|series| series.series.role.is_tracked()) {
+        true => "one metric a benchmark; the others are shown for the reader.",
+        false => {
+            "one metric of each benchmark that is tracked. Its other metrics, and all of controls, calibration kernels and \
+             kernels on several threads, are shown for the reader."
+        }
+    };
+    let mut lede = format!("{} judged, {rest}", number::counted(judged, "is", "are"));
     if all.len() > ROWS {
         lede += &format!(" Only the first {} are listed; the pages of the runs lead to the rest.", number::count(ROWS));
     }
@@ -98,9 +96,19 @@ pub(in crate::report) fn series_list(catalog: &Catalog<'_>) -> Result<Page, Repo
     page(link::SERIES_LIST.to_owned(), &SeriesListPage { frame, headline, lede, suites })
 }
 
+/// The series by metric and prefix; `words` gives the heading of a group.
+fn groups(series: Vec<&SeriesAnalysis>, words: fn(&Metric, Scale) -> String) -> impl Iterator<Item = Group> {
+    let groups = cell::by_metric(series, |series| (series.series.metric.clone(), Some(series.latest.current)));
+    groups.into_iter().map(move |MetricRows { metric, scale, rows }| Group {
+        heading: words(&metric, scale),
+        count: number::count(rows.len()),
+        rows: rows.into_iter().map(|series| row(series, scale)).collect(),
+    })
+}
+
 fn order(a: &SeriesAnalysis, b: &SeriesAnalysis) -> std::cmp::Ordering {
-    b.judged
-        .cmp(&a.judged)
+    (a.series.is_beside().cmp(&b.series.is_beside()))
+        .then_with(|| b.judged.cmp(&a.judged))
         .then_with(|| a.series.metric.name.cmp(&b.series.metric.name))
         .then_with(|| natural(&a.series.benchmark, &b.series.benchmark))
         .then_with(|| a.series.machine_name.cmp(&b.series.machine_name))

@@ -62,6 +62,7 @@ fn all_series(line: &CommitLine, recorded: &[RecordedRun]) -> BTreeMap<String, S
                     params: measurement.benchmark.params_text(),
                     variant: measurement.benchmark.variant.clone(),
                     version: 1,
+                    role: measurement.role,
                     metric: estimate.metric.clone(),
                     machine: run.machine.id.clone(),
                     machine_name: run.machine.name.clone(),
