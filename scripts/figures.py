@@ -25,6 +25,11 @@ SPRAG = os.environ.get("SPRAG", str(ROOT / "target/release/sprag"))
 # A series counts as changed in an A/A run when its interval lies beyond one by more than this.
 SLACK = 0.01
 WORKERS_OF_A_SESSION = 5
+# One series of each kernel, most of them of the classes that the A/A figure is about.
+AA_SERIES = [
+    "order=hilbert,t=16,w=128} @fast", "order=given,t=8,w=128} @fast", "in_place{b=1,by=levels,c=128,h=128,k=32,t=8,w",
+    "steps=256} @fast", "infer", "fusion_gate{b=1,c=64,h=128,w=128} @fast", "by=priority,c=64,h=128,k=10,t=16,w=128} @fast",
+]
 
 
 def output(*arguments, expect=(0, 1, 3), **options):
@@ -35,8 +40,12 @@ def output(*arguments, expect=(0, 1, 3), **options):
     return done.stdout
 
 
+def compare_report(base, other, *options):
+    return json.loads(output(SPRAG, "compare", base, other, "--measure", "--json", *options))
+
+
 def compare(base, other, *options):
-    return json.loads(output(SPRAG, "compare", base, other, "--measure", "--json", *options))["benchmarks"]
+    return compare_report(base, other, *options)["benchmarks"]
 
 
 def run_record(*options):
@@ -61,8 +70,11 @@ def aa(runs=30):
     """Every run compares this build with itself; a series is counted when its interval excludes one by SLACK."""
     seen, total, worst = {}, {}, {}
     for number in range(int(runs)):
-        for one in compare("HEAD", "HEAD", "--filter", "@fast"):
+        for one in compare("HEAD", "HEAD", *[option for text in AA_SERIES for option in ("--filter", text)]):
             group = one["measured"]["class"]
+            if one["interval"] is None:
+                print(f"run {number + 1}: {one['measured']['benchmark']} failed", file=sys.stderr)
+                continue
             low, high = one["interval"]
             total[group] = total.get(group, 0) + 1
             off = low > 1 + SLACK or high < 1 - SLACK
@@ -105,6 +117,9 @@ def planted(runs=10):
         for number in range(int(runs)):
             found = compare(str(base), str(other), "--rigorous", "--filter", "tile_pack{b=1,c=128,h=128,k=32,order=given,t=8,w=128} @fast")
             (one,) = found
+            if one["interval"] is None:
+                rows.append((number + 1, "–", "–", "no", one["verdict"]))
+                continue
             low, high = one["interval"]
             rows.append((number + 1, percent(one["ratio"] - 1, 2), f"{percent(low - 1, 2)} to {percent(high - 1, 2)}",
                          "yes" if low > 1 else "no", one["verdict"]))
@@ -115,18 +130,22 @@ def budgets(*times):
     rows = []
     for time in times or ("10s", "30s", "60s"):
         pairs, runs = {}, {}
-        for one in compare("HEAD", "HEAD", "--budget", time, "--filter", "@fast"):
+        report = compare_report("HEAD", "HEAD", "--budget", time, "--filter", "@fast")
+        for one in report["benchmarks"]:
             if one["detectable"] is not None:
                 # What the comparison calls a regression lies above the tolerance; this is what it could tell from none.
-                pairs.setdefault(one["measured"]["class"], []).append(one["detectable"] - 0.02)
-        for one in run_record("--budget", time, "--filter", "@fast")["benchmarks"]:
+                pairs.setdefault(one["measured"]["class"], []).append(one["detectable"] - report["tolerance"])
+        count = max(len(one["measured"]["pairs"]) for one in report["benchmarks"])
+        record = run_record("--budget", time, "--filter", "@fast")
+        for one in record["benchmarks"]:
             ratio = next((metric for metric in one["metrics"] if metric["name"] == "ratio"), {})
             if ratio.get("detectable") is not None and "class" in one["attributes"] and one.get("role") is None:
                 runs.setdefault(one["attributes"]["class"], []).append(ratio["detectable"])
         for group in ("compute", "cache", "dram"):
             middle = lambda found: percent(statistics.median(found), 2) if found else "–"
-            rows.append((time, group, middle(pairs.get(group)), middle(runs.get(group))))
-    table(["budget", "class", "`compare --measure`", "`run`, ratio"], rows)
+            workers = f"{record['config']['workers']} ({record['config']['stop_reason']})"
+            rows.append((time, group, count, middle(pairs.get(group)), workers, middle(runs.get(group))))
+    table(["budget", "class", "pairs", "`compare --measure`", "workers", "`run`, ratio"], rows)
 
 
 def session(ids, protocol):

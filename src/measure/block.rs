@@ -1,8 +1,10 @@
 //! A block: samples of one benchmark taken one after another, and which of them count.
 //!
-//! The first samples of a block pay for the caches that the benchmark before has left, so leading samples are dropped
-//! until one is within 3 % of the median of the block's last half. Preempted samples tell about others. Both
-//! stay in the block; they are left out of what is computed from it.
+//! The first samples of a block pay for the caches that the benchmark before has left, so a block is warmed up until its
+//! samples fall no more: that takes two samples where the work fits the caches of the core, and thirty or more where it
+//! has to win its part of the shared cache back. A short block, of slow calls, drops its leading samples until one is
+//! within 3 % of the median of the last half. Preempted samples tell about others. All of them stay in the block; they
+//! are left out of what is computed from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +16,17 @@ use crate::stats::describe;
 /// being filled show as 5 to 100 %, the noise of settled samples as 0.2 to 4 %.
 const SETTLED: f64 = 0.03;
 
-/// Samples dropped at least, of a block of six or more; one of a shorter block.
-const LEAST_DROPPED: usize = 2;
+/// Samples falling by less than this share from one group to the next have stopped falling.
+const FALLING: f64 = 0.01;
+
+/// Samples of a group, of which the smallest counts: no other is free of interruptions.
+const GROUP: usize = 4;
+
+/// Samples after which a block is as warm as it will get.
+const MOST_WARMING: usize = 64;
+
+/// A block of at least so many samples is warmed up; of a shorter one, a sample takes milliseconds.
+const WARMED_UP: usize = 6;
 
 /// Work that is being timed: how many calls make a sample, and how many samples a block.
 pub struct Subject {
@@ -42,10 +53,30 @@ pub struct Block {
 impl Subject {
     /// Takes one block.
     pub fn block(&mut self) -> Block {
-        let samples: Vec<Sample> =
-            (0..self.samples).map(|_| clock::sample(self.calls, self.on_this_thread, &mut self.call)).collect();
-        Block { unsettled: unsettled(&samples), samples }
+        let mut samples = Vec::with_capacity(self.samples + 2 * GROUP);
+        if self.samples < WARMED_UP {
+            samples.extend((0..self.samples).map(|_| self.sample()));
+            return Block { unsettled: unsettled(&samples), samples };
+        }
+        while samples.len() < MOST_WARMING && is_falling(&samples) {
+            samples.push(self.sample());
+        }
+        let unsettled = samples.len();
+        samples.extend((0..self.samples).map(|_| self.sample()));
+        Block { unsettled, samples }
     }
+
+    fn sample(&mut self) -> Sample {
+        clock::sample(self.calls, self.on_this_thread, &mut self.call)
+    }
+}
+
+/// Whether the newest group of samples is still smaller than the one before it; also where there are no two groups yet.
+fn is_falling(samples: &[Sample]) -> bool {
+    let Some(start) = samples.len().checked_sub(2 * GROUP) else { return true };
+    let smallest = |group: &[Sample]| group.iter().map(|sample| sample.wall).fold(f64::INFINITY, f64::min);
+    let (before, newest) = samples[start..].split_at(GROUP);
+    smallest(newest) < smallest(before) * (1.0 - FALLING)
 }
 
 impl Block {
@@ -71,10 +102,9 @@ impl Block {
 fn unsettled(samples: &[Sample]) -> usize {
     let last_half: Vec<f64> = samples[samples.len() / 2..].iter().map(|sample| sample.wall).collect();
     let Some(level) = describe::median(&last_half) else { return 0 };
-    let least = if samples.len() >= 3 * LEAST_DROPPED { LEAST_DROPPED } else { 1 };
     let settled = |sample: &Sample| sample.wall <= level * (1.0 + SETTLED);
     let first = samples.iter().position(settled).unwrap_or(samples.len() / 2);
-    first.clamp(least.min(samples.len().saturating_sub(1)), (samples.len() / 2).max(least))
+    first.clamp(1.min(samples.len().saturating_sub(1)), (samples.len() / 2).max(1))
 }
 
 #[cfg(test)]
@@ -94,11 +124,10 @@ mod tests {
     #[test]
     fn leading_samples_are_dropped_until_one_is_at_the_level_of_the_rest() {
         let check = |walls: &[f64], expected: usize| assert_eq!(block(walls, &[]).unsettled, expected, "{walls:?}");
-        check(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 2);
-        check(&[1.5, 1.3, 1.17, 1.08, 1.02, 1.0, 1.0, 1.0, 1.0, 1.0], 4);
+        check(&[1.0, 1.0, 1.0], 1);
+        check(&[1.5, 1.3, 1.02, 1.0, 1.0], 2);
         check(&[2.0, 1.0, 1.0], 1);
-        check(&[2.0, 1.9, 1.8, 1.7, 1.0, 1.0, 1.0, 1.0], 4);
-        check(&[2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4, 1.3], 4);
+        check(&[2.0, 1.9, 1.8, 1.7, 1.6], 2);
         check(&[1.0], 0);
         check(&[], 0);
     }
@@ -120,6 +149,24 @@ mod tests {
         let counted = count.clone();
         let call = Box::new(move || counted.set(counted.get() + 1));
         let mut subject = Subject { call, on_this_thread: true, calls: 5, samples: 7 };
-        assert_eq!((subject.block().samples.len(), count.get()), (7, 35));
+        let block = subject.block();
+        assert!(block.unsettled >= 2 * GROUP && block.unsettled <= MOST_WARMING);
+        assert_eq!((block.settled().len(), count.get()), (7, 5 * block.samples.len()));
+        let call = Box::new(|| ());
+        let mut short = Subject { call, on_this_thread: true, calls: 1, samples: 3 };
+        assert_eq!(short.block().samples.len(), 3);
+    }
+
+    #[test]
+    fn a_block_is_warm_when_its_samples_fall_no_more() {
+        let check = |walls: &[f64], expected: bool| {
+            assert_eq!(is_falling(&block(walls, &[]).samples), expected, "{walls:?}");
+        };
+        check(&[], true);
+        check(&[1.0; 7], true);
+        check(&[1.0; 8], false);
+        check(&[2.2, 1.1, 0.95, 0.9, 0.84, 0.78, 0.75, 0.71], true);
+        check(&[1.0, 1.0, 1.0, 1.0, 9.0, 1.0, 0.995, 1.0], false);
+        check(&[9.0, 9.0, 9.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], false);
     }
 }

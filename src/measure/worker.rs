@@ -247,7 +247,7 @@ mod tests {
         let [right, wrong, broken] = &report.series[..] else { panic!("three series: {report:?}") };
         assert_eq!((right.failure.as_deref(), right.turns.len()), (None, 4));
         for turn in &right.turns {
-            assert_eq!((turn.own.samples.len(), turn.twin.is_some()), (6, false));
+            assert_eq!((turn.own.settled().len(), turn.twin.is_some()), (6, false));
             assert_eq!(turn.calibrations.iter().map(|one| one.0).collect::<Vec<_>>(), [Calibration::MultiplyAdd]);
             assert!(turn.own.samples.iter().all(|sample| sample.wall > 0.0));
         }
@@ -285,8 +285,9 @@ mod tests {
             Ok(())
         };
         serve(&plan(&["right", "broken"]), &suite, &mut requests.as_bytes(), &mut tell).expect("both can be served");
-        let blocks =
-            heard.iter().filter(|message| matches!(message, Message::Block { block, .. } if block.samples.len() == 6));
+        let blocks = heard
+            .iter()
+            .filter(|message| matches!(message, Message::Block { block, .. } if block.settled().len() == 6));
         assert_eq!(blocks.count(), 2);
         let ready = heard.iter().find_map(|message| match message {
             Message::Ready(ready) => Some(ready.iter().map(|one| one.failure.is_none()).collect::<Vec<bool>>()),
