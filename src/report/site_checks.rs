@@ -7,6 +7,7 @@ use super::sample_data::{self, Sample};
 use super::{ReportError, Settings, link, render};
 use crate::model::commit::CommitLine;
 use crate::model::page::Page;
+use crate::model::sample::Role;
 
 /// No page may be larger, and the sample's should be far from it.
 const LARGEST_PAGE: usize = 1 << 20;
@@ -252,4 +253,32 @@ fn a_name_that_is_no_file_name_is_refused() {
     sample.runs.push(sample.runs[0].clone());
     let outcome = render(&sample.analysis, &sample.line, &sample.runs, &Settings::default());
     assert!(matches!(outcome, Err(ReportError::Duplicate(_))));
+}
+
+#[test]
+fn what_kernels_are_held_against_stands_last_under_its_own_heading() {
+    let mut sample = sample_data::rich();
+    let list = |sample: &Sample| page(&site_of(sample), link::SERIES_LIST).to_owned();
+    assert!(!list(&sample).contains("control and calibration"));
+    // The first judged kernel becomes the control, in the analysis and in the runs.
+    let judged = sample.analysis.series.iter().find(|one| one.judged && one.series.suite == "cpu");
+    let benchmark = judged.expect("one of the suite is judged").series.benchmark.clone();
+    for one in sample.analysis.series.iter_mut().filter(|one| one.series.benchmark == benchmark) {
+        (one.series.role, one.judged) = (Role::Control, false);
+    }
+    for measurement in sample.runs.iter_mut().flat_map(|one| &mut one.run.measurements) {
+        if measurement.benchmark.id() == benchmark {
+            measurement.role = Role::Control;
+        }
+    }
+    let site = site_of(&sample);
+    let series = page(&site, link::SERIES_LIST);
+    assert!(series.contains("one metric of each benchmark that is tracked"), "the lede tells of the others");
+    let run = sample.runs.iter().rfind(|one| one.run.suite == "cpu" && one.run.measurements.len() > 1);
+    let run = page(&site, &link::run(&run.expect("the suite was measured").id));
+    for table in [series, run] {
+        let kernels = table.find("ratio, lower is better").expect("kernels have a heading");
+        let beside = table.find("control and calibration: ratio").expect("the control has a heading");
+        assert!(kernels < beside);
+    }
 }
