@@ -43,8 +43,10 @@ pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> any
     let configurations = in_use(&project, &args.suite);
     let progress = Progress::new();
     let pairs = protocol.processes;
-    progress
-        .begin(&format!("comparing {} benchmarks in up to {pairs} pairs of processes", selected.len()), pairs.into());
+    progress.begin(
+        &format!("comparing {} in up to {pairs} pairs of processes", text::count(selected.len(), "benchmark")),
+        pairs.into(),
+    );
     let mut tell = |done: u32| progress.step(u64::from(done));
     let sides = Sides { base: &base, other: &other };
     let result = paired::measure(&args.suite, &selected, sides, &configurations, &protocol, &mut tell);

@@ -10,7 +10,7 @@ use super::effort::{Effort, Extent};
 use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Measured, Wish};
-use super::{Advice, instructions, shard};
+use super::{Advice, instructions, shard, text};
 use crate::config::{self, Suite};
 use crate::history;
 use crate::measure::plan::Protocol;
@@ -40,10 +40,8 @@ pub(super) fn measure(
     let all = selected.len();
     selected.retain(|workload| workload.threads == 1 || wish.effort.pin.is_none());
     if selected.len() < all {
-        super::note(&format!(
-            "{} benchmarks on two threads are left out: workers are kept on one",
-            all - selected.len()
-        ));
+        let left_out = text::count(all - selected.len(), "benchmark");
+        super::note(&format!("{left_out} on two threads left out: workers are kept on one processor"));
     }
     if selected.is_empty() {
         return Ok(Measured::Nothing);

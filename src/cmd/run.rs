@@ -27,6 +27,16 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         }
         .into());
     }
+    let same = |report: &std::path::PathBuf| {
+        args.output_run.as_ref().is_some_and(|run| folder.join(run) == folder.join(report))
+    };
+    if args.output.as_ref().is_some_and(same) {
+        return Err(Advice {
+            message: "`--output` and `--output-run` name the same file".to_owned(),
+            hint: "the first writes the report of Apex-X, the second the record: give them two".to_owned(),
+        }
+        .into());
+    }
     if let Some(path) = &args.output_run {
         check_writable(&folder.join(path))?;
     }

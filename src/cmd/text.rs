@@ -14,6 +14,11 @@ pub(super) fn printable(text: &str) -> String {
     safe
 }
 
+/// A number and its noun, in the plural where there is not one.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// Rows as columns: each as wide as its widest cell, those listed in `right` aligned to the right.
 pub(super) fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);

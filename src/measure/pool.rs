@@ -10,11 +10,8 @@ use super::plan::{Planned, Turn, WorkerSeries};
 use super::workload::{self, Beside, Workload};
 use crate::model::benchmark::{Benchmark, BenchmarkError};
 use crate::model::metric::Metric;
-use crate::model::sample::{Estimate, Measurement, Role};
+use crate::model::sample::{CALIBRATION, Estimate, Measurement, Role};
 use crate::stats::describe;
-
-/// The variant of calibration kernels.
-const CALIBRATION: &str = "calibration";
 
 /// One measurement a workload, in their order.
 pub fn measurements(workloads: &[&Workload], planned: &[Planned], campaign: &Campaign, seed: u64) -> Vec<Measurement> {

@@ -74,6 +74,8 @@ fn absurd_efforts_and_unknown_names_are_refused_with_advice() {
     check(&["--quick", "--budget", "5s"], &["cannot be used with"]);
     check(&["--pin", "99999"], &["there is no processor 99999", "may run on"]);
     check(&["--pin", "first"], &["invalid value"]);
+    let same = ["--suite", "cpu", "--quick", "--output", "a.json", "--output-run", "./a.json"];
+    check(&same, &["name the same file", "give them two"]);
     check(&["--suite", "cpi"], &["did you mean `cpu`?"]);
     check(&["--quick", "--filter", "tile_unpak"], &["no benchmark", "did you mean `tile_unpack`?"]);
 }
