@@ -127,24 +127,34 @@ def planted(runs=10):
 
 
 def budgets(*times):
+    """For all fast kernels together, and for one kernel of each class alone."""
+    for filters in (["@fast"], ["steps=256} @fast"], ["order=given,t=8,w=128} @fast"], ["fusion_gate{b=1,c=64,h=128,w=128} @fast"]):
+        print(f"`--filter '{filters[0]}'`\n")
+        budget_table(times or ("10s", "30s", "60s"), filters)
+        print()
+
+
+def budget_table(times, filters):
+    options = [option for text in filters for option in ("--filter", text)]
     rows = []
-    for time in times or ("10s", "30s", "60s"):
+    for time in times:
         pairs, runs = {}, {}
-        report = compare_report("HEAD", "HEAD", "--budget", time, "--filter", "@fast")
+        report = compare_report("HEAD", "HEAD", "--budget", time, *options)
         for one in report["benchmarks"]:
+            found = pairs.setdefault(one["measured"]["class"], [])
             if one["detectable"] is not None:
                 # What the comparison calls a regression lies above the tolerance; this is what it could tell from none.
-                pairs.setdefault(one["measured"]["class"], []).append(one["detectable"] - report["tolerance"])
+                found.append(one["detectable"] - report["tolerance"])
         count = max(len(one["measured"]["pairs"]) for one in report["benchmarks"])
-        record = run_record("--budget", time, "--filter", "@fast")
+        record = run_record("--budget", time, *options)
         for one in record["benchmarks"]:
             ratio = next((metric for metric in one["metrics"] if metric["name"] == "ratio"), {})
             if ratio.get("detectable") is not None and "class" in one["attributes"] and one.get("role") is None:
                 runs.setdefault(one["attributes"]["class"], []).append(ratio["detectable"])
-        for group in ("compute", "cache", "dram"):
-            middle = lambda found: percent(statistics.median(found), 2) if found else "–"
-            workers = f"{record['config']['workers']} ({record['config']['stop_reason']})"
-            rows.append((time, group, count, middle(pairs.get(group)), workers, middle(runs.get(group))))
+        middle = lambda found: percent(statistics.median(found), 2) if found else "–"
+        workers = f"{record['config']['workers']} ({record['config']['stop_reason']})"
+        for group in (group for group in ("compute", "cache", "dram") if group in pairs):
+            rows.append((time, group, count, middle(pairs[group]), workers, middle(runs.get(group))))
     table(["budget", "class", "pairs", "`compare --measure`", "workers", "`run`, ratio"], rows)
 
 
