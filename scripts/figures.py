@@ -163,7 +163,7 @@ def session(ids, protocol):
     found = {}
     for worker in range(WORKERS_OF_A_SESSION):
         benchmarks = [{"id": one, "configuration": None} for one in ids]
-        plan = {"version": 2, "suite": "cpu", "benchmarks": benchmarks, "protocol": protocol, "worker": worker}
+        plan = {"version": 3, "suite": "cpu", "benchmarks": benchmarks, "protocol": protocol, "worker": worker}
         lines = output(SPRAG, "worker", input=json.dumps(plan)).splitlines()
         for series in json.loads(lines[-1])["report"]["series"]:
             walls, ratios = [], []

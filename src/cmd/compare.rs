@@ -15,7 +15,7 @@ use crate::analysis::paired::judge;
 use crate::analysis::rules::interval::TOLERANCE;
 use crate::cli::CompareArgs;
 use crate::config::{Suite, SuiteKind};
-use crate::history;
+use crate::history::{self, HistoryError};
 use crate::measure::paired::{self, PairedResult, Sides};
 use crate::measure::process::WorkerCommand;
 use crate::measure::protocol::Configurations;
@@ -100,8 +100,8 @@ fn in_use(project: &Project, suite: &str) -> Configurations {
     cpu_suite::in_use(project, suite, &machine.id, &key)
 }
 
-/// How to start a worker of one side: a program by its path, or this program for the commit that is checked out. A name
-/// that git knows is never taken for a file, since a checkout may hold a file of any name.
+/// How to start a worker of one side: a program by its path, or this program for the commit that is checked out. What
+/// git knows is not taken for a file unless it is written as a path, since a checkout may hold a file of any name.
 fn side(project: &Project, folder: &Path, named: &str) -> anyhow::Result<WorkerCommand> {
     let path = folder.join(named);
     let program = || -> anyhow::Result<WorkerCommand> {
@@ -113,6 +113,7 @@ fn side(project: &Project, folder: &Path, named: &str) -> anyhow::Result<WorkerC
     let revision = project.find_store().map(|store| (store, history::commit_at(store, named)));
     let (store, wanted) = match revision {
         Some((store, Ok(commit))) => (store, commit.map(|commit| commit.sha)),
+        Some((_, Err(error))) if !matches!(error, HistoryError::Revision { .. }) => return Err(error.into()),
         _ if path.is_file() => return program(),
         _ => {
             return Err(Advice {

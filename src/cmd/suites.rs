@@ -11,7 +11,7 @@ use super::{Exit, command_suite, cpu_suite};
 use crate::config::{Suite, SuiteKind};
 use crate::history;
 use crate::measure::environment::pressure::{self, Pressure, PressureChange};
-use crate::measure::environment::redact::redacted;
+use crate::measure::environment::redact::{redacted, redacted_arguments};
 use crate::measure::{clock, cpu, environment, gpu};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
@@ -116,9 +116,10 @@ fn finished(mut run: Run, change: &PressureChange) -> Run {
     for text in run.reason.iter_mut().chain(&mut run.quality.reasons).chain(failures) {
         *text = redacted(text);
     }
-    let values = run.autotune.iter_mut().filter_map(|entry| entry.get_mut("failures"));
-    for value in values.chain(run.config.get_mut(COMMAND)) {
-        redact(value);
+    run.autotune.iter_mut().filter_map(|entry| entry.get_mut("failures")).for_each(redact);
+    if let Some(command) = run.config.get_mut(COMMAND).and_then(Value::as_array_mut) {
+        let arguments: Vec<&str> = command.iter().filter_map(Value::as_str).collect();
+        *command = redacted_arguments(&arguments).into_iter().map(Value::from).collect();
     }
     run
 }

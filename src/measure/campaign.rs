@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::MeasureError;
 use super::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, WorkerReport, WorkerSeries};
 use super::process::{Fault, WorkerCommand, WorkerProcess};
-use crate::stats::bootstrap::FEWEST_FOR_PERCENTILES;
+use crate::stats::bootstrap::FEWEST_FOR_ORDER_STATISTICS;
 
 /// Why no further worker was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,13 +121,19 @@ pub fn should_stop(protocol: &Protocol, process: u32, elapsed: f64) -> Option<St
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Precision {
     was_precise: bool,
+    looked_at: usize,
 }
 
 impl Precision {
     /// Looks at what that many processes gave.
     pub fn look(&mut self, processes: usize, is_precise: impl FnOnce() -> bool) -> bool {
+        // A process that gave nothing gives nothing new to look at.
+        if processes == self.looked_at {
+            return false;
+        }
+        self.looked_at = processes;
         let before = self.was_precise;
-        self.was_precise = processes >= FEWEST_FOR_PERCENTILES && is_precise();
+        self.was_precise = processes >= FEWEST_FOR_ORDER_STATISTICS && is_precise();
         before && self.was_precise
     }
 }
@@ -186,7 +192,7 @@ mod tests {
     /// A worker that is a shell script; `$plan` holds the plan, `hello` and `report` answer it.
     fn campaign(protocol: Protocol, script: &str) -> Result<Campaign, MeasureError> {
         let head = r#"read plan; count=$(echo "$plan" | grep -o '"id"' | wc -l)
-            hello() { echo '{"hello":2}'; }
+            hello() { echo '{"hello":3}'; }
             series='{"id":"x","parity":{"status":"exact","max_abs_error":null,"tolerance":null},"failure":null,"calls":1,"peak_bytes":null,"turns":[]}'
             report() { list=""; for n in $(seq $count); do list="$list,$series"; done
               echo "{\"report\":{\"series\":[${list#,}],\"pinned\":null}}"; }
@@ -217,9 +223,9 @@ mod tests {
     #[test]
     fn two_looks_in_a_row_must_agree_that_it_is_precise() {
         let mut precision = Precision::default();
-        let looks = [(3, true), (4, true), (5, true), (6, false), (7, true), (8, true)];
+        let looks = [(3, true), (4, true), (5, true), (6, false), (7, true), (7, true), (8, true)];
         let stops: Vec<bool> = looks.iter().map(|(processes, is)| precision.look(*processes, || *is)).collect();
-        assert_eq!(stops, [false, false, false, false, false, true]);
+        assert_eq!(stops, [false, false, false, false, false, false, true]);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn over_processes(metric: Metric, values: &[f64], n: usize, seed: u64) -> Op
         p50: None,
         p95: None,
         min: None,
-        interval: bootstrap::median_interval(values, seed).map(|(low, high)| (round(low), round(high))),
+        interval: bootstrap::median_interval(values).map(|(low, high)| (round(low), round(high))),
         detectable: bootstrap::detectable_effect(values, seed)
             .map(|effect| describe::round_significant(effect, EFFECT_DIGITS)),
         n: n as u64,

@@ -3,15 +3,22 @@
 /// How a Rust program begins the message of a panic; the message stands on the next line.
 const PANIC: &str = "panicked at ";
 
+/// Lines of a message that are quoted: what an assertion says of both sides.
+const LINES: usize = 3;
+
 /// The most that is quoted, in characters.
 const LONGEST: usize = 300;
 
-/// The message of the last panic, else the last line that says something; nothing where there is none.
+/// The message of the first panic, else the last line that says something; nothing where there is none.
 pub(super) fn last_words(stderr: &str) -> Option<String> {
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let panic = lines.iter().rposition(|line| line.contains(PANIC));
-    let message = panic.and_then(|place| lines.get(place + 1)).filter(|line| !is_advice(line));
-    let last = message.or_else(|| lines.iter().rev().find(|line| !is_advice(line)))?;
+    let panic = lines.iter().position(|line| line.contains(PANIC));
+    let message = |place: usize| {
+        let said = lines[place + 1..].iter().take_while(|line| !is_advice(line) && !line.contains(PANIC));
+        said.take(LINES).copied().collect::<Vec<&str>>().join(" ")
+    };
+    let message = panic.map(message).filter(|message| !message.is_empty());
+    let last = message.or_else(|| lines.iter().rev().find(|line| !is_advice(line)).map(|line| (*line).to_owned()))?;
     Some(last.chars().take(LONGEST).collect())
 }
 
@@ -36,6 +43,8 @@ mod tests {
         check(panic, Some("index out of bounds"));
         let traced = "thread 'main' panicked at src/a.rs:3:5:\nno such tile\nstack backtrace:\n   0: main\n             at ./a\n";
         check(traced, Some("no such tile"));
+        let two = "thread 'a' panicked at a.rs:1:1:\nassertion failed\n  left: 1\n right: 2\nthread 'main' panicked at b.rs:1:1:\njoin";
+        check(two, Some("assertion failed left: 1 right: 2"));
         check(&"x".repeat(1000), Some(&"x".repeat(LONGEST)));
     }
 }

@@ -175,7 +175,7 @@ fn kernel_noise(
         beside: beside.map_or_else(|| "itself".to_owned(), Calibration::name),
         is_control: beside.is_none(),
         ratio: describe::median(&ratios),
-        ratio_interval: bootstrap::median_interval(&ratios, SEED),
+        ratio_interval: bootstrap::median_interval(&ratios),
         detectable_time: detectable(&times),
         detectable_ratio: detectable(&ratios),
     })

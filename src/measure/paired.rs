@@ -107,7 +107,7 @@ pub fn measure(
 fn is_precise(protocol: &Protocol, workloads: &[&Workload], pairs: &[Vec<Pair>]) -> bool {
     let narrow = |pairs: &[Pair], asked: f64| {
         let ratios: Vec<f64> = pairs.iter().map(|pair| pair.ratio).collect();
-        let interval = bootstrap::median_interval(&ratios, protocol.seed);
+        let interval = bootstrap::median_interval(&ratios);
         interval.is_some_and(|(low, high)| (high - low) / 2.0 <= asked)
     };
     let is_alone = workloads.iter().all(|workload| workload.class == Class::Dram);
@@ -285,7 +285,7 @@ mod tests {
     /// A worker that serves blocks of one sample that takes `seconds`; `quirk` may do something else for a request.
     fn side(seconds: &str, quirk: &str) -> WorkerCommand {
         let script = format!(
-            r#"read plan; echo '{{"hello":2}}'; list=""
+            r#"read plan; echo '{{"hello":3}}'; list=""
             for id in $(echo "$plan" | grep -o '"id":"[^"]*"' | tr ' ' '_'); do
               list="$list,{{$(echo "$id" | tr '_' ' '),\"failure\":null,\"rounds\":4}}"; done
             echo "{{\"ready\":[${{list#,}}]}}"

@@ -7,7 +7,7 @@ use super::calibration::Calibration;
 use crate::model::benchmark::Parity;
 
 /// The version of plans and messages. Two builds that are compared must agree on it.
-pub const PLAN_VERSION: u32 = 2;
+pub const PLAN_VERSION: u32 = 3;
 
 /// How long and how often to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -45,6 +45,8 @@ pub struct WorkerProcess {
     stderr: Receiver<String>,
     at: Option<usize>,
     patience: Duration,
+    /// Whether it has been waited for, so that its number may be another's.
+    is_gone: bool,
 }
 
 impl WorkerProcess {
@@ -58,7 +60,7 @@ impl WorkerProcess {
         prepared.args(&command.arguments).env(padding, value);
         prepared.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that it can be ended with all that it may have started.
-        #[cfg(unix)]
+        #[cfg(target_os = "linux")]
         std::os::unix::process::CommandExt::process_group(&mut prepared, 0);
         let mut child =
             prepared.spawn().map_err(|error| MeasureError::Spawn { program: command.program.clone(), error })?;
@@ -90,7 +92,8 @@ impl WorkerProcess {
         });
         let patience = Duration::from_secs_f64(plan.protocol.patience_seconds.clamp(0.001, 1e6));
         let stdin = child.stdin.take();
-        let mut process = WorkerProcess { child, stdin, lines, stderr: stderr_words, at: None, patience };
+        let mut process =
+            WorkerProcess { child, stdin, lines, stderr: stderr_words, at: None, patience, is_gone: false };
         // A worker that ends before it reads breaks the pipe; what it says and its exit status then tell why.
         let _ = process.send(&serde_json::to_string(plan).expect("a plan holds nothing that JSON cannot"));
         Ok(process)
@@ -160,6 +163,9 @@ impl WorkerProcess {
                 Err(error) => return self.fault(format!("it cannot be waited for: {error}")),
             }
         };
+        // Whom it left behind would hold its standard error open.
+        kill_group(&self.child);
+        self.is_gone = true;
         let how = if status.success() { "it ended without a report".to_owned() } else { how_it_ended(status) };
         let stderr = self.stderr.recv_timeout(GRACE).unwrap_or_default();
         let reason = match last_words(&stderr) {
@@ -171,10 +177,14 @@ impl WorkerProcess {
 
     fn end(&mut self) {
         self.stdin = None;
+        if self.is_gone {
+            return;
+        }
         // It may have ended already, which is all that is wanted.
         let _ = self.child.kill();
         kill_group(&self.child);
         let _ = self.child.wait();
+        self.is_gone = true;
     }
 }
 
@@ -229,9 +239,9 @@ mod tests {
         check("exit 0", "it ended without a report", None);
         check("echo first >&2; echo out of luck >&2; exit 3", "it ended with exit code 3 (out of luck)", None);
         check("echo '{\"begin\":4}'; kill -9 $$", "it was ended by signal 9", Some(4));
-        check("echo '{\"hello\":2}'; echo garbage", "it wrote what is no message: `garbage`", None);
-        check("echo '{\"hello\":9}'", "its messages have version 9, 2 is needed", None);
-        check("echo '{\"hello\":2}'; exec 1>&-; sleep 600", "it closed its output, lived on and was ended", None);
+        check("echo '{\"hello\":3}'; echo garbage", "it wrote what is no message: `garbage`", None);
+        check("echo '{\"hello\":9}'", "its messages have version 9, 3 is needed", None);
+        check("echo '{\"hello\":3}'; exec 1>&-; sleep 600", "it closed its output, lived on and was ended", None);
         check("echo '{\"begin\":1}'; sleep 600 >&2 & exit 4", "it ended with exit code 4", Some(1));
         let silent = fault(3.0, "echo '{\"begin\":1}'; exec sleep 600");
         assert_eq!(silent, Fault { reason: "it said nothing for 3 s and was ended".to_owned(), at: Some(1) });

@@ -40,7 +40,12 @@ fn collect(root: &Path, part: &Path, files: &mut Vec<PathBuf>) -> io::Result<()>
         return Ok(());
     }
     for entry in fs::read_dir(path)? {
-        collect(root, &part.join(entry?.file_name()), files)?;
+        let name = entry?.file_name();
+        let text = name.to_string_lossy();
+        // What editors and snapshot tests leave behind is no source.
+        if !(text.starts_with('.') || text.ends_with('~') || text.ends_with(".new")) {
+            collect(root, &part.join(&name), files)?;
+        }
     }
     Ok(())
 }
@@ -63,6 +68,8 @@ mod tests {
         let of = || digest(folder.path()).expect("all parts are there");
         let before = of();
         assert_eq!((before.len(), of()), (16, before.clone()));
+        write("src/.a.rs.swp", "x");
+        write("src/page.snap.new", "x");
         write("README.md", "words");
         assert_eq!(of(), before);
         write("src/b/c.rs", "other");

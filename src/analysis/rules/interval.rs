@@ -25,7 +25,7 @@ const MOST_PROCESSES: f64 = 1000.0;
 /// Judges ratios of current over base, one a pair of processes; `None` where there are none.
 pub fn decide(ratios: &[f64], better: Better, tolerance: f64) -> Option<(Effect, Verdict)> {
     let ratio = describe::median(ratios)?;
-    let interval = bootstrap::median_interval(ratios, SEED);
+    let interval = bootstrap::median_interval(ratios);
     let effect = Effect {
         change: ratio - 1.0,
         interval: interval.map(|(low, high)| (low - 1.0, high - 1.0)),

@@ -7,21 +7,59 @@ const PATH: &str = "<path>";
 /// What stands where a secret may have stood.
 const SECRET: &str = "<redacted>";
 
-/// The length from which a run of letters and digits looks like a key: the shortest tokens of the common services are
-/// longer, and the longest words of compilers and processors are shorter.
+/// The length from which a run of letters and digits looks like a key: words of compilers, processors and kernels are
+/// shorter.
 const SECRET_LENGTH: usize = 30;
+
+/// How the keys of common services begin, also shorter ones.
+const SECRET_STARTS: [&str; 9] = ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "sk-"];
+
+/// The shortest of those keys, so that `sk-1` is none.
+const SHORTEST_KEY: usize = 16;
+
+/// What options that hand over a secret are called.
+const SECRET_NAMES: [&str; 6] = ["token", "password", "passwd", "secret", "api-key", "apikey"];
 
 /// `value` in one line of single blanks, with paths and secrets taken out.
 pub fn redacted(value: &str) -> String {
-    value.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
+    let mut is_secret = false;
+    let mut clean = |text: &str| {
+        let told = if is_secret { SECRET.to_owned() } else { word(text) };
+        is_secret = names_secret(text) && !text.contains('=');
+        told
+    };
+    value.split_whitespace().map(&mut clean).collect::<Vec<_>>().join(" ")
+}
+
+/// The words of a command line, each by itself, but for what follows an option that hands over a secret.
+pub fn redacted_arguments(arguments: &[&str]) -> Vec<String> {
+    let follows_secret =
+        |place: usize| place > 0 && names_secret(arguments[place - 1]) && !arguments[place - 1].contains('=');
+    let clean = |(place, text): (usize, &&str)| if follows_secret(place) { SECRET.to_owned() } else { redacted(text) };
+    arguments.iter().enumerate().map(clean).collect()
+}
+
+/// Whether a word is an option such as `--token`, whose value is nobody's business.
+fn names_secret(word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or_default().to_lowercase();
+    name.starts_with('-') && !name.contains('/') && SECRET_NAMES.iter().any(|secret| name.contains(secret))
 }
 
 /// A word up to where a path begins in it: `--remap-path-prefix=/home/x=y` keeps its name only.
 fn word(word: &str) -> String {
+    if names_secret(word)
+        && let Some((name, _)) = word.split_once('=')
+    {
+        return format!("{name}={SECRET}");
+    }
     if let Some(start) = path_start(word) {
         return format!("{}{PATH}", &word[..start]);
     }
-    if word.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(looks_secret) {
+    let is_known = SECRET_STARTS.iter().any(|start| {
+        word.find(start)
+            .is_some_and(|at| !word[..at].ends_with(|c: char| c.is_alphanumeric()) && word.len() >= at + SHORTEST_KEY)
+    });
+    if is_known || word.split(|c: char| !c.is_ascii_alphanumeric()).any(looks_secret) {
         return SECRET.to_owned();
     }
     word.to_owned()
@@ -31,9 +69,14 @@ fn word(word: &str) -> String {
 /// that of an option such as `-L/opt/x` does.
 fn path_start(word: &str) -> Option<usize> {
     let begins = |at: usize| {
-        word.starts_with('-')
+        word.starts_with("-L")
+            || word.starts_with("-I")
             || word[..at].chars().next_back().is_none_or(|before| !(before.is_alphanumeric() || before == '.'))
     };
+    // The slashes of an address on a network begin no path of this machine.
+    if word.contains("://") && !word.contains("file://") {
+        return None;
+    }
     let slash = word.match_indices('/').map(|(at, _)| at).find(|at| begins(*at) && word.len() > at + 1);
     let home = word.find("~/");
     let drive = word.match_indices(":\\").map(|(at, _)| at.saturating_sub(1)).next();
@@ -71,6 +114,15 @@ mod tests {
         check("C:\\Users\\jo \\\\server\\share", "<path> <path>");
         check("key ghp_0123456789abcdefghijABCDEFGHIJ012345", "key <redacted>");
         check("9af13899f6a07ee44129aacdd15043d2", "<redacted>");
+        check("test_tile_pack_roundtrip_float32_large", "test_tile_pack_roundtrip_float32_large");
+        check("--out=target/x.json --bench=cpu/scan{c=1}", "--out=target/x.json --bench=cpu/scan{c=1}");
+        check("see https://example.org/a file:///home/jo", "see https://example.org/a file:<path>");
+        check("glpat-abcdefghij0123456789 AKIAIOSFODNN7EXAMPLE sk-1", "<redacted> <redacted> sk-1");
+        check(
+            "--password hunter2 --api-key=x1 no token here",
+            "--password <redacted> --api-key=<redacted> no token here",
+        );
+        assert_eq!(redacted_arguments(&["./bench", "--token", "x", "a"]), ["./bench", "--token", "<redacted>", "a"]);
         check("", "");
     }
 }
