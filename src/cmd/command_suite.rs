@@ -22,7 +22,7 @@ use crate::measure::process::WorkerCommand;
 use crate::measure::protocol::SuiteResult;
 use crate::model::commit::Commit;
 use crate::model::foreign::{Output, Reported};
-use crate::model::run::{FILTER, Run, RunStatus};
+use crate::model::run::{Run, RunStatus};
 use crate::model::sample::Measurement;
 
 /// A reader of a format: the benchmarks of a suite out of what a process wrote.
@@ -135,23 +135,12 @@ fn command_suite(
 }
 
 fn config(settings: &Suite, protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
-    let mut config = BTreeMap::from([
-        ("effort".to_owned(), Value::from(wish.effort.word())),
-        (FILTER.to_owned(), Value::from(wish.filters.to_vec())),
-        ("processes".to_owned(), Value::from(protocol.processes)),
+    let mut config = suites::settings(protocol, wish);
+    config.extend([
         (suites::COMMAND.to_owned(), Value::from(settings.command.clone())),
         ("format".to_owned(), Value::from(settings.format().word())),
         ("timeout_seconds".to_owned(), Value::from(settings.timeout_seconds())),
-        ("seed".to_owned(), Value::from(protocol.seed)),
     ]);
-    if let Some(pin) = protocol.pin {
-        config.insert("pin".to_owned(), Value::from(pin));
-    }
-    for (name, value) in [("budget_seconds", protocol.budget_seconds), ("precision", protocol.precision)] {
-        if let Some(value) = value {
-            config.insert(name.to_owned(), Value::from(value));
-        }
-    }
     config
 }
 

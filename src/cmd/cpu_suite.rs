@@ -20,7 +20,7 @@ use crate::measure::tune::{self, Choice};
 use crate::measure::workload::{self, Workload};
 use crate::measure::{cpu, environment};
 use crate::model::commit::Commit;
-use crate::model::run::{FILTER, Quality, Run, RunStatus};
+use crate::model::run::{Quality, Run, RunStatus};
 
 /// Measures the suite, or this shard's part of it.
 ///
@@ -197,25 +197,13 @@ pub(super) fn in_use(project: &Project, suite: &str, machine: &str, environment_
 }
 
 fn config(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
-    let mut config = BTreeMap::from([
-        ("effort".to_owned(), Value::from(wish.effort.word())),
-        (FILTER.to_owned(), Value::from(wish.filters.to_vec())),
-        ("processes".to_owned(), Value::from(protocol.processes)),
+    let mut config = suites::settings(protocol, wish);
+    config.extend([
         ("rounds".to_owned(), Value::from(protocol.rounds)),
         ("block_samples".to_owned(), Value::from(protocol.block_samples)),
         ("sample_seconds".to_owned(), Value::from(protocol.sample_seconds)),
         ("series_seconds".to_owned(), Value::from(protocol.series_seconds)),
-        ("seed".to_owned(), Value::from(protocol.seed)),
     ]);
-    let numbers = [("budget_seconds", protocol.budget_seconds), ("precision", protocol.precision)];
-    if let Some(pin) = protocol.pin {
-        config.insert("pin".to_owned(), Value::from(pin));
-    }
-    for (name, value) in numbers {
-        if let Some(value) = value {
-            config.insert(name.to_owned(), Value::from(value));
-        }
-    }
     config
 }
 

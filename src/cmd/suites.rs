@@ -12,10 +12,11 @@ use crate::config::{Suite, SuiteKind};
 use crate::history;
 use crate::measure::environment::pressure::{self, Pressure, PressureChange};
 use crate::measure::environment::redact::{redacted, redacted_arguments};
+use crate::measure::plan::Protocol;
 use crate::measure::{clock, cpu, environment, gpu};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
-use crate::model::run::{Quality, Run, RunStatus};
+use crate::model::run::{FILTER, Quality, Run, RunStatus};
 use crate::model::shard::Shard;
 
 /// The setting that holds the program of a command suite and its arguments.
@@ -116,6 +117,8 @@ fn finished(mut run: Run, change: &PressureChange) -> Run {
     for text in run.reason.iter_mut().chain(&mut run.quality.reasons).chain(failures) {
         *text = redacted(text);
     }
+    let attributes = run.measurements.iter_mut().flat_map(|measurement| measurement.attributes.values_mut());
+    attributes.for_each(|text| *text = redacted(text));
     run.autotune.iter_mut().filter_map(|entry| entry.get_mut("failures")).for_each(redact);
     if let Some(command) = run.config.get_mut(COMMAND).and_then(Value::as_array_mut) {
         let arguments: Vec<&str> = command.iter().filter_map(Value::as_str).collect();
@@ -176,6 +179,23 @@ fn gpu_suite(project: &Project, name: &str, commit: Option<Commit>) -> Run {
     run.status = RunStatus::Skipped;
     run.reason = Some(reason);
     run
+}
+
+/// The settings that every measured suite records, whatever measures it.
+pub(super) fn settings(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
+    let mut settings = BTreeMap::from([
+        ("effort".to_owned(), Value::from(wish.effort.word())),
+        (FILTER.to_owned(), Value::from(wish.filters.to_vec())),
+        ("processes".to_owned(), Value::from(protocol.processes)),
+        ("seed".to_owned(), Value::from(protocol.seed)),
+    ]);
+    let asked = [
+        ("budget_seconds", protocol.budget_seconds.map(Value::from)),
+        ("precision", protocol.precision.map(Value::from)),
+        ("pin", protocol.pin.map(Value::from)),
+    ];
+    settings.extend(asked.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    settings
 }
 
 /// A run that begins now and holds nothing yet.

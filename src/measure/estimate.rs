@@ -1,7 +1,7 @@
 //! From one value a worker process to an estimate: the same for every suite.
 //!
 //! The unit of replication is the process: the tracked number is the median over processes, its interval and its
-//! minimum detectable effect come from a bootstrap over processes. Samples of one process are never treated as
+//! minimum detectable effect come from the spread over processes. Samples of one process are never treated as
 //! independent; they only give the percentiles that readers expect.
 
 use crate::model::metric::Metric;

@@ -1,7 +1,7 @@
 //! Measuring a suite: workers are run, what they observed becomes measurements, and what speaks against them is told.
 //!
 //! The unit of replication is the process. Within a worker, the median of block medians; over workers, the median
-//! of those, with a bootstrap interval over workers. Samples of one process are never treated as independent.
+//! of those, with an interval over workers. Samples of one process are never treated as independent.
 
 use std::collections::BTreeMap;
 
