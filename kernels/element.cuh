@@ -1,0 +1,1 @@
+// Element types of maps, tiles and tokens. Stands before every kernel source; needs no header.
