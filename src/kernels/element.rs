@@ -1,16 +1,21 @@
-//! The element types of maps, tiles and tokens: `f32`, `f16` and `bf16`.
+//! The element types of maps, tiles and tokens: `f32`, `f16`, `bf16` and, on devices, `e4m3`.
 //!
 //! Arithmetic is done in `f32`; a kernel says at which points it rounds to the element type, always to nearest even.
-//! Since `f32` carries more than twice the digits of either half type, one operation done in `f32` and rounded once
-//! equals the same operation done in the half type.
+//! Since `f32` carries more than twice the digits of any narrower type, one operation done in `f32` and rounded once
+//! equals the same operation done in that type.
+
+mod e4m3;
 
 use half::{bf16, f16};
+
+pub use e4m3::E4m3;
 
 /// A number that kernels read and write.
 pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// The same value in `f32`; exact.
     fn to_f32(self) -> f32;
-    /// The nearest value of this type, ties to even.
+    /// The nearest value of this type, ties to even. What lies beyond its range becomes infinite, or, where the type has
+    /// no infinity, its largest number.
     fn from_f32(value: f32) -> Self;
 }
 
@@ -47,6 +52,18 @@ impl Element for bf16 {
     #[inline(always)]
     fn from_f32(value: f32) -> Self {
         bf16::from_f32(value)
+    }
+}
+
+impl Element for E4m3 {
+    #[inline(always)]
+    fn to_f32(self) -> f32 {
+        E4m3::to_f32(self)
+    }
+
+    #[inline(always)]
+    fn from_f32(value: f32) -> Self {
+        E4m3::from_f32(value)
     }
 }
 

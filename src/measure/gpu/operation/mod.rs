@@ -2,6 +2,8 @@
 
 mod sources;
 mod config;
+mod inputs;
 
 pub use self::config::Config;
+pub use self::inputs::{Expected, Inputs, Stored};
 pub use self::sources::source;
