@@ -25,6 +25,7 @@ mod site;
 mod doctor;
 mod worker;
 mod guard;
+pub mod autotune;
 pub mod conformance;
 pub mod demo;
 

@@ -4,6 +4,7 @@
 //! this module, so that the rooms need not know one another.
 
 pub mod analysis;
+pub mod autotune;
 pub mod baseline;
 pub mod benchmark;
 pub mod canonical;
