@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 use super::case::Outcome;
-use super::{canonical, fused, fusion, infer, ordering, pack, scan, selection, unpack};
+use super::{autotune, canonical, fused, fusion, infer, markdown, ordering, pack, scan, selection, stats, unpack};
 
 /// The reason given for a case that this build holds nothing for.
 pub(super) const NOT_BUILT: &str = "not built yet";
@@ -29,7 +29,7 @@ pub(super) const FORMATS: &str = "formats";
 
 const FAMILIES: &[(&str, Runner)] = &[
     ("attestation", Runner::NotBuilt),
-    ("autotune_registry", Runner::NotBuilt),
+    ("autotune_registry", Runner::Built(autotune::run)),
     ("baseline_template", Runner::NotBuilt),
     ("fused_pack_op_unpack", Runner::Built(fused::run)),
     ("fusion_gate", Runner::Built(fusion::run)),
@@ -38,9 +38,9 @@ const FAMILIES: &[(&str, Runner)] = &[
     ("perf_compare", Runner::NotBuilt),
     ("replay_golden", Runner::NotBuilt),
     ("replay_manifest", Runner::Built(canonical::run)),
-    ("report_markdown", Runner::NotBuilt),
+    ("report_markdown", Runner::Built(markdown::run)),
     ("selection", Runner::Built(selection::run)),
-    ("stats", Runner::NotBuilt),
+    ("stats", Runner::Built(stats::run)),
     ("tile_pack", Runner::Built(pack::run)),
     ("tile_ssm_scan", Runner::Built(scan::run)),
     ("tile_unpack", Runner::Built(unpack::run)),

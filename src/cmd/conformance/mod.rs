@@ -13,15 +13,18 @@ mod tensor;
 
 mod family;
 
+mod autotune;
 mod canonical;
 mod ff;
 mod fused;
 mod fusion;
 mod infer;
+mod markdown;
 mod ordering;
 mod pack;
 mod scan;
 mod selection;
+mod stats;
 mod unpack;
 
 pub use run::{Tally, run};

@@ -1,14 +1,13 @@
 //! The report of the seed's CPU suite, `apex_x_cpu_perf_regression`, schema version 1.
 //!
 //! Five figures in milliseconds: the median of single calls of `infer`, `tile_pack`, `tile_unpack` and `fusion_gate`,
-//! and the 95th percentile of `infer`. The median of an even count is the mean of the middle two; the 95th percentile
-//! is the order statistic at the floor of `0.95 * (n - 1)`, of however few samples, never null. Where a field names
-//! what we have not (Python, torch) it holds `none`.
+//! and the 95th percentile of `infer`, of however few samples, never null. Where a field names what we have not (Python,
+//! torch) it holds `none`.
 
 use serde_json::json;
 
+use super::single_calls::summarise;
 use crate::model::canonical;
-use crate::stats::describe;
 
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_cpu_perf_regression";
@@ -62,27 +61,6 @@ pub struct Timings {
     pub fusion_gate: Vec<f64>,
 }
 
-/// What a report states of one kernel, in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
-    /// The median.
-    pub p50: f64,
-    /// The 95th percentile, by the seed's formula.
-    pub p95: f64,
-}
-
-/// Summarises single calls as the seed does; `None` for no calls, or one whose time is not finite.
-pub fn summarise(milliseconds: &[f64]) -> Option<Summary> {
-    if milliseconds.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
-    let mut sorted = milliseconds.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let upper = *sorted.get(sorted.len() / 2)?;
-    let p50 = if sorted.len() % 2 == 1 { upper } else { (sorted[sorted.len() / 2 - 1] + upper) / 2.0 };
-    Some(Summary { p50, p95: describe::floor_quantile(milliseconds, 0.95)? })
-}
-
 /// The text of the report: keys sorted, two spaces a level, floats as Python writes them, one line feed at the end.
 /// `None` where a kernel has no times.
 pub fn to_json(settings: &Settings, place: &Place, timings: &Timings) -> Option<String> {
@@ -133,25 +111,6 @@ mod tests {
     fn around(median: &Value) -> Vec<f64> {
         let median = median.as_f64().expect("a metric is a number");
         vec![median + 2.0, median, median - 0.125]
-    }
-
-    #[test]
-    fn percentiles_are_those_of_the_seed() {
-        let cases = golden(include_str!("../../../fixtures/golden/apex-x/stats.json"));
-        assert_eq!(cases.len(), 5);
-        for case in cases {
-            let timings: Vec<f64> = case["timings_ms"]
-                .as_array()
-                .expect("a list")
-                .iter()
-                .map(|value| value.as_f64().expect("a number"))
-                .collect();
-            let summary = summarise(&timings).expect("there are times");
-            assert_eq!(Some(summary.p50), case["expected"]["p50_ms"].as_f64(), "{}", case["name"]);
-            assert_eq!(Some(summary.p95), case["expected"]["p95_ms"].as_f64(), "{}", case["name"]);
-        }
-        assert_eq!(summarise(&[]), None);
-        assert_eq!(summarise(&[1.0, f64::NAN]), None);
     }
 
     #[test]
