@@ -12,8 +12,8 @@ use super::{cgroup, container, counters, kernel, memory, placement, redact, text
 /// Every fact that may be recorded. What is not listed here is dropped, whoever offers it.
 ///
 /// Names are part of records and do not change. Which of them the environment key covers says
-/// [`crate::model::environment::KEY_FACTS`].
-pub const FACT_NAMES: [&str; 42] = [
+/// [`crate::model::environment::KEY_FACTS`]; what is offered of a GPU, [`crate::measure::gpu::description`].
+pub const FACT_NAMES: [&str; 57] = [
     "allowed_cpus",
     "aslr",
     "boost",
@@ -32,8 +32,21 @@ pub const FACT_NAMES: [&str; 42] = [
     "cpu_quota_cores",
     "flags",
     "governor",
+    "gpu_clock_max_memory_mhz",
+    "gpu_clock_max_sm_mhz",
     "gpu_compute_capability",
+    "gpu_compute_mode",
     "gpu_driver",
+    "gpu_ecc",
+    "gpu_l2_bytes",
+    "gpu_memory_bytes",
+    "gpu_mig",
+    "gpu_multiprocessors",
+    "gpu_pcie",
+    "gpu_persistence",
+    "gpu_power_limit_watts",
+    "gpu_uuid_hash",
+    "gpu_vbios",
     "huge_pages",
     "huge_pages_defrag",
     "hypervisor",
@@ -43,6 +56,8 @@ pub const FACT_NAMES: [&str; 42] = [
     "memory_gib",
     "microcode",
     "numa_nodes",
+    "nvml",
+    "nvrtc",
     "os",
     "os_release",
     "page_bytes",

@@ -1,0 +1,406 @@
+//! What the GPU suite runs on: sizes, element type, and how the single calls of the seed's report are made.
+//!
+//! Plain values, tested without a device. They travel to the worker process as they are.
+
+use serde::{Deserialize, Serialize};
+
+use super::program::Dtype;
+
+/// The side of a tile of the model's first level, in pixels. Those of the second level have half of it.
+pub const MODEL_TILE: u32 = 16;
+
+/// The most elements that a map or the tokens of a scan may have: what 32-bit arithmetic on places in them can hold.
+const MOST_ELEMENTS: u64 = i32::MAX as u64;
+
+/// The most calls that can be asked for: all times are held in memory.
+pub const MOST_CALLS: u32 = 1_000_000;
+
+/// The first compute capability whose kernels run with 8-bit elements, as the seed has it.
+const FP8_CAPABILITY: (u32, u32) = (9, 0);
+
+/// The sizes of what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Images of a call.
+    pub batch: u32,
+    /// Channels of a map.
+    pub channels: u32,
+    /// Rows of a map.
+    pub height: u32,
+    /// Columns of a map.
+    pub width: u32,
+    /// The side of a tile, in pixels.
+    pub tile_size: u32,
+    /// Tiles taken of each image.
+    pub kmax: u32,
+    /// The tokens of the scan.
+    pub scan: Scan,
+}
+
+/// The tokens of the scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scan {
+    /// Sequences of a call.
+    pub batch: u32,
+    /// Steps of a sequence.
+    pub steps: u32,
+    /// Channels of a step.
+    pub channels: u32,
+}
+
+/// What the single calls of the seed's report are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The sizes.
+    pub profile: Profile,
+    /// The element type asked for.
+    pub dtype: AskedDtype,
+    /// Calls of each kernel before those that count.
+    pub warmup: u32,
+    /// Calls of each kernel that count.
+    pub iters: u32,
+    /// What the inputs follow from.
+    pub seed: u64,
+    /// What the model may spend.
+    pub budgets: Budgets,
+}
+
+/// What the selection of tiles may spend in the model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budgets {
+    /// On tiles of the first level.
+    pub b1: f64,
+    /// On tiles of the second level.
+    pub b2: f64,
+    /// On all.
+    pub total: f64,
+}
+
+/// An element type as it is asked for; whether it can run depends on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedDtype {
+    /// 16-bit floating point.
+    Fp16,
+    /// 16-bit floating point with the range of 32.
+    Bf16,
+    /// 32-bit floating point.
+    Fp32,
+    /// 8-bit floating point, where the device has it.
+    Fp8,
+}
+
+/// The element type that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectiveDtype {
+    /// The type.
+    pub dtype: Dtype,
+    /// Why 8-bit elements that were asked for do not run.
+    pub fallback_reason: Option<&'static str>,
+}
+
+/// Settings that cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SettingsError {
+    /// A number outside of what is allowed.
+    #[error("`{name}` is {value}, from {least} to {most} is allowed")]
+    Range {
+        /// Which setting.
+        name: &'static str,
+        /// What it says.
+        value: u64,
+        /// The least allowed.
+        least: u64,
+        /// The most allowed.
+        most: u64,
+    },
+    /// A map that tiles do not fill.
+    #[error("`{name}` is {value}, which tiles of {tile} pixels do not fill")]
+    Uneven {
+        /// `height` or `width`.
+        name: &'static str,
+        /// What it says.
+        value: u32,
+        /// The side of a tile.
+        tile: u32,
+    },
+    /// More tiles than the map has.
+    #[error("`kmax` is {kmax}, and an image has {tiles} tiles of {tile} pixels")]
+    Tiles {
+        /// How many are to be taken.
+        kmax: u32,
+        /// How many there are.
+        tiles: u64,
+        /// Their side.
+        tile: u32,
+    },
+    /// Maps or tokens beyond what kernels can address.
+    #[error("a call has {elements} {of}, at most {MOST_ELEMENTS} are allowed")]
+    Large {
+        /// How many there are.
+        elements: u128,
+        /// Of what.
+        of: &'static str,
+    },
+    /// A budget that nothing can be held against.
+    #[error("`{name}` is {value}, zero or more is allowed")]
+    Budget {
+        /// Which budget.
+        name: &'static str,
+        /// What it says.
+        value: f64,
+    },
+}
+
+impl SettingsError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            SettingsError::Range { name, .. } => format!("leave `{name}` out for that of the fixed profile"),
+            SettingsError::Uneven { tile, .. } => format!("take a multiple of {tile}"),
+            SettingsError::Tiles { tiles, tile, .. } if *tile == MODEL_TILE => {
+                format!("take at most {tiles}: the model's first level has tiles of {MODEL_TILE} pixels")
+            }
+            SettingsError::Tiles { tiles, .. } => format!("take at most {tiles}, smaller tiles or a larger map"),
+            SettingsError::Large { .. } => "take fewer images or channels, or a smaller map".to_owned(),
+            SettingsError::Budget { .. } => "a tile costs 0.8, so the fixed profile's 16 allows twenty".to_owned(),
+        }
+    }
+}
+
+impl Profile {
+    /// The published profile of the seed: its kernels take microseconds, so launching them shows.
+    pub const FIXED: Profile = Profile {
+        batch: 1,
+        channels: 128,
+        height: 128,
+        width: 128,
+        tile_size: 8,
+        kmax: 32,
+        scan: Scan { batch: 1, steps: 256, channels: 128 },
+    };
+
+    /// A profile far beyond the caches: its kernels are bound by memory.
+    pub const LARGE: Profile = Profile {
+        batch: 32,
+        channels: 256,
+        height: 256,
+        width: 256,
+        tile_size: 8,
+        kmax: 512,
+        scan: Scan { batch: 8, steps: 16_384, channels: 1024 },
+    };
+
+    /// Tiles of an image.
+    pub fn tiles(&self) -> u64 {
+        tiles(self.height, self.width, self.tile_size)
+    }
+
+    /// Whether kernels can run at these sizes.
+    ///
+    /// # Errors
+    /// The first size that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let sizes = [
+            ("batch", self.batch),
+            ("channels", self.channels),
+            ("height", self.height),
+            ("width", self.width),
+            ("tile_size", self.tile_size),
+            ("kmax", self.kmax),
+            ("batch", self.scan.batch),
+            ("steps", self.scan.steps),
+            ("channels", self.scan.channels),
+        ];
+        for (name, value) in sizes {
+            range(name, value, 1, MOST_ELEMENTS)?;
+        }
+        check_tiles(self, self.tile_size)?;
+        let product = |sizes: [u32; 4]| sizes.iter().map(|size| u128::from(*size)).product::<u128>();
+        let counts = [
+            (product([self.batch, self.channels, self.height, self.width]), "elements of a map"),
+            (product([self.scan.batch, self.scan.steps, self.scan.channels, 1]), "tokens"),
+        ];
+        match counts.into_iter().find(|(elements, _)| *elements > u128::from(MOST_ELEMENTS)) {
+            Some((elements, of)) => Err(SettingsError::Large { elements, of }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Settings {
+    /// The published profile of the seed with all that goes with it.
+    pub const FIXED: Settings = Settings {
+        profile: Profile::FIXED,
+        dtype: AskedDtype::Fp16,
+        warmup: 10,
+        iters: 50,
+        seed: 123,
+        budgets: Budgets { b1: 16.0, b2: 8.0, total: 32.0 },
+    };
+
+    /// Whether kernels and model can run with them.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        self.profile.check()?;
+        check_tiles(&self.profile, MODEL_TILE)?;
+        range("warmup", self.warmup, 0, u64::from(MOST_CALLS))?;
+        range("iters", self.iters, 1, u64::from(MOST_CALLS))?;
+        let budgets =
+            [("budget_b1", self.budgets.b1), ("budget_b2", self.budgets.b2), ("budget_total", self.budgets.total)];
+        match budgets.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
+            Some((name, value)) => Err(SettingsError::Budget { name, value }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl AskedDtype {
+    /// The word of reports and options.
+    pub fn word(self) -> &'static str {
+        match self {
+            AskedDtype::Fp16 => "fp16",
+            AskedDtype::Bf16 => "bf16",
+            AskedDtype::Fp32 => "fp32",
+            AskedDtype::Fp8 => "fp8",
+        }
+    }
+
+    /// What runs on a device of that compute capability. Without a device all is 32-bit, as the seed has it on CPUs.
+    pub fn effective(self, capability: Option<(u32, u32)>) -> EffectiveDtype {
+        let dtype = match (self, capability) {
+            (_, None) => Dtype::F32,
+            (AskedDtype::Fp32, _) => Dtype::F32,
+            (AskedDtype::Fp16, _) => Dtype::F16,
+            (AskedDtype::Bf16, _) => Dtype::Bf16,
+            (AskedDtype::Fp8, _) if fp8_unavailable(capability).is_none() => Dtype::E4m3,
+            (AskedDtype::Fp8, _) => Dtype::F16,
+        };
+        let fallback_reason = if self == AskedDtype::Fp8 { fp8_unavailable(capability) } else { None };
+        EffectiveDtype { dtype, fallback_reason }
+    }
+}
+
+impl EffectiveDtype {
+    /// The word of reports, such as `float16`.
+    pub fn word(self) -> &'static str {
+        match self.dtype {
+            Dtype::F32 => "float32",
+            Dtype::F16 => "float16",
+            Dtype::Bf16 => "bfloat16",
+            Dtype::E4m3 => "float8_e4m3fn",
+        }
+    }
+}
+
+/// Why kernels with 8-bit elements cannot run, in the seed's words; `None` where they can.
+pub fn fp8_unavailable(capability: Option<(u32, u32)>) -> Option<&'static str> {
+    match capability {
+        None => Some("fp8_requires_cuda"),
+        Some(capability) if capability < FP8_CAPABILITY => Some("compute_capability_below_sm90"),
+        Some(_) => None,
+    }
+}
+
+/// Whether tiles of that side fill the map, and there are enough of them.
+fn check_tiles(profile: &Profile, tile: u32) -> Result<(), SettingsError> {
+    for (name, value) in [("height", profile.height), ("width", profile.width)] {
+        if value % tile != 0 {
+            return Err(SettingsError::Uneven { name, value, tile });
+        }
+    }
+    let tiles = tiles(profile.height, profile.width, tile);
+    if u64::from(profile.kmax) > tiles {
+        return Err(SettingsError::Tiles { kmax: profile.kmax, tiles, tile });
+    }
+    Ok(())
+}
+
+fn tiles(height: u32, width: u32, tile: u32) -> u64 {
+    u64::from(height / tile) * u64::from(width / tile)
+}
+
+fn range(name: &'static str, value: u32, least: u64, most: u64) -> Result<(), SettingsError> {
+    let value = u64::from(value);
+    if (least..=most).contains(&value) { Ok(()) } else { Err(SettingsError::Range { name, value, least, most }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_profiles_can_run() {
+        assert_eq!(Profile::FIXED.check(), Ok(()));
+        assert_eq!(Profile::LARGE.check(), Ok(()));
+        assert_eq!(Settings::FIXED.check(), Ok(()));
+        assert_eq!((Profile::FIXED.tiles(), Profile::LARGE.tiles()), (256, 1024));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_a_hint() {
+        let check = |change: fn(&mut Settings), error: &str, hint: &str| {
+            let mut settings = Settings::FIXED;
+            change(&mut settings);
+            let refusal = settings.check().expect_err("it cannot be");
+            assert_eq!((refusal.to_string().as_str(), refusal.hint().as_str()), (error, hint));
+        };
+        let most = MOST_ELEMENTS;
+        let zero = format!("`tile_size` is 0, from 1 to {most} is allowed");
+        check(|all| all.profile.tile_size = 0, &zero, "leave `tile_size` out for that of the fixed profile");
+        let zero = format!("`steps` is 0, from 1 to {most} is allowed");
+        check(|all| all.profile.scan.steps = 0, &zero, "leave `steps` out for that of the fixed profile");
+        let uneven = "`height` is 132, which tiles of 8 pixels do not fill";
+        check(|all| all.profile.height = 132, uneven, "take a multiple of 8");
+        // The kernels take it, the model does not.
+        let uneven = "`width` is 136, which tiles of 16 pixels do not fill";
+        check(|all| all.profile.width = 136, uneven, "take a multiple of 16");
+        let many = "`kmax` is 257, and an image has 256 tiles of 8 pixels";
+        check(|all| all.profile.kmax = 257, many, "take at most 256, smaller tiles or a larger map");
+        let many = "`kmax` is 65, and an image has 64 tiles of 16 pixels";
+        let hint = "take at most 64: the model's first level has tiles of 16 pixels";
+        check(|all| all.profile.kmax = 65, many, hint);
+        let large = format!("a call has 2147483648 elements of a map, at most {most} are allowed");
+        let hint = "take fewer images or channels, or a smaller map";
+        check(|all| all.profile.batch = 1024, &large, hint);
+        let large = format!("a call has 17179869184 tokens, at most {most} are allowed");
+        check(|all| all.profile.scan.steps = 1 << 27, &large, hint);
+        let hint = "leave `iters` out for that of the fixed profile";
+        check(|all| all.iters = 0, "`iters` is 0, from 1 to 1000000 is allowed", hint);
+        let hint = "a tile costs 0.8, so the fixed profile's 16 allows twenty";
+        check(|all| all.budgets.b2 = -1.0, "`budget_b2` is -1, zero or more is allowed", hint);
+        check(|all| all.budgets.total = f64::NAN, "`budget_total` is NaN, zero or more is allowed", hint);
+    }
+
+    #[test]
+    fn a_device_decides_which_type_runs() {
+        let check = |asked: AskedDtype, capability, word: &str, reason: Option<&str>| {
+            let effective = asked.effective(capability);
+            assert_eq!((effective.word(), effective.fallback_reason), (word, reason), "{asked:?} {capability:?}");
+        };
+        check(AskedDtype::Fp16, Some((8, 0)), "float16", None);
+        check(AskedDtype::Bf16, Some((9, 0)), "bfloat16", None);
+        check(AskedDtype::Fp32, Some((9, 0)), "float32", None);
+        check(AskedDtype::Fp8, Some((9, 0)), "float8_e4m3fn", None);
+        check(AskedDtype::Fp8, Some((10, 0)), "float8_e4m3fn", None);
+        check(AskedDtype::Fp8, Some((8, 9)), "float16", Some("compute_capability_below_sm90"));
+        check(AskedDtype::Fp8, None, "float32", Some("fp8_requires_cuda"));
+        check(AskedDtype::Fp16, None, "float32", None);
+    }
+
+    #[test]
+    fn settings_travel_as_json() {
+        let text = serde_json::to_string(&Settings::FIXED).expect("settings are JSON");
+        assert!(text.contains("\"dtype\":\"fp16\""), "{text}");
+        assert_eq!(serde_json::from_str::<Settings>(&text).ok(), Some(Settings::FIXED));
+        for dtype in [AskedDtype::Fp16, AskedDtype::Bf16, AskedDtype::Fp32, AskedDtype::Fp8] {
+            assert_eq!(serde_json::to_value(dtype).ok(), Some(serde_json::json!(dtype.word())));
+        }
+    }
+}
