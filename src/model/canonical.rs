@@ -29,8 +29,16 @@ pub fn to_string(value: &Value) -> String {
 /// line feed.
 pub fn to_pretty(value: &Value) -> String {
     let mut text = String::new();
-    write_pretty(&mut text, value, 0);
+    write_pretty(&mut text, value, 0, Keys::Sorted);
     text.push('\n');
+    text
+}
+
+/// As [`to_pretty`], with the keys in the order of the value and no line feed at the end. This is the text that Python's
+/// `json.dumps(value, indent=2)` gives.
+pub fn to_indented(value: &Value) -> String {
+    let mut text = String::new();
+    write_pretty(&mut text, value, 0, Keys::AsGiven);
     text
 }
 
@@ -91,7 +99,14 @@ fn write_value(text: &mut String, value: &Value) {
     }
 }
 
-fn write_pretty(text: &mut String, value: &Value, level: usize) {
+/// In which order the fields of an object are written.
+#[derive(Clone, Copy, PartialEq)]
+enum Keys {
+    Sorted,
+    AsGiven,
+}
+
+fn write_pretty(text: &mut String, value: &Value, level: usize, keys: Keys) {
     let line = |text: &mut String, place: usize, level: usize| {
         text.push_str(if place > 0 { ",\n" } else { "\n" });
         text.push_str(&"  ".repeat(level));
@@ -101,20 +116,22 @@ fn write_pretty(text: &mut String, value: &Value, level: usize) {
             text.push('[');
             for (place, item) in items.iter().enumerate() {
                 line(text, place, level + 1);
-                write_pretty(text, item, level + 1);
+                write_pretty(text, item, level + 1, keys);
             }
             line(text, 0, level);
             text.push(']');
         }
         Value::Object(fields) if !fields.is_empty() => {
-            let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
-            sorted.sort_unstable_by(|a, b| a.0.cmp(b.0));
+            let mut ordered: Vec<(&String, &Value)> = fields.iter().collect();
+            if keys == Keys::Sorted {
+                ordered.sort_unstable_by(|a, b| a.0.cmp(b.0));
+            }
             text.push('{');
-            for (place, (key, item)) in sorted.into_iter().enumerate() {
+            for (place, (key, item)) in ordered.into_iter().enumerate() {
                 line(text, place, level + 1);
                 write_string(text, key);
                 text.push_str(": ");
-                write_pretty(text, item, level + 1);
+                write_pretty(text, item, level + 1, keys);
             }
             line(text, 0, level);
             text.push('}');
@@ -195,7 +212,9 @@ mod tests {
             }
         }
         assert!(seen > 20, "only {seen} texts were compared");
-        assert_eq!(to_pretty(&serde_json::json!({"b": [], "a": {}})), "{\n  \"a\": {},\n  \"b\": []\n}\n");
+        let value = serde_json::json!({"b": [], "a": {}});
+        assert_eq!(to_pretty(&value), "{\n  \"a\": {},\n  \"b\": []\n}\n");
+        assert_eq!(to_indented(&value), "{\n  \"b\": [],\n  \"a\": {}\n}");
     }
 
     proptest::proptest! {

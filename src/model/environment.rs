@@ -8,8 +8,18 @@ use super::canonical;
 use super::digest;
 
 /// The facts that the environment key covers. Nothing in it moves by itself: load, steal and clocks stay out.
-pub const KEY_FACTS: [&str; 9] =
-    ["compiler", "cpu_features", "cpu_model", "flags", "gpu_driver", "libc", "microcode", "nvrtc", "os_release"];
+pub const KEY_FACTS: [&str; 10] = [
+    "compiler",
+    "cpu_features",
+    "cpu_model",
+    "flags",
+    "gpu_driver",
+    "libc",
+    "microcode",
+    "nvrtc",
+    "os_release",
+    "tensorrt",
+];
 
 /// A computer that runs suites, told from others by name or by a digest of its hardware.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

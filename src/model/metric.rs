@@ -41,10 +41,13 @@ pub const LIMIT_SHARE: &str = "limit_share";
 /// The metric of the work of a call: how many instructions it executes, counted and free of noise.
 pub const INSTRUCTIONS: &str = "instructions";
 
+/// The metric of work on a device: its time less that of launching nothing, timed beside it.
+pub const ABOVE_FLOOR: &str = "above_floor";
+
 impl Metric {
     /// The metrics whose names bear a meaning that pages and gates rely on.
-    pub fn reserved() -> [Metric; 4] {
-        [Metric::time(), Metric::ratio(), Metric::peak_memory(), Metric::limit_share()]
+    pub fn reserved() -> [Metric; 5] {
+        [Metric::time(), Metric::ratio(), Metric::peak_memory(), Metric::limit_share(), Metric::above_floor()]
     }
 
     /// Whether a metric may be called so: one word of at most a hundred bytes.
@@ -60,6 +63,11 @@ impl Metric {
     /// Time over that of the calibration kernel timed beside it, lower is better.
     pub fn ratio() -> Metric {
         Metric { name: RATIO.to_owned(), unit: Unit::One, better: Better::Lower }
+    }
+
+    /// Seconds a call beyond those of an empty launch, lower is better.
+    pub fn above_floor() -> Metric {
+        Metric { name: ABOVE_FLOOR.to_owned(), unit: Unit::Second, better: Better::Lower }
     }
 
     /// Instructions a call, lower is better.

@@ -20,6 +20,7 @@ pub mod run;
 pub mod sample;
 pub mod paired;
 pub mod series;
+pub mod shape_case;
 pub mod shard;
 pub mod unit;
 pub mod verdict;

@@ -4,7 +4,8 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 use super::case::Outcome;
-use super::{autotune, canonical, fused, fusion, infer, markdown, ordering, pack, scan, selection, stats, unpack};
+use super::{autotune, canonical, fused, fusion, infer, markdown, ordering, pack, scan, seed_gate, selection, stats};
+use super::{trt_sweep, unpack};
 
 /// The reason given for a case that this build holds nothing for.
 pub(super) const NOT_BUILT: &str = "not built yet";
@@ -30,12 +31,12 @@ pub(super) const FORMATS: &str = "formats";
 const FAMILIES: &[(&str, Runner)] = &[
     ("attestation", Runner::NotBuilt),
     ("autotune_registry", Runner::Built(autotune::run)),
-    ("baseline_template", Runner::NotBuilt),
+    ("baseline_template", Runner::Built(seed_gate::run_template)),
     ("fused_pack_op_unpack", Runner::Built(fused::run)),
     ("fusion_gate", Runner::Built(fusion::run)),
     ("infer", Runner::Built(infer::run)),
     ("ordering", Runner::Built(ordering::run)),
-    ("perf_compare", Runner::NotBuilt),
+    ("perf_compare", Runner::Built(seed_gate::run_compare)),
     ("replay_golden", Runner::NotBuilt),
     ("replay_manifest", Runner::Built(canonical::run)),
     ("report_markdown", Runner::Built(markdown::run)),
@@ -44,7 +45,7 @@ const FAMILIES: &[(&str, Runner)] = &[
     ("tile_pack", Runner::Built(pack::run)),
     ("tile_ssm_scan", Runner::Built(scan::run)),
     ("tile_unpack", Runner::Built(unpack::run)),
-    ("trt_sweep", Runner::NotBuilt),
+    ("trt_sweep", Runner::Built(trt_sweep::run)),
     (STATISTICS, Runner::NotBuilt),
     (IDENTICAL_CODE, Runner::NotBuilt),
     (TEXT_GATE, Runner::NotBuilt),

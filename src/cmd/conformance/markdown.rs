@@ -1,18 +1,17 @@
-//! Cases of `report_markdown`: the Markdown of a report, byte for byte. That of the TensorRT sweep is not built yet.
+//! Cases of `report_markdown`: the Markdown of a report, byte for byte.
 
 use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
 use super::case::{Fields, Outcome};
-use super::family::NOT_BUILT;
-use crate::formats::apex_x::gpu_report;
+use crate::formats::apex_x::{gpu_report, trt_report};
 
 pub(super) fn run(case: &Value) -> Result<Outcome> {
     let fields = Fields::of(case, "the case", &["name", "kind", "report", "expected_markdown"])?;
     let (report, expected) = (fields.get("report")?, fields.text("expected_markdown")?);
     let got = match fields.text("kind")? {
         "gpu_bench" => gpu_report::to_markdown(report),
-        "trt_sweep" => return Ok(Outcome::Skipped(NOT_BUILT)),
+        "trt_sweep" => Ok(trt_report::to_markdown(report)),
         kind => bail!("kind `{kind}` is unknown to this build"),
     };
     let got = got.map_err(|fault| anyhow::anyhow!("the report {fault}"))?;

@@ -23,8 +23,10 @@ mod markdown;
 mod ordering;
 mod pack;
 mod scan;
+mod seed_gate;
 mod selection;
 mod stats;
+mod trt_sweep;
 mod unpack;
 
 pub use run::{Tally, run};

@@ -64,6 +64,8 @@ pub struct Path {
     pub calls: Calls,
     /// What was selected in each.
     pub selection: Selection,
+    /// Why the tuned form did not run. The seed has no word for it here, so the key is there only where there is one.
+    pub fallback_reason: Option<String>,
 }
 
 /// What a call of the path selected.
@@ -175,6 +177,9 @@ fn path(name: &str, path: &Path, frames: f64) -> Result<Value, String> {
     metrics["selected_l1_per_call"] = json!(selection.level_1);
     metrics["budget_b1_spent"] = json!(selection.budget_b1_spent);
     metrics["budget_b2_spent"] = json!(selection.budget_b2_spent);
+    if let Some(reason) = &path.fallback_reason {
+        metrics["fallback_reason"] = json!(reason);
+    }
     Ok(metrics)
 }
 

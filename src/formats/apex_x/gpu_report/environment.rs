@@ -2,14 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::formats::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
+
 /// What stands where text is asked for of software that has no part in it.
 const NONE: &str = "none";
-
-/// Why Triton and the Python package of TensorRT are said to be unavailable, installed or not.
-const NOT_USED: &str = "not_used_by_sprag";
-
-/// The seed's name of the only 8-bit type that our kernels know.
-const FP8: &str = "float8_e4m3fn";
 
 /// Where it was measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,47 +38,33 @@ pub struct Device {
 }
 
 impl Environment {
+    fn caps(&self) -> RuntimeCaps {
+        let cuda = self.device.clone().map(|device| CudaDevice {
+            count: device.count,
+            name: device.name,
+            compute_capability: device.compute_capability,
+        });
+        RuntimeCaps {
+            cuda,
+            fp8: self.fp8_unavailable.clone().map_or(Fp8::Available, Fp8::Unavailable),
+            has_runtime: self.device.as_ref().is_ok_and(|device| device.can_compile),
+        }
+    }
+
     pub(super) fn to_json(&self) -> Value {
-        let device = self.device.as_ref().ok();
         let fp8_requested = self.requested_dtype == "fp8";
         json!({
             "python": NONE,
             "torch": NONE,
             "platform": self.platform,
-            "device": if device.is_some() { "cuda" } else { "cpu" },
+            "device": if self.device.is_ok() { "cuda" } else { "cpu" },
             "dtype": self.effective_dtype,
             "requested_dtype": self.requested_dtype,
             "effective_dtype": self.effective_dtype,
             "fp8_requested": fp8_requested,
             "fp8_enabled": fp8_requested && self.fp8_fallback_reason.is_none(),
             "fp8_fallback_reason": self.fp8_fallback_reason,
-            "runtime_caps": {
-                "cuda": {
-                    "available": device.is_some(),
-                    "device_count": device.map_or(0, |device| device.count),
-                    "device_name": device.map(|device| &device.name),
-                    "compute_capability": device.and_then(|device| device.compute_capability.as_ref()),
-                    "reason": self.device.as_ref().err(),
-                },
-                "triton": { "available": false, "version": null, "reason": NOT_USED },
-                "tensorrt": {
-                    "python_available": false,
-                    "python_version": null,
-                    "python_reason": NOT_USED,
-                    "headers_available": false,
-                    "header_path": null,
-                    "int8_available": false,
-                    "int8_reason": NOT_USED,
-                },
-                "fp8": {
-                    "available": self.fp8_unavailable.is_none(),
-                    "dtype_available": true,
-                    "supported_dtypes": [FP8],
-                    "reason": self.fp8_unavailable,
-                },
-                // The seed asks for Triton or TensorRT here; ours is the compiler of our kernels.
-                "any_gpu_runtime": device.is_some_and(|device| device.can_compile),
-            },
+            "runtime_caps": self.caps().to_json(),
         })
     }
 }

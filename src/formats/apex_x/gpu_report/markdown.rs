@@ -31,6 +31,8 @@ pub fn to_markdown(report: &Value) -> Result<String, String> {
     if status != "ok" {
         text.push('\n');
         bullet(&mut text, "reason", report.get("reason")?.text()?);
+        // The seed ends so.
+        text.push('\n');
         return Ok(text);
     }
     let benchmarks = report.get("benchmarks")?;
@@ -230,7 +232,7 @@ mod tests {
             - requested_dtype: `fp8`\n- effective_dtype: `float32`\n- timestamp_utc: `T`\n\
             - fp8_fallback_reason: `fp8_requires_cuda`\n\n## Triton Autotune Registry\n\n- cache_entries: `0`\n\
             - launches: `0`\n- cache_hits: `0`\n- cache_misses: `0`\n- cache_hit_rate: `n/a`\n\n\
-            - reason: `cuda_unavailable`\n";
+            - reason: `cuda_unavailable`\n\n";
         assert_eq!(to_markdown(&report).as_deref(), Ok(expected));
     }
 

@@ -148,8 +148,8 @@ mod tests {
             tilessm: operation(0.0),
             tilessm_plugin: TensorRt::Skipped("missing_plugin_library".into()),
             end_to_end: EndToEnd {
-                reference: Path { calls: calls(8.0), selection },
-                dispatch: Path { calls: Calls { peak_bytes: None, ..calls(4.0) }, selection },
+                reference: Path { calls: calls(8.0), selection, fallback_reason: None },
+                dispatch: Path { calls: Calls { peak_bytes: None, ..calls(4.0) }, selection, fallback_reason: None },
                 engine,
             },
         };
@@ -194,6 +194,17 @@ mod tests {
                 assert!(found.is_some_and(Value::is_f64), "{form} {metric}");
             }
         }
+    }
+
+    #[test]
+    fn a_path_that_fell_back_says_so() {
+        let mut report = measured();
+        let key = "/benchmarks/end_to_end_infer/torch_triton_fastpath/fallback_reason";
+        assert_eq!(report.to_value().expect("nothing is missing").pointer(key), None);
+        if let Outcome::Measured(benchmarks) = &mut report.outcome {
+            benchmarks.end_to_end.dispatch.fallback_reason = Some("parity: off".to_owned());
+        }
+        assert_eq!(report.to_value().expect("nothing is missing").pointer(key), Some(&json!("parity: off")));
     }
 
     #[test]

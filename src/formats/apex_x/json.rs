@@ -1,0 +1,333 @@
+//! JSON as Python reads it: like any other, and with the words `NaN`, `Infinity` and `-Infinity` for numbers.
+//!
+//! The seed's reports and baselines may hold them, and what they mean there is part of how they compare. A number too
+//! large for a float is an infinity; of a key that comes twice the last value counts. What is refused beyond Python's own
+//! reader: nesting deeper than a hundred levels, and a lone half of a surrogate pair.
+
+/// How deep lists and objects may lie in one another.
+const DEEPEST: usize = 100;
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Flag(bool),
+    /// A number, which may be no finite one.
+    Number(f64),
+    /// A string.
+    Text(String),
+    /// A list.
+    List(Vec<Json>),
+    /// The fields of an object in their order, each name once.
+    Object(Vec<(String, Json)>),
+}
+
+/// Why a text is no JSON, and where, as an offset in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is not JSON: {reason} at byte {offset}")]
+pub struct JsonError {
+    /// What is wrong.
+    pub reason: &'static str,
+    /// Where.
+    pub offset: usize,
+}
+
+impl Json {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// Where and why it cannot be read.
+    pub fn parse(text: &str) -> Result<Json, JsonError> {
+        let mut reader = Reader { text, offset: 0 };
+        let value = reader.value(0)?;
+        reader.blanks();
+        if reader.offset < text.len() { Err(reader.fault("more text after the value")) } else { Ok(value) }
+    }
+
+    /// The field of that name, where this is an object that has it.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        match self {
+            Json::Object(fields) => fields.iter().find(|(key, _)| key == name).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The fields, where this is an object.
+    pub fn fields(&self) -> Option<&[(String, Json)]> {
+        match self {
+            Json::Object(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// The text, where this is a string.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Json::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A number as Python's `isinstance(value, (int, float))` sees one: a flag counts as 1 or 0.
+    pub fn plain_number(&self) -> Option<f64> {
+        match self {
+            Json::Number(number) => Some(*number),
+            Json::Flag(flag) => Some(f64::from(u8::from(*flag))),
+            _ => None,
+        }
+    }
+
+    /// A number as Python's `float(value)` makes one: text that reads as a number is one, too.
+    pub fn as_number(&self) -> Option<f64> {
+        match self {
+            Json::Text(text) => number_of_text(text),
+            other => other.plain_number(),
+        }
+    }
+}
+
+/// The number that Python's `float` reads from a text: blanks around it, a sign, `_` between two digits, and the words
+/// for what is not finite in any case.
+fn number_of_text(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let bytes = text.as_bytes();
+    let is_digit = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_digit);
+    let fine = |place: usize| bytes[place] != b'_' || (place > 0 && is_digit(place - 1) && is_digit(place + 1));
+    if !(0..bytes.len()).all(fine) {
+        return None;
+    }
+    text.replace('_', "").parse().ok()
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    offset: usize,
+}
+
+impl Reader<'_> {
+    fn fault(&self, reason: &'static str) -> JsonError {
+        JsonError { reason, offset: self.offset }
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.offset..]
+    }
+
+    fn blanks(&mut self) {
+        let rest = self.rest();
+        self.offset += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+    }
+
+    /// Passes over the word, where the text goes on with it.
+    fn take(&mut self, word: &str) -> bool {
+        let found = self.rest().starts_with(word);
+        if found {
+            self.offset += word.len();
+        }
+        found
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
+        self.blanks();
+        if depth > DEEPEST {
+            return Err(self.fault("it is nested too deep"));
+        }
+        let words = [
+            ("null", Json::Null),
+            ("true", Json::Flag(true)),
+            ("false", Json::Flag(false)),
+            ("NaN", Json::Number(f64::NAN)),
+            ("Infinity", Json::Number(f64::INFINITY)),
+            ("-Infinity", Json::Number(f64::NEG_INFINITY)),
+        ];
+        match self.rest().as_bytes().first() {
+            Some(b'"') => self.string().map(Json::Text),
+            Some(b'[') => self.list(depth),
+            Some(b'{') => self.object(depth),
+            None => Err(self.fault("the text ends where a value is expected")),
+            Some(_) => match words.into_iter().find(|(word, _)| self.take(word)) {
+                Some((_, value)) => Ok(value),
+                None => self.number(),
+            },
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Json, JsonError> {
+        let mut items = Vec::new();
+        self.offset += 1;
+        self.blanks();
+        if self.take("]") {
+            return Ok(Json::List(items));
+        }
+        loop {
+            items.push(self.value(depth + 1)?);
+            self.blanks();
+            if self.take("]") {
+                return Ok(Json::List(items));
+            }
+            if !self.take(",") {
+                return Err(self.fault("a list goes on without `,` or `]`"));
+            }
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Json, JsonError> {
+        let mut names = std::collections::BTreeMap::new();
+        let mut fields: Vec<(String, Json)> = Vec::new();
+        self.offset += 1;
+        self.blanks();
+        if self.take("}") {
+            return Ok(Json::Object(fields));
+        }
+        loop {
+            self.blanks();
+            let name = self.string()?;
+            self.blanks();
+            if !self.take(":") {
+                return Err(self.fault("a name is followed by no `:`"));
+            }
+            let value = self.value(depth + 1)?;
+            match names.get(&name) {
+                Some(place) => fields[*place] = (name, value),
+                None => {
+                    names.insert(name.clone(), fields.len());
+                    fields.push((name, value));
+                }
+            }
+            self.blanks();
+            if self.take("}") {
+                return Ok(Json::Object(fields));
+            }
+            if !self.take(",") {
+                return Err(self.fault("an object goes on without `,` or `}`"));
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<String, JsonError> {
+        let rest = self.rest();
+        let mut escaped = false;
+        let end = rest.bytes().enumerate().skip(1).find(|(_, byte)| {
+            let ends = *byte == b'"' && !escaped;
+            escaped = *byte == b'\\' && !escaped;
+            ends
+        });
+        let Some((end, _)) = end.filter(|_| rest.starts_with('"')) else {
+            return Err(self.fault("a string is expected"));
+        };
+        // What stands between the quotes is read as any other JSON reads it.
+        let text = serde_json::from_str(&rest[..=end]).map_err(|_| self.fault("the string cannot be read"))?;
+        self.offset += end + 1;
+        Ok(text)
+    }
+
+    fn number(&mut self) -> Result<Json, JsonError> {
+        let rest = self.rest();
+        let length = rest.bytes().take_while(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
+        let word = &rest[..length.count()];
+        let unsigned = word.strip_prefix('-').unwrap_or(word);
+        let whole = &unsigned[..unsigned.bytes().take_while(u8::is_ascii_digit).count()];
+        let zero_first = whole.len() > 1 && whole.starts_with('0');
+        // Rust reads `1.` and `1.e5`, which are no JSON.
+        let bare_point =
+            unsigned.split_once('.').is_some_and(|(_, after)| !after.starts_with(|c: char| c.is_ascii_digit()));
+        match word.parse() {
+            Ok(number) if !whole.is_empty() && !zero_first && !bare_point => {
+                self.offset += word.len();
+                Ok(Json::Number(number))
+            }
+            _ => Err(self.fault("a value is expected")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_other_readers_take_is_read_alike() {
+        let check = |text: &str| {
+            let theirs: serde_json::Value = serde_json::from_str(text).expect("the text is JSON");
+            assert_eq!(like(&theirs), Json::parse(text).expect("the text is JSON"), "{text}");
+        };
+        check(
+            r#" {"a": [1, -2.5e-3, 0.1, 1E+2, true, false, null], "b": {}, "": [], "é\n\"\\": "\u00e9\ud83d\ude00"} "#,
+        );
+        check("0");
+        check("-0.0");
+        check(include_str!("../../../fixtures/golden/apex-x/perf_compare.json"));
+    }
+
+    fn like(value: &serde_json::Value) -> Json {
+        use serde_json::Value;
+        match value {
+            Value::Null => Json::Null,
+            Value::Bool(flag) => Json::Flag(*flag),
+            Value::Number(number) => Json::Number(number.as_f64().expect("a float")),
+            Value::String(text) => Json::Text(text.clone()),
+            Value::Array(items) => Json::List(items.iter().map(like).collect()),
+            Value::Object(fields) => Json::Object(fields.iter().map(|(name, one)| (name.clone(), like(one))).collect()),
+        }
+    }
+
+    #[test]
+    fn the_words_of_python_are_numbers() {
+        let value = Json::parse(r#"{"a": NaN, "b": [-Infinity, Infinity, 1e999], "c": "NaN", "a": 1}"#);
+        let value = value.expect("Python reads it");
+        assert_eq!(value.get("a"), Some(&Json::Number(1.0)), "the last of a name counts");
+        let infinite = [f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY].map(Json::Number);
+        assert_eq!(value.get("b"), Some(&Json::List(infinite.to_vec())));
+        assert_eq!(value.get("c"), Some(&Json::Text("NaN".to_owned())));
+        assert!(Json::parse("NaN").is_ok_and(|nan| nan.plain_number().is_some_and(f64::is_nan)));
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_with_its_place() {
+        let check = |text: &str, offset: usize| match Json::parse(text) {
+            Err(error) => assert_eq!(error.offset, offset, "{text}: {error}"),
+            Ok(value) => panic!("{text} is read as {value:?}"),
+        };
+        check("", 0);
+        check("[1,]", 3);
+        check("[1 2]", 3);
+        check("{\"a\" 1}", 5);
+        check("{a: 1}", 1);
+        check("{\"a\": 1", 7);
+        check("\"ab", 0);
+        check("\"\\ud800\"", 0);
+        check("\"\\q\"", 0);
+        check("nan", 0);
+        check("01", 0);
+        check("1.", 0);
+        check(".5", 0);
+        check("+1", 0);
+        check("--1", 0);
+        check("1 x", 2);
+        check(&"[".repeat(200_000), DEEPEST + 1);
+        check("é", 0);
+    }
+
+    #[test]
+    fn numbers_are_made_as_python_makes_them() {
+        let check = |text: &str, expected: Option<f64>| {
+            assert_eq!(Json::Text(text.to_owned()).as_number(), expected, "{text}");
+        };
+        check(" 1.25\n", Some(1.25));
+        check("1_000.5", Some(1000.5));
+        check("+.5e1", Some(5.0));
+        check("-inf", Some(f64::NEG_INFINITY));
+        check("Infinity", Some(f64::INFINITY));
+        check("1__0", None);
+        check("_1", None);
+        check("", None);
+        check("1.2.3", None);
+        check("0x1", None);
+        assert!(Json::Text("nan".to_owned()).as_number().is_some_and(f64::is_nan));
+        assert_eq!(Json::Flag(true).as_number(), Some(1.0));
+        assert_eq!(Json::List(Vec::new()).as_number(), None);
+        assert_eq!(Json::Text("1".to_owned()).plain_number(), None);
+    }
+}

@@ -1,0 +1,394 @@
+//! The report of the seed's TensorRT sweep, `apex_x_trt_engine_shape_sweep`, schema version 1: as JSON and as Markdown.
+//!
+//! Unlike its other files the JSON has its keys in a fixed order that is not sorted, and no line feed at the end. What
+//! the figures mean here: `p50_ms` is the median of all samples of all processes and `p95_ms` the order statistic at the
+//! floor of `0.95 * (n - 1)`, as in the seed's other reports; `frames_per_s` is the batch of the case, the first size of
+//! its first shape or input, over `p50_ms`, and null where that is not known; `peak_memory_mb` is null, as `trtexec`
+//! does not tell it.
+
+use std::fmt::Write as _;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::{Map, Value, json};
+
+use super::runtime_caps::RuntimeCaps;
+use super::single_calls;
+use crate::model::canonical;
+use crate::stats::describe;
+
+/// The suite's name in the report.
+pub const SUITE: &str = "apex_x_trt_engine_shape_sweep";
+
+/// The version of the layout.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// What stands where text is asked for of software that has no part in it.
+const NONE: &str = "none";
+
+/// A sweep of an engine over shapes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepReport {
+    /// When it was written.
+    pub timestamp: DateTime<Utc>,
+    /// Operating system, its release, architecture and C library, joined as Python joins them.
+    pub platform: String,
+    /// What the machine can run.
+    pub caps: RuntimeCaps,
+    /// What was asked for.
+    pub config: SweepConfig,
+    /// What came of it.
+    pub outcome: SweepOutcome,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepConfig {
+    /// The engine's file, as it was named.
+    pub trt_engine_path: String,
+    /// The shape cases, as they were written.
+    pub shape_cases: Vec<String>,
+    /// Calls before those that count.
+    pub warmup: u32,
+    /// Calls that count, at least.
+    pub iters: u32,
+    /// What the order of the cases follows from.
+    pub seed: u64,
+}
+
+/// What came of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SweepOutcome {
+    /// Nothing was tried, for this reason.
+    Skipped(String),
+    /// Each case, first the one that gives no shapes.
+    Measured(Vec<SweepCase>),
+}
+
+/// A case of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepCase {
+    /// Its label, such as `case_001_1_3_128_128`.
+    pub label: String,
+    /// Its shapes, each `name=AxB`.
+    pub input_shapes: Vec<String>,
+    /// What came of it.
+    pub outcome: CaseOutcome,
+}
+
+/// What came of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CaseOutcome {
+    /// It was measured.
+    Ok {
+        /// How the engine is called, such as `modern_io_tensors`.
+        mode: String,
+        /// Its figures.
+        metrics: CaseMetrics,
+    },
+    /// The engine does not take it, for this reason.
+    Skipped(String),
+    /// It broke, in this way.
+    Failed(String),
+}
+
+/// The figures of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CaseMetrics {
+    /// The median, in milliseconds.
+    pub p50_ms: f64,
+    /// The 95th percentile by the seed's formula, in milliseconds.
+    pub p95_ms: f64,
+    /// Images a second at the median; absent where that is zero, or where nobody knows how many a call takes.
+    pub frames_per_s: Option<f64>,
+}
+
+impl CaseMetrics {
+    /// The figures of samples in milliseconds of a call on `batch` images; `None` where there are none.
+    pub fn of(milliseconds: &[f64], batch: Option<u64>) -> Option<CaseMetrics> {
+        let summary = single_calls::summarise(milliseconds)?;
+        let frames_per_s = batch.and_then(|batch| summary.throughput(batch as f64));
+        Some(CaseMetrics { p50_ms: summary.p50, p95_ms: summary.p95, frames_per_s })
+    }
+}
+
+/// The counts of a sweep, and the medians of its cases that were measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepSummary {
+    /// Cases that were measured.
+    pub ok: usize,
+    /// Cases that the engine does not take.
+    pub skipped: usize,
+    /// Cases that broke.
+    pub failed: usize,
+    /// The medians of those that were measured, in milliseconds.
+    pub p50_ms: Vec<f64>,
+}
+
+impl SweepSummary {
+    /// That of some cases.
+    pub fn of(cases: &[SweepCase]) -> SweepSummary {
+        let mut summary = SweepSummary::default();
+        for case in cases {
+            match &case.outcome {
+                CaseOutcome::Ok { metrics, .. } => {
+                    summary.ok += 1;
+                    summary.p50_ms.push(metrics.p50_ms);
+                }
+                CaseOutcome::Skipped(_) => summary.skipped += 1,
+                CaseOutcome::Failed(_) => summary.failed += 1,
+            }
+        }
+        summary
+    }
+
+    /// As the report holds it.
+    pub fn to_json(&self) -> Value {
+        let mut fields = json!({"ok_count": self.ok, "skipped_count": self.skipped, "failed_count": self.failed});
+        if let Some(median) = describe::median(&self.p50_ms) {
+            let extreme = |pick: fn(f64, f64) -> f64| self.p50_ms.iter().copied().fold(median, pick);
+            fields["p50_ms_min"] = json!(extreme(f64::min));
+            fields["p50_ms_max"] = json!(extreme(f64::max));
+            fields["p50_ms_median"] = json!(median);
+        }
+        fields
+    }
+}
+
+impl SweepReport {
+    /// The report as a value, its keys in the order of the seed.
+    pub fn to_value(&self) -> Value {
+        let mut report = json!({
+            "schema_version": SCHEMA_VERSION,
+            "suite": SUITE,
+            "timestamp_utc": self.timestamp.to_rfc3339_opts(SecondsFormat::Micros, false),
+            "environment": {
+                "python": NONE,
+                "platform": self.platform,
+                "torch": NONE,
+                "runtime_caps": self.caps.to_json(),
+            },
+            "config": {
+                "trt_engine_path": self.config.trt_engine_path,
+                "shape_cases": self.config.shape_cases,
+                "warmup": self.config.warmup,
+                "iters": self.config.iters,
+                "seed": self.config.seed,
+            },
+        });
+        match &self.outcome {
+            SweepOutcome::Skipped(reason) => {
+                report["status"] = json!("skipped");
+                report["reason"] = json!(reason);
+                report["cases"] = json!([]);
+                // The seed counts one skipped case where it tried none.
+                report["summary"] = SweepSummary { skipped: 1, ..SweepSummary::default() }.to_json();
+            }
+            SweepOutcome::Measured(cases) => {
+                let summary = SweepSummary::of(cases);
+                report["cases"] = cases.iter().map(case).collect();
+                report["summary"] = summary.to_json();
+                report["status"] = json!(if summary.ok > 0 && summary.failed == 0 { "ok" } else { "partial" });
+            }
+        }
+        report
+    }
+
+    /// The file: two spaces a level, no line feed at the end.
+    pub fn to_json(&self) -> String {
+        canonical::to_indented(&self.to_value())
+    }
+}
+
+fn case(case: &SweepCase) -> Value {
+    let mut fields = Map::new();
+    let mut add = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    add("label", json!(case.label));
+    add("input_shapes", json!(case.input_shapes));
+    match &case.outcome {
+        CaseOutcome::Ok { mode, metrics } => {
+            add("status", json!("ok"));
+            add("mode", json!(mode));
+            let figures = json!({
+                "p50_ms": metrics.p50_ms,
+                "p95_ms": metrics.p95_ms,
+                "peak_memory_mb": null,
+                "frames_per_s": metrics.frames_per_s,
+            });
+            add("metrics", figures);
+        }
+        CaseOutcome::Skipped(reason) => {
+            add("status", json!("skipped"));
+            add("reason", json!(reason));
+        }
+        CaseOutcome::Failed(reason) => {
+            add("status", json!("failed"));
+            add("reason", json!(reason));
+        }
+    }
+    Value::Object(fields)
+}
+
+/// The Markdown of a report, out of its JSON: whoever wrote it, both say the same. What is absent is left out, or is
+/// `n/a` in the table.
+pub fn to_markdown(report: &Value) -> String {
+    let word = |value: Option<&Value>, usual: &str| value.and_then(Value::as_str).unwrap_or(usual).to_owned();
+    let mut text = String::from("# Apex-X TensorRT Engine Shape Sweep\n\n");
+    let mut bullet = |name: &str, value: &str| {
+        writeln!(text, "- {name}: `{value}`").expect("writing to a String cannot fail");
+    };
+    bullet("status", &word(report.get("status"), "unknown"));
+    bullet("timestamp_utc", &word(report.get("timestamp_utc"), ""));
+    bullet("trt_engine_path", &word(report.pointer("/config/trt_engine_path"), ""));
+    if report.get("status").is_some_and(|status| status == "skipped") {
+        bullet("reason", &word(report.get("reason"), "unknown"));
+        text.push('\n');
+        return text;
+    }
+    text.push_str("\n## Summary\n\n");
+    for name in ["ok_count", "skipped_count", "failed_count"] {
+        let count = report["summary"].get(name).and_then(Value::as_u64).unwrap_or(0);
+        writeln!(text, "- {name}: `{count}`").expect("writing to a String cannot fail");
+    }
+    for name in ["p50_ms_min", "p50_ms_max", "p50_ms_median"] {
+        if let Some(value) = report["summary"].get(name).and_then(Value::as_f64) {
+            writeln!(text, "- {name}: `{value:.4}`").expect("writing to a String cannot fail");
+        }
+    }
+    text.push_str("\n## Cases\n\n| case | status | mode | p50 ms | p95 ms | fps | reason |\n");
+    text.push_str("| --- | --- | --- | ---: | ---: | ---: | --- |\n");
+    for case in report["cases"].as_array().into_iter().flatten() {
+        let number = |name: &str| {
+            let value = case["metrics"].get(name).filter(|value| value.is_f64()).and_then(Value::as_f64);
+            value.map_or("n/a".to_owned(), |value| format!("{value:.4}"))
+        };
+        let cells = [
+            word(case.get("label"), "unknown"),
+            word(case.get("status"), "unknown"),
+            word(case.get("mode"), "n/a"),
+            number("p50_ms"),
+            number("p95_ms"),
+            number("frames_per_s"),
+            // The seed escapes nothing; a reason may quote what a program wrote, and must not end its cell.
+            word(case.get("reason"), "").replace('|', "\\|"),
+        ];
+        writeln!(text, "| {} |", cells.join(" | ")).expect("writing to a String cannot fail");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::apex_x::runtime_caps::{CudaDevice, Fp8};
+
+    fn report(outcome: SweepOutcome) -> SweepReport {
+        let device = CudaDevice { count: 1, name: "NVIDIA H200".into(), compute_capability: Some("9.0".into()) };
+        SweepReport {
+            timestamp: "2026-11-01T04:00:00.5Z".parse().expect("a time"),
+            platform: "Linux-6.1".into(),
+            caps: RuntimeCaps { cuda: Ok(device), fp8: Fp8::NotUsed, has_runtime: true },
+            config: SweepConfig {
+                trt_engine_path: "m.plan".into(),
+                shape_cases: vec!["a=2".into()],
+                warmup: 3,
+                iters: 10,
+                seed: 123,
+            },
+            outcome,
+        }
+    }
+
+    fn case(label: &str, outcome: CaseOutcome) -> SweepCase {
+        SweepCase { label: label.into(), input_shapes: Vec::new(), outcome }
+    }
+
+    fn ok(p50_ms: f64) -> CaseOutcome {
+        let metrics = CaseMetrics { p50_ms, p95_ms: 2.5, frames_per_s: Some(500.0) };
+        CaseOutcome::Ok { mode: "modern_io_tensors".into(), metrics }
+    }
+
+    #[test]
+    fn keys_stand_in_the_order_of_the_seed() {
+        let cases = vec![case("default", ok(2.0)), case("b", CaseOutcome::Skipped("r".into()))];
+        let text = report(SweepOutcome::Measured(cases)).to_json();
+        let place = |word: &str| text.find(&format!("\"{word}\":")).unwrap_or_else(|| panic!("no `{word}` in {text}"));
+        let order = [
+            "schema_version",
+            "suite",
+            "timestamp_utc",
+            "environment",
+            "python",
+            "platform",
+            "torch",
+            "runtime_caps",
+            "cuda",
+            "triton",
+            "config",
+            "trt_engine_path",
+            "shape_cases",
+            "warmup",
+            "iters",
+            "seed",
+            "cases",
+            "label",
+            "input_shapes",
+            "mode",
+            "metrics",
+            "p50_ms",
+            "p95_ms",
+            "peak_memory_mb",
+            "frames_per_s",
+            "summary",
+            "ok_count",
+            "skipped_count",
+            "failed_count",
+            "p50_ms_min",
+            "p50_ms_max",
+            "p50_ms_median",
+        ];
+        let places: Vec<usize> = order.iter().map(|word| place(word)).collect();
+        assert!(places.is_sorted(), "{text}");
+        assert!(text.starts_with("{\n  \"schema_version\": 1,") && text.ends_with("  \"status\": \"ok\"\n}"), "{text}");
+        assert!(text.contains("\"2026-11-01T04:00:00.500000+00:00\"") && text.contains("\"p50_ms\": 2.0,"), "{text}");
+    }
+
+    #[test]
+    fn the_status_follows_from_the_cases() {
+        let check = |outcome: SweepOutcome, status: &str, counts: [u64; 3]| {
+            let value = report(outcome).to_value();
+            assert_eq!(value["status"], status);
+            let summary = ["ok_count", "skipped_count", "failed_count"].map(|name| value["summary"][name].as_u64());
+            assert_eq!(summary, counts.map(Some));
+        };
+        let measured = |outcomes: Vec<CaseOutcome>| {
+            SweepOutcome::Measured(outcomes.into_iter().map(|outcome| case("x", outcome)).collect())
+        };
+        check(measured(vec![ok(1.0), CaseOutcome::Skipped("r".into())]), "ok", [1, 1, 0]);
+        check(measured(vec![ok(1.0), CaseOutcome::Failed("r".into())]), "partial", [1, 0, 1]);
+        check(measured(vec![CaseOutcome::Skipped("r".into())]), "partial", [0, 1, 0]);
+        check(SweepOutcome::Skipped("cuda_unavailable".into()), "skipped", [0, 1, 0]);
+        let skipped = report(SweepOutcome::Skipped("cuda_unavailable".into())).to_value();
+        assert!(to_markdown(&skipped).ends_with("\n- reason: `cuda_unavailable`\n\n"));
+    }
+
+    #[test]
+    fn the_markdown_is_that_of_the_seed() {
+        let golden = include_str!("../../../fixtures/golden/apex-x/report_markdown.json");
+        let golden: Value = serde_json::from_str(golden).expect("the golden cases are JSON");
+        let case = &golden["cases"][1];
+        assert_eq!(
+            (&case["kind"], case["expected_markdown"].as_str()),
+            (&json!("trt_sweep"), Some(&*to_markdown(&case["report"])))
+        );
+        assert!(to_markdown(&json!([])).contains("- status: `unknown`"), "any JSON has a text");
+    }
+
+    #[test]
+    fn figures_follow_from_samples() {
+        let metrics = CaseMetrics::of(&[4.0, 1.0, 2.0, 3.0], Some(8)).expect("there are samples");
+        assert_eq!(metrics, CaseMetrics { p50_ms: 2.5, p95_ms: 3.0, frames_per_s: Some(3200.0) });
+        assert_eq!(CaseMetrics::of(&[], Some(1)), None);
+        assert_eq!(CaseMetrics::of(&[2.0], None), Some(CaseMetrics { p50_ms: 2.0, p95_ms: 2.0, frames_per_s: None }));
+        assert_eq!(CaseMetrics::of(&[0.0], Some(1)).and_then(|metrics| metrics.frames_per_s), None);
+    }
+}
