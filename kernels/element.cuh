@@ -1,9 +1,9 @@
 // Element types of maps, tiles and tokens, and vectors of them. Stands before every kernel source; needs no header.
 //
-// ELEMENT chooses the type: 0 f32, 1 f16 (IEEE 754 binary16), 2 bf16, 3 e4m3 (OFP8). Arithmetic is done in f32; to_float
-// is exact and from_float rounds to nearest even, as the trait `Element` in src/kernels/element.rs does: f16 and bf16
-// overflow to infinity, e4m3, which has none, to its largest number, 448. The plain forms stand for the hardware's
-// instructions on a host (SPRAG_HOST) and, for e4m3, on devices before compute capability 8.9.
+// ELEMENT chooses the type: 0 f32, 1 f16 (IEEE 754 binary16), 2 bf16, 3 e4m3 (OFP8). Arithmetic is done in f32;
+// to_float is exact and from_float rounds to nearest even, as the trait `Element` in src/kernels/element.rs does: f16
+// and bf16 overflow to infinity, e4m3, which has none, to its largest number, 448. The plain forms stand for the
+// hardware's instructions on a host (SPRAG_HOST) and, for e4m3, on devices before compute capability 8.9.
 
 #ifndef ELEMENT
 #define ELEMENT 0
@@ -133,7 +133,7 @@ __device__ __forceinline__ element from_float(float value) {
 // The unsigned numbers of a size, in which a vector of that size travels.
 template <int BYTES> struct Raw;
 template <> struct Raw<16> { typedef uint4 Type; };
-template <> struct Raw<8> { typedef uint2 Type; };
+template <> struct Raw<8> { typedef unsigned long long Type; };
 template <> struct Raw<4> { typedef unsigned Type; };
 template <> struct Raw<2> { typedef unsigned short Type; };
 template <> struct Raw<1> { typedef unsigned char Type; };

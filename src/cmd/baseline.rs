@@ -9,13 +9,16 @@ use anyhow::Context as _;
 
 use super::choose::{self, Chosen};
 use super::project::{Project, read_baseline, write_whole};
-use super::{Advice, Exit};
+use super::{Advice, Exit, seed_gate};
 use crate::cli::BaselineEmitArgs;
 use crate::config::Tolerance;
 use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
 use crate::model::run::{RecordedRun, RunStatus};
 
 pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    if let Some(exit) = seed_gate::emit(folder, args, out)? {
+        return Ok(exit);
+    }
     let project = Project::open(folder)?;
     let run_file = args.run.as_ref().map(|path| folder.join(path));
     if project.is_bare {

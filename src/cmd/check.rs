@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::choose::{self, Chosen};
 use super::project::{Project, read_baseline};
-use super::{Advice, Exit, text, verdicts};
+use super::{Advice, Exit, seed_gate, text, verdicts};
 use crate::analysis::{compare, digest};
 use crate::cli::{CheckArgs, Inconclusive};
 use crate::model::analysis::NoBaseline;
@@ -14,6 +14,9 @@ use crate::model::run::{Run, RunStatus};
 use crate::model::verdict::Counts;
 
 pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    if let Some(exit) = seed_gate::check(folder, args, out)? {
+        return Ok(exit);
+    }
     let project = Project::open(folder)?;
     let run_file = args.run.as_ref().map(|path| folder.join(path));
     let chosen = choose::choose(&project, &args.suites, run_file.as_deref())?;
@@ -84,10 +87,20 @@ fn judge(run: &Run, given: Option<&BaselineFile>, all: &[BaselineFile]) -> anyho
         }
         (Err(none), RunStatus::Ok) => head.push_str(&format!(", without a baseline: {none}")),
     }
+    // Without its device a machine is of another class, under which it may have no baseline. The suite was judged before
+    // all the same, so a gate that cannot judge it must say so.
+    let elsewhere = match (&found, run.status) {
+        (Err(_), RunStatus::Skipped) => all.iter().find_map(|file| digest::usable(file, &run.suite).ok()),
+        _ => None,
+    };
+    if let Some((path, _)) = elsewhere {
+        head.push_str(&format!("; there is {path} to hold it against"));
+    }
     let comparisons = digest::judge(run, &found);
     let text = format!("{}\n{}", text::printable(&head), verdicts::table(&comparisons));
     let counts = Counts::of(&comparisons);
-    Ok(Finding { status: Some(run.status), has_baseline: found.is_ok(), counts, text })
+    let has_baseline = found.is_ok() || elsewhere.is_some();
+    Ok(Finding { status: Some(run.status), has_baseline, counts, text })
 }
 
 /// A suite without a run: all of its baseline is missing. Without a baseline it is in doubt if it was asked for.

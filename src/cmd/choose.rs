@@ -66,7 +66,7 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
     for (suite, settings) in wanted {
         let gpu_model = match settings.kind {
             SuiteKind::Cpu | SuiteKind::Command => None,
-            SuiteKind::Gpu => gpu::probe::device().ok().map(|device| device.name),
+            SuiteKind::Gpu | SuiteKind::Trt => gpu::probe::device().ok().map(|device| device.name),
         };
         let machine = environment::machine(name.as_deref(), gpu_model.as_deref());
         let fits = |one: &&RecordedRun| {

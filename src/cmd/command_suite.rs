@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::cpu_suite;
 use super::effort::Extent;
+use super::kernel_suite;
 use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Measured, Wish};
@@ -84,7 +84,7 @@ pub(super) fn measure(
             for measurement in &mut run.measurements {
                 measurement.failure = measurement.failure.as_deref().map(own);
             }
-            run.quality = cpu_suite::quality(&run, reasons.iter().map(|reason| own(reason)).collect(), None);
+            run.quality = kernel_suite::quality(&run, reasons.iter().map(|reason| own(reason)).collect(), None);
             check_recordable(&mut run);
         }
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::effort::Effort;
 use super::progress::Progress;
 use super::project::Project;
-use super::{Advice, Exit, built_from, cpu_suite, text, verdicts};
+use super::{Advice, Exit, built_from, kernel_suite, text, verdicts};
 use crate::analysis::paired::judge;
 use crate::analysis::rules::interval::TOLERANCE;
 use crate::cli::CompareArgs;
@@ -31,11 +31,11 @@ const JSON_VERSION: u32 = 1;
 pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let effort = Effort::of(&args.effort)?;
     let project = Project::open(folder)?;
-    let suite = cpu_suite_named(&project, &args.suite)?;
+    let suite = named_suite(&project, &args.suite)?;
     let workloads = cpu::workloads(&args.suite)?;
-    let selected = tracked(cpu_suite::select(&args.suite, suite, &args.filters, &workloads)?);
+    let selected = tracked(kernel_suite::select(&args.suite, suite, &args.filters, &workloads)?);
     if selected.is_empty() {
-        return Err(cpu_suite::nothing_left(&args.filters, workloads.iter()).into());
+        return Err(kernel_suite::nothing_left(&args.filters, workloads.iter()).into());
     }
     let base = side(&project, folder, &args.base)?;
     let other = side(&project, folder, &args.other)?;
@@ -76,7 +76,7 @@ pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> any
     })
 }
 
-fn cpu_suite_named<'a>(project: &'a Project, name: &str) -> anyhow::Result<&'a Suite> {
+fn named_suite<'a>(project: &'a Project, name: &str) -> anyhow::Result<&'a Suite> {
     let asked = project.config.select(&[name.to_owned()]).map_err(anyhow::Error::msg)?;
     match asked.as_slice() {
         [(_, suite)] if suite.kind == SuiteKind::Cpu => Ok(suite),
@@ -97,7 +97,7 @@ fn tracked(selected: Vec<&Workload>) -> Vec<&Workload> {
 fn in_use(project: &Project, suite: &str) -> Configurations {
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let key = environment::environment(&BTreeMap::new()).key;
-    cpu_suite::in_use(project, suite, &machine.id, &key)
+    kernel_suite::in_use(project, suite, &machine.id, &key)
 }
 
 /// How to start a worker of one side: a program by its path, or this program for the commit that is checked out. What
@@ -105,7 +105,7 @@ fn in_use(project: &Project, suite: &str) -> Configurations {
 fn side(project: &Project, folder: &Path, named: &str) -> anyhow::Result<WorkerCommand> {
     let path = folder.join(named);
     let program = || -> anyhow::Result<WorkerCommand> {
-        Ok(WorkerCommand { program: path.clone(), ..cpu_suite::worker_command("serve")? })
+        Ok(WorkerCommand { program: path.clone(), ..kernel_suite::worker_command("serve")? })
     };
     if named.contains(std::path::is_separator) && path.is_file() {
         return program();
@@ -131,7 +131,7 @@ fn side(project: &Project, folder: &Path, named: &str) -> anyhow::Result<WorkerC
         } else if commit.dirty {
             super::warn(&format!("tracked files differ from {short}; this program stands for it all the same"));
         }
-        return cpu_suite::worker_command("serve");
+        return kernel_suite::worker_command("serve");
     }
     let short = wanted.as_deref().and_then(|sha| sha.get(..12)).unwrap_or("no commit");
     Err(Advice {

@@ -18,7 +18,7 @@ use anyhow::Context as _;
 use self::findings::{Clock, Clocks, Findings, MachineFindings, Pressures, SCHEMA_VERSION};
 use super::progress::Progress;
 use super::project::Project;
-use super::{Exit, cpu_suite};
+use super::{Exit, kernel_suite};
 use crate::cli::DoctorArgs;
 use crate::measure::clock_cost::{self, ClockCost};
 use crate::measure::environment::pressure::{self, Pressure, PressureChange};
@@ -40,7 +40,7 @@ pub(super) fn run(folder: &Path, args: &DoctorArgs, out: &mut dyn Write) -> anyh
         &format!("timing plain kernels in {} worker processes", protocol.processes),
         u64::from(protocol.processes),
     );
-    let command = cpu_suite::worker_command("time")?;
+    let command = kernel_suite::worker_command("time")?;
     let found = noise_of_machine::measure(&protocol, &command, &mut |done| progress.step(u64::from(done)))?;
     progress.end();
     let cores = machine.facts.get("cores").and_then(|cores| cores.parse().ok()).unwrap_or(1);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cpu_suite::worker_command;
+use super::kernel_suite::worker_command;
 use super::progress::Progress;
 use crate::measure::instructions::valgrind::{Count, LIMIT, Uncounted, Valgrind};
 use crate::measure::instructions::worker::{COUNT_VERSION, CountPlan};

@@ -1,6 +1,7 @@
 //! The subcommands, one file each: the only place where two stages meet.
 
 mod project;
+mod distinct;
 mod progress;
 mod text;
 mod built_from;
@@ -8,8 +9,12 @@ mod effort;
 mod shard;
 mod instructions;
 mod suites;
-mod cpu_suite;
+mod kernel_suite;
+mod gpu_suite;
 mod command_suite;
+mod trt_options;
+mod trt_suite;
+mod trt_profile;
 mod pending;
 mod study;
 mod publish;
@@ -18,6 +23,7 @@ mod weekly;
 mod seed_report;
 mod run;
 mod verdicts;
+mod seed_gate;
 mod check;
 mod compare;
 mod baseline;
@@ -25,6 +31,7 @@ mod site;
 mod doctor;
 mod worker;
 mod guard;
+mod kernels;
 pub mod autotune;
 pub mod conformance;
 pub mod demo;
@@ -90,7 +97,8 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         }
         Command::Doctor(args) => doctor::run(&folder, &args, out),
         Command::Demo(args) => demo::run(&folder, &args, out),
-        Command::Worker(args) => worker::run(args.task, &mut std::io::stdin().lock(), out),
+        Command::Kernels(command) => kernels::run(&command, out),
+        Command::Worker(args) => worker::run(&args, &mut std::io::stdin().lock(), out),
         Command::Guard => guard::run(std::io::stdin().lock()),
     }
 }

@@ -3,17 +3,19 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::distinct::{NamedFile, check_distinct};
 use super::effort::Effort;
 use super::progress::Progress;
 use super::project::{Project, check_writable, write_whole};
 use super::suites::{self, Wish};
+use super::trt_options::TrtOptions;
 use super::{Advice, Exit, pending, seed_report, shard, text};
 use crate::cli::RunArgs;
 use crate::config::SuiteKind;
 use crate::model::benchmark::ParityStatus;
 use crate::model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
 use crate::model::run::Run;
-use crate::model::sample::{Estimate, Measurement};
+use crate::model::sample::{CALIBRATION, Estimate, Measurement};
 use crate::model::unit::Unit;
 
 pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -27,16 +29,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         }
         .into());
     }
-    let same = |report: &std::path::PathBuf| {
-        args.output_run.as_ref().is_some_and(|run| folder.join(run) == folder.join(report))
-    };
-    if args.output.as_ref().is_some_and(same) {
-        return Err(Advice {
-            message: "`--output` and `--output-run` name the same file".to_owned(),
-            hint: "the first writes the report of Apex-X, the second the record: give them two".to_owned(),
-        }
-        .into());
-    }
+    check_distinct(folder, &files(args))?;
     if let Some(path) = &args.output_run {
         check_writable(&folder.join(path))?;
     }
@@ -47,30 +40,56 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         }
         .into());
     }
+    if args.retune && !asked.iter().any(|(_, suite)| suite.kind == SuiteKind::Gpu) {
+        return Err(Advice {
+            message: "`--retune` chooses the configurations of CUDA kernels, and no suite of them would run".to_owned(),
+            hint: "name a suite of kind `gpu` with `--suite`; CPU kernels are tuned in every ordinary run".to_owned(),
+        }
+        .into());
+    }
     let shard = shard::wanted(args.shard.as_deref())?;
+    let trt = TrtOptions::of(folder, args, &project, &asked)?;
     let report = seed_report::wanted(folder, args, &asked)?;
     if args.record {
         pending::foretell(&project)?;
     }
     let progress = Progress::new();
-    let wish = Wish { effort, filters: &args.filters, shard, count_instructions: args.count_instructions };
-    let runs = suites::measure(&project, &asked, &wish, &progress)?;
+    let wish = Wish {
+        effort,
+        filters: &args.filters,
+        shard,
+        count_instructions: args.count_instructions,
+        retune: args.retune,
+        gpu: seed_report::gpu_wish(args)?,
+        trt: &trt,
+    };
+    let taken = suites::measure(&project, &asked, &wish, &progress)?;
+    let runs = &taken.runs;
     progress.end();
-    for run in &runs {
+    for run in runs {
         out.write_all(table(run).as_bytes())?;
     }
     // A shard may hold nothing of any suite.
     if args.record && !runs.is_empty() {
-        pending::record(&project, &runs)?;
+        pending::record(&project, runs)?;
     }
     if let (Some(path), [run]) = (&args.output_run, &runs[..]) {
         write_whole(&folder.join(path), &run.to_record().2)?;
     }
-    let exit = suites::exit(&runs);
+    let exit = suites::exit(runs);
     match report {
-        Some(report) if !seed_report::write(&report, &progress, out)? => Ok(Exit::Failed),
+        Some(report) if !seed_report::write(&report, &taken, &project, &progress, out)? => Ok(Exit::Failed),
         _ => Ok(exit),
     }
+}
+
+/// The files that are written.
+fn files(args: &RunArgs) -> [NamedFile<'_>; 3] {
+    [
+        NamedFile::written("--output", args.output.as_deref(), "the report of Apex-X"),
+        NamedFile::written("--output-md", args.report.output_md.as_deref(), "the same as Markdown"),
+        NamedFile::written("--output-run", args.output_run.as_deref(), "the record"),
+    ]
 }
 
 /// What stands where there is nothing to show.
@@ -114,8 +133,8 @@ fn table(run: &Run) -> String {
 /// What ran where and how it came out.
 fn heading(run: &Run) -> String {
     let mut head = format!("{} on {}: {}", run.suite, run.machine.name, run.status.word());
-    let all = run.measurements.len();
-    let failed = run.measurements.iter().filter(|one| one.failure.is_some()).count();
+    let benchmarks = || run.measurements.iter().filter(|one| one.benchmark.variant != CALIBRATION);
+    let (all, failed) = (benchmarks().count(), benchmarks().filter(|one| one.failure.is_some()).count());
     if failed > 0 {
         head.push_str(&format!(", {failed} of {all} {} failed", if all == 1 { "benchmark" } else { "benchmarks" }));
     }
@@ -184,7 +203,7 @@ mod tests {
     use crate::model::environment::{Environment, Machine};
     use crate::model::metric::Metric;
     use crate::model::run::{Quality, RunStatus};
-    use crate::model::sample::{CALIBRATION, Role};
+    use crate::model::sample::Role;
 
     fn measurement(name: &str, variant: &str, role: Role, failure: Option<&str>) -> Measurement {
         let status = if variant == "fast" { ParityStatus::Exact } else { ParityStatus::Unchecked };
@@ -233,7 +252,7 @@ mod tests {
             measurement("broken", "fast", Role::Tracked, Some("it\u{1b} broke")),
             measurement("scan", "fast", Role::Tracked, None),
         ]);
-        let expected = "cpu on box: ok, 1 of 4 benchmarks failed\n\
+        let expected = "cpu on box: ok, 1 of 3 benchmarks failed\n\
             benchmark                              time  parity\n\
             cpu/scan @fast                     2.000 µs  exact\n\
             control and calibration\n\

@@ -5,15 +5,20 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::effort::Effort;
+use super::gpu_suite::{self, GpuWish};
+use super::kernel_suite::{self, Bench};
 use super::progress::Progress;
 use super::project::Project;
-use super::{Exit, command_suite, cpu_suite};
+use super::trt_options::TrtOptions;
+use super::trt_profile::SLOWEST_LAYER;
+use super::{Exit, command_suite, trt_suite};
 use crate::config::{Suite, SuiteKind};
+use crate::formats::apex_x::trt_report::SweepReport;
 use crate::history;
 use crate::measure::environment::pressure::{self, Pressure, PressureChange};
-use crate::measure::environment::redact::{redacted, redacted_arguments};
+use crate::measure::environment::redact::{redacted, redacted_arguments, without_secrets};
 use crate::measure::plan::Protocol;
-use crate::measure::{clock, cpu, environment, gpu};
+use crate::measure::{clock, cpu};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
 use crate::model::run::{FILTER, Quality, Run, RunStatus};
@@ -32,16 +37,32 @@ pub(super) struct Wish<'a> {
     pub(super) shard: Option<Shard>,
     /// Whether instructions are counted, too.
     pub(super) count_instructions: bool,
+    /// Whether configurations of a device are chosen anew where a choice is known.
+    pub(super) retune: bool,
+    /// What the suite of a device is to run in place of what its configuration says.
+    pub(super) gpu: GpuWish,
+    /// What a suite of TensorRT is told beyond its settings.
+    pub(super) trt: &'a TrtOptions,
 }
 
 /// What a suite came to.
 pub(super) enum Measured {
     /// A run, if only one that says why nothing could be measured.
     Run(Box<Run>),
+    /// A run, and the report of the sweep that it was.
+    Sweep(Box<Run>, Box<SweepReport>),
     /// No benchmark was asked for.
     Nothing,
     /// Other shards hold what was asked for.
     EmptyShare(Shard),
+}
+
+/// What several suites came to.
+pub(super) struct Taken {
+    /// One run a suite that was not empty.
+    pub(super) runs: Vec<Run>,
+    /// The report of each sweep.
+    pub(super) sweeps: Vec<SweepReport>,
 }
 
 /// Measures the suites one after another.
@@ -54,7 +75,7 @@ pub(super) fn measure(
     suites: &[(&str, &Suite)],
     wish: &Wish<'_>,
     progress: &Progress,
-) -> anyhow::Result<Vec<Run>> {
+) -> anyhow::Result<Taken> {
     if let Some(fault) = project.store_fault() {
         super::warn(&format!("{fault}; the runs will name no commit"));
     }
@@ -65,11 +86,15 @@ pub(super) fn measure(
         }),
         None => None,
     };
-    let (mut runs, mut empty_share) = (Vec::new(), false);
+    let (mut runs, mut sweeps, mut empty_share) = (Vec::new(), Vec::new(), false);
     for (name, suite) in suites {
         let before = Pressure::read();
         match measure_suite(project, name, suite, wish, commit.clone(), progress)? {
             Measured::Run(run) => runs.push(finished(*run, &Pressure::read().since(&before))),
+            Measured::Sweep(run, report) => {
+                runs.push(finished(*run, &Pressure::read().since(&before)));
+                sweeps.push(*report);
+            }
             Measured::Nothing => {}
             Measured::EmptyShare(shard) => {
                 progress.end();
@@ -81,11 +106,17 @@ pub(super) fn measure(
         }
     }
     if runs.is_empty() && !empty_share {
-        let has_kernels = suites.iter().any(|(_, suite)| suite.kind == SuiteKind::Cpu);
-        let workloads = if has_kernels { cpu::workloads("cpu")? } else { Vec::new() };
-        return Err(cpu_suite::nothing_left(wish.filters, workloads.iter()).into());
+        let mut workloads = Vec::new();
+        for (name, suite) in suites {
+            match suite.kind {
+                SuiteKind::Cpu => workloads.extend(cpu::workloads(name)?),
+                SuiteKind::Gpu => workloads.extend(gpu_suite::workloads(name, suite, wish)?),
+                SuiteKind::Command | SuiteKind::Trt => {}
+            }
+        }
+        return Err(kernel_suite::nothing_left(wish.filters, workloads.iter()).into());
     }
-    Ok(runs)
+    Ok(Taken { runs, sweeps })
 }
 
 /// What measuring came to, before anything is compared.
@@ -117,8 +148,10 @@ fn finished(mut run: Run, change: &PressureChange) -> Run {
     for text in run.reason.iter_mut().chain(&mut run.quality.reasons).chain(failures) {
         *text = redacted(text);
     }
-    let attributes = run.measurements.iter_mut().flat_map(|measurement| measurement.attributes.values_mut());
-    attributes.for_each(|text| *text = redacted(text));
+    for (name, text) in run.measurements.iter_mut().flat_map(|measurement| &mut measurement.attributes) {
+        // The names of layers look like paths: `/stem/Conv + /stem/Relu`.
+        *text = if name == SLOWEST_LAYER { without_secrets(text) } else { redacted(text) };
+    }
     run.autotune.iter_mut().filter_map(|entry| entry.get_mut("failures")).for_each(redact);
     if let Some(command) = run.config.get_mut(COMMAND).and_then(Value::as_array_mut) {
         let arguments: Vec<&str> = command.iter().filter_map(Value::as_str).collect();
@@ -146,39 +179,14 @@ fn measure_suite(
     progress: &Progress,
 ) -> anyhow::Result<Measured> {
     match suite.kind {
-        SuiteKind::Cpu => cpu_suite::measure(project, name, suite, wish, commit, progress),
+        SuiteKind::Cpu => {
+            let mut bench = Bench { workloads: cpu::workloads(name)?, device: None };
+            kernel_suite::measure(project, name, suite, wish, commit, &mut bench, progress)
+        }
         SuiteKind::Command => command_suite::measure(project, name, suite, wish, commit, progress),
-        // It has no benchmarks yet, so no filter asks for one of them.
-        SuiteKind::Gpu if !wish.filters.is_empty() => Ok(Measured::Nothing),
-        SuiteKind::Gpu => {
-            progress.begin(&format!("suite {name}: looking for a CUDA device"), 1);
-            let mut run = gpu_suite(project, name, commit);
-            // It is skipped as a whole, so every shard says so.
-            if let Some(shard) = wish.shard {
-                run.config.extend(shard.settings(&(1..=shard.count()).collect::<Vec<_>>()));
-            }
-            Ok(Measured::Run(Box::new(run)))
-        }
+        SuiteKind::Trt => trt_suite::measure(project, name, suite, wish, commit, progress),
+        SuiteKind::Gpu => gpu_suite::measure(project, name, suite, wish, commit, progress),
     }
-}
-
-fn gpu_suite(project: &Project, name: &str, commit: Option<Commit>) -> Run {
-    let (gpu, facts, reason) = match gpu::probe::device() {
-        Ok(device) => {
-            let reason = format!("gpu_kernels_missing: this version has no CUDA kernels to run on {}", device.name);
-            let facts = BTreeMap::from([
-                ("gpu_driver".to_owned(), format!("CUDA {}", device.driver_cuda)),
-                ("gpu_compute_capability".to_owned(), device.compute_capability),
-            ]);
-            (Some(device.name), facts, reason)
-        }
-        Err(error) => (None, BTreeMap::new(), error.to_string()),
-    };
-    let machine = environment::machine(project.machine_name().as_deref(), gpu.as_deref());
-    let mut run = new_run(name, commit, machine, environment::environment(&facts));
-    run.status = RunStatus::Skipped;
-    run.reason = Some(reason);
-    run
 }
 
 /// The settings that every measured suite records, whatever measures it.

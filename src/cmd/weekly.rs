@@ -4,9 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use super::effort::Effort;
+use super::gpu_suite::GpuWish;
 use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Wish};
+use super::trt_options::TrtOptions;
 use super::{Exit, pending, publish, study};
 use crate::analysis::digest;
 use crate::cli::WeeklyArgs;
@@ -25,8 +27,11 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     publish::check(&project, site_folder.as_deref())?;
     let asked = project.config.select(&[]).map_err(anyhow::Error::msg)?;
     let progress = Progress::new();
-    let wish = Wish { effort, filters: &[], shard: None, count_instructions: false };
-    let runs = suites::measure(&project, &asked, &wish, &progress)?;
+    let trt = TrtOptions::none(folder);
+    trt.check(&project, &asked)?;
+    let gpu = GpuWish::default();
+    let wish = Wish { effort, filters: &[], shard: None, count_instructions: false, retune: false, gpu, trt: &trt };
+    let runs = suites::measure(&project, &asked, &wish, &progress)?.runs;
     progress.begin("recording", 1);
     pending::record(&project, &runs)?;
     progress.begin("analysing the history", 1);

@@ -7,18 +7,23 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Exit;
-use crate::cli::Task;
+use crate::cli::{Task, WorkerArgs};
+use crate::measure::gpu::scope::Scope;
+use crate::measure::gpu::single_calls::{self, CallsPlan};
 use crate::measure::instructions::worker::{self as count, CountPlan};
 use crate::measure::plan::{Message, Plan};
 use crate::measure::seed::{self, SeedPlan};
 use crate::measure::workload::Workload;
-use crate::measure::{MeasureError, cpu, noise, worker};
+use crate::measure::{MeasureError, cpu, gpu, noise, worker};
 
 /// The largest plan that is read, in bytes: a plan names benchmarks, no more.
 const MOST_PLAN_BYTES: u64 = 1 << 20;
 
-pub(super) fn run(task: Task, input: &mut dyn BufRead, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    match task {
+pub(super) fn run(args: &WorkerArgs, input: &mut dyn BufRead, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let scope = args.gpu.as_ref().map(|text| serde_json::from_str(text).context("cannot read the scope"));
+    let scope: Option<Scope> = scope.transpose()?;
+    let workloads = |suite: &str| workloads(suite, scope.as_ref());
+    match args.task {
         Task::Time => {
             let plan: Plan = read(input)?;
             let workloads = workloads(&plan.suite)?;
@@ -35,6 +40,10 @@ pub(super) fn run(task: Task, input: &mut dyn BufRead, out: &mut dyn Write) -> a
             let plan: SeedPlan = read(input)?;
             answer(&seed::follow(&plan, &workloads(&plan.suite)?)?, out)?;
         }
+        Task::GpuCalls => {
+            let plan: CallsPlan = read(input)?;
+            answer(&single_calls::follow(&plan)?, out)?;
+        }
         Task::Count => {
             let plan: CountPlan = read(input)?;
             answer(&count::follow(&plan, &cpu::workloads(&plan.suite)?)?, out)?;
@@ -43,9 +52,14 @@ pub(super) fn run(task: Task, input: &mut dyn BufRead, out: &mut dyn Write) -> a
     Ok(Exit::Done)
 }
 
-/// The benchmarks of a suite by its name: the doctor's own, else the CPU kernels.
-fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
-    if suite == noise::SUITE { Ok(noise::workloads()) } else { cpu::workloads(suite) }
+/// The benchmarks of a suite by its name: those of a device where a scope is given, the doctor's own, else the CPU
+/// kernels.
+fn workloads(suite: &str, scope: Option<&Scope>) -> Result<Vec<Workload>, MeasureError> {
+    match scope {
+        Some(scope) => gpu::suite::workloads(suite, scope),
+        None if suite == noise::SUITE => Ok(noise::workloads()),
+        None => cpu::workloads(suite),
+    }
 }
 
 /// The plan stands on one line; what follows it is for those who are asked for more.

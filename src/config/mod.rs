@@ -2,12 +2,15 @@
 
 mod settings;
 mod suite;
+mod gpu;
+mod trt;
 mod check;
 mod read;
 mod suggest;
 
 use std::path::PathBuf;
 
+pub use gpu::{GpuDtype, GpuProfile};
 pub use settings::{Config, History, MachineName, Project, Rules, Schedule, Site, Tolerance};
 pub use suggest::nearest;
 pub use suite::{OutputFormat, Suite, SuiteKind};

@@ -7,6 +7,9 @@ use toml::de::{DeTable, DeValue};
 use super::suggest::{nearest, suggestion};
 use super::{Config, ConfigError, FILE_NAME, Suite, SuiteKind};
 
+/// The suite of TensorRT that is there without being named: its engine comes from the command line.
+const TRT_SUITE: &str = "trt";
+
 impl Config {
     /// Reads `sprag.toml` in `root`, or takes the built-in configuration where there is none.
     ///
@@ -50,15 +53,17 @@ impl Config {
     /// The first name in `asked` that is no suite, with the nearest one that is.
     pub fn select(&self, asked: &[String]) -> Result<Vec<(&str, &Suite)>, String> {
         for name in asked {
-            if !self.suites.contains_key(name) {
-                let known: Vec<&str> = self.suites.keys().map(String::as_str).collect();
+            if !self.suites.contains_key(name) && !self.on_request.contains_key(name) {
+                let known: Vec<&str> = self.suites.keys().chain(self.on_request.keys()).map(String::as_str).collect();
                 let list = known.join("`, `");
                 let hint = nearest(name, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                 return Err(format!("there is no suite `{}` (there is `{list}`){hint}", name.escape_debug()));
             }
         }
         let wanted = |name: &str| asked.is_empty() || asked.iter().any(|one| one == name);
-        Ok(self.suites.iter().filter(|(name, _)| wanted(name)).map(|(name, suite)| (name.as_str(), suite)).collect())
+        let named = self.on_request.iter().filter(|(name, _)| asked.contains(name));
+        let found = self.suites.iter().filter(|(name, _)| wanted(name)).chain(named);
+        Ok(found.map(|(name, suite)| (name.as_str(), suite)).collect())
     }
 
     fn with_built_in_suites(mut self) -> Config {
@@ -66,6 +71,9 @@ impl Config {
             for (name, kind) in [("cpu", SuiteKind::Cpu), ("gpu", SuiteKind::Gpu)] {
                 self.suites.insert(name.to_owned(), Suite::of_kind(kind));
             }
+        }
+        if !self.suites.contains_key(TRT_SUITE) {
+            self.on_request.insert(TRT_SUITE.to_owned(), Suite::of_kind(SuiteKind::Trt));
         }
         self
     }
@@ -91,7 +99,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::{OutputFormat, Site, Tolerance};
+    use crate::config::{GpuDtype, GpuProfile, OutputFormat, Site, Tolerance};
 
     fn parse(text: &str) -> Result<Config, String> {
         Config::parse(text, Path::new("sprag.toml")).map_err(|error| error.to_string())
@@ -136,7 +144,11 @@ mod tests {
         check("[schedule]\nevery_day = 7\n", "2:1", &["did you mean `every_days`?"]);
         check("[rules.tolerence]\nratio = 0.1\n", "1:8", &["did you mean `tolerance`?"]);
         check("[suites.cpu]\nkind = \"cpy\"\n", "2:8", &["did you mean `cpu`?"]);
-        check("[suites.gpu]\nkind = \"gpu\"\nprocesses = 3\n", "3:1", &["no effect"]);
+        let gpu = |setting: &str| format!("[suites.gpu]\nkind = \"gpu\"\n{setting}\n");
+        check(&gpu("profiles = []"), "3:1", &["leave it out"]);
+        check(&gpu("dtypes = [\"fp16\", \"fp16\"]"), "3:1", &["twice"]);
+        check(&gpu("dtypes = [\"fp64\"]"), "3:11", &["fp16"]);
+        check("[suites.cpu]\nkind = \"cpu\"\nprofiles = [\"large\"]\n", "3:1", &["kind `gpu`, this is `cpu`"]);
         check("[machine]\nname = \" \"\n", "2:1", &["`machine.name` is empty"]);
         check("[rules.tolerance]\nratio = -0.5\n", "2:1", &["`rules.tolerance.ratio` is -0.5"]);
         check("[rules.tolerance]\nratio = nan\n", "2:1", &["NaN"]);
@@ -179,6 +191,20 @@ mod tests {
     }
 
     #[test]
+    fn a_gpu_suite_measures_all_but_the_optional_unless_it_says_otherwise() {
+        let config = parse(
+            "[suites.a]\nkind = \"gpu\"\n[suites.b]\nkind = \"gpu\"\nprofiles = [\"large\"]\ndtypes = [\"fp8\"]\n\
+             include = [\"tile\"]\nprocesses = 3\n",
+        )
+        .expect("all keys are known");
+        let (plain, other) = (&config.suites["a"], &config.suites["b"]);
+        assert_eq!(plain.profiles(), [GpuProfile::Fixed, GpuProfile::Large]);
+        assert_eq!(plain.dtypes(), [GpuDtype::Fp16, GpuDtype::Bf16, GpuDtype::Fp32]);
+        assert_eq!((other.profiles(), other.dtypes()), (vec![GpuProfile::Large], vec![GpuDtype::Fp8]));
+        assert_eq!((other.include.len(), other.processes()), (1, 3));
+    }
+
+    #[test]
     fn a_fault_of_a_command_suite_names_its_place() {
         let check = |settings: &str, place: &str, words: &str| {
             // The other suite has the same keys, so that finding the first of a name is not enough.
@@ -187,7 +213,7 @@ mod tests {
             assert!(error.starts_with(&format!("sprag.toml:{place}: ")) && error.contains(words), "{error}");
         };
         let command = |setting: &str| format!("kind = \"command\"\ncommand = [\"a\"]\n{setting}");
-        check("kind = \"cpu\"\n timeout_seconds = 3", "8:2", "belongs to suites of the kind `command`, this is `cpu`");
+        check("kind = \"cpu\"\n timeout_seconds = 3", "8:2", "suites of the kind `command` or `trt`, this is `cpu`");
         check("kind = \"gpu\"\noutput = \"x\"", "8:1", "`suites.x.output` belongs to");
         check("kind = \"command\"", "6:9", "has no `command`");
         check("kind = \"command\"\ncommand = []", "8:1", "has no `command`");
@@ -210,10 +236,55 @@ mod tests {
     }
 
     #[test]
+    fn a_suite_of_tensorrt_is_read_and_its_faults_are_named() {
+        let config = parse(
+            "[suites.trt]\nkind = \"trt\"\nengine = \"m.plan\"\nshape_cases = [\"a=2\"]\nplugin_lib = \"p.so\"\n\
+             trtexec = \"t\"\nwarmup_milliseconds = 0\niterations = 5\nduration_seconds = 0\ntimeout_seconds = 9\n\
+             [suites.plain]\nkind = \"trt\"\nengine = \"n.plan\"\n",
+        )
+        .expect("all keys are known");
+        assert!(config.on_request.is_empty(), "the file names it");
+        let suite = Suite {
+            engine: Some("m.plan".into()),
+            shape_cases: vec!["a=2".into()],
+            plugin_lib: Some("p.so".into()),
+            trtexec: Some("t".into()),
+            warmup_milliseconds: Some(0),
+            iterations: Some(5),
+            duration_seconds: Some(0),
+            timeout_seconds: Some(9),
+            ..Suite::of_kind(SuiteKind::Trt)
+        };
+        assert_eq!(config.suites["trt"], suite);
+        let plain = &config.suites["plain"];
+        assert_eq!((plain.warmup_milliseconds(), plain.iterations(), plain.duration_seconds()), (500, 100, 3));
+        let check = |settings: &str, place: &str, words: &str| {
+            let error = parse(&format!("[suites.x]\nkind = \"trt\"\n{settings}\n")).expect_err("the text is faulty");
+            assert!(error.starts_with(&format!("sprag.toml:{place}: ")) && error.contains(words), "{error}");
+        };
+        check("", "1:9", "`suites.x` is of the kind `trt` and has no `engine`");
+        check("engine = \"\"", "3:1", "`suites.x.engine` is no path");
+        check("engine = \"e\"\niterations = 0", "4:1", "`suites.x.iterations` is 0, from 1 to 1000000");
+        check("engine = \"e\"\nduration_seconds = 4000", "4:1", "from 0 to 3600");
+        check("engine = \"e\"\ntimeout_seconds = 3", "4:1", "nothing would finish");
+        check("engine = \"e\"\nduration_seconds = 600", "4:1", "`suites.x.duration_seconds` is 600, `timeout_seconds`");
+        check("engine = \"e\"\nwarmup_milliseconds = 600000", "4:1", "alone take 603 s: nothing would finish");
+        check("engine = \"e\"\ncommand = [\"x\"]", "4:1", "belongs to suites of the kind `command`, this is `trt`");
+        check("engine = \"e\"\niteration = 3", "4:1", "did you mean");
+    }
+
+    #[test]
     fn an_unknown_suite_is_named_with_the_nearest() {
         let config = parse("").expect("nothing is a valid configuration");
         let error = config.select(&["cpy".to_owned()]).expect_err("there is no such suite");
-        assert_eq!(error, "there is no suite `cpy` (there is `cpu`, `gpu`); did you mean `cpu`?");
+        assert_eq!(error, "there is no suite `cpy` (there is `cpu`, `gpu`, `trt`); did you mean `cpu`?");
         assert_eq!(config.select(&["gpu".to_owned()]).map(|suites| suites.len()), Ok(1));
+        // The suite of TensorRT runs where it is asked for, and only there.
+        let names = |asked: &[&str]| {
+            let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
+            config.select(&asked).map(|suites| suites.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["trt"]), Ok(vec!["trt".to_owned()]));
+        assert_eq!(names(&[]), Ok(vec!["cpu".to_owned(), "gpu".to_owned()]));
     }
 }

@@ -18,6 +18,9 @@ pub struct Config {
     pub project: Project,
     /// The suites, by name; `cpu` and `gpu` where the file names none.
     pub suites: BTreeMap<String, Suite>,
+    /// Suites that the file need not name, and that run only where they are asked for by name.
+    #[serde(skip)]
+    pub on_request: BTreeMap<String, Suite>,
     /// How verdicts are reached.
     pub rules: Rules,
     /// Where records go.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::check::Fault;
+use super::gpu::{GpuDtype, GpuProfile};
 
 /// Processes of an ordinary run: the fewest with which an interval over processes means something.
 const DEFAULT_PROCESSES: u32 = 5;
@@ -55,7 +56,7 @@ pub struct Suite {
     /// A program and its arguments, run once in the same folder before the first process.
     #[serde(default)]
     pub build: Vec<String>,
-    /// Seconds that one process may take; ten minutes where absent.
+    /// Seconds that one process of a command or of TensorRT may take; ten minutes where absent.
     #[serde(default)]
     pub timeout_seconds: Option<u64>,
     /// Seconds that the build step may take; ten minutes where absent.
@@ -71,6 +72,33 @@ pub struct Suite {
     /// output, or with Criterion `target/criterion`.
     #[serde(default)]
     pub output: Option<PathBuf>,
+    /// The sizes that a suite of CUDA kernels measures at; all where absent.
+    #[serde(default)]
+    pub profiles: Option<Vec<GpuProfile>>,
+    /// The element types that it measures with; `fp16`, `bf16` and `fp32` where absent.
+    #[serde(default)]
+    pub dtypes: Option<Vec<GpuDtype>>,
+    /// The engine that a suite of TensorRT times, relative to the root of the project.
+    #[serde(default)]
+    pub engine: Option<PathBuf>,
+    /// The shapes that it is timed with beside those it has by itself, such as `image=1x3x128x128;centers=1024x2`.
+    #[serde(default)]
+    pub shape_cases: Vec<String>,
+    /// A library with plugins of the engine, relative to the root of the project.
+    #[serde(default)]
+    pub plugin_lib: Option<PathBuf>,
+    /// The program of TensorRT that times engines, relative to the root of the project; looked for where absent.
+    #[serde(default)]
+    pub trtexec: Option<PathBuf>,
+    /// Milliseconds that each process calls the engine before times count.
+    #[serde(default)]
+    pub warmup_milliseconds: Option<u32>,
+    /// Calls that each process times at least.
+    #[serde(default)]
+    pub iterations: Option<u32>,
+    /// Seconds that each process times calls at least.
+    #[serde(default)]
+    pub duration_seconds: Option<u32>,
 }
 
 /// What runs a suite.
@@ -83,6 +111,8 @@ pub enum SuiteKind {
     Gpu,
     /// Any program, which measures itself and tells the result.
     Command,
+    /// An engine of TensorRT, over shapes.
+    Trt,
 }
 
 /// How the output of a command is read.
@@ -102,6 +132,7 @@ impl SuiteKind {
             SuiteKind::Cpu => "cpu",
             SuiteKind::Gpu => "gpu",
             SuiteKind::Command => "command",
+            SuiteKind::Trt => "trt",
         }
     }
 }
@@ -132,6 +163,15 @@ impl Suite {
             max_output_bytes: None,
             format: None,
             output: None,
+            engine: None,
+            profiles: None,
+            dtypes: None,
+            shape_cases: Vec::new(),
+            plugin_lib: None,
+            trtexec: None,
+            warmup_milliseconds: None,
+            iterations: None,
+            duration_seconds: None,
         }
     }
 
@@ -172,16 +212,14 @@ impl Suite {
     /// The first setting that cannot be, of the suite called `name`.
     pub(super) fn fault(&self, name: &str) -> Option<Fault> {
         let fault = |key: &str, message: String| Some(Fault::new(&["suites", name, key], message));
-        if let Some(key) = self.foreign_key() {
-            let (kind, own) = (self.kind.word(), "command");
-            return fault(
-                key,
-                format!("`suites.{name}.{key}` belongs to suites of the kind `{own}`, this is `{kind}`"),
-            );
+        if let Some((key, kinds)) = self.foreign_key() {
+            let own = kinds.iter().map(|kind| kind.word()).collect::<Vec<&str>>().join("` or `");
+            let kind = self.kind.word();
+            let message = format!("`suites.{name}.{key}` belongs to suites of the kind `{own}`, this is `{kind}`");
+            return fault(key, message);
         }
-        if self.kind == SuiteKind::Gpu && (self.processes.is_some() || !self.include.is_empty()) {
-            let key = if self.processes.is_some() { "processes" } else { "include" };
-            return fault(key, format!("`suites.{name}.{key}` has no effect: no kernel of the kind `gpu` runs yet"));
+        if let Some((key, message)) = self.trt_fault().or_else(|| self.gpu_fault()) {
+            return fault(key, format!("`suites.{name}{}", message));
         }
         if self.kind == SuiteKind::Command && self.command.is_empty() {
             let hint = "give the program and its arguments, as in `command = [\"cargo\", \"bench\"]`";
@@ -225,22 +263,33 @@ impl Suite {
         })
     }
 
-    /// The first setting that only a command suite has, where this is none.
-    fn foreign_key(&self) -> Option<&'static str> {
-        if self.kind == SuiteKind::Command {
-            return None;
-        }
+    /// The first setting of suites of another kind, and of which.
+    fn foreign_key(&self) -> Option<(&'static str, &'static [SuiteKind])> {
+        const COMMAND: &[SuiteKind] = &[SuiteKind::Command];
+        const PROGRAM: &[SuiteKind] = &[SuiteKind::Command, SuiteKind::Trt];
+        const GPU: &[SuiteKind] = &[SuiteKind::Gpu];
+        const TRT: &[SuiteKind] = &[SuiteKind::Trt];
         let keys = [
-            ("command", !self.command.is_empty()),
-            ("cwd", self.cwd.is_some()),
-            ("env", !self.env.is_empty()),
-            ("build", !self.build.is_empty()),
-            ("timeout_seconds", self.timeout_seconds.is_some()),
-            ("build_timeout_seconds", self.build_timeout_seconds.is_some()),
-            ("max_output_bytes", self.max_output_bytes.is_some()),
-            ("format", self.format.is_some()),
-            ("output", self.output.is_some()),
+            ("command", !self.command.is_empty(), COMMAND),
+            ("cwd", self.cwd.is_some(), COMMAND),
+            ("env", !self.env.is_empty(), COMMAND),
+            ("build", !self.build.is_empty(), COMMAND),
+            ("timeout_seconds", self.timeout_seconds.is_some(), PROGRAM),
+            ("build_timeout_seconds", self.build_timeout_seconds.is_some(), COMMAND),
+            ("max_output_bytes", self.max_output_bytes.is_some(), COMMAND),
+            ("format", self.format.is_some(), COMMAND),
+            ("output", self.output.is_some(), COMMAND),
+            ("profiles", self.profiles.is_some(), GPU),
+            ("dtypes", self.dtypes.is_some(), GPU),
+            ("engine", self.engine.is_some(), TRT),
+            ("shape_cases", !self.shape_cases.is_empty(), TRT),
+            ("plugin_lib", self.plugin_lib.is_some(), TRT),
+            ("trtexec", self.trtexec.is_some(), TRT),
+            ("warmup_milliseconds", self.warmup_milliseconds.is_some(), TRT),
+            ("iterations", self.iterations.is_some(), TRT),
+            ("duration_seconds", self.duration_seconds.is_some(), TRT),
         ];
-        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+        let foreign = |(_, given, kinds): &(&str, bool, &[SuiteKind])| *given && !kinds.contains(&self.kind);
+        keys.into_iter().find(foreign).map(|(key, _, kinds)| (key, kinds))
     }
 }

@@ -9,6 +9,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::clock;
+use super::gpu::throttle::{self, BlockState};
+use super::workload::Meter;
 use crate::model::sample::Sample;
 use crate::stats::describe;
 
@@ -31,16 +33,27 @@ const LONGEST_WARMING: f64 = 0.01;
 /// A block of at least so many samples is warmed up; of a shorter one, a sample takes milliseconds.
 const WARMED_UP: usize = 6;
 
-/// Work that is being timed: how many calls make a sample, and how many samples a block.
+/// Work that is being timed, and how many samples make a block.
 pub struct Subject {
-    /// One call.
-    pub call: Box<dyn FnMut()>,
-    /// Whether the work stays on the calling thread.
-    pub on_this_thread: bool,
-    /// Calls in a sample.
-    pub calls: u32,
+    /// What takes the samples.
+    pub timer: Timer,
     /// Samples in a block.
     pub samples: usize,
+}
+
+/// What takes the samples.
+pub enum Timer {
+    /// The clocks of the host.
+    Host {
+        /// One call.
+        call: Box<dyn FnMut()>,
+        /// Whether the work stays on the calling thread.
+        on_this_thread: bool,
+        /// Calls in a sample.
+        calls: u32,
+    },
+    /// The clock of a device.
+    Device(Meter),
 }
 
 /// The samples of one block, in the order in which they were taken.
@@ -51,29 +64,64 @@ pub struct Block {
     pub samples: Vec<Sample>,
     /// How many of the first have not settled.
     pub unsettled: usize,
+    /// How the device was meanwhile; absent where none did the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<BlockState>,
+}
+
+impl Timer {
+    /// Calls in a sample.
+    pub fn calls(&self) -> u32 {
+        match self {
+            Timer::Host { calls, .. } => *calls,
+            Timer::Device(meter) => meter.calls,
+        }
+    }
+
+    /// Takes one sample.
+    pub fn sample(&mut self) -> Sample {
+        match self {
+            Timer::Host { call, on_this_thread, calls } => clock::sample(*calls, *on_this_thread, call),
+            Timer::Device(meter) => Sample { wall: (meter.sample)(), cpu: None, preempted: false },
+        }
+    }
 }
 
 impl Subject {
-    /// Takes one block.
+    /// Takes one block. One that a device was held back in is taken again, a few times; the last one is marked.
     pub fn block(&mut self) -> Block {
+        let Timer::Device(meter) = &self.timer else { return self.take() };
+        let watch = meter.watch.clone();
+        let mut retries = 0;
+        loop {
+            watch.wake();
+            let before = watch.state();
+            let block = self.take();
+            let state = watch.between(&before, &watch.state(), retries);
+            watch.worked();
+            if !watch.wants_another(&state) {
+                return Block { device: Some(state), ..block };
+            }
+            retries += 1;
+            std::thread::sleep(throttle::PAUSE);
+        }
+    }
+
+    fn take(&mut self) -> Block {
         let mut samples = Vec::with_capacity(self.samples + 2 * GROUP);
         if self.samples < WARMED_UP {
-            samples.extend((0..self.samples).map(|_| self.sample()));
-            return Block { unsettled: unsettled(&samples), samples };
+            samples.extend((0..self.samples).map(|_| self.timer.sample()));
+            return Block { unsettled: unsettled(&samples), samples, device: None };
         }
         let mut warmed = 0.0;
         while samples.len() < MOST_WARMING && warmed < LONGEST_WARMING && is_falling(&samples) {
-            let sample = self.sample();
-            warmed += sample.wall * f64::from(self.calls);
+            let sample = self.timer.sample();
+            warmed += sample.wall * f64::from(self.timer.calls());
             samples.push(sample);
         }
         let unsettled = samples.len();
-        samples.extend((0..self.samples).map(|_| self.sample()));
-        Block { unsettled, samples }
-    }
-
-    fn sample(&mut self) -> Sample {
-        clock::sample(self.calls, self.on_this_thread, &mut self.call)
+        samples.extend((0..self.samples).map(|_| self.timer.sample()));
+        Block { unsettled, samples, device: None }
     }
 }
 
@@ -124,7 +172,7 @@ mod tests {
             preempted: preempted.contains(&position),
         };
         let samples: Vec<Sample> = walls.iter().enumerate().map(sample).collect();
-        Block { unsettled: unsettled(&samples), samples }
+        Block { unsettled: unsettled(&samples), samples, device: None }
     }
 
     #[test]
@@ -154,12 +202,12 @@ mod tests {
         let count = std::rc::Rc::new(std::cell::Cell::new(0));
         let counted = count.clone();
         let call = Box::new(move || counted.set(counted.get() + 1));
-        let mut subject = Subject { call, on_this_thread: true, calls: 5, samples: 7 };
+        let mut subject = Subject { timer: Timer::Host { call, on_this_thread: true, calls: 5 }, samples: 7 };
         let block = subject.block();
         assert!(block.unsettled >= 1 && block.unsettled <= MOST_WARMING);
         assert_eq!((block.settled().len(), count.get()), (7, 5 * block.samples.len()));
         let call = Box::new(|| ());
-        let mut short = Subject { call, on_this_thread: true, calls: 1, samples: 3 };
+        let mut short = Subject { timer: Timer::Host { call, on_this_thread: true, calls: 1 }, samples: 3 };
         assert_eq!(short.block().samples.len(), 3);
     }
 

@@ -9,6 +9,7 @@ use std::hint::black_box;
 use serde::{Deserialize, Serialize};
 
 use super::buffer::Buffer;
+use super::gpu::{self, track::Track};
 use super::memory;
 use super::workload::{self, Prepared};
 use crate::stats::random::SplitMix64;
@@ -35,6 +36,18 @@ pub enum Calibration {
         /// Bytes of an array.
         bytes: usize,
     },
+    /// Copies one array in the memory of a device to another.
+    DeviceCopy {
+        /// Bytes of an array.
+        bytes: usize,
+        /// How it is timed.
+        track: Track,
+    },
+    /// Launches a kernel that does nothing: the floor under every launch.
+    DeviceLaunch {
+        /// How it is timed.
+        track: Track,
+    },
 }
 
 impl Calibration {
@@ -44,6 +57,8 @@ impl Calibration {
             Calibration::MultiplyAdd => "multiply_add",
             Calibration::Copy { .. } => "copy",
             Calibration::Triad { .. } => "triad",
+            Calibration::DeviceCopy { .. } => "device_copy",
+            Calibration::DeviceLaunch { .. } => "device_launch",
         }
     }
 
@@ -51,10 +66,13 @@ impl Calibration {
     pub fn name(self) -> String {
         let size = |bytes: usize| match bytes {
             bytes if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-            bytes => format!("{} KiB", bytes >> 10),
+            bytes if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+            bytes => format!("{bytes} B"),
         };
         match self {
             Calibration::MultiplyAdd => self.word().replace('_', "-"),
+            Calibration::DeviceCopy { bytes, track } => format!("device copy {} ({})", size(bytes), track.word()),
+            Calibration::DeviceLaunch { track } => format!("empty launch ({})", track.word()),
             Calibration::Copy { bytes } | Calibration::Triad { bytes } => format!("{} {}", self.word(), size(bytes)),
         }
     }
@@ -62,8 +80,8 @@ impl Calibration {
     /// Bytes that a call reads and writes.
     pub fn bytes_moved(self) -> f64 {
         match self {
-            Calibration::MultiplyAdd => 0.0,
-            Calibration::Copy { bytes } => 2.0 * bytes as f64,
+            Calibration::MultiplyAdd | Calibration::DeviceLaunch { .. } => 0.0,
+            Calibration::Copy { bytes } | Calibration::DeviceCopy { bytes, .. } => 2.0 * bytes as f64,
             Calibration::Triad { bytes } => 3.0 * bytes as f64,
         }
     }
@@ -72,20 +90,48 @@ impl Calibration {
     pub fn work(self) -> (&'static str, f64) {
         match self {
             Calibration::MultiplyAdd => ("operations_per_s", (2 * LANES * STEPS) as f64),
-            _ => ("bytes_per_s", self.bytes_moved()),
+            Calibration::DeviceLaunch { .. } => ("launches_per_s", 1.0),
+            Calibration::Copy { .. } | Calibration::Triad { .. } | Calibration::DeviceCopy { .. } => {
+                ("bytes_per_s", self.bytes_moved())
+            }
+        }
+    }
+
+    /// Whether a device runs it.
+    pub fn is_on_device(self) -> bool {
+        matches!(self, Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. })
+    }
+
+    /// The sizes that tell it from others of its word, as parameters of a benchmark.
+    pub fn params(self) -> Vec<(&'static str, String)> {
+        match self {
+            Calibration::MultiplyAdd => Vec::new(),
+            Calibration::Copy { bytes } | Calibration::Triad { bytes } => vec![("bytes", bytes.to_string())],
+            Calibration::DeviceCopy { bytes, track } => {
+                vec![("bytes", bytes.to_string()), ("track", track.word().to_owned())]
+            }
+            Calibration::DeviceLaunch { track } => vec![("track", track.word().to_owned())],
         }
     }
 
     /// Makes the kernel ready, on memory of its own.
-    pub fn prepare(self, seed: u64) -> Prepared {
+    ///
+    /// # Errors
+    /// Why the device cannot run it. Those of the host cannot fail.
+    pub fn prepare(self, seed: u64) -> Result<Prepared, String> {
+        if self.is_on_device() {
+            return gpu::calibration::prepare(self, seed).map_err(|error| error.reason());
+        }
         let (call, peak_bytes) = memory::peak(|| self.call(seed));
-        Prepared { parity: workload::unchecked(), peak_bytes, call }
+        Ok(Prepared { parity: workload::unchecked(), peak_bytes, call, meter: None })
     }
 
     fn call(self, seed: u64) -> Box<dyn FnMut()> {
         let mut random = SplitMix64::new(seed);
         let mut array = |bytes: usize| Buffer::with(bytes / size_of::<f32>(), |_| random.uniform() as f32);
         match self {
+            // The device's are not called by the host.
+            Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. } => Box::new(|| ()),
             Calibration::MultiplyAdd => {
                 let mut lanes = [1.0_f32; LANES];
                 Box::new(move || multiply_add(black_box(&mut lanes)))
@@ -133,7 +179,7 @@ mod tests {
         triad(&mut a, &[1.0, 2.0], &[10.0, 20.0]);
         assert_eq!(a, [31.0, 62.0]);
         for kernel in [Calibration::MultiplyAdd, Calibration::Copy { bytes: 64 }, Calibration::Triad { bytes: 64 }] {
-            (kernel.prepare(1).call)();
+            (kernel.prepare(1).expect("the host runs it").call)();
         }
     }
 

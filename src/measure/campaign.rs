@@ -192,7 +192,7 @@ mod tests {
     /// A worker that is a shell script; `$plan` holds the plan, `hello` and `report` answer it.
     fn campaign(protocol: Protocol, script: &str) -> Result<Campaign, MeasureError> {
         let head = r#"read plan; count=$(echo "$plan" | grep -o '"id"' | wc -l)
-            hello() { echo '{"hello":3}'; }
+            hello() { echo '{"hello":4}'; }
             series='{"id":"x","parity":{"status":"exact","max_abs_error":null,"tolerance":null},"failure":null,"calls":1,"peak_bytes":null,"turns":[]}'
             report() { list=""; for n in $(seq $count); do list="$list,$series"; done
               echo "{\"report\":{\"series\":[${list#,}],\"pinned\":null}}"; }

@@ -22,6 +22,7 @@ pub(super) fn workload(name: &str, prepare: fn(&Order<'_>) -> Result<Prepared, S
         beside: Beside::Calibration(Calibration::MultiplyAdd),
         limit: None,
         configurations: Vec::new(),
+        tuned_with: None,
         prepare: Box::new(prepare),
     }
 }
@@ -30,12 +31,22 @@ pub(super) fn workload(name: &str, prepare: fn(&Order<'_>) -> Result<Prepared, S
 pub(super) fn right(_: &Order<'_>) -> Result<Prepared, String> {
     let mut sum = 0_u64;
     let call = move || sum = std::hint::black_box(sum.wrapping_mul(3).wrapping_add(1));
-    Ok(Prepared { parity: workload::compare(&[1.0], &[1.0], 0.0), peak_bytes: Some(64), call: Box::new(call) })
+    Ok(Prepared {
+        parity: workload::compare(&[1.0], &[1.0], 0.0),
+        peak_bytes: Some(64),
+        call: Box::new(call),
+        meter: None,
+    })
 }
 
 fn wrong(_: &Order<'_>) -> Result<Prepared, String> {
     let call = || unreachable!("a benchmark with a wrong result must not be timed");
-    Ok(Prepared { parity: workload::compare(&[1.5], &[1.0], 1e-6), peak_bytes: None, call: Box::new(call) })
+    Ok(Prepared {
+        parity: workload::compare(&[1.5], &[1.0], 1e-6),
+        peak_bytes: None,
+        call: Box::new(call),
+        meter: None,
+    })
 }
 
 fn broken(_: &Order<'_>) -> Result<Prepared, String> {

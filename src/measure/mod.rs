@@ -29,6 +29,7 @@ pub mod environment;
 pub mod gpu;
 pub mod cpu;
 pub mod command;
+pub mod tensorrt;
 mod errand;
 pub mod seed;
 pub mod instructions;

@@ -95,7 +95,8 @@ fn workload(class: Class, kernel: Calibration, beside: Option<Calibration>) -> W
         beside: beside.map_or(Beside::Twin, Beside::Calibration),
         limit: None,
         configurations: Vec::new(),
-        prepare: Box::new(move |order| Ok(kernel.prepare(order.seed))),
+        tuned_with: None,
+        prepare: Box::new(move |order| kernel.prepare(order.seed)),
     }
 }
 
@@ -201,11 +202,19 @@ mod tests {
     fn process(own: &[f64], twin: &[f64]) -> WorkerSeries {
         let block = |walls: &[f64]| {
             let sample = |wall: &f64| Sample { wall: *wall, cpu: Some(*wall), preempted: false };
-            Block { samples: walls.iter().map(sample).collect(), unsettled: 1 }
+            Block { samples: walls.iter().map(sample).collect(), unsettled: 1, device: None }
         };
         let turn = Turn { own: block(own), twin: Some(block(twin)), calibrations: Vec::new() };
         let id = workloads()[0].benchmark.id();
-        WorkerSeries { id, parity: unchecked(), failure: None, calls: 1, peak_bytes: None, turns: vec![turn] }
+        WorkerSeries {
+            id,
+            parity: unchecked(),
+            failure: None,
+            calls: 1,
+            peak_bytes: None,
+            pool_bytes: None,
+            turns: vec![turn],
+        }
     }
 
     #[test]

@@ -285,7 +285,7 @@ mod tests {
     /// A worker that serves blocks of one sample that takes `seconds`; `quirk` may do something else for a request.
     fn side(seconds: &str, quirk: &str) -> WorkerCommand {
         let script = format!(
-            r#"read plan; echo '{{"hello":3}}'; list=""
+            r#"read plan; echo '{{"hello":4}}'; list=""
             for id in $(echo "$plan" | grep -o '"id":"[^"]*"' | tr ' ' '_'); do
               list="$list,{{$(echo "$id" | tr '_' ' '),\"failure\":null,\"rounds\":4}}"; done
             echo "{{\"ready\":[${{list#,}}]}}"

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::block::Block;
 use super::calibration::Calibration;
+use super::gpu::throttle::BlockState;
 use crate::model::benchmark::Parity;
 
 /// The version of plans and messages. Two builds that are compared must agree on it.
-pub const PLAN_VERSION: u32 = 3;
+pub const PLAN_VERSION: u32 = 4;
 
 /// How long and how often to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -172,6 +173,9 @@ pub struct WorkerSeries {
     pub calls: u32,
     /// The most bytes that it held at one time.
     pub peak_bytes: Option<u64>,
+    /// The most bytes that the memory pool of a device had handed out to the process when it was ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_bytes: Option<u64>,
     /// Its turns, in order.
     pub turns: Vec<Turn>,
 }
@@ -186,4 +190,12 @@ pub struct Turn {
     pub twin: Option<Block>,
     /// Of calibration kernels, the one that it is divided by first.
     pub calibrations: Vec<(Calibration, Block)>,
+}
+
+impl Turn {
+    /// How the device was in every block of it: one that was held back anywhere spoils the ratio.
+    pub fn device_states(&self) -> impl Iterator<Item = &BlockState> {
+        let beside = self.twin.iter().chain(self.calibrations.iter().map(|(_, block)| block));
+        std::iter::once(&self.own).chain(beside).filter_map(|block| block.device.as_ref())
+    }
 }

@@ -6,6 +6,7 @@ use super::block::Block;
 use super::calibration::Calibration;
 use super::campaign::Campaign;
 use super::estimate;
+use super::gpu::throttle::BlockState;
 use super::plan::{Planned, Turn, WorkerSeries};
 use super::workload::{self, Beside, Workload};
 use crate::model::benchmark::{Benchmark, BenchmarkError};
@@ -36,12 +37,8 @@ pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<M
     for (kernel, workers) in calibration_blocks(campaign, &|_, _| true) {
         let medians: Vec<f64> = workers.iter().filter_map(|blocks| median_of_blocks(blocks)).collect();
         let samples: Vec<f64> = workers.iter().flatten().flat_map(|block| block.clean()).collect();
-        let params: Vec<(&str, String)> = match kernel {
-            Calibration::MultiplyAdd => Vec::new(),
-            Calibration::Copy { bytes } | Calibration::Triad { bytes } => vec![("bytes", bytes.to_string())],
-        };
         let name = format!("calibration_{}", kernel.word());
-        let benchmark = Benchmark::new(suite, &name, &params, CALIBRATION)?;
+        let benchmark = Benchmark::new(suite, &name, &kernel.params(), CALIBRATION)?;
         let mut measurement = empty(benchmark, Role::Reported);
         match estimate::over_processes(Metric::time(), &medians, 0, seed) {
             None => measurement.failure = Some("no worker timed it".to_owned()),
@@ -141,6 +138,11 @@ fn estimates(workload: &Workload, workers: &[&WorkerSeries], seed: u64) -> Optio
     estimates.extend(estimate::over_processes(Metric::ratio(), &ratios, turns, seed));
     let shares = over(&|worker| limit_share(workload, worker));
     estimates.extend(estimate::over_processes(Metric::limit_share(), &shares, turns, seed));
+    let above = over(&above_floor);
+    // What takes no longer than an empty launch has no time of its own to record.
+    if above.iter().all(|seconds| *seconds > 0.0) {
+        estimates.extend(estimate::over_processes(Metric::above_floor(), &above, turns, seed));
+    }
     let peaks = over(&|worker| worker.peak_bytes.map(|bytes| bytes as f64));
     estimates.extend(estimate::over_processes(Metric::peak_memory(), &peaks, peaks.len(), seed));
     estimates.insert(0, time);
@@ -155,6 +157,16 @@ fn limit_share(workload: &Workload, series: &WorkerSeries) -> Option<f64> {
         Some(least / turn.own.median()?)
     });
     describe::median(&shares.collect::<Vec<f64>>())
+}
+
+/// The time of one worker beyond that of an empty launch, the median over turns; `None` where no launch is timed beside.
+fn above_floor(series: &WorkerSeries) -> Option<f64> {
+    let floor = |turn: &Turn| {
+        let is_launch = |kernel: &Calibration| matches!(kernel, Calibration::DeviceLaunch { .. });
+        turn.calibrations.iter().find(|(kernel, _)| is_launch(kernel))?.1.median()
+    };
+    let above = series.turns.iter().filter_map(|turn| Some(turn.own.median()? - floor(turn)?));
+    describe::median(&above.collect::<Vec<f64>>())
 }
 
 fn describe_run(
@@ -178,9 +190,44 @@ fn describe_run(
     if let Some(share) = preempted_share(workers) {
         put("preempted_share", format!("{share:.4}"));
     }
+    describe_device(&mut put, workers);
     let configuration = configuration.or(workload.configurations.first().map(String::as_str));
     if let Some(configuration) = configuration {
         put("configuration", configuration.to_owned());
+    }
+}
+
+/// How the device was: its clock and its warmth over the benchmark's own blocks, and how many it was held back in of these
+/// and of those beside them.
+fn describe_device(put: &mut dyn FnMut(&str, String) -> Option<String>, workers: &[&WorkerSeries]) {
+    let blocks = workers.iter().flat_map(|worker| &worker.turns).filter_map(|turn| turn.own.device);
+    let states: Vec<BlockState> = blocks.collect();
+    if states.is_empty() {
+        return;
+    }
+    let median = |value: &dyn Fn(&BlockState) -> Option<f64>| {
+        describe::median(&states.iter().filter_map(value).collect::<Vec<f64>>())
+    };
+    let tell = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.0} {unit}"));
+    let found = [
+        ("gpu_clock", tell(median(&|state| state.clock), "MHz")),
+        ("gpu_memory_clock", tell(median(&|state| state.memory_clock.map(f64::from)), "MHz")),
+        ("gpu_temperature", tell(median(&|state| state.temperature.map(f64::from)), "C")),
+        ("gpu_power", tell(median(&|state| state.power.map(|milliwatts| f64::from(milliwatts) * 1e-3)), "W")),
+    ];
+    for (name, value) in found {
+        if let Some(value) = value {
+            put(name, value);
+        }
+    }
+    let all = || workers.iter().flat_map(|worker| &worker.turns).flat_map(Turn::device_states);
+    let throttled = all().filter(|state| state.throttled).count();
+    if throttled > 0 {
+        put("throttled_blocks", format!("{throttled} of {}", all().count()));
+    }
+    let retries: u32 = all().map(|state| state.retries).sum();
+    if retries > 0 {
+        put("throttle_retries", retries.to_string());
     }
 }
 

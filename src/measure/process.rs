@@ -58,6 +58,8 @@ impl WorkerProcess {
         let (padding, value) = padding::variable(plan.protocol.seed, plan.worker);
         let mut prepared = Command::new(&command.program);
         prepared.args(&command.arguments).env(padding, value);
+        // It would have every launch waited for, also those that a sample queues.
+        prepared.env_remove("CUDA_LAUNCH_BLOCKING");
         prepared.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that it can be ended with all that it may have started.
         #[cfg(target_os = "linux")]
@@ -239,9 +241,9 @@ mod tests {
         check("exit 0", "it ended without a report", None);
         check("echo first >&2; echo out of luck >&2; exit 3", "it ended with exit code 3 (out of luck)", None);
         check("echo '{\"begin\":4}'; kill -9 $$", "it was ended by signal 9", Some(4));
-        check("echo '{\"hello\":3}'; echo garbage", "it wrote what is no message: `garbage`", None);
-        check("echo '{\"hello\":9}'", "its messages have version 9, 3 is needed", None);
-        check("echo '{\"hello\":3}'; exec 1>&-; sleep 600", "it closed its output, lived on and was ended", None);
+        check("echo '{\"hello\":4}'; echo garbage", "it wrote what is no message: `garbage`", None);
+        check("echo '{\"hello\":9}'", "its messages have version 9, 4 is needed", None);
+        check("echo '{\"hello\":4}'; exec 1>&-; sleep 600", "it closed its output, lived on and was ended", None);
         check("echo '{\"begin\":1}'; sleep 600 >&2 & exit 4", "it ended with exit code 4", Some(1));
         let silent = fault(3.0, "echo '{\"begin\":1}'; exec sleep 600");
         assert_eq!(silent, Fault { reason: "it said nothing for 3 s and was ended".to_owned(), at: Some(1) });

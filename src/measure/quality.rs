@@ -2,7 +2,8 @@
 
 use super::calibration::Calibration;
 use super::campaign::Campaign;
-use super::plan::Protocol;
+use super::gpu::{throttle, track::Track};
+use super::plan::{Protocol, Turn, WorkerSeries};
 use super::pool;
 use super::workload::Workload;
 use crate::model::sample::{Measurement, Role};
@@ -52,6 +53,8 @@ pub fn reasons(
         let is_local = match kernel {
             Calibration::MultiplyAdd => true,
             Calibration::Copy { bytes } | Calibration::Triad { bytes } => *bytes <= CACHED_BYTES,
+            // A device has one user. A host's clock around a launch moves with the host.
+            Calibration::DeviceCopy { track, .. } | Calibration::DeviceLaunch { track } => *track != Track::Host,
         };
         is_local && *share > MOST_MOVEMENT
     });
@@ -59,6 +62,7 @@ pub fn reasons(
         let name = kernel.name();
         reasons.push(format!("the calibration kernel {name} moved by {:.1} % within the run", share * 100.0));
     }
+    reasons.extend(throttled(&series));
     for control in found.iter().filter(|one| one.role == Role::Control) {
         let ratio = control.estimate(crate::model::metric::RATIO);
         let off = ratio
@@ -86,6 +90,17 @@ pub fn reasons(
     reasons
 }
 
+/// That the device was held back in blocks, also after they were taken again.
+fn throttled(series: &[&WorkerSeries]) -> Option<String> {
+    let states = || series.iter().flat_map(|one| &one.turns).flat_map(Turn::device_states);
+    let held_back = || states().filter(|state| state.throttled);
+    let reasons = held_back().fold(0, |all, state| all | state.reasons);
+    let (count, all) = (held_back().count(), states().count());
+    let words = throttle::reason_words(reasons).join(", ");
+    let why = if words.is_empty() { String::new() } else { format!(" ({words})") };
+    (count > 0).then(|| format!("throttled: the device was held back in {count} of {all} blocks{why}"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -94,14 +109,13 @@ mod tests {
     use crate::measure::block::Block;
     use crate::measure::campaign::StopReason;
     use crate::measure::example;
-    use crate::measure::plan::{Turn, WorkerSeries};
     use crate::measure::workload;
     use crate::model::sample::Sample;
 
     fn series(kernel: Calibration, kernel_seconds: f64, twin: f64, preempted: usize) -> WorkerSeries {
         let block = |wall: f64, preempted: usize| {
             let sample = |number| Sample { wall, cpu: Some(wall), preempted: number < preempted };
-            Block { samples: (0..10).map(sample).collect(), unsettled: 0 }
+            Block { samples: (0..10).map(sample).collect(), unsettled: 0, device: None }
         };
         let turn = Turn {
             own: block(1.0, preempted),
@@ -109,7 +123,15 @@ mod tests {
             calibrations: vec![(kernel, block(kernel_seconds, 0))],
         };
         let parity = workload::unchecked();
-        WorkerSeries { id: "x".into(), parity, failure: None, calls: 1, peak_bytes: None, turns: vec![turn] }
+        WorkerSeries {
+            id: "x".into(),
+            parity,
+            failure: None,
+            calls: 1,
+            peak_bytes: None,
+            pool_bytes: None,
+            turns: vec![turn],
+        }
     }
 
     fn reasons_of(workers: Vec<WorkerSeries>, pinned: Vec<bool>) -> String {

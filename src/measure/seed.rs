@@ -107,7 +107,7 @@ pub fn follow(plan: &SeedPlan, workloads: &[Workload]) -> Result<SeedTimes, Meas
 fn time(workloads: &[Workload], name: &str, warmup: u32, iters: u32, seed: u64) -> Result<Vec<u64>, String> {
     let workload = find(workloads, name).ok_or_else(|| format!("the suite has no `{name}` of the small profile"))?;
     let about = |reason: String| format!("`{}`: {reason}", workload.benchmark);
-    let order = Order { seed, configuration: None, check: true };
+    let order = Order { seed, configuration: None, check: true, is_twin: false };
     let mut prepared = (workload.prepare)(&order).map_err(about)?;
     if let Some(failure) = prepared.failure() {
         return Err(about(failure));
@@ -150,7 +150,12 @@ mod tests {
 
     fn wrong(_: &Order<'_>) -> Result<Prepared, String> {
         let call = || unreachable!("a kernel with a wrong result must not be timed");
-        Ok(Prepared { parity: workload::compare(&[1.5], &[1.0], 1e-6), peak_bytes: None, call: Box::new(call) })
+        Ok(Prepared {
+            parity: workload::compare(&[1.5], &[1.0], 1e-6),
+            peak_bytes: None,
+            call: Box::new(call),
+            meter: None,
+        })
     }
 
     #[test]

@@ -83,9 +83,14 @@ pub fn recorded(entries: &[Value]) -> Configurations {
     entries.iter().filter_map(|entry| Some((text(entry, "benchmark")?, text(entry, "selected")?))).collect()
 }
 
+/// Whether a choice is to be made for a workload: it has several configurations and does not go with another one.
+pub fn is_tunable(workload: &Workload) -> bool {
+    workload.configurations.len() > 1 && workload.tuned_with.is_none()
+}
+
 /// The configuration in use of a workload that has several, where nobody tries the others.
 pub fn untried(workload: &Workload, incumbents: &Configurations) -> Option<Choice> {
-    if workload.configurations.len() < 2 {
+    if !is_tunable(workload) {
         return None;
     }
     let id = workload.benchmark.id();
@@ -111,7 +116,7 @@ pub fn tune(
     command: &WorkerCommand,
     progress: &mut dyn FnMut(u32),
 ) -> Result<Vec<Choice>, MeasureError> {
-    let tunable: Vec<&Workload> = workloads.iter().copied().filter(|one| one.configurations.len() > 1).collect();
+    let tunable: Vec<&Workload> = workloads.iter().copied().filter(|one| is_tunable(one)).collect();
     if tunable.is_empty() {
         return Ok(Vec::new());
     }
@@ -193,10 +198,19 @@ mod tests {
     use crate::model::sample::Sample;
 
     fn series(seconds: f64) -> WorkerSeries {
-        let block = |wall| Block { samples: vec![Sample { wall, cpu: None, preempted: false }], unsettled: 0 };
+        let block =
+            |wall| Block { samples: vec![Sample { wall, cpu: None, preempted: false }], unsettled: 0, device: None };
         let turn = Turn { own: block(seconds), twin: None, calibrations: vec![(Calibration::MultiplyAdd, block(1.0))] };
         let parity = workload::unchecked();
-        WorkerSeries { id: "x".into(), parity, failure: None, calls: 1, peak_bytes: None, turns: vec![turn; 3] }
+        WorkerSeries {
+            id: "x".into(),
+            parity,
+            failure: None,
+            calls: 1,
+            peak_bytes: None,
+            pool_bytes: None,
+            turns: vec![turn; 3],
+        }
     }
 
     /// What is chosen from candidates a, b, c that took so long in each process.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
 use super::MeasureError;
-use super::block::{Block, Subject};
+use super::block::{Block, Subject, Timer};
 use super::calibration::Calibration;
 use super::clock;
 use super::pinning;
@@ -117,12 +117,22 @@ impl Bench {
             let known = workloads.iter().find(|workload| workload.benchmark.id() == planned.id);
             bench.series.push(Timed::prepare(known, planned, &plan.protocol));
         }
-        for (number, one) in bench.series.iter().enumerate().filter(|(_, one)| one.subject.is_some()) {
-            for companion in &one.companions {
-                if !bench.calibrations.contains_key(companion) {
-                    tell(Message::Begin(number))?;
-                    let prepared = companion.prepare(plan.protocol.seed);
-                    bench.calibrations.insert(*companion, subject(prepared, 1, &plan.protocol).0);
+        for (number, one) in bench.series.iter_mut().enumerate() {
+            for companion in one.companions.iter().filter(|_| one.subject.is_some()) {
+                if bench.calibrations.contains_key(companion) {
+                    continue;
+                }
+                tell(Message::Begin(number))?;
+                match companion.prepare(plan.protocol.seed) {
+                    Ok(prepared) => {
+                        bench.calibrations.insert(*companion, subject(prepared, 1, &plan.protocol).0);
+                    }
+                    // Only a device can fail to run one. What it stands beside cannot be timed then.
+                    Err(reason) => {
+                        one.found.failure = Some(format!("{} beside it: {reason}", companion.name()));
+                        one.rounds = 0;
+                        break;
+                    }
                 }
             }
         }
@@ -162,6 +172,7 @@ impl Timed {
             failure: None,
             calls: 1,
             peak_bytes: None,
+            pool_bytes: None,
             turns: Vec::new(),
         };
         let mut timed = Timed { subject: None, twin: None, companions: Vec::new(), rounds: 0, found };
@@ -173,16 +184,17 @@ impl Timed {
         // A build that does not know a configuration is compared in the one that it uses untuned.
         let is_known = |name: &&str| workload.configurations.iter().any(|one| one == name);
         let configuration = planned.configuration.as_deref().filter(is_known);
-        let order = Order { seed: protocol.seed, configuration, check: true };
+        let order = Order { seed: protocol.seed, configuration, check: true, is_twin: false };
         match (workload.prepare)(&order) {
             Err(reason) => timed.found.failure = Some(reason),
             Ok(prepared) => {
                 timed.found.parity = prepared.parity.clone();
                 timed.found.peak_bytes = prepared.peak_bytes;
+                timed.found.pool_bytes = prepared.meter.as_ref().and_then(|meter| meter.pool_bytes);
                 timed.found.failure = prepared.failure();
                 if timed.found.failure.is_none() {
                     let (subject, rounds) = subject(prepared, workload.threads, protocol);
-                    timed.found.calls = subject.calls;
+                    timed.found.calls = subject.timer.calls();
                     timed.rounds = rounds;
                     if workload.beside == Beside::Twin {
                         timed.twin = twin(workload, &order, &subject);
@@ -197,25 +209,45 @@ impl Timed {
 
 /// The same work once more, timed exactly as the first.
 fn twin(workload: &Workload, order: &Order<'_>, first: &Subject) -> Option<Subject> {
-    let prepared = (workload.prepare)(order).ok()?;
-    let Subject { on_this_thread, calls, samples, .. } = *first;
-    Some(Subject { call: prepared.call, on_this_thread, calls, samples })
+    let prepared = (workload.prepare)(&Order { is_twin: true, ..*order }).ok()?;
+    let timer = match (&first.timer, prepared.meter) {
+        (Timer::Host { on_this_thread, calls, .. }, _) => {
+            Timer::Host { call: prepared.call, on_this_thread: *on_this_thread, calls: *calls }
+        }
+        (Timer::Device(_), meter) => Timer::Device(meter?),
+    };
+    Some(Subject { timer, samples: first.samples })
 }
 
 /// Finds how many calls fill a sample, how many samples a block, and how many rounds the time of a series allows.
 fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subject, u32) {
     // The first call warms caches and pages; the faster of two others is closest to what a sample will take.
-    (prepared.call)();
-    let first = clock::time(&mut prepared.call).seconds();
-    let call_seconds = first.min(clock::time(&mut prepared.call).seconds()).max(1e-9);
-    let calls = (protocol.sample_seconds / call_seconds).round().clamp(1.0, 1e6);
-    let affordable = protocol.series_seconds / (calls * call_seconds);
+    let faster = |work: &mut dyn FnMut()| {
+        work();
+        let first = clock::time(&mut *work).seconds();
+        first.min(clock::time(work).seconds()).max(1e-9)
+    };
+    let (timer, sample_seconds) = match prepared.meter {
+        None => {
+            let call_seconds = faster(&mut prepared.call);
+            let calls = (protocol.sample_seconds / call_seconds).round().clamp(1.0, 1e6);
+            let timer = Timer::Host { call: prepared.call, on_this_thread: threads == 1, calls: calls as u32 };
+            (timer, calls * call_seconds)
+        }
+        Some(mut meter) => {
+            let sample_seconds = faster(&mut || {
+                (meter.sample)();
+            });
+            (Timer::Device(meter), sample_seconds)
+        }
+    };
+    let affordable = protocol.series_seconds / sample_seconds;
     let rounds = (affordable / FEWEST_SAMPLES as f64).floor().clamp(1.0, f64::from(protocol.rounds));
     let rounds = (rounds as u32).max(FEWEST_ROUNDS).min(protocol.rounds);
     let rounds = if rounds > 1 { rounds - rounds % 2 } else { rounds };
     let samples = (affordable / f64::from(rounds)).floor() as usize;
     let samples = samples.clamp(FEWEST_SAMPLES, (protocol.block_samples as usize).max(FEWEST_SAMPLES));
-    (Subject { call: prepared.call, on_this_thread: threads == 1, calls: calls as u32, samples }, rounds)
+    (Subject { timer, samples }, rounds)
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! A benchmark that can be timed: its identity, how much work a call is, and how to make it ready.
 
+use std::rc::Rc;
+
 use super::calibration::Calibration;
+use super::gpu::throttle::Watch;
 use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
 use crate::model::sample::Role;
 
@@ -23,6 +26,8 @@ pub struct Workload {
     /// The names of the configurations that a tuner may choose from, the one used untuned first; empty where there is
     /// nothing to choose.
     pub configurations: Vec<String>,
+    /// The id of the benchmark whose configuration it takes, where it is the same work timed in another way.
+    pub tuned_with: Option<String>,
     /// Makes inputs and checks the result. Costly: done once a worker, outside the timed part.
     pub prepare: Prepare,
 }
@@ -39,6 +44,8 @@ pub enum Class {
     Cache,
     /// Traffic beyond the caches, which all cores share.
     Dram,
+    /// Whatever limits it on a device of its own, which it shares with nobody.
+    Device,
 }
 
 /// What is timed beside a benchmark, in the same rounds.
@@ -70,6 +77,8 @@ pub struct Order<'a> {
     pub configuration: Option<&'a str>,
     /// Whether its result is compared with the reference. Where another worker does that, it may be left out.
     pub check: bool,
+    /// Whether it is the other half of an A/A control, whose memory must be its own.
+    pub is_twin: bool,
 }
 
 /// The workloads whose id contains one of the texts, and every control; all where there is no text.
@@ -87,8 +96,22 @@ pub struct Prepared {
     pub parity: Parity,
     /// The most bytes that it held at one time, inputs and outputs included; absent where nobody counts.
     pub peak_bytes: Option<u64>,
-    /// One call, on inputs and outputs that exist already.
+    /// One call, on inputs and outputs that exist already. Where a device does the work, until it is done.
     pub call: Box<dyn FnMut()>,
+    /// What takes the samples where the clocks of the host do not.
+    pub meter: Option<Meter>,
+}
+
+/// Takes samples of work that a device does, by its own clock.
+pub struct Meter {
+    /// Calls in a sample.
+    pub calls: u32,
+    /// Takes a sample: the seconds of one call.
+    pub sample: Box<dyn FnMut() -> f64>,
+    /// Tells whether the device was held back meanwhile.
+    pub watch: Rc<Watch>,
+    /// The most bytes that the memory pool of the device had handed out when all was ready; absent where nobody counts.
+    pub pool_bytes: Option<u64>,
 }
 
 impl Class {
@@ -98,6 +121,7 @@ impl Class {
             Class::Compute => "compute",
             Class::Cache => "cache",
             Class::Dram => "dram",
+            Class::Device => "device",
         }
     }
 }
@@ -108,9 +132,9 @@ impl Prepared {
         if self.parity.status != ParityStatus::Mismatch {
             return None;
         }
-        let error = self.parity.max_abs_error.unwrap_or(f64::NAN);
-        let tolerance = self.parity.tolerance.unwrap_or(0.0);
-        Some(format!("parity: the result differs from the reference by {error:e}, more than {tolerance:e}"))
+        let most = self.parity.tolerance.map(|tolerance| format!(", more than {tolerance:e}")).unwrap_or_default();
+        let most = if self.parity.max_abs_error.is_some() { most } else { String::new() };
+        Some(format!("parity: the result {}{most}", difference(self.parity.max_abs_error)))
     }
 }
 
@@ -131,6 +155,14 @@ pub fn unchecked() -> Parity {
     Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None }
 }
 
+/// How a wrong result differs, in words: by so much, or in a way that has no size.
+pub fn difference(error: Option<f64>) -> String {
+    match error {
+        Some(error) => format!("differs from the reference by {error:e}"),
+        None => "differs from the reference: parts of it are not written, or are no numbers".to_owned(),
+    }
+}
+
 /// Compares a result with its reference, element by element: `|got - expected| <= tolerance * (1 + |expected|)`.
 ///
 /// A NaN where the reference has none, or a length that differs, is a mismatch without a size.
@@ -142,11 +174,15 @@ pub fn compare(got: &[f32], expected: &[f32], tolerance: f64) -> Parity {
     let mut largest = 0.0_f64;
     let mut within = got.len() == expected.len();
     for (a, b) in got.iter().zip(expected) {
+        // Equal infinities have no difference.
+        if a == b || (a.is_nan() && b.is_nan()) {
+            continue;
+        }
         let error = (f64::from(*a) - f64::from(*b)).abs();
         let allowed = tolerance * (1.0 + f64::from(*b).abs());
-        // A NaN error is not within anything.
-        within &= error <= allowed || (a.is_nan() && b.is_nan());
-        largest = largest.max(if error.is_nan() { 0.0 } else { error });
+        // A NaN error is not within anything, and has no size.
+        within &= error <= allowed;
+        largest = largest.max(if error.is_nan() { f64::INFINITY } else { error });
     }
     let status = if within { ParityStatus::Within } else { ParityStatus::Mismatch };
     let finite = largest.is_finite().then_some(largest);
@@ -170,5 +206,20 @@ mod tests {
         check(&[1.0], &[1.0, 2.0], ParityStatus::Mismatch);
         check(&[f32::INFINITY], &[1.0], ParityStatus::Mismatch);
         check(&[0.0], &[-0.0], ParityStatus::Within);
+        check(&[f32::INFINITY, 0.0], &[f32::INFINITY, -0.0], ParityStatus::Within);
+        check(&[f32::NAN, 0.0], &[f32::NAN, -0.0], ParityStatus::Within);
+    }
+
+    #[test]
+    fn a_difference_has_a_size_where_it_is_a_number() {
+        let check = |got: &[f32], expected: &[f32], words: &str| {
+            let parity = compare(got, expected, 0.5);
+            let prepared = Prepared { parity, peak_bytes: None, call: Box::new(|| ()), meter: None };
+            assert_eq!(prepared.failure().as_deref(), Some(words), "{got:?} {expected:?}");
+        };
+        check(&[1.0, 4.0], &[1.0, 2.0], "parity: the result differs from the reference by 2e0, more than 5e-1");
+        let unwritten = "parity: the result differs from the reference: parts of it are not written, or are no numbers";
+        check(&[1.0, f32::NAN], &[1.0, 2.0], unwritten);
+        check(&[f32::NAN, 4.0], &[1.0, 2.0], unwritten);
     }
 }

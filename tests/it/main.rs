@@ -2,6 +2,9 @@
 
 /// The fixture: a temporary project in which the binary runs.
 mod sandbox;
+/// A driver, a compiler and a device that are made of files in `tests/cuda`.
+#[cfg(target_os = "linux")]
+mod emulator;
 
 /// The main job: measure, record, analyse, render, tell.
 mod weekly;
@@ -17,6 +20,20 @@ mod gate;
 mod bad_input;
 /// The report of the seed's CPU suite.
 mod seed_report;
+/// The measured report of the seed's GPU suite.
+#[cfg(target_os = "linux")]
+mod gpu_report;
+/// Reports and baselines of the seed.
+mod seed_gate;
+/// Engines of TensorRT, with a script in its place.
+#[cfg(target_os = "linux")]
+mod trt;
+/// The case of a sweep that gives no shapes.
+#[cfg(target_os = "linux")]
+mod trt_default;
+/// What a sweep takes from its machine, and leaves there.
+#[cfg(target_os = "linux")]
+mod trt_machine;
 /// Parts of a suite.
 mod shards;
 /// Counts of instructions, with and without Valgrind.
@@ -30,5 +47,20 @@ mod doctor;
 mod demo;
 /// Killed, or on a full disk.
 mod interrupted;
+/// The emulator: what it computes, what it refuses.
+#[cfg(target_os = "linux")]
+mod emulated;
+/// The GPU suite, on a device that the CPU plays.
+#[cfg(target_os = "linux")]
+mod gpu;
+/// The choice of configurations there.
+#[cfg(target_os = "linux")]
+mod gpu_tuning;
+/// Kernels and devices that fail.
+#[cfg(target_os = "linux")]
+mod gpu_faults;
+/// Machines on which the GPU cannot be used.
+#[cfg(target_os = "linux")]
+mod gpu_missing;
 /// The house rules: imports, doors, file length, module docs.
 mod tidy;

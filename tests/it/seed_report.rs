@@ -46,10 +46,10 @@ fn what_cannot_be_reported_is_told_before_measuring() {
     let config = sandbox.read("sprag.toml");
     sandbox.write("sprag.toml", &format!("{config}[suites.gpu]\nkind = \"gpu\"\n"));
     check(&["--output", "report.json"], &["one suite, and 2 would run", "hint:"]);
-    check(&["--output", "report.json", "--suite", "gpu"], &["`gpu` is none", "hint:"]);
     check(&["--output", ".", "--suite", "cpu"], &["it is a folder"]);
     check(&["--output", "sprag.toml/report.json", "--suite", "cpu"], &["cannot write"]);
     check(&["--infer-iters", "3"], &["--output"]);
+    check(&["--output-md", "r.md", "--output-run", "./r.md", "--suite", "gpu"], &["name the same file", "hint:"]);
     let valued = |option: &str, value: &str| {
         check(&["--output", "report.json", "--suite", "cpu", option, value], &[option, value]);
     };
@@ -58,6 +58,84 @@ fn what_cannot_be_reported_is_told_before_measuring() {
     valued("--micro-iters", "0");
     valued("--micro-warmup", "4000000000");
     valued("--seed", "-3");
+    // Options of one kind of suite, with another.
+    let report = |options: &[&str], words: &[&str]| check(&[&["--output", "report.json"], options].concat(), words);
+    report(&["--suite", "cpu", "--dtype", "bf16"], &["`--dtype` is an option of GPU suites", "hint: name a suite"]);
+    report(&["--suite", "cpu", "--warmup", "3"], &["`--warmup` is an option of GPU suites", "`--infer-warmup`"]);
+    report(&["--suite", "cpu", "--output-md", "r.md"], &["`--output-md` is an option of GPU suites", "hint:"]);
+    report(&["--suite", "gpu", "--infer-iters", "3"], &["`--infer-iters` is an option of CPU suites", "`--iters`"]);
+    check(&["--suite", "gpu", "--budget-b1", "3"], &["`--budget-b1` says how a report is timed", "`--output-json`"]);
+    check(&["--suite", "cpu", "--seed", "3"], &["`--seed` says how a report is timed", "hint:"]);
+    // What cannot be measured.
+    let gpu = |options: &[&str], words: &[&str]| report(&[&["--suite", "gpu"], options].concat(), words);
+    gpu(&["--kmax", "300"], &["`kmax` is 300", "256 tiles", "hint: take at most 256"]);
+    gpu(&["--kmax", "65"], &["64 tiles of 16 pixels", "hint: take at most 64"]);
+    gpu(&["--height", "100"], &["`height` is 100", "hint: take a multiple of 8"]);
+    gpu(&["--tile-size", "0"], &["`tile_size` is 0", "hint:"]);
+    gpu(&["--budget-b1", "-1"], &["`budget_b1` is -1", "hint:"]);
+    gpu(&["--budget-total", "inf"], &["`budget_total` is inf", "hint:"]);
+    gpu(&["--batch", "1000000", "--channels", "4000"], &["elements of a map", "hint:"]);
+    gpu(&["--warmup", "-1"], &["--warmup", "-1"]);
+    gpu(&["--iters", "0"], &["--iters", "0"]);
+    gpu(&["--batch", "-1"], &["--batch", "-1"]);
+    gpu(&["--dtype", "int8"], &["int8", "fp16"]);
+    gpu(&["--trt-input-shape", "a=1x2"], &["--trt-engine-path"]);
+    gpu(
+        &["--trt-engine-path", "e", "--trt-input-shape", "a=1x0"],
+        &["`a=1x0` has a size that is not above zero", "hint:"],
+    );
     assert!(sandbox.records("HEAD").is_empty(), "it measured all the same");
     assert!(!sandbox.project.join("report.json").exists());
+}
+
+/// The files are written whether or not there is a device; where there is none they say so.
+#[test]
+fn a_gpu_suite_has_a_report_as_json_and_as_markdown() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.read("sprag.toml");
+    sandbox.write("sprag.toml", &format!("{config}[suites.gpu]\nkind = \"gpu\"\n"));
+    let outputs = ["--output-json", "made/gpu.json", "--output-md", "made/gpu.md"];
+    let options = ["--dtype", "fp8", "--kmax", "16", "--warmup", "0", "--iters", "2", "--budget-b1", "12"];
+    let ended = sandbox.sprag(&[&["run", "--quick", "--suite", "gpu"][..], &outputs, &options].concat());
+    let text = sandbox.read("made/gpu.json");
+    let report: Value = serde_json::from_str(&text).expect("the report is JSON");
+    let is_skipped = report["status"] == "skipped";
+    let ended = ended.expect(if is_skipped { 5 } else { 0 });
+    for file in ["gpu.json", "gpu.md"] {
+        assert!(ended.out.contains(&format!("wrote [project]/made/{file}")), "{}", ended.out);
+    }
+    let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    let mut names = [
+        "benchmarks",
+        "config",
+        "environment",
+        "schema_version",
+        "status",
+        "suite",
+        "timestamp_utc",
+        "triton_autotune",
+    ]
+    .to_vec();
+    if is_skipped {
+        names.insert(3, "reason");
+    }
+    assert_eq!(keys(&report), names);
+    let config = &report["config"];
+    assert_eq!((&config["dtype"], &config["kmax"], &config["steps"]), (&json!("fp8"), &json!(16), &json!(256)));
+    assert_eq!((&config["budget_b1"], &config["budget_b2"], &config["seed"]), (&json!(12.0), &json!(8.0), &json!(123)));
+    let stamp = report["timestamp_utc"].as_str().expect("a time");
+    assert!(stamp.len() == 32 && stamp.ends_with("+00:00"), "{stamp}");
+    let markdown = sandbox.read("made/gpu.md");
+    assert!(markdown.contains(&format!("- timestamp_utc: `{stamp}`\n")), "{markdown}");
+    if is_skipped {
+        let reason = report["reason"].as_str().expect("a reason");
+        assert!(reason.starts_with("cuda_") || reason.starts_with("gpu_"), "{reason}");
+        assert!(markdown.ends_with(&format!("\n- reason: `{reason}`\n\n")), "{markdown}");
+        assert_eq!(report["benchmarks"], json!({}));
+        assert_eq!(report["environment"]["fp8_enabled"], false);
+    }
+    // The Markdown alone, and no record of the run.
+    sandbox.sprag(&["run", "--quick", "--suite", "gpu", "--output-md", "alone.md"]);
+    assert!(sandbox.read("alone.md").starts_with("# Apex-X GPU Benchmark Report\n"));
+    assert!(sandbox.records("HEAD").is_empty());
 }

@@ -19,7 +19,7 @@ const IMPORTS: [(&str, &[&str]); 12] = [
     ("evidence", &["model", "stats"]),
     ("report", &["model", "stats"]),
     ("measure", &["kernels", "model", "stats"]),
-    ("cli.rs", &[]),
+    ("cli", &[]),
     ("config", &[]),
 ];
 
@@ -32,7 +32,7 @@ const DOORS: [(&str, &[&str]); 10] = [
     ("askama", &["src/report/pages/"]),
     ("plotters", &["src/report/chart/"]),
     ("plotters_backend", &["src/report/chart/"]),
-    ("clap", &["src/cli.rs"]),
+    ("clap", &["src/cli/"]),
     ("anyhow", &["src/cmd/", "src/main.rs"]),
     ("toml", &["src/config/"]),
 ];

@@ -7,7 +7,7 @@ use super::findings::Ability;
 use crate::cmd::project::Project;
 use crate::config::{Suite, SuiteKind};
 use crate::history::{self, HistoryError};
-use crate::measure::gpu;
+use crate::measure::{gpu, tensorrt};
 
 /// The name of the ability that counts instructions.
 pub(super) const INSTRUCTION_COUNTS: &str = "instruction counts";
@@ -38,12 +38,25 @@ fn suite_ability(project: &Project, name: &str, suite: &Suite) -> Ability {
     let found = match suite.kind {
         SuiteKind::Cpu => Ok(format!("in {} worker processes a run", suite.processes())),
         SuiteKind::Command => program(project, suite),
-        SuiteKind::Gpu => match gpu::probe::device() {
-            Ok(device) => Err(format!("this version has no CUDA kernels to run on {}", device.name)),
-            Err(error) => Err(error.to_string()),
-        },
+        SuiteKind::Trt => engine(project, suite),
+        SuiteKind::Gpu => gpu::probe::device()
+            .and_then(|device| Ok(format!("on {}, compiled by NVRTC {}", device.name, gpu::probe::nvrtc()?)))
+            .map_err(|error| error.to_string()),
     };
     ability(&format!("suite {name}"), found)
+}
+
+/// What times an engine of TensorRT, the engine itself, and a device to run it.
+fn engine(project: &Project, suite: &Suite) -> Result<String, String> {
+    let trtexec = suite.trtexec.as_ref().map(|path| project.root.join(path));
+    tensorrt::find(trtexec.as_deref()).map_err(|reason| reason.to_string())?;
+    match &suite.engine {
+        Some(path) if project.root.join(path).is_file() => {}
+        Some(path) => return Err(format!("there is no engine `{}`", path.display())),
+        None => return Err("no engine is named".to_owned()),
+    }
+    let device = gpu::probe::device().map_err(|error| error.to_string())?;
+    Ok(format!("with `trtexec` on {}", device.name))
 }
 
 /// The program of a command suite, where it is: beside the suite's folder for a path, else on the search path.

@@ -5,7 +5,7 @@ use super::super::ordering::OrderMode;
 use super::super::quadtree::check_halving;
 use super::super::selection::greedy::Candidates;
 use super::super::selection::stages::{SplitRule, two_stage};
-use super::super::shape::{Grid, check_length};
+use super::super::shape::{Grid, MapShape, check_length};
 use super::path::{Form, Path, Results};
 use super::resize::resize;
 use super::{Chosen, Config, Inputs, Outputs, Parameters, Workspace};
@@ -57,7 +57,7 @@ fn run(
     check_halving(config.tile_size_l0, config.tile_size_l1)?;
     resize(inputs.boundary, "boundary", shape, &mut workspace.boundary)?;
     resize(inputs.uncertainty, "uncertainty", shape, &mut workspace.uncertainty)?;
-    choose(inputs, config, &mut outputs.chosen)?;
+    choose(shape, inputs.utilities, inputs.split_utilities, config, &mut outputs.chosen)?;
 
     outputs.heavy_features.resize(shape.elements(), 0.0);
     outputs.alpha.resize(shape.pixels(), 0.0);
@@ -79,17 +79,27 @@ fn run(
     Ok(())
 }
 
-fn choose(inputs: &Inputs<'_>, config: &Config, chosen: &mut Vec<Chosen>) -> Result<(), KernelError> {
-    let grid = Grid::of_map(inputs.shape, config.tile_size_l0)?;
+/// Chooses the tiles of each sample alone. Since all tiles cost the same, and all splits, every sample gets as many.
+///
+/// # Errors
+/// Tile sizes that do not divide the map, lists of the wrong length, utilities that are not finite, negative budgets.
+pub fn choose(
+    shape: MapShape,
+    utilities: &[f32],
+    split_utilities: Option<&[f32]>,
+    config: &Config,
+    chosen: &mut Vec<Chosen>,
+) -> Result<(), KernelError> {
+    let grid = Grid::of_map(shape, config.tile_size_l0)?;
     let tiles = grid.tiles() as usize;
-    let split_utilities = inputs.split_utilities.unwrap_or(inputs.utilities);
-    check_length("utilities", inputs.utilities.len(), inputs.shape.batch * tiles)?;
-    check_length("split_utilities", split_utilities.len(), inputs.shape.batch * tiles)?;
+    let split_utilities = split_utilities.unwrap_or(utilities);
+    check_length("utilities", utilities.len(), shape.batch * tiles)?;
+    check_length("split_utilities", split_utilities.len(), shape.batch * tiles)?;
     let delta_costs = vec![(config.cost_heavy - config.cost_cheap).max(SMALLEST_DELTA); tiles];
     let overheads = vec![config.split_overhead; tiles];
     let widen = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<f64>>();
     chosen.clear();
-    for (utilities, splits) in inputs.utilities.chunks_exact(tiles).zip(split_utilities.chunks_exact(tiles)) {
+    for (utilities, splits) in utilities.chunks_exact(tiles).zip(split_utilities.chunks_exact(tiles)) {
         let (utilities, splits) = (widen(utilities), widen(splits));
         let candidates = Candidates {
             utilities: &utilities,
@@ -119,7 +129,6 @@ fn choose(inputs: &Inputs<'_>, config: &Config, chosen: &mut Vec<Chosen>) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::shape::MapShape;
     use super::super::{Proxy, tensors};
     use super::*;
 

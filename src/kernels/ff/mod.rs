@@ -17,8 +17,8 @@ mod path;
 mod refine;
 mod resize;
 
-pub use forward::{fast, reference};
-pub use parameters::{Parameters, TensorShape, tensors};
+pub use forward::{choose, fast, reference};
+pub use parameters::{Film, Parameters, PathParameters, Refine, ScanParameters, TensorShape, tensors};
 pub use resize::Proxy;
 
 use super::shape::MapShape;

@@ -32,7 +32,7 @@ impl TensorShape {
     }
 }
 
-/// All parameters, ready to compute with.
+/// All parameters, ready to compute with. Every list has the length that its shape asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     pub(super) channels: usize,
@@ -42,22 +42,32 @@ pub struct Parameters {
 
 /// The parameters of one path.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct PathParameters {
-    pub(super) forward: ScanParameters,
-    pub(super) backward: ScanParameters,
-    pub(super) merge_gate: Vec<f32>,
-    pub(super) film: Film,
-    pub(super) refine: Refine,
-    pub(super) gate: Gate,
+pub struct PathParameters {
+    /// Of the scan from the first tile to the last.
+    pub forward: ScanParameters,
+    /// Of the scan from the last tile to the first.
+    pub backward: ScanParameters,
+    /// How much the forward scan counts, `[C]`.
+    pub merge_gate: Vec<f32>,
+    /// Of the modulation of each tile by its token.
+    pub film: Film,
+    /// Of the refinement of each tile.
+    pub refine: Refine,
+    /// Of the gate between the map and what was computed.
+    pub gate: Gate,
 }
 
 /// The parameters of one direction of the scan, each `[C]`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ScanParameters {
-    decay: Vec<f32>,
-    input_gain: Vec<f32>,
-    output_gain: Vec<f32>,
-    state_bias: Vec<f32>,
+pub struct ScanParameters {
+    /// How much of the state a step keeps.
+    pub decay: Vec<f32>,
+    /// Factor of a token.
+    pub input_gain: Vec<f32>,
+    /// Factor of the state.
+    pub output_gain: Vec<f32>,
+    /// Added to a token after its gain.
+    pub state_bias: Vec<f32>,
 }
 
 impl ScanParameters {
@@ -71,26 +81,38 @@ impl ScanParameters {
     }
 }
 
-/// Layer normalisation `[C]`, a linear layer `[C,C]`, a linear layer `[2C,C]`.
+/// Layer normalisation, a linear layer from C to C, one from C to 2C. Weights lie row by row, a row an output.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Film {
-    pub(super) norm_weight: Vec<f32>,
-    pub(super) norm_bias: Vec<f32>,
-    pub(super) hidden_weight: Vec<f32>,
-    pub(super) hidden_bias: Vec<f32>,
-    pub(super) output_weight: Vec<f32>,
-    pub(super) output_bias: Vec<f32>,
+pub struct Film {
+    /// Factors of the normalised token, `[C]`.
+    pub norm_weight: Vec<f32>,
+    /// Summands of the normalised token, `[C]`.
+    pub norm_bias: Vec<f32>,
+    /// Weights of the first layer, `[C,C]`.
+    pub hidden_weight: Vec<f32>,
+    /// Summands of the first layer, `[C]`.
+    pub hidden_bias: Vec<f32>,
+    /// Weights of the second layer, `[2C,C]`.
+    pub output_weight: Vec<f32>,
+    /// Summands of the second layer, `[2C]`.
+    pub output_bias: Vec<f32>,
 }
 
-/// A depthwise convolution `[C,1,3,3]`, a pointwise one `[2C,C,1,1]`, a group normalisation `[2C]`.
+/// A depthwise convolution, a pointwise one, a group normalisation.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Refine {
-    pub(super) depthwise_weight: Vec<f32>,
-    pub(super) depthwise_bias: Vec<f32>,
-    pub(super) pointwise_weight: Vec<f32>,
-    pub(super) pointwise_bias: Vec<f32>,
-    pub(super) norm_weight: Vec<f32>,
-    pub(super) norm_bias: Vec<f32>,
+pub struct Refine {
+    /// Weights of the depthwise convolution, `[C,1,3,3]`.
+    pub depthwise_weight: Vec<f32>,
+    /// Summands of the depthwise convolution, `[C]`.
+    pub depthwise_bias: Vec<f32>,
+    /// Weights of the pointwise convolution, `[2C,C,1,1]`.
+    pub pointwise_weight: Vec<f32>,
+    /// Summands of the pointwise convolution, `[2C]`.
+    pub pointwise_bias: Vec<f32>,
+    /// Factors of the normalised values, `[2C]`.
+    pub norm_weight: Vec<f32>,
+    /// Summands of the normalised values, `[2C]`.
+    pub norm_bias: Vec<f32>,
 }
 
 /// Names and shapes of all tensors of a module with this many channels: 56, in the order of a checkpoint.
@@ -148,6 +170,16 @@ impl Parameters {
         let mut values = values.into_iter();
         let (l0, l1) = (PathParameters::take(&mut values), PathParameters::take(&mut values));
         Ok(Parameters { channels, l0, l1 })
+    }
+
+    /// The parameters of the path over the coarse tiles.
+    pub fn l0(&self) -> &PathParameters {
+        &self.l0
+    }
+
+    /// The parameters of the path over the fine tiles.
+    pub fn l1(&self) -> &PathParameters {
+        &self.l1
     }
 }
 

@@ -73,6 +73,13 @@ impl Overlap {
     }
 }
 
+impl BlendFactor {
+    /// The weights of what stands there and of the new tile, rounded to the element type.
+    pub fn weights<T: Element>(self) -> (T, T) {
+        (T::from_f32((1.0 - self.0) as f32), T::from_f32(self.0 as f32))
+    }
+}
+
 /// The two weights of a blend, rounded to the element type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blend<T> {
@@ -82,7 +89,8 @@ pub(super) struct Blend<T> {
 
 impl<T: Element> Blend<T> {
     pub(super) fn new(factor: BlendFactor) -> Self {
-        Blend { keep: T::from_f32((1.0 - factor.0) as f32), take: T::from_f32(factor.0 as f32) }
+        let (keep, take) = factor.weights();
+        Blend { keep, take }
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 
 pub mod suite;
 pub mod guard;
-mod process;
+pub(super) mod process;
 mod outputs;
 pub mod results;
 mod pool;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -19,28 +19,30 @@ const POLL: Duration = Duration::from_millis(50);
 const POLL_CLOSED: Duration = Duration::from_millis(2);
 
 /// A program, its arguments, and where and under which bounds it runs.
-pub(super) struct Program<'a> {
+pub(in crate::measure) struct Program<'a> {
     /// The program and its arguments; never empty.
-    pub(super) command: &'a [String],
+    pub(in crate::measure) command: &'a [String],
     /// The folder that it runs in.
-    pub(super) folder: &'a Path,
+    pub(in crate::measure) folder: &'a Path,
     /// Variables on top of those of this process.
-    pub(super) variables: &'a BTreeMap<String, String>,
+    pub(in crate::measure) variables: &'a BTreeMap<String, String>,
     /// How long it may take.
-    pub(super) time_out: Duration,
+    pub(in crate::measure) time_out: Duration,
     /// Bytes that it may write to each of its outputs.
-    pub(super) most_bytes: u64,
+    pub(in crate::measure) most_bytes: u64,
     /// Whether what it writes to its standard output is wanted.
-    pub(super) keep_output: bool,
+    pub(in crate::measure) keep_output: bool,
+    /// Bytes of the end of its standard error that are wanted.
+    pub(in crate::measure) keep_error: usize,
     /// The processor that it is kept on; where the system chooses, absent.
-    pub(super) pin: Option<u32>,
+    pub(in crate::measure) pin: Option<u32>,
     /// How to start a guard of its group.
-    pub(super) guard: Option<&'a WorkerCommand>,
+    pub(in crate::measure) guard: Option<&'a WorkerCommand>,
 }
 
 /// Why a process gave nothing.
 #[derive(Debug, PartialEq)]
-pub(super) enum Fault {
+pub(in crate::measure) enum Fault {
     /// It could not be started, so another one could not either.
     Start(String),
     /// It was killed because it took too long.
@@ -51,16 +53,69 @@ pub(super) enum Fault {
 
 impl Fault {
     /// What happened, in words.
-    pub(super) fn text(&self) -> &str {
+    pub(in crate::measure) fn text(&self) -> &str {
         match self {
             Fault::Start(text) | Fault::TimeOut(text) | Fault::Failed(text) => text,
         }
     }
 }
 
+/// How a process came to its end, and what it wrote until then.
+pub(in crate::measure) struct Ended {
+    /// How it ended.
+    pub(in crate::measure) end: Ending,
+    /// Its standard output, where that is wanted.
+    pub(in crate::measure) output: Vec<u8>,
+    /// The end of its standard error.
+    pub(in crate::measure) error: Vec<u8>,
+    /// Whether both outputs came to their end: not where something that it started has left its group with them.
+    pub(in crate::measure) closed: bool,
+}
+
+/// How a process came to its end.
+pub(in crate::measure) enum Ending {
+    /// By itself, with this status.
+    Status(ExitStatus),
+    /// It took too long and was killed.
+    TimeOut,
+    /// It wrote more than is allowed and was killed.
+    Overflow,
+}
+
 /// Runs the program to its end and gives its standard output, where that is wanted. A fault quotes at most so many of
 /// the last `lines` of standard error.
 pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault> {
+    let ended = observe(program)?;
+    let one = || last_words(&String::from_utf8_lossy(&ended.error)).unwrap_or_default();
+    let clean = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    let said = match if lines == 1 { clean(one()) } else { outputs::last_lines(&ended.error, lines).join("; ") } {
+        last if last.is_empty() => last,
+        last => format!(" ({last})"),
+    };
+    // Its own end is no end of it all where something it started has left the group: that could not be killed.
+    let left =
+        if ended.closed { "" } else { "; a process that it started has left its group and holds its outputs open" };
+    match ended.end {
+        Ending::TimeOut => {
+            let seconds = program.time_out.as_secs_f64();
+            Err(Fault::TimeOut(format!("it took longer than {seconds} s and was killed{said}{left}")))
+        }
+        Ending::Overflow => {
+            let most = program.most_bytes;
+            Err(Fault::Failed(format!("it wrote more than {most} bytes to one of its outputs{left}")))
+        }
+        Ending::Status(status) if !status.success() || !ended.closed => {
+            Err(Fault::Failed(format!("{}{said}{left}", how_it_ended(status))))
+        }
+        Ending::Status(_) => Ok(ended.output),
+    }
+}
+
+/// Runs the program to its end, whatever that is.
+///
+/// # Errors
+/// When it cannot be started or waited for.
+pub(in crate::measure) fn observe(program: &Program<'_>) -> Result<Ended, Fault> {
     let mut command = Command::new(resolve(&program.command[0], program.folder));
     command.args(&program.command[1..]).current_dir(program.folder).envs(program.variables);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -83,7 +138,7 @@ pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault>
         most,
         &sender,
     );
-    outputs::watch(child.stderr.take(), Pipe::Error, TAIL, most, &sender);
+    outputs::watch(child.stderr.take(), Pipe::Error, program.keep_error, most, &sender);
     drop(sender);
 
     let mut read = Outputs::default();
@@ -94,28 +149,14 @@ pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault>
     let status = child.wait();
     end_guard(&mut guard);
     let closed = read.finish(&events);
-
-    let one = || last_words(&String::from_utf8_lossy(&read.error)).unwrap_or_default();
-    let clean = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
-    let said = match if lines == 1 { clean(one()) } else { outputs::last_lines(&read.error, lines).join("; ") } {
-        last if last.is_empty() => last,
-        last => format!(" ({last})"),
-    };
-    // Its own end is no end of it all where something it started has left the group: that could not be killed.
-    let left = if closed { "" } else { "; a process that it started has left its group and holds its outputs open" };
     let status = status.map_err(|error| Fault::Failed(format!("it cannot be waited for: {error}")))?;
-    if end == End::TimeOut {
-        let seconds = program.time_out.as_secs_f64();
-        return Err(Fault::TimeOut(format!("it took longer than {seconds} s and was killed{said}{left}")));
-    }
-    // It may have ended by itself before that was seen.
-    if read.overflowed {
-        return Err(Fault::Failed(format!("it wrote more than {most} bytes to one of its outputs{left}")));
-    }
-    if !status.success() || !closed {
-        return Err(Fault::Failed(format!("{}{said}{left}", how_it_ended(status))));
-    }
-    Ok(read.output)
+    let end = match end {
+        End::TimeOut => Ending::TimeOut,
+        // It may have ended by itself before that was seen.
+        End::Reached if read.overflowed => Ending::Overflow,
+        End::Reached => Ending::Status(status),
+    };
+    Ok(Ended { end, output: read.output, error: read.error, closed })
 }
 
 /// Starts the process from a thread that is kept on the processor, as a process begins where its parent may run.
@@ -230,6 +271,7 @@ mod tests {
             time_out: Duration::from_secs_f64(seconds),
             most_bytes,
             keep_output: true,
+            keep_error: TAIL,
             pin: None,
             guard: None,
         };
@@ -297,6 +339,7 @@ mod tests {
                 time_out: Duration::from_secs(60),
                 most_bytes: 100,
                 keep_output: true,
+                keep_error: TAIL,
                 pin: None,
                 guard: None,
             };

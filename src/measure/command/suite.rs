@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use super::outputs::TAIL;
 use super::pool::{self, Report};
 use super::process::{self, Fault, Program};
 use super::results::{Before, ResultPlace};
@@ -65,6 +66,7 @@ pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
         // Compilers are talkative, and no more than the end of what they say is kept.
         most_bytes: u64::MAX,
         keep_output: false,
+        keep_error: TAIL,
         pin: None,
         guard: suite.guard.as_ref(),
     };
@@ -163,6 +165,7 @@ fn one_process(suite: &CommandSuite, read: &Reader<'_>, process: u32) -> Result<
         time_out: suite.time_out,
         most_bytes: suite.most_bytes,
         keep_output: suite.results.is_none(),
+        keep_error: TAIL,
         pin: suite.protocol.pin,
         guard: suite.guard.as_ref(),
     };

@@ -158,6 +158,7 @@ impl Kernel {
             beside: Beside::Calibration(self.beside),
             limit: self.limit,
             configurations: if form == Form::Fast { self.configurations.clone() } else { Vec::new() },
+            tuned_with: None,
             prepare: Box::new(move |order| prepare(make, form, tolerance, order).map_err(|error| error.to_string())),
         })
     }
@@ -198,7 +199,7 @@ fn prepare(
         let result = call(std::hint::black_box(&mut output));
         result.expect("a call that succeeded when it was checked succeeds again on the same inputs");
     };
-    Ok(Prepared { parity, peak_bytes, call: Box::new(call) })
+    Ok(Prepared { parity, peak_bytes, call: Box::new(call), meter: None })
 }
 
 fn parity(
@@ -231,7 +232,7 @@ fn repeatable(first: &[f32], second: &[f32]) -> Parity {
 mod tests {
     use super::*;
 
-    const ORDER: Order<'_> = Order { seed: 1, configuration: None, check: true };
+    const ORDER: Order<'_> = Order { seed: 1, configuration: None, check: true, is_twin: false };
 
     fn half_written(_: &Make<'_>) -> Result<Runnable, MakeError> {
         Runnable::new(8, |output| {

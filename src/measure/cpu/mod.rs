@@ -61,7 +61,7 @@ mod tests {
         // The feature-fusion module takes seconds without optimisation; the golden cases and the suite itself check it.
         for workload in workloads("cpu").expect("`cpu` is a word").iter().filter(|one| one.benchmark.name != "ff_path")
         {
-            let order = Order { seed: 7, configuration: None, check: true };
+            let order = Order { seed: 7, configuration: None, check: true, is_twin: false };
             let mut prepared =
                 (workload.prepare)(&order).unwrap_or_else(|error| panic!("{}: {error}", workload.benchmark));
             let expected = match workload.benchmark.variant.as_str() {

@@ -13,7 +13,7 @@ use super::{cgroup, container, counters, kernel, memory, placement, redact, text
 ///
 /// Names are part of records and do not change. Which of them the environment key covers says
 /// [`crate::model::environment::KEY_FACTS`]; what is offered of a GPU, [`crate::measure::gpu::description`].
-pub const FACT_NAMES: [&str; 57] = [
+pub const FACT_NAMES: [&str; 58] = [
     "allowed_cpus",
     "aslr",
     "boost",
@@ -68,6 +68,7 @@ pub const FACT_NAMES: [&str; 57] = [
     "steal_share",
     "swap_gib",
     "target",
+    "tensorrt",
     "threads_per_core",
     "throttled_periods",
     "virtual_machine",

@@ -22,6 +22,15 @@ const SECRET_NAMES: [&str; 6] = ["token", "password", "passwd", "secret", "api-k
 
 /// `value` in one line of single blanks, with paths and secrets taken out.
 pub fn redacted(value: &str) -> String {
+    cleaned(value, word)
+}
+
+/// `value` in one line of single blanks, with secrets taken out: for names that look like paths and are none.
+pub fn without_secrets(value: &str) -> String {
+    cleaned(value, word_without_secret)
+}
+
+fn cleaned(value: &str, word: fn(&str) -> String) -> String {
     let mut is_secret = false;
     let mut clean = |text: &str| {
         let told = if is_secret { SECRET.to_owned() } else { word(text) };
@@ -47,13 +56,17 @@ fn names_secret(word: &str) -> bool {
 
 /// A word up to where a path begins in it: `--remap-path-prefix=/home/x=y` keeps its name only.
 fn word(word: &str) -> String {
+    match path_start(word) {
+        Some(start) if !(names_secret(word) && word.contains('=')) => format!("{}{PATH}", &word[..start]),
+        _ => word_without_secret(word),
+    }
+}
+
+fn word_without_secret(word: &str) -> String {
     if names_secret(word)
         && let Some((name, _)) = word.split_once('=')
     {
         return format!("{name}={SECRET}");
-    }
-    if let Some(start) = path_start(word) {
-        return format!("{}{PATH}", &word[..start]);
     }
     let is_known = SECRET_STARTS.iter().any(|start| {
         word.find(start)
@@ -124,5 +137,10 @@ mod tests {
         );
         assert_eq!(redacted_arguments(&["./bench", "--token", "x", "a"]), ["./bench", "--token", "<redacted>", "a"]);
         check("", "");
+        check("--token=/home/jo/x --secrets /home/jo", "--token=<redacted> --secrets <redacted>");
+        let check = |value: &str, expected: &str| assert_eq!(without_secrets(value), expected);
+        check("/stem/Conv +  /stem/Relu", "/stem/Conv + /stem/Relu");
+        check("/stem/Conv ghp_0123456789abcdefghijABCDEFGHIJ012345", "/stem/Conv <redacted>");
+        check("--token=/home/jo/x", "--token=<redacted>");
     }
 }

@@ -1,10 +1,15 @@
-//! Whether this machine has a CUDA device that can be used, and if not, why.
+//! Whether this machine has a CUDA device and a compiler for it that can be used, and if not, why.
 
 use cudarc::driver::{CudaContext, DriverError, sys};
+use cudarc::nvrtc;
+
+use super::library;
 
 /// The first CUDA device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
+    /// How many there are.
+    pub count: u64,
     /// Its model, such as `NVIDIA H200`.
     pub name: String,
     /// Its compute capability, such as `9.0`.
@@ -28,33 +33,55 @@ pub enum GpuError {
     /// The driver refused.
     #[error("cuda_init_failed: {0}")]
     Init(String),
+    /// The compiler's library is not installed.
+    #[error("nvrtc_not_found: no CUDA compiler library (libnvrtc) on this machine")]
+    NoCompiler,
+    /// The compiler lacks a function that we need.
+    #[error("nvrtc_too_old: the CUDA compiler library has no `{0}`")]
+    OldCompiler(&'static str),
 }
-
-/// Functions of the driver that timing needs; a driver without them cannot be used.
-const NEEDED: [&str; 3] = ["cuInit", "cuDevicePrimaryCtxRetain", "cuEventElapsedTime_v2"];
 
 /// Finds the first device.
 ///
 /// # Errors
 /// The reason why a GPU suite is skipped here, beginning with a code that programs can read.
 pub fn device() -> Result<Device, GpuError> {
-    check_library()?;
-    // The library wrapper panics where a function is missing. Those we know of are checked above; this catches the rest.
-    let found = std::panic::catch_unwind(|| -> Result<Option<Device>, DriverError> {
-        if CudaContext::device_count()? == 0 {
-            return Ok(None);
-        }
+    // The binding panics where a function is missing, so each is looked up before it is called.
+    library::driver_counts()?;
+    let count = u64::try_from(guarded(CudaContext::device_count)?).unwrap_or(0);
+    if count == 0 {
+        return Err(GpuError::NoDevice);
+    }
+    library::driver_is_whole()?;
+    guarded(move || {
         let context = CudaContext::new(0)?;
         let (major, minor) = context.compute_capability()?;
-        Ok(Some(Device {
-            name: context.name()?,
-            compute_capability: format!("{major}.{minor}"),
-            driver_cuda: driver_cuda(),
-        }))
-    });
-    match found {
-        Ok(Ok(Some(device))) => Ok(device),
-        Ok(Ok(None)) => Err(GpuError::NoDevice),
+        let compute_capability = format!("{major}.{minor}");
+        Ok(Device { count, name: context.name()?, compute_capability, driver_cuda: driver_cuda() })
+    })
+}
+
+/// Loads NVRTC, which compiles the kernels, and gives its version, such as `13.0`.
+///
+/// # Errors
+/// The reason why nothing can be compiled here, beginning with a code that programs can read.
+#[expect(unsafe_code, reason = "the compiler's version has no safe wrapper")]
+pub fn nvrtc() -> Result<String, GpuError> {
+    library::compiler_is_whole()?;
+    let (mut major, mut minor) = (0_i32, 0_i32);
+    // SAFETY: the function is there, and both numbers outlive the call that writes them.
+    let result = unsafe { nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
+    if result == nvrtc::sys::nvrtcResult::NVRTC_SUCCESS {
+        Ok(format!("{major}.{minor}"))
+    } else {
+        Err(GpuError::OldCompiler("nvrtcVersion"))
+    }
+}
+
+/// What the driver answers. What goes beyond errors is a driver that cannot be used, too.
+fn guarded<T>(ask: impl FnOnce() -> Result<T, DriverError> + std::panic::UnwindSafe) -> Result<T, GpuError> {
+    match std::panic::catch_unwind(ask) {
+        Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) if error.0 == sys::CUresult::CUDA_ERROR_NO_DEVICE => Err(GpuError::NoDevice),
         // The plain code: its description would need a further function of the library.
         Ok(Err(error)) => Err(GpuError::Init(format!("{:?}", error.0))),
@@ -62,26 +89,9 @@ pub fn device() -> Result<Device, GpuError> {
     }
 }
 
-#[expect(unsafe_code, reason = "asking whether a shared library and its functions are there means loading it")]
-fn check_library() -> Result<(), GpuError> {
-    // SAFETY: both calls load libcuda, whose initialisers are the driver's own and safe to run at any time; `culib` is
-    // reached only where the library is present, so it does not panic. The looked-up symbol is not called.
-    unsafe {
-        if !sys::is_culib_present() {
-            return Err(GpuError::NoDriver);
-        }
-        let library = sys::culib();
-        for name in NEEDED {
-            if library.get::<*const ()>(name.as_bytes()).is_err() {
-                return Err(GpuError::OldDriver(name));
-            }
-        }
-    }
-    Ok(())
-}
-
+/// The CUDA that the driver speaks, such as `13.0`. There must be a driver.
 #[expect(unsafe_code, reason = "the driver's version has no safe wrapper")]
-fn driver_cuda() -> String {
+pub(super) fn driver_cuda() -> String {
     let mut version = 0_i32;
     // SAFETY: the driver is initialised (a context exists) and `version` outlives the call that writes it.
     let result = unsafe { sys::cuDriverGetVersion(&raw mut version) };
@@ -104,6 +114,10 @@ mod tests {
                 let text = error.to_string();
                 assert!(text.starts_with("cuda_") && text.contains(": "), "{text}");
             }
+        }
+        match nvrtc() {
+            Ok(version) => assert!(version.contains('.'), "{version}"),
+            Err(error) => assert!(error.to_string().starts_with("nvrtc_"), "{error}"),
         }
     }
 }

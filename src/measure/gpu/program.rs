@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// The element type of maps, tiles and tokens on the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Dtype {
     /// 32-bit floating point.
     F32,
@@ -137,9 +140,6 @@ pub enum Argument {
 }
 
 impl Dtype {
-    /// The types that a suite measures unasked.
-    pub const MEASURED: [Dtype; 3] = [Dtype::F16, Dtype::Bf16, Dtype::F32];
-
     /// The word of benchmark parameters, such as `f16`.
     pub fn word(self) -> &'static str {
         match self {

@@ -1,10 +1,10 @@
-//! What the GPU suite runs on: sizes, element type, and how the single calls of the seed's report are made.
+//! What the GPU suite runs on: sizes, and how the single calls of the seed's report are made.
 //!
 //! Plain values, tested without a device. They travel to the worker process as they are.
 
 use serde::{Deserialize, Serialize};
 
-use super::program::Dtype;
+use super::precision::AskedDtype;
 
 /// The side of a tile of the model's first level, in pixels. Those of the second level have half of it.
 pub const MODEL_TILE: u32 = 16;
@@ -14,9 +14,6 @@ const MOST_ELEMENTS: u64 = i32::MAX as u64;
 
 /// The most calls that can be asked for: all times are held in memory.
 pub const MOST_CALLS: u32 = 1_000_000;
-
-/// The first compute capability whose kernels run with 8-bit elements, as the seed has it.
-const FP8_CAPABILITY: (u32, u32) = (9, 0);
 
 /// The sizes of what is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,29 +75,6 @@ pub struct Budgets {
     pub b2: f64,
     /// On all.
     pub total: f64,
-}
-
-/// An element type as it is asked for; whether it can run depends on the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AskedDtype {
-    /// 16-bit floating point.
-    Fp16,
-    /// 16-bit floating point with the range of 32.
-    Bf16,
-    /// 32-bit floating point.
-    Fp32,
-    /// 8-bit floating point, where the device has it.
-    Fp8,
-}
-
-/// The element type that runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EffectiveDtype {
-    /// The type.
-    pub dtype: Dtype,
-    /// Why 8-bit elements that were asked for do not run.
-    pub fallback_reason: Option<&'static str>,
 }
 
 /// Settings that cannot be.
@@ -261,53 +235,6 @@ impl Settings {
     }
 }
 
-impl AskedDtype {
-    /// The word of reports and options.
-    pub fn word(self) -> &'static str {
-        match self {
-            AskedDtype::Fp16 => "fp16",
-            AskedDtype::Bf16 => "bf16",
-            AskedDtype::Fp32 => "fp32",
-            AskedDtype::Fp8 => "fp8",
-        }
-    }
-
-    /// What runs on a device of that compute capability. Without a device all is 32-bit, as the seed has it on CPUs.
-    pub fn effective(self, capability: Option<(u32, u32)>) -> EffectiveDtype {
-        let dtype = match (self, capability) {
-            (_, None) => Dtype::F32,
-            (AskedDtype::Fp32, _) => Dtype::F32,
-            (AskedDtype::Fp16, _) => Dtype::F16,
-            (AskedDtype::Bf16, _) => Dtype::Bf16,
-            (AskedDtype::Fp8, _) if fp8_unavailable(capability).is_none() => Dtype::E4m3,
-            (AskedDtype::Fp8, _) => Dtype::F16,
-        };
-        let fallback_reason = if self == AskedDtype::Fp8 { fp8_unavailable(capability) } else { None };
-        EffectiveDtype { dtype, fallback_reason }
-    }
-}
-
-impl EffectiveDtype {
-    /// The word of reports, such as `float16`.
-    pub fn word(self) -> &'static str {
-        match self.dtype {
-            Dtype::F32 => "float32",
-            Dtype::F16 => "float16",
-            Dtype::Bf16 => "bfloat16",
-            Dtype::E4m3 => "float8_e4m3fn",
-        }
-    }
-}
-
-/// Why kernels with 8-bit elements cannot run, in the seed's words; `None` where they can.
-pub fn fp8_unavailable(capability: Option<(u32, u32)>) -> Option<&'static str> {
-    match capability {
-        None => Some("fp8_requires_cuda"),
-        Some(capability) if capability < FP8_CAPABILITY => Some("compute_capability_below_sm90"),
-        Some(_) => None,
-    }
-}
-
 /// Whether tiles of that side fill the map, and there are enough of them.
 fn check_tiles(profile: &Profile, tile: u32) -> Result<(), SettingsError> {
     for (name, value) in [("height", profile.height), ("width", profile.width)] {
@@ -379,28 +306,9 @@ mod tests {
     }
 
     #[test]
-    fn a_device_decides_which_type_runs() {
-        let check = |asked: AskedDtype, capability, word: &str, reason: Option<&str>| {
-            let effective = asked.effective(capability);
-            assert_eq!((effective.word(), effective.fallback_reason), (word, reason), "{asked:?} {capability:?}");
-        };
-        check(AskedDtype::Fp16, Some((8, 0)), "float16", None);
-        check(AskedDtype::Bf16, Some((9, 0)), "bfloat16", None);
-        check(AskedDtype::Fp32, Some((9, 0)), "float32", None);
-        check(AskedDtype::Fp8, Some((9, 0)), "float8_e4m3fn", None);
-        check(AskedDtype::Fp8, Some((10, 0)), "float8_e4m3fn", None);
-        check(AskedDtype::Fp8, Some((8, 9)), "float16", Some("compute_capability_below_sm90"));
-        check(AskedDtype::Fp8, None, "float32", Some("fp8_requires_cuda"));
-        check(AskedDtype::Fp16, None, "float32", None);
-    }
-
-    #[test]
     fn settings_travel_as_json() {
         let text = serde_json::to_string(&Settings::FIXED).expect("settings are JSON");
         assert!(text.contains("\"dtype\":\"fp16\""), "{text}");
         assert_eq!(serde_json::from_str::<Settings>(&text).ok(), Some(Settings::FIXED));
-        for dtype in [AskedDtype::Fp16, AskedDtype::Bf16, AskedDtype::Fp32, AskedDtype::Fp8] {
-            assert_eq!(serde_json::to_value(dtype).ok(), Some(serde_json::json!(dtype.word())));
-        }
     }
 }

@@ -59,7 +59,7 @@ fn count(workload: &Workload, plan: &CountPlan) -> Result<(), String> {
         return Err("valgrind_absent: nobody counts the instructions of this process".to_owned());
     }
     // The workers that time have compared it with its reference, which would take minutes here.
-    let order = Order { seed: plan.seed, configuration: plan.configuration.as_deref(), check: false };
+    let order = Order { seed: plan.seed, configuration: plan.configuration.as_deref(), check: false, is_twin: false };
     let mut prepared = (workload.prepare)(&order)?;
     (prepared.call)();
     for name in CALLS {

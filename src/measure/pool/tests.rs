@@ -10,7 +10,7 @@ const COPY: Calibration = Calibration::Copy { bytes: 100 };
 
 fn block(walls: &[f64]) -> Block {
     let sample = |wall: &f64| Sample { wall: *wall, cpu: Some(*wall), preempted: false };
-    Block { samples: walls.iter().map(sample).collect(), unsettled: 0 }
+    Block { samples: walls.iter().map(sample).collect(), unsettled: 0, device: None }
 }
 
 /// A worker whose own blocks take `own` and whose copies take `copy`, a turn each.
@@ -26,6 +26,7 @@ fn worker(own: &[f64], copy: &[f64]) -> WorkerSeries {
         failure: None,
         calls: 7,
         peak_bytes: Some(4096),
+        pool_bytes: None,
         turns: own.iter().zip(copy).map(turn).collect(),
     }
 }
@@ -73,7 +74,7 @@ fn estimates_are_medians_over_workers_of_medians_over_blocks() {
     let time = &found.estimates[0];
     assert_eq!((time.p50, time.p95, time.min, time.n), (Some(4.0), None, Some(1.0), 9));
     assert_eq!(found.judged().map(|one| one.metric.name.as_str()), Some("ratio"));
-    assert_eq!((found.attributes["ratio_to"].as_str(), found.attributes["class"].as_str()), ("copy 0 KiB", "compute"));
+    assert_eq!((found.attributes["ratio_to"].as_str(), found.attributes["class"].as_str()), ("copy 100 B", "compute"));
     assert_eq!(
         (found.attributes["calls_per_sample"].as_str(), found.attributes["preempted_share"].as_str()),
         ("7 7 7", "0.0000")

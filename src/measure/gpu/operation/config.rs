@@ -1,4 +1,13 @@
-//! The configuration of a tuned kernel: what the macros of its variants are set to.
+//! The form of a kernel, and the configuration of a tuned one: what the macros of its variants are set to.
+
+/// Which form of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Plain code, one thread an output.
+    Reference,
+    /// The fast form, so configured.
+    Tuned(Config),
+}
 
 /// How a tuned kernel is built and launched. A kernel ignores what it has no use for, and its candidates leave it zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,7 +18,8 @@ pub struct Config {
     pub vector: u32,
     /// Independent accesses of a thread that are under way together.
     pub unroll: u32,
-    /// Steps of a chunk of a long scan.
+    /// How much a block takes before it ends: steps of a long scan, tiles that a warp reads together, rounds of a copy,
+    /// channels of a gate.
     pub chunk: u32,
 }
 

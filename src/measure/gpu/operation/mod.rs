@@ -3,7 +3,32 @@
 mod sources;
 mod config;
 mod inputs;
+mod launch;
+mod rule;
+mod tiled;
+mod way;
+mod assembly;
+mod shapes;
+mod catalog;
 
-pub use self::config::Config;
+pub mod copy;
+pub mod empty;
+pub mod ff_path;
+pub mod fused;
+pub mod fusion_gate;
+pub mod scan;
+pub mod tile_pack;
+pub mod tile_unpack;
+pub mod tile_unpack_anywhere;
+
+#[cfg(test)]
+pub(super) mod checks;
+
+pub use self::catalog::Operation;
+pub use self::config::{Config, Form};
+pub(super) use self::inputs::with_element;
 pub use self::inputs::{Expected, Inputs, Stored};
-pub use self::sources::source;
+pub use self::rule::Rule;
+pub use self::sources::{files, service_kernels, source};
+pub use self::tiled::{Draw, Tiled};
+pub use self::way::{Initial, Merge, Way};

@@ -1,10 +1,45 @@
 //! The CUDA sources, built in.
 
+use std::collections::BTreeMap;
+
+use super::super::program::{Dtype, Kernel};
+
 /// What every source begins with: element types, conversions and vectors.
 const ELEMENT: &str = include_str!("../../../../kernels/element.cuh");
 
 /// Every kernel file, by name.
-const FILES: [(&str, &str); 1] = [("empty.cu", include_str!("../../../../kernels/empty.cu"))];
+const FILES: [(&str, &str); 13] = [
+    ("clock.cu", include_str!("../../../../kernels/clock.cu")),
+    ("compare.cu", include_str!("../../../../kernels/compare.cu")),
+    ("copy.cu", include_str!("../../../../kernels/copy.cu")),
+    ("empty.cu", include_str!("../../../../kernels/empty.cu")),
+    ("ff.cu", include_str!("../../../../kernels/ff.cu")),
+    ("ff_fused.cu", include_str!("../../../../kernels/ff_fused.cu")),
+    ("fill.cu", include_str!("../../../../kernels/fill.cu")),
+    ("fused.cu", include_str!("../../../../kernels/fused.cu")),
+    ("fusion_gate.cu", include_str!("../../../../kernels/fusion_gate.cu")),
+    ("scan.cu", include_str!("../../../../kernels/scan.cu")),
+    ("spin.cu", include_str!("../../../../kernels/spin.cu")),
+    ("tile_pack.cu", include_str!("../../../../kernels/tile_pack.cu")),
+    ("tile_unpack.cu", include_str!("../../../../kernels/tile_unpack.cu")),
+];
+
+/// The names of all kernel files.
+pub fn files() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(name, _)| *name)
+}
+
+/// The kernels that no operation launches, for an element type: they fill, compare, wait and read clocks.
+pub fn service_kernels(dtype: Dtype) -> Vec<Kernel> {
+    let kernel = |file, entry| Kernel { file, entry, dtype, defines: BTreeMap::new() };
+    vec![
+        kernel("fill.cu", "fill_uniform"),
+        kernel("compare.cu", "compare"),
+        kernel("spin.cu", "spin"),
+        kernel("clock.cu", "clock_reading"),
+        kernel("empty.cu", "empty"),
+    ]
+}
 
 /// The whole source of a kernel file, as the compiler takes it; `None` where there is no such file.
 pub fn source(file: &str) -> Option<String> {

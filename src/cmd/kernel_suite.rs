@@ -1,26 +1,52 @@
-//! The suite of CPU kernels: from the configuration to a finished run.
+//! A suite of built-in kernels, of the CPU or of a device: from the configuration to a finished run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use super::built_from;
 use super::effort::{Effort, Extent};
+use super::gpu_suite::Tuned;
 use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Measured, Wish};
 use super::{Advice, instructions, shard, text};
 use crate::config::{self, Suite};
 use crate::history;
+use crate::measure::environment;
 use crate::measure::plan::Protocol;
 use crate::measure::process::WorkerCommand;
 use crate::measure::protocol::{self, Configurations, SuiteResult};
 use crate::measure::tune::{self, Choice};
 use crate::measure::workload::{self, Workload};
-use crate::measure::{cpu, environment};
 use crate::model::commit::Commit;
 use crate::model::run::{Quality, Run, RunStatus};
+
+/// How long a worker on a device may say nothing, in seconds.
+const DEVICE_PATIENCE: f64 = 600.0;
+
+/// The kernels of a suite and where they run.
+pub(super) struct Bench {
+    /// Every benchmark of the suite.
+    pub(super) workloads: Vec<Workload>,
+    /// The device that runs them; absent for the CPU.
+    pub(super) device: Option<BenchDevice>,
+}
+
+/// What is known of a device before it is measured.
+pub(super) struct BenchDevice {
+    /// Its model.
+    pub(super) model: String,
+    /// Facts of the environment.
+    pub(super) facts: BTreeMap<String, String>,
+    /// What the run records of how the suite was set.
+    pub(super) settings: BTreeMap<String, Value>,
+    /// What the workers are told, as one argument.
+    pub(super) told: String,
+    /// The configurations that were chosen before.
+    pub(super) tuned: Tuned,
+}
 
 /// Measures the suite, or this shard's part of it.
 ///
@@ -32,10 +58,11 @@ pub(super) fn measure(
     suite: &Suite,
     wish: &Wish<'_>,
     commit: Option<Commit>,
+    bench: &mut Bench,
     progress: &Progress,
 ) -> anyhow::Result<Measured> {
-    let workloads = cpu::workloads(name)?;
-    let mut selected = select(name, suite, wish.filters, &workloads)?;
+    let Bench { workloads, device } = bench;
+    let mut selected = select(name, suite, wish.filters, workloads)?;
     // Threads that are kept on one processor take turns, which shows nothing.
     let all = selected.len();
     selected.retain(|workload| workload.threads == 1 || wish.effort.pin.is_none());
@@ -53,15 +80,34 @@ pub(super) fn measure(
             None => return Ok(Measured::EmptyShare(shard)),
         },
     };
-    let protocol = wish.effort.protocol(suite.processes());
-    let machine = environment::machine(project.machine_name().as_deref(), None);
-    let mut run = suites::new_run(name, commit, machine, environment::environment(&BTreeMap::new()));
+    let mut protocol = wish.effort.protocol(suite.processes());
+    if device.is_some() {
+        // A worker that compiles many variants of one kernel says nothing meanwhile.
+        protocol.patience_seconds = DEVICE_PATIENCE;
+    }
+    let model = device.as_ref().map(|device| device.model.as_str());
+    let machine = environment::machine(project.machine_name().as_deref(), model);
+    let facts = device.as_ref().map(|device| device.facts.clone()).unwrap_or_default();
+    let mut run = suites::new_run(name, commit, machine, environment::environment(&facts));
     run.config = config(&protocol, wish);
+    run.config.extend(device.iter().flat_map(|device| device.settings.clone()));
     run.config.extend(share.into_iter().flatten());
-    let command = worker_command("time")?;
-    let choices = tune(project, &run, &selected, wish.effort, &protocol, &command, progress);
-    let configurations = choices.iter().map(|one| (one.benchmark.clone(), one.selected.clone())).collect();
-    run.autotune = choices.iter().map(Choice::to_json).collect();
+    let mut command = worker_command("time")?;
+    if let Some(device) = &device {
+        command.arguments.extend(["--gpu".to_owned(), device.told.clone()]);
+    }
+    let tuned = device.as_mut().map(|device| &mut device.tuned);
+    let incumbents = match &tuned {
+        Some(tuned) => tuned.in_use(),
+        None => in_use(project, &run.suite, &run.machine.id, &run.environment.key),
+    };
+    let wanted = Wanted { suite: name, selected: &selected, incumbents: &incumbents, effort: wish.effort };
+    let choices = tune(&wanted, tuned, &protocol, &command, progress);
+    let configurations = configurations(&choices, &selected, &incumbents);
+    run.autotune = match device.as_ref().map(|device| &device.tuned) {
+        Some(tuned) => choices.iter().map(|choice| tuned.entry(choice)).collect(),
+        None => choices.iter().map(Choice::to_json).collect(),
+    };
     let extent = match wish.effort.extent {
         Extent::Budget(seconds) => format!("within {seconds} s"),
         _ if protocol.processes == 1 => "in 1 worker process".to_owned(),
@@ -124,56 +170,78 @@ pub(super) fn select<'a>(
 pub(super) fn nothing_left<'a>(filters: &[String], workloads: impl Iterator<Item = &'a Workload>) -> Advice {
     let names: Vec<&str> = workloads.map(|workload| workload.benchmark.name.as_str()).collect();
     let near = filters.iter().find_map(|text| config::nearest(text, &names));
-    let mut distinct = names;
-    distinct.dedup();
+    let mut seen = BTreeSet::new();
+    let distinct: Vec<&str> = names.into_iter().filter(|name| seen.insert(*name)).collect();
     Advice {
         message: format!("no benchmark of the suites that were asked for contains `{}`", filters.join("` or `")),
         hint: match near {
             Some(near) => format!("did you mean `{near}`?"),
+            None if distinct.is_empty() => "run without `--filter` to see what there is".to_owned(),
             None => format!("there are {}", distinct.join(", ")),
         },
     }
 }
 
-/// Chooses configurations; a quick run and one with a budget take those in use untried. A tuner that fails leaves them in use, too.
-fn tune(
-    project: &Project,
-    run: &Run,
-    selected: &[&Workload],
+/// What configurations are wanted for.
+struct Wanted<'a> {
+    suite: &'a str,
+    selected: &'a [&'a Workload],
+    incumbents: &'a Configurations,
     effort: Effort,
+}
+
+/// Chooses configurations; a quick run and one with a budget take those in use untried unless new ones are asked for, and
+/// so do benchmarks of a device whose configuration was chosen before. A tuner that fails leaves those in use, too.
+fn tune(
+    wanted: &Wanted<'_>,
+    tuned: Option<&mut Tuned>,
     protocol: &Protocol,
     command: &WorkerCommand,
     progress: &Progress,
 ) -> Vec<Choice> {
-    if !selected.iter().any(|workload| workload.configurations.len() > 1) {
-        return Vec::new();
-    }
-    let incumbents = incumbents(project, run);
+    let tunable: Vec<&Workload> = wanted.selected.iter().copied().filter(|one| tune::is_tunable(one)).collect();
     // A budget is for measuring; what is in use has been chosen by a run without one.
-    if matches!(effort.extent, Extent::Quick | Extent::Budget(_)) {
-        return selected.iter().filter_map(|workload| tune::untried(workload, &incumbents)).collect();
+    let is_short = matches!(wanted.effort.extent, Extent::Quick | Extent::Budget(_));
+    let is_short = is_short && !tuned.as_ref().is_some_and(|tuned| tuned.is_retuning());
+    let is_settled = |one: &&Workload| is_short || tuned.as_ref().is_some_and(|tuned| tuned.is_settled(one));
+    let (settled, open): (Vec<&Workload>, Vec<&Workload>) = tunable.into_iter().partition(is_settled);
+    let mut choices: Vec<Choice> =
+        settled.into_iter().filter_map(|workload| tune::untried(workload, wanted.incumbents)).collect();
+    if open.is_empty() {
+        return choices;
     }
-    progress.begin(&format!("suite {}: choosing configurations", run.suite), 3);
+    progress.begin(&format!("suite {}: choosing configurations", wanted.suite), 3);
     let mut tell = |done: u32| progress.step(u64::from(done));
-    match tune::tune(&run.suite, selected, &incumbents, protocol, command, &mut tell) {
+    choices.extend(match tune::tune(wanted.suite, &open, wanted.incumbents, protocol, command, &mut tell) {
         Ok(choices) => {
             for choice in &choices {
                 for (name, reason) in &choice.failures {
                     super::warn(&format!("the configuration {name} of {} was not tried: {reason}", choice.benchmark));
                 }
             }
+            if let Some(tuned) = tuned {
+                tuned.keep(&choices);
+            }
             choices
         }
         Err(error) => {
             super::warn(&format!("configurations were not tuned: {error}"));
-            selected.iter().filter_map(|workload| tune::untried(workload, &incumbents)).collect()
+            open.into_iter().filter_map(|workload| tune::untried(workload, wanted.incumbents)).collect()
         }
-    }
+    });
+    choices
 }
 
-/// The configurations that the newest run of this suite, machine and environment used.
-fn incumbents(project: &Project, run: &Run) -> Configurations {
-    in_use(project, &run.suite, &run.machine.id, &run.environment.key)
+/// The configuration of every benchmark that has one: that which was chosen for it, or for the one that it goes with.
+fn configurations(choices: &[Choice], selected: &[&Workload], incumbents: &Configurations) -> Configurations {
+    let chosen: Configurations = choices.iter().map(|one| (one.benchmark.clone(), one.selected.clone())).collect();
+    let of = |workload: &&Workload| {
+        let id = workload.benchmark.id();
+        let leader = workload.tuned_with.as_ref().unwrap_or(&id);
+        let configuration = chosen.get(leader).or_else(|| incumbents.get(leader))?.clone();
+        Some((id, configuration))
+    };
+    selected.iter().filter(|workload| !workload.configurations.is_empty()).filter_map(of).collect()
 }
 
 /// The configurations that the newest run of a suite used on a machine in an environment.

@@ -1,0 +1,125 @@
+//! The whole of the command line: its subcommands, and the options of those that measure and judge nothing.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::gate::{BaselineCommand, CheckArgs, CompareArgs};
+use super::kernels::KernelsCommand;
+use super::run::{RunArgs, WeeklyArgs};
+
+/// Reads the command line of this process; on a fault or a call for help it prints and exits.
+pub fn parse() -> Cli {
+    Cli::parse()
+}
+
+/// Keeps compute kernels fast: measures them, records every result in git, and shows what got slower.
+#[derive(Debug, Parser)]
+#[command(name = "sprag", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done or pass; 1 regressed or a check failed; 2 usage, or it could not work; \
+    3 inconclusive, not comparable or no baseline (check and compare); 4 integrity; 5 could not measure.")]
+pub struct Cli {
+    /// Work as if started in this folder.
+    #[arg(short = 'C', long = "repo", global = true, value_name = "FOLDER")]
+    pub repo: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The scheduled build: run every suite, record, analyse, render the site, print the digest.
+    Weekly(WeeklyArgs),
+    /// Measure suites.
+    Run(Box<RunArgs>),
+    /// Gate: hold the newest run of this machine at HEAD against the baseline.
+    Check(CheckArgs),
+    /// Time two builds against each other in alternating blocks, and judge every benchmark.
+    Compare(CompareArgs),
+    /// Make baselines.
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Render the site from the recorded history, without measuring.
+    Site(SiteArgs),
+    /// Run the golden cases of folders against this build.
+    Conformance(ConformanceArgs),
+    /// Tell what this machine can measure and how noisily, and what to change about it.
+    Doctor(DoctorArgs),
+    /// Generate a repository with planted changes, and its site.
+    Demo(DemoArgs),
+    /// Compile the CUDA kernels in every variant, or check them on the device.
+    #[command(subcommand)]
+    Kernels(KernelsCommand),
+    /// Measure as a worker process: a plan on standard input, messages on standard output.
+    #[command(hide = true)]
+    Worker(WorkerArgs),
+    /// Lead the process group of a command, and kill it when standard input ends.
+    #[command(hide = true)]
+    Guard,
+}
+
+/// Options of `worker`.
+#[derive(Args, Debug)]
+pub struct WorkerArgs {
+    /// What to do with the plan.
+    #[arg(long, value_enum, default_value_t = Task::Time)]
+    pub task: Task,
+    /// What of the GPU suite runs, as JSON; the plan is about CPU kernels where absent.
+    #[arg(long, value_name = "SCOPE")]
+    pub gpu: Option<String>,
+}
+
+/// What a worker process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Task {
+    /// Times all of the plan and reports.
+    Time,
+    /// Takes blocks as they are asked for.
+    Serve,
+    /// Times single calls, as Apex-X does.
+    Seed,
+    /// The same on a device.
+    GpuCalls,
+    /// Counts the instructions of one benchmark, under Valgrind.
+    Count,
+}
+
+/// Options of `site`.
+#[derive(Args, Debug)]
+pub struct SiteArgs {
+    /// The folder of the site (default: `out` of `[site]`, or `_site`).
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+/// Options of `conformance`.
+#[derive(Args, Debug)]
+pub struct ConformanceArgs {
+    /// Folders with golden cases.
+    #[arg(required = true, value_name = "FOLDER")]
+    pub folders: Vec<PathBuf>,
+}
+
+/// Options of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Fewer and shorter worker processes: done in about two seconds, with rougher figures of noise.
+    #[arg(long)]
+    pub quick: bool,
+    /// Print one JSON document instead of text; `docs/DOCTOR.md` describes it.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Where to make the repository; must not exist or be empty.
+    #[arg(default_value = "sprag-demo", value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// What all generated numbers follow from.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}

@@ -1,0 +1,140 @@
+//! `sprag kernels`: whether every CUDA kernel compiles in every variant, and whether it is right on the device.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::{Exit, text};
+use crate::cli::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
+use crate::measure::gpu::{facts, survey};
+use crate::measure::workload;
+
+/// The version of the JSON of both commands.
+const SCHEMA_VERSION: u32 = 1;
+
+pub(super) fn run(command: &KernelsCommand, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match command {
+        KernelsCommand::Compile(args) => compile(args, out),
+        KernelsCommand::Check(args) => check(args, out),
+    }
+}
+
+/// Compiles every variant. What does not compile fails the command; registers that spill are told.
+fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let compiled = match survey::compile(&args.architectures) {
+        Ok(compiled) => compiled,
+        Err(error) => return skipped("kernels", &error.to_string(), args.json, out),
+    };
+    let failed = compiled.iter().filter(|one| one.status != "ok").count();
+    let spilling = compiled.iter().filter(|one| one.spill_bytes.is_some_and(|bytes| bytes > 0)).count();
+    let faults = failed + if args.no_spills { spilling } else { 0 };
+    if args.json {
+        let status = if faults > 0 { "failed" } else { "ok" };
+        let report = json!({ "schema_version": SCHEMA_VERSION, "status": status, "kernels": compiled });
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        return Ok(exit(faults));
+    }
+    let mut rows =
+        vec![["kernel", "type", "variant", "for", "registers", "shared", "spills"].map(str::to_owned).to_vec()];
+    let number =
+        |value: Option<u32>, unit: &str| value.map_or_else(|| "–".to_owned(), |value| format!("{value}{unit}"));
+    // Those whose registers spill, unless all are asked for.
+    for one in compiled.iter().filter(|one| args.all || one.spill_bytes.is_some_and(|bytes| bytes > 0)) {
+        let variant: Vec<String> = one.defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        rows.push(vec![
+            one.entry.clone(),
+            one.dtype.to_owned(),
+            variant.join(" "),
+            one.arch.clone(),
+            number(one.registers, ""),
+            number(one.shared_bytes, " B"),
+            number(one.spill_bytes, " B"),
+        ]);
+    }
+    if rows.len() > 1 {
+        write!(out, "{}", text::columns(&rows, &[4, 5, 6]))?;
+    }
+    for one in compiled.iter().filter(|one| one.status != "ok") {
+        let log = one.log.as_deref().unwrap_or_default();
+        writeln!(
+            out,
+            "failed: {} ({}, {:?}, {}): {}",
+            one.file,
+            one.dtype,
+            one.defines,
+            one.arch,
+            text::printable(log)
+        )?;
+    }
+    let most = compiled.iter().filter_map(|one| one.registers).max().unwrap_or(0);
+    writeln!(
+        out,
+        "{} kernels compiled, {failed} failed, {spilling} spill; the most registers of a thread are {most}",
+        compiled.len() - failed
+    )?;
+    Ok(exit(faults))
+}
+
+/// Checks every variant on the device against the CPU reference.
+fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let device = match facts::read() {
+        Ok(device) => device,
+        Err(error) => return skipped("checks", &error.to_string(), args.json, out),
+    };
+    let checks = survey::checks(&args.filters, device.compute_capability);
+    if checks.is_empty() {
+        return Err(super::Advice {
+            message: format!("no check is called `{}`", args.filters.join("` or `")),
+            hint: "name a part of an operation, shape, element type or configuration, such as `tile_pack`".to_owned(),
+        }
+        .into());
+    }
+    let progress = Progress::new();
+    progress.begin(
+        &format!("compiling kernels, then {} on {}", text::count(checks.len(), "check"), device.model),
+        checks.len() as u64,
+    );
+    let checked = survey::check(&checks, args.seed, &mut |done| progress.step(done as u64))?;
+    progress.end();
+    let is_wrong = |one: &&survey::Checked| !matches!(one.status, "exact" | "within");
+    let wrong = checked.iter().filter(is_wrong).count();
+    let broken = (checked.len() < checks.len())
+        .then(|| format!("the device broke after {} of {}", checked.len(), text::count(checks.len(), "check")));
+    if args.json {
+        let report = json!({
+            "schema_version": SCHEMA_VERSION,
+            "status": if wrong > 0 { "failed" } else { "ok" },
+            "reason": broken,
+            "device": device.model,
+            "checks": checked,
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        return Ok(exit(wrong));
+    }
+    for one in checked.iter().filter(is_wrong) {
+        let how = one.reason.clone().unwrap_or_else(|| workload::difference(one.max_abs_error));
+        let configuration = one.configuration.as_deref().unwrap_or("reference");
+        let how = text::printable(&how);
+        writeln!(out, "{}: {} {} {} {configuration}: {how}", one.status, one.operation, one.shape, one.dtype)?;
+    }
+    if let Some(broken) = broken {
+        writeln!(out, "{broken}")?;
+    }
+    writeln!(out, "{} on {}: {wrong} failed", text::count(checked.len(), "check"), text::printable(&device.model))?;
+    Ok(exit(wrong))
+}
+
+fn skipped(list: &str, reason: &str, is_json: bool, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    if is_json {
+        let report = json!({ "schema_version": SCHEMA_VERSION, "status": "skipped", "reason": reason, list: Vec::<Value>::new() });
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        writeln!(out, "skipped: {}", text::printable(reason))?;
+    }
+    Ok(Exit::NotMeasured)
+}
+
+fn exit(faults: usize) -> Exit {
+    if faults > 0 { Exit::Failed } else { Exit::Done }
+}

@@ -1,0 +1,225 @@
+//! `sprag check` and `sprag baseline emit` on the files of the seed: its reports and baselines, by its own rules.
+//!
+//! A file is known by what it holds. The seed lets an empty baseline pass everything, compares a report with the baseline
+//! of another suite, and overwrites baselines; here each of these is refused. Exit codes are Sprag's own.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::distinct::{NamedFile, check_distinct};
+use super::project::{check_writable, write_whole};
+use super::{Advice, Exit, text};
+use crate::cli::{BaselineEmitArgs, CheckArgs};
+use crate::formats::apex_x::baseline_template::Template;
+use crate::formats::apex_x::compare::{self, CheckStatus, Comparison};
+use crate::formats::apex_x::compare_text;
+use crate::formats::apex_x::json::Json;
+use crate::formats::apex_x::suite::SeedSuite;
+
+/// The status of a report of which nothing was measured.
+const SKIPPED: &str = "skipped";
+
+/// A file as it was read.
+struct File {
+    shown: String,
+    value: Json,
+}
+
+/// Judges a report of the seed, where that is what `--run` names; `None` where it is not.
+///
+/// # Errors
+/// When only one of the two files is the seed's, or they cannot be compared.
+pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Option<Exit>> {
+    let report = args.run.as_ref().and_then(|path| read_seed(&folder.join(path)));
+    let baseline = args.baseline.as_ref().and_then(|path| read_seed(&folder.join(path)));
+    let of_seed = "--run REPORT.json --baseline BASELINE.json, both of Apex-X";
+    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
+        // One that is not there is told of by its other reader.
+        let is_there = args.run.as_ref().is_none_or(|path| folder.join(path).is_file());
+        if let Some(file) = baseline.filter(|file| is_there && is_baseline(&file.value)) {
+            let message =
+                format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", file.shown);
+            return Err(Advice { message, hint: format!("give two files of one kind, as in `{of_seed}`") }.into());
+        }
+        if args.summary.is_some() || args.trend_output.is_some() {
+            let message =
+                "`--summary` and `--trend-output` are of a report of Apex-X, and `--run` names none".to_owned();
+            return Err(Advice { message, hint: format!("they go with `{of_seed}`") }.into());
+        }
+        return Ok(None);
+    };
+    refuse_suites(&args.suites, &report)?;
+    let Some(path) = args.baseline.as_ref().map(|path| folder.join(path)) else {
+        let message = format!("`{}` is a report of Apex-X, which a baseline of Apex-X judges", report.shown);
+        return Err(Advice { message, hint: format!("name one: `{of_seed}`") }.into());
+    };
+    let baseline = read(&path)?;
+    refuse_baseline(suite, &report, &baseline)?;
+    let files = [
+        NamedFile::read("--run", args.run.as_deref(), "the report that is judged"),
+        NamedFile::read("--baseline", args.baseline.as_deref(), "its baseline"),
+        NamedFile::written("--summary", args.summary.as_deref(), "the summary"),
+        NamedFile::written("--trend-output", args.trend_output.as_deref(), "the trend"),
+    ];
+    check_distinct(folder, &files)?;
+    for path in args.summary.iter().chain(&args.trend_output) {
+        check_writable(&folder.join(path))?;
+    }
+    let comparison = compare::compare_values(suite, &report.value, &baseline.value)
+        .with_context(|| format!("cannot hold `{}` against `{}`", report.shown, baseline.shown))?;
+    write_files(folder, args, &comparison, out)?;
+    for line in compare_text::lines(&comparison) {
+        writeln!(out, "{}", text::printable(&line))?;
+    }
+    let exit = exit(&comparison);
+    writeln!(out, "{}", summary(&comparison, exit))?;
+    Ok(Some(exit))
+}
+
+/// Writes the seed's baseline of a report of the seed, where that is what `--run` names; `None` where it is not.
+///
+/// # Errors
+/// When the report has nothing that later ones could be held against, or there is a file already.
+pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Option<Exit>> {
+    let report = args.run.as_ref().and_then(|path| read_seed(&folder.join(path)));
+    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
+        if args.output.is_some() {
+            let message = "`--output` is for the baseline of a report of Apex-X, and `--run` names none".to_owned();
+            let hint = "baselines of Sprag lie in `baselines/`: leave it out".to_owned();
+            return Err(Advice { message, hint }.into());
+        }
+        return Ok(None);
+    };
+    refuse_suites(&args.suites, &report)?;
+    let Some(path) = args.output.as_ref().map(|path| folder.join(path)) else {
+        let message = format!("`{}` is a report of Apex-X, whose baseline has no usual place", report.shown);
+        return Err(Advice { message, hint: "name the file: `--output BASELINE.json`".to_owned() }.into());
+    };
+    let status = report.value.get("status").and_then(Json::text);
+    if suite.has_status() && status != Some("ok") {
+        let status = status.unwrap_or("unknown");
+        let message = format!("`{}` has the status `{}`", report.shown, status.escape_debug());
+        let hint = "take a baseline from a report that is `ok`: of another one it would let pass what was not measured";
+        return Err(Advice { message, hint: hint.to_owned() }.into());
+    }
+    let template = Template::of(suite, &report.value)
+        .with_context(|| format!("cannot take a baseline from `{}`", report.shown))?;
+    if template.metrics.is_empty() {
+        let message = format!("`{}` holds no figure that a baseline takes", report.shown);
+        return Err(Advice { message, hint: "an empty baseline would let anything pass".to_owned() }.into());
+    }
+    if path.exists() {
+        let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
+        return Err(Advice { message, hint: "name another file, or move this one away".to_owned() }.into());
+    }
+    let notes = Some(args.notes.as_str()).filter(|notes| !notes.is_empty());
+    write_whole(&path, template.to_json(notes).as_bytes())?;
+    let count = text::count(template.metrics.len(), "metric");
+    writeln!(out, "wrote {}: {count} of {}", text::printable(&path.display().to_string()), suite.name())?;
+    Ok(Some(Exit::Done))
+}
+
+/// A file that may be the seed's; nothing where it cannot be read as such, which its other reader explains.
+fn read_seed(path: &Path) -> Option<File> {
+    read(path).ok().filter(|file| file.value.fields().is_some())
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let shown = path.display().to_string();
+    let bytes = fs::read(path).with_context(|| format!("cannot read `{shown}`"))?;
+    let text = String::from_utf8(bytes).with_context(|| format!("`{shown}` is no UTF-8 text"))?;
+    let value = Json::parse(&text).with_context(|| format!("`{shown}`"))?;
+    Ok(File { shown, value })
+}
+
+fn report_suite(report: &Json) -> Option<SeedSuite> {
+    report.get("suite").and_then(Json::text).and_then(SeedSuite::from_name)
+}
+
+/// Whether this is a baseline of the seed: its suite is, or it has metrics and is of no class of machine, as ours are.
+fn is_baseline(value: &Json) -> bool {
+    let named = value.get("suite").map(|suite| suite.text().and_then(SeedSuite::from_name));
+    let bare = named.is_none() && value.get("metrics").is_some() && value.get("machine_class").is_none();
+    named.flatten().is_some() || bare
+}
+
+fn refuse_suites(suites: &[String], report: &File) -> Result<(), Advice> {
+    if suites.is_empty() {
+        return Ok(());
+    }
+    let message = format!("`--suite` names suites of Sprag, and `{}` is a report of Apex-X", report.shown);
+    Err(Advice { message, hint: "leave it out: the report says which suite it is of".to_owned() })
+}
+
+/// Fails where the baseline is no baseline for this report.
+fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
+    let shown = &baseline.shown;
+    if !is_baseline(&baseline.value) {
+        let message = format!("`{shown}` is no baseline of Apex-X, and `{}` is a report of it", report.shown);
+        let hint = format!("make one: `sprag baseline emit --run {} --output BASELINE.json`", report.shown);
+        return Err(Advice { message, hint });
+    }
+    if let Some(other) = report_suite(&baseline.value).filter(|other| *other != suite) {
+        let message = format!("`{shown}` is of `{}`, and `{}` of `{}`", other.name(), report.shown, suite.name());
+        return Err(Advice { message, hint: "a report is held against a baseline of its own suite".to_owned() });
+    }
+    let metrics = baseline.value.get("metrics").and_then(Json::fields);
+    // What is no object is told by the comparison.
+    if metrics.is_some_and(<[_]>::is_empty) || baseline.value.get("metrics").is_none() {
+        let message = format!("`{shown}` has no metrics, so it would let anything pass");
+        return Err(Advice { message, hint: "take one from a report with `sprag baseline emit`".to_owned() });
+    }
+    Ok(())
+}
+
+/// Writes the files that were asked for, and says so in the words of the seed's tool.
+fn write_files(folder: &Path, args: &CheckArgs, comparison: &Comparison, out: &mut dyn Write) -> anyhow::Result<()> {
+    let (prefix, status) = (comparison.suite.prefix(), compare_text::overall(comparison));
+    let shown = |path: &Path| text::printable(&path.display().to_string());
+    if let Some(path) = &args.trend_output {
+        let timestamp = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, true);
+        write_whole(&folder.join(path), compare_text::trend(comparison, &timestamp).as_bytes())?;
+        let failed = compare_text::failed(comparison);
+        writeln!(out, "{prefix}_trend status={status} failed_metrics={failed} output={}", shown(path))?;
+    }
+    if let Some(path) = &args.summary {
+        write_whole(&folder.join(path), compare_text::summary(comparison).as_bytes())?;
+        writeln!(out, "{prefix}_compare status={status} summary={}", shown(path))?;
+    }
+    Ok(())
+}
+
+/// Nothing measured is no failure of what was to be measured.
+fn exit(comparison: &Comparison) -> Exit {
+    let skipped = |statuses: &compare::Statuses| !statuses.agree() && statuses.current == SKIPPED;
+    if comparison.statuses.as_ref().is_some_and(skipped) {
+        Exit::NotMeasured
+    } else if comparison.passes() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    }
+}
+
+fn summary(comparison: &Comparison, exit: Exit) -> String {
+    let count = |status: CheckStatus| comparison.checks.iter().filter(|check| check.status == status).count();
+    let mut words = vec![format!("{} passed", count(CheckStatus::Pass))];
+    for (number, word) in [(count(CheckStatus::Fail), "failed"), (count(CheckStatus::Missing), "missing")] {
+        if number > 0 {
+            words.push(format!("{number} {word}"));
+        }
+    }
+    if let Some(statuses) = comparison.statuses.as_ref().filter(|statuses| !statuses.agree()) {
+        let (current, required) = (text::printable(&statuses.current), text::printable(&statuses.required));
+        words.push(format!("the status is {current} where {required} is required"));
+    }
+    let word = match exit {
+        Exit::Done => "pass",
+        Exit::NotMeasured => "not measured",
+        _ => "fail",
+    };
+    format!("check: {word}; {}", words.join(", "))
+}

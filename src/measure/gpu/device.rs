@@ -1,0 +1,210 @@
+//! The device of this process: opened once, with its compiler, what was compiled, and what its kernels share.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::rc::{Rc, Weak};
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use rayon::prelude::*;
+
+use super::DeviceError;
+use super::compiler::{self, Architecture, Compiled};
+use super::driver::{Buffer, Context, Function, Module};
+use super::probe;
+use super::program::Kernel;
+use super::throttle::Watch;
+use crate::model::benchmark::Parity;
+use crate::model::digest;
+
+/// An open device and its compiler.
+pub struct Device {
+    /// Its context and stream.
+    pub context: Rc<Context>,
+    /// Its architecture.
+    pub architecture: Architecture,
+    /// Bytes of its second-level cache.
+    pub cache_bytes: usize,
+    compiler: Compiler,
+    modules: RefCell<BTreeMap<Unit, Rc<Module>>>,
+    shared: RefCell<BTreeMap<String, Weak<Buffer>>>,
+    checked: RefCell<BTreeMap<String, Checked>>,
+    watch: RefCell<Option<Rc<Watch>>>,
+}
+
+/// How a check came out, and the shape at which the result was wrong.
+pub type Checked = (Parity, Option<String>);
+
+/// What is compiled together: a file with its macros.
+type Unit = (&'static str, Vec<String>);
+
+/// The compiler, and the folder that keeps what it made.
+struct Compiler {
+    version: String,
+    known: Vec<Architecture>,
+    folder: Option<PathBuf>,
+}
+
+thread_local! {
+    /// The device that this thread has opened. A worker is one thread.
+    static DEVICE: RefCell<Option<Rc<Device>>> = const { RefCell::new(None) };
+}
+
+impl Device {
+    /// The device of this thread, opened at the first call. Compiled kernels are kept in `folder` where one is given.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn of_this_thread(folder: Option<&Path>) -> Result<Rc<Device>, DeviceError> {
+        DEVICE.with(|device| {
+            if let Some(open) = device.borrow().as_ref() {
+                return Ok(open.clone());
+            }
+            let opened = Rc::new(Device::open(folder)?);
+            *device.borrow_mut() = Some(opened.clone());
+            Ok(opened)
+        })
+    }
+
+    /// Opens the device for whoever wants it for a moment; compiled kernels are kept in `folder` where one is given.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn open(folder: Option<&Path>) -> Result<Device, DeviceError> {
+        probe::device()?;
+        let version = probe::nvrtc()?;
+        let context = Context::open(0)?;
+        let major = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let cache_bytes = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?;
+        let known = compiler::architectures()?;
+        Ok(Device {
+            context,
+            architecture: Architecture::try_from(major * 10 + minor).unwrap_or(0),
+            cache_bytes: usize::try_from(cache_bytes).unwrap_or(0),
+            compiler: Compiler { version, known, folder: folder.map(Path::to_owned) },
+            modules: RefCell::new(BTreeMap::new()),
+            shared: RefCell::new(BTreeMap::new()),
+            checked: RefCell::new(BTreeMap::new()),
+            watch: RefCell::new(None),
+        })
+    }
+
+    /// A kernel, compiled and loaded at its first use.
+    ///
+    /// # Errors
+    /// When it cannot be compiled or loaded.
+    pub fn function(&self, kernel: &Kernel) -> Result<Function, DeviceError> {
+        let options = compiler::options(kernel, self.architecture, &self.compiler.known)?;
+        let unit = (kernel.file, options);
+        if let Some(module) = self.modules.borrow().get(&unit) {
+            return module.function(kernel.entry);
+        }
+        let module = self.load(kernel, &unit.1)?;
+        self.modules.borrow_mut().insert(unit, module.clone());
+        module.function(kernel.entry)
+    }
+
+    /// Compiles kernels on all processors at once, ahead of their first use. What does not compile is told there.
+    pub fn compile(&self, kernels: impl Iterator<Item = Kernel>) {
+        let mut units: BTreeMap<Unit, Kernel> = BTreeMap::new();
+        for kernel in kernels {
+            // As above.
+            let Ok(options) = compiler::options(&kernel, self.architecture, &self.compiler.known) else { continue };
+            units.entry((kernel.file, options)).or_insert(kernel);
+        }
+        units.retain(|unit, _| !self.modules.borrow().contains_key(unit));
+        let units: Vec<(Unit, Kernel)> = units.into_iter().collect();
+        let compiled: Vec<Option<Compiled>> =
+            units.par_iter().map(|((_, options), kernel)| compiler::compile(kernel, options).ok()).collect();
+        for ((unit, _), compiled) in units.into_iter().zip(compiled) {
+            if let Some(module) = compiled.and_then(|compiled| self.context.load(&compiled.image).ok()) {
+                self.modules.borrow_mut().insert(unit, module);
+            }
+        }
+    }
+
+    /// A buffer that all who ask under the same name share while one of them lives; `make` makes it at first.
+    ///
+    /// # Errors
+    /// As `make`.
+    pub fn shared(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<Buffer, DeviceError>,
+    ) -> Result<Rc<Buffer>, DeviceError> {
+        if let Some(buffer) = self.shared.borrow().get(name).and_then(Weak::upgrade) {
+            return Ok(buffer);
+        }
+        let buffer = Rc::new(make()?);
+        self.shared.borrow_mut().insert(name.to_owned(), Rc::downgrade(&buffer));
+        Ok(buffer)
+    }
+
+    /// The outcome of a check of that name, which is made once a process.
+    ///
+    /// # Errors
+    /// As `check`.
+    pub fn checked_once(
+        &self,
+        name: &str,
+        check: impl FnOnce() -> Result<Checked, DeviceError>,
+    ) -> Result<Checked, DeviceError> {
+        if let Some(known) = self.checked.borrow().get(name) {
+            return Ok(known.clone());
+        }
+        let found = check()?;
+        self.checked.borrow_mut().insert(name.to_owned(), found.clone());
+        Ok(found)
+    }
+
+    /// What watches the device, made by whoever needs it first.
+    ///
+    /// # Errors
+    /// As `make`.
+    pub fn watch_or(&self, make: impl FnOnce() -> Result<Watch, DeviceError>) -> Result<Rc<Watch>, DeviceError> {
+        if let Some(watch) = self.watch.borrow().as_ref() {
+            return Ok(watch.clone());
+        }
+        let made = Rc::new(make()?);
+        *self.watch.borrow_mut() = Some(made.clone());
+        Ok(made)
+    }
+
+    fn load(&self, kernel: &Kernel, options: &[String]) -> Result<Rc<Module>, DeviceError> {
+        let kept = self.compiler.kept(kernel, options);
+        if let Some(module) = kept.as_ref().and_then(|path| self.context.load(&fs::read(path).ok()?).ok()) {
+            return Ok(module);
+        }
+        let Compiled { image, .. } = compiler::compile(kernel, options)?;
+        if let Some(path) = &kept {
+            // Without it the next worker compiles again.
+            let _ = keep(path, &image);
+        }
+        self.context.load(&image).map_err(|error| match error.is("CUDA_ERROR_UNSUPPORTED_PTX_VERSION") {
+            true => DeviceError::NewCompiler { driver: probe::driver_cuda(), nvrtc: self.compiler.version.clone() },
+            false => error,
+        })
+    }
+}
+
+impl Compiler {
+    /// Where what it makes of a kernel file is kept: named by all that the result depends on.
+    fn kept(&self, kernel: &Kernel, options: &[String]) -> Option<PathBuf> {
+        let source = super::operation::source(kernel.file)?;
+        let all = format!("nvrtc {}\n{}\n{source}", self.version, options.join("\n"));
+        Some(self.folder.as_ref()?.join(format!("{}.cubin", &digest::sha256_hex(all.as_bytes())[..32])))
+    }
+}
+
+/// Writes aside and renames, so that a worker beside this one never reads half an image.
+fn keep(path: &Path, image: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(image)?;
+    file.persist(path)?;
+    Ok(())
+}

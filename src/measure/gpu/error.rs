@@ -1,0 +1,118 @@
+//! Why something could not be done on the device, and whether anything more can be done on it.
+
+use super::probe::GpuError;
+use crate::measure::workload;
+
+/// Errors after which every further call of the process gives the same one (CUDA driver API, `CUresult`: "this leaves
+/// the process in an inconsistent state and any further CUDA work will return the same error").
+const LASTING: [&str; 14] = [
+    "CUDA_ERROR_ECC_UNCORRECTABLE",
+    "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+    "CUDA_ERROR_CONTAINED",
+    "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "CUDA_ERROR_LAUNCH_TIMEOUT",
+    "CUDA_ERROR_CONTEXT_IS_DESTROYED",
+    "CUDA_ERROR_ASSERT",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    "CUDA_ERROR_MISALIGNED_ADDRESS",
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE",
+    "CUDA_ERROR_INVALID_PC",
+    "CUDA_ERROR_LAUNCH_FAILED",
+    "CUDA_ERROR_UNKNOWN",
+];
+
+/// Why something could not be done on the device.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DeviceError {
+    /// There is no usable device.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// The driver refused a call.
+    #[error("cuda_call_failed: {what} gave {code}")]
+    Driver {
+        /// The function.
+        what: &'static str,
+        /// The driver's code.
+        code: String,
+    },
+    /// The driver is older than the code of the compiler.
+    #[error("cuda_driver_too_old: it speaks CUDA {driver} and does not take what NVRTC {nvrtc} compiles")]
+    NewCompiler {
+        /// The CUDA that the driver speaks.
+        driver: String,
+        /// The version of the compiler.
+        nvrtc: String,
+    },
+    /// The device has too little memory.
+    #[error("insufficient_memory: {needed} bytes are needed at once, {free} are free on the device")]
+    Memory {
+        /// Bytes of the buffer that could not be had.
+        needed: usize,
+        /// Bytes that were free.
+        free: usize,
+    },
+    /// The compiler refused a kernel.
+    #[error("nvrtc_compile_failed: {file}: {log}")]
+    Compile {
+        /// The kernel file.
+        file: &'static str,
+        /// What the compiler said.
+        log: String,
+    },
+    /// The compiler cannot be used.
+    #[error("nvrtc_failed: {0}")]
+    Compiler(String),
+    /// A kernel computes something else than its reference.
+    #[error("parity: the result at {shape} {}", workload::difference(*.error))]
+    Wrong {
+        /// The shape.
+        shape: String,
+        /// By how much; absent where parts of it are no numbers.
+        error: Option<f64>,
+    },
+    /// A program that cannot be: an error of ours.
+    #[error("the program is wrong: {0}")]
+    Program(String),
+}
+
+impl DeviceError {
+    /// Whether the driver refused with that code.
+    pub fn is(&self, wanted: &str) -> bool {
+        matches!(self, DeviceError::Driver { code, .. } if code == wanted)
+    }
+
+    /// Whether every further call of this process on the device will fail.
+    pub fn lasts(&self) -> bool {
+        LASTING.iter().any(|code| self.is(code))
+    }
+
+    /// The reason for whoever asked. After an error that lasts this process can do nothing more on the device: it ends,
+    /// so that the benchmark which it is at is to blame, and the others are measured by another process.
+    ///
+    /// # Panics
+    /// After an error that lasts.
+    pub fn reason(&self) -> String {
+        assert!(!self.lasts(), "{self}");
+        self.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_error_that_lasts_ends_the_process() {
+        let check = |code: &str, lasts: bool| {
+            let error = DeviceError::Driver { what: "cuEventSynchronize", code: code.to_owned() };
+            assert_eq!(std::panic::catch_unwind(|| error.reason()).is_err(), lasts, "{code}");
+        };
+        check("CUDA_ERROR_ILLEGAL_ADDRESS", true);
+        check("CUDA_ERROR_LAUNCH_FAILED", true);
+        check("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", false);
+        check("CUDA_ERROR_INVALID_VALUE", false);
+        let little = DeviceError::Memory { needed: 2, free: 1 };
+        assert!(little.reason().starts_with("insufficient_memory: 2 bytes"));
+    }
+}

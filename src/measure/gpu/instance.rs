@@ -1,0 +1,197 @@
+//! A program with its memory on a device: filled, launched, poisoned and read back.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::DeviceError;
+use super::device::Device;
+use super::driver::{Buffer, Function};
+use super::operation::{Inputs, with_element};
+use super::program::{Argument, BufferSpec, Content, Data, Distribution, Dtype, Kernel, Program, Random, Step};
+use crate::kernels::element::Element as _;
+
+/// The byte of poison: in every element type all of it is a NaN, in integers a number that no tile or level has.
+const POISON: u8 = 0xff;
+
+/// Threads of a block of the kernels that fill inputs.
+const FILL_BLOCK: u32 = 256;
+
+/// The most dynamic shared memory of a block that need not be asked for.
+const PLAIN_SHARED: u32 = 48 << 10;
+
+/// A program ready to be launched on one set of buffers.
+pub struct Instance {
+    device: Rc<Device>,
+    program: Program,
+    buffers: Vec<Rc<Buffer>>,
+    steps: Vec<Ready>,
+}
+
+/// A step with everything that it needs.
+enum Ready {
+    Launch { function: Function, grid: [u32; 3], block: u32, shared: u32, arguments: Vec<u64> },
+    Zero(Rc<Buffer>),
+}
+
+/// Where the memory and the inputs of an instance come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Supply {
+    /// What random inputs follow from.
+    pub seed: u64,
+    /// Instances of the same set share inputs of the same kind; those of different sets lie in different memory.
+    pub inputs: u32,
+    /// The same of what calls write. It is shared, too, since one call runs after the other.
+    pub outputs: u32,
+}
+
+impl Supply {
+    /// Inputs and outputs of one set.
+    pub fn of_set(seed: u64, set: u32) -> Supply {
+        Supply { seed, inputs: set, outputs: set }
+    }
+}
+
+impl Instance {
+    /// Compiles the program's kernels, takes memory and fills the inputs.
+    ///
+    /// # Errors
+    /// When a kernel cannot be compiled, memory is short, or the driver refuses.
+    pub fn new(device: &Rc<Device>, program: Program, supply: Supply) -> Result<Instance, DeviceError> {
+        if let Some(fault) = program.fault() {
+            return Err(DeviceError::Program(fault));
+        }
+        let buffers: Vec<Rc<Buffer>> =
+            program.buffers.iter().map(|spec| buffer(device, spec, supply)).collect::<Result<_, _>>()?;
+        let steps = program.steps.iter().map(|step| ready(device, step, &buffers)).collect::<Result<_, _>>()?;
+        Ok(Instance { device: device.clone(), program, buffers, steps })
+    }
+
+    /// What it runs.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Puts one call on the stream.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn call(&self) -> Result<(), DeviceError> {
+        self.steps.iter().try_for_each(|step| match step {
+            Ready::Zero(buffer) => buffer.set(0),
+            Ready::Launch { function, grid, block, shared, arguments } => {
+                self.device.context.launch(function, *grid, *block, *shared, arguments)
+            }
+        })
+    }
+
+    /// Overwrites all that a call writes, so that what it leaves out shows.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn poison(&self) -> Result<(), DeviceError> {
+        let written = self.program.buffers.iter().zip(&self.buffers).filter(|(spec, _)| is_written(spec));
+        written.into_iter().try_for_each(|(_, buffer)| buffer.set(POISON))
+    }
+
+    /// The bytes of the inputs, which stand before all other buffers.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn inputs(&self) -> Result<Inputs, DeviceError> {
+        let count = self.program.buffers.iter().take_while(|spec| !is_written(spec)).count();
+        Ok(Inputs::new(self.buffers[..count].iter().map(|buffer| buffer.download()).collect::<Result<_, _>>()?))
+    }
+
+    /// The values of a buffer as 32-bit floats.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn values(&self, place: usize) -> Result<Vec<f32>, DeviceError> {
+        let held = Inputs::new(vec![self.buffers[place].download()?]);
+        let values = match self.program.buffers[place].data {
+            Data::F32 => held.floats(0),
+            Data::I32 => held.integers(0).map(|values| values.into_iter().map(|value| value as f32).collect()),
+            Data::Element(dtype) => with_element!(dtype, T => {
+                held.elements::<T>(0).map(|values| values.into_iter().map(T::to_f32).collect())
+            }),
+        };
+        values.map_err(DeviceError::Program)
+    }
+
+    /// The buffer at a place.
+    pub fn buffer(&self, place: usize) -> &Rc<Buffer> {
+        &self.buffers[place]
+    }
+}
+
+/// Whether a call writes the buffer.
+fn is_written(spec: &BufferSpec) -> bool {
+    matches!(spec.content, Content::Output | Content::Scratch)
+}
+
+fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<Buffer>]) -> Result<Ready, DeviceError> {
+    let launch = match step {
+        Step::Zero(place) => return Ok(Ready::Zero(buffers[*place].clone())),
+        Step::Launch(launch) => launch,
+    };
+    let function = device.function(&launch.kernel)?;
+    if launch.shared > PLAIN_SHARED {
+        function.permit_shared(launch.shared)?;
+    }
+    let arguments = launch.arguments.iter().map(|argument| match argument {
+        Argument::Buffer(place) => buffers[*place].address(),
+        Argument::Null => 0,
+        Argument::I32(value) => u64::from(value.cast_unsigned()),
+        Argument::I64(value) => value.cast_unsigned(),
+        Argument::F32(value) => u64::from(value.to_bits()),
+    });
+    Ok(Ready::Launch {
+        function,
+        grid: launch.grid,
+        block: launch.block,
+        shared: launch.shared,
+        arguments: arguments.collect(),
+    })
+}
+
+/// The buffer of a set for a specification, made and filled by whoever asks first.
+fn buffer(device: &Rc<Device>, spec: &BufferSpec, supply: Supply) -> Result<Rc<Buffer>, DeviceError> {
+    let (is_written, Supply { seed, inputs, outputs }) = (is_written(spec), supply);
+    let set = if is_written { format!("written {outputs}") } else { format!("read {inputs} {seed}") };
+    let name = format!("{spec:?} {set}");
+    device.shared(&name, || {
+        let buffer = device.context.allocate(spec.bytes())?;
+        match &spec.content {
+            Content::Output | Content::Scratch => buffer.set(POISON)?,
+            Content::Integers(values) => {
+                buffer.upload(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
+            }
+            Content::Floats(values) => {
+                buffer.upload(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
+            }
+            Content::Random(random) => fill(device, &buffer, spec, *random, supply.seed)?,
+        }
+        Ok(buffer)
+    })
+}
+
+/// Draws the values of an input on the device.
+fn fill(device: &Rc<Device>, buffer: &Buffer, spec: &BufferSpec, random: Random, seed: u64) -> Result<(), DeviceError> {
+    let dtype = match spec.data {
+        Data::Element(dtype) => dtype,
+        Data::F32 => Dtype::F32,
+        Data::I32 => return Err(DeviceError::Program(format!("`{}` cannot be drawn: it holds integers", spec.name))),
+    };
+    let (entry, parameters) = match random.distribution {
+        Distribution::Uniform(low, high) => ("fill_uniform", vec![low, high]),
+        Distribution::Normal(deviation) => ("fill_normal", vec![deviation]),
+    };
+    let kernel = Kernel { file: "fill.cu", entry, dtype, defines: BTreeMap::new() };
+    let function = device.function(&kernel)?;
+    let blocks = spec.count.div_ceil(FILL_BLOCK as usize).max(1);
+    let blocks = u32::try_from(blocks).map_err(|_| DeviceError::Program(format!("`{}` is too large", spec.name)))?;
+    let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ random.stream.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mut arguments = vec![buffer.address(), spec.count as u64, seed];
+    arguments.extend(parameters.iter().map(|value| u64::from(value.to_bits())));
+    device.context.launch(&function, [blocks, 1, 1], FILL_BLOCK, 0, &arguments)
+}

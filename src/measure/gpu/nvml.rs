@@ -1,0 +1,90 @@
+//! What the management library tells of the device: its settings once, its state around every block.
+//!
+//! Everything here is read; nothing sets a clock, a limit or a mode. Boards and containers answer some questions with
+//! "not supported": what is not told is absent. Without the library the device is measured all the same.
+
+use nvml_wrapper::Nvml;
+use nvml_wrapper::enum_wrappers::device::{Clock, ComputeMode, PerformancePolicy, TemperatureSensor};
+
+use super::description::Description;
+use super::throttle::DeviceState;
+
+/// The management library, opened on one device.
+pub struct Monitor {
+    nvml: Nvml,
+    index: u32,
+}
+
+impl Monitor {
+    /// Opens the library and finds the device by its UUID, since the library counts devices in another order.
+    ///
+    /// # Errors
+    /// Why nothing will be told, beginning with the code `nvml_unavailable`.
+    pub fn open(uuid: [u8; 16]) -> Result<Monitor, String> {
+        let fault = |error: nvml_wrapper::error::NvmlError| format!("nvml_unavailable: {error}");
+        let nvml = Nvml::init().map_err(fault)?;
+        let wanted = hexadecimal(&uuid);
+        let count = nvml.device_count().map_err(fault)?;
+        let is_wanted = |index: &u32| {
+            let told = nvml.device_by_index(*index).and_then(|device| device.uuid());
+            told.is_ok_and(|uuid| uuid.chars().filter(char::is_ascii_hexdigit).collect::<String>().ends_with(&wanted))
+        };
+        let index = (0..count).find(is_wanted);
+        match index {
+            Some(index) => Ok(Monitor { nvml, index }),
+            // A container may hide the UUID; the only device there is can be no other.
+            None if count == 1 => Ok(Monitor { nvml, index: 0 }),
+            None => Err("nvml_unavailable: it does not know this device".to_owned()),
+        }
+    }
+
+    /// How the device is now.
+    pub fn state(&self) -> DeviceState {
+        let Ok(device) = self.nvml.device_by_index(self.index) else { return DeviceState::default() };
+        let violations = [PerformancePolicy::Power, PerformancePolicy::Thermal];
+        let told =
+            violations.into_iter().filter_map(|policy| Some(device.violation_status(policy).ok()?.violation_time));
+        let held_back = told.reduce(u64::saturating_add);
+        DeviceState {
+            reasons: device.current_throttle_reasons().ok().map(|reasons| reasons.bits()),
+            held_back_nanos: held_back,
+            clock: device.clock_info(Clock::SM).ok(),
+            memory_clock: device.clock_info(Clock::Memory).ok(),
+            temperature: device.temperature(TemperatureSensor::Gpu).ok(),
+            power: device.power_usage().ok(),
+            energy: device.total_energy_consumption().ok(),
+            seen_clock: None,
+        }
+    }
+
+    /// Adds the settings of the device and the versions of what drives it.
+    pub fn describe(&self, description: &mut Description) {
+        description.nvml = self.nvml.sys_nvml_version().ok();
+        // The driver's own version says more than that of the CUDA it speaks.
+        description.driver = self.nvml.sys_driver_version().ok().or(description.driver.take());
+        let Ok(device) = self.nvml.device_by_index(self.index) else { return };
+        description.ecc = device.is_ecc_enabled().ok().map(|state| state.currently_enabled);
+        description.mig = device.mig_mode().ok().map(|mode| mode.current != 0);
+        description.persistence = device.is_in_persistent_mode().ok();
+        description.compute_mode = device.compute_mode().ok().map(|mode| compute_mode(mode).to_owned());
+        description.power_limit_watts =
+            device.enforced_power_limit().ok().map(|milliwatts| f64::from(milliwatts) * 1e-3);
+        description.clock_max_sm_mhz = device.max_clock_info(Clock::SM).ok();
+        description.clock_max_memory_mhz = device.max_clock_info(Clock::Memory).ok();
+        description.vbios = device.vbios_version().ok();
+        description.pcie = device.current_pcie_link_gen().ok().zip(device.current_pcie_link_width().ok());
+    }
+}
+
+fn compute_mode(mode: ComputeMode) -> &'static str {
+    match mode {
+        ComputeMode::Default => "default",
+        ComputeMode::ExclusiveThread => "exclusive thread",
+        ComputeMode::Prohibited => "prohibited",
+        ComputeMode::ExclusiveProcess => "exclusive process",
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

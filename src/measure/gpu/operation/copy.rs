@@ -1,0 +1,86 @@
+//! A copy in the device's memory: `kernels/copy.cu`. Other kernels are timed beside it.
+
+use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
+use super::inputs::with_element;
+use super::{Config, Expected, Form, Inputs, launch};
+use std::collections::BTreeMap;
+
+/// The configurations worth trying, the one used untuned first. Here `chunk` is the number of rounds of a block.
+pub const CANDIDATES: &[Config] = &[
+    Config { block: 256, vector: 16, unroll: 4, chunk: 1 },
+    Config { block: 512, vector: 16, unroll: 4, chunk: 1 },
+    Config { block: 256, vector: 16, unroll: 8, chunk: 1 },
+    Config { block: 128, vector: 16, unroll: 8, chunk: 1 },
+    Config { block: 1024, vector: 16, unroll: 2, chunk: 1 },
+    Config { block: 256, vector: 16, unroll: 4, chunk: 4 },
+    Config { block: 256, vector: 16, unroll: 4, chunk: 16 },
+    Config { block: 256, vector: 8, unroll: 4, chunk: 1 },
+];
+
+const FILE: &str = "copy.cu";
+
+/// How many elements are copied; at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// The elements.
+    pub elements: usize,
+}
+
+/// One buffer in, the same out.
+pub fn program(shape: &Copy, dtype: Dtype, form: Form) -> Program {
+    let elements = shape.elements;
+    let buffers = vec![launch::normal("from", dtype, elements, 0), launch::output("to", dtype, elements)];
+    let arguments = vec![Argument::Buffer(0), Argument::Buffer(1), launch::long(elements)];
+    let step = match form {
+        Form::Reference => launch::plain(FILE, "copy_reference", dtype, elements, arguments),
+        Form::Tuned(config) => Step::Launch(tuned(elements, dtype, config, arguments)),
+    };
+    Program { buffers, steps: vec![step] }
+}
+
+fn tuned(elements: usize, dtype: Dtype, config: Config, arguments: Vec<Argument>) -> Launch {
+    let Config { block, vector, unroll, chunk } = config;
+    // Elements after the last whole vector fall to the first block.
+    let vectors = elements * dtype.bytes() / vector as usize;
+    let blocks = launch::count(vectors.div_ceil((block * unroll * chunk) as usize).max(1));
+    let defines = BTreeMap::from([("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)]);
+    let kernel = Kernel { file: FILE, entry: "copy", dtype, defines };
+    Launch { kernel, grid: [blocks, 1, 1], block, shared: 0, arguments }
+}
+
+/// The input, exactly.
+///
+/// # Errors
+/// There is no input.
+pub fn expected(_shape: &Copy, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+    with_element!(dtype, T => Ok(vec![Expected::new(1, &inputs.elements::<T>(0)?, 0.0)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::checks;
+    use super::*;
+
+    #[test]
+    fn every_form_covers_every_element() {
+        checks::names_are_distinct(CANDIDATES);
+        for elements in [1, 15, 16, 4096, 100_003] {
+            let shape = Copy { elements };
+            checks::programs(
+                CANDIDATES,
+                |dtype, form| program(&shape, dtype, form),
+                |launch, config| {
+                    let (bytes, vector) = (elements * launch.kernel.dtype.bytes(), config.vector as usize);
+                    let piece = (config.block * config.unroll * config.chunk) as usize * vector;
+                    let blocks = launch.grid[0] as usize;
+                    assert!(blocks * piece >= bytes / vector * vector && (blocks - 1) * piece <= bytes);
+                    // The rest is less than a vector, and the first block has a thread for each element of it.
+                    assert!(vector / launch.kernel.dtype.bytes() <= launch.block as usize);
+                },
+            );
+            let program = program(&shape, Dtype::F16, Form::Reference);
+            let expected = expected(&shape, Dtype::F16, &checks::inputs(&program)).unwrap();
+            assert_eq!((expected[0].buffer, expected[0].values.len()), (1, elements));
+        }
+    }
+}

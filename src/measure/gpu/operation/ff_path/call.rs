@@ -1,0 +1,221 @@
+//! A whole call: both paths, and what they must come to.
+
+use super::super::super::program::{Dtype, Program};
+use super::super::assembly::Assembly;
+use super::super::inputs::with_element;
+use super::super::{Config, Expected, Form, Inputs};
+use super::layout::Layout;
+use super::shape::Shape;
+use super::{fused, plain};
+use crate::kernels::element::Element;
+use crate::kernels::ff::{self, Outputs, Proxy, Workspace};
+
+/// The configurations worth trying, the one used untuned first: `unroll` is the channels of a block of the last launch,
+/// `chunk` the pixels of a block of the convolution.
+pub const CANDIDATES: &[Config] = &[
+    Config { block: 256, vector: 16, unroll: 8, chunk: 32 },
+    Config { block: 256, vector: 16, unroll: 4, chunk: 32 },
+    Config { block: 256, vector: 16, unroll: 8, chunk: 64 },
+    Config { block: 128, vector: 16, unroll: 8, chunk: 32 },
+    Config { block: 128, vector: 16, unroll: 4, chunk: 16 },
+    Config { block: 256, vector: 8, unroll: 8, chunk: 32 },
+    Config { block: 128, vector: 8, unroll: 4, chunk: 32 },
+    Config { block: 256, vector: 16, unroll: 16, chunk: 32 },
+];
+
+/// What a call does on the device.
+pub fn program(shape: &Shape, dtype: Dtype, form: Form) -> Program {
+    let mut assembly = Assembly::new();
+    let layout = Layout::add(&mut assembly, shape, dtype);
+    let map = shape.map();
+    for (level, ends) in layout.levels(&mut assembly, map, dtype) {
+        match form {
+            Form::Reference => plain::add(&mut assembly, map, dtype, level, ends, layout.proxies),
+            Form::Tuned(config) => fused::add(&mut assembly, map, dtype, level, ends, layout.proxies, config),
+        }
+    }
+    assembly.finish()
+}
+
+/// What the outputs of a call must come to. The reference computes in `f32` from the same inputs, so that where the
+/// device rounds to its element type, results differ by as much.
+///
+/// # Errors
+/// Inputs that do not fit the shape.
+pub fn expected(shape: &Shape, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+    let layout = Layout::add(&mut Assembly::new(), shape, dtype);
+    let wide = |place: usize| -> Result<Vec<f32>, String> {
+        with_element!(dtype, T => Ok(inputs.elements::<T>(place)?.into_iter().map(Element::to_f32).collect()))
+    };
+    let [boundary, uncertainty] = layout.proxies.map(wide);
+    let (dense, boundary, uncertainty) = (wide(layout.dense)?, boundary?, uncertainty?);
+    let map = shape.map();
+    let proxy = |values| Some(Proxy { values, height: map.height, width: map.width });
+    let (utilities, split_utilities) = shape.utilities();
+    let reads = ff::Inputs {
+        dense: &dense,
+        shape: map,
+        utilities,
+        split_utilities: Some(split_utilities),
+        boundary: proxy(boundary.as_slice()),
+        uncertainty: proxy(uncertainty.as_slice()),
+    };
+    let (mut outputs, mut workspace) = (Outputs::default(), Workspace::default());
+    ff::reference(&reads, shape.config(), &shape.parameters(), &mut outputs, &mut workspace)
+        .map_err(|error| error.to_string())?;
+    let tolerance = tolerance(dtype);
+    Ok(vec![
+        Expected::new(layout.features, &outputs.heavy_features, tolerance),
+        Expected::new(layout.alpha, &outputs.alpha, tolerance),
+        Expected::new(layout.detail, &outputs.detail_map, tolerance),
+    ])
+}
+
+/// How far a device may be from the reference. Where the element type is narrow the result of the coarse path, a refined
+/// tile, the gate and the features are rounded; twelve times the distance of neighbours at one allows for features up to
+/// eight. In `f32` it is sums in another order, before and after two normalisations.
+pub fn tolerance(dtype: Dtype) -> f64 {
+    let neighbour = match dtype {
+        Dtype::F32 => return 5e-5,
+        Dtype::F16 => 2.0_f64.powi(-10),
+        Dtype::Bf16 => 2.0_f64.powi(-7),
+        Dtype::E4m3 => 2.0_f64.powi(-3),
+    };
+    12.0 * neighbour
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::super::program::{Content, Launch, Step};
+    use super::super::shape::config;
+    use super::*;
+    use crate::kernels::ff::Config as Module;
+    use crate::kernels::shape::MapShape;
+
+    const TYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
+
+    fn shapes() -> Vec<Shape> {
+        let small = config(5, 3.2, 2.0);
+        let cases = [
+            (MapShape { batch: 1, channels: 128, height: 128, width: 128 }, config(32, 16.0, 8.0)),
+            (MapShape { batch: 2, channels: 3, height: 32, width: 48 }, small),
+            (
+                MapShape { batch: 1, channels: 7, height: 6, width: 10 },
+                Module { tile_size_l0: 2, tile_size_l1: 1, ..small },
+            ),
+            (
+                MapShape { batch: 1, channels: 260, height: 48, width: 24 },
+                Module { tile_size_l0: 24, tile_size_l1: 12, ..small },
+            ),
+            (MapShape { batch: 2, channels: 4, height: 32, width: 32 }, Module { budget_b1: 0.0, ..small }),
+            (MapShape { batch: 1, channels: 4, height: 32, width: 32 }, Module { budget_b2: 0.0, ..small }),
+        ];
+        cases.map(|(map, module)| Shape::new(map, module, 123).unwrap()).into()
+    }
+
+    fn forms() -> Vec<Form> {
+        CANDIDATES.iter().map(|config| Form::Tuned(*config)).chain([Form::Reference]).collect()
+    }
+
+    fn launches(program: &Program) -> Vec<&Launch> {
+        let launches = program.steps.iter().filter_map(|step| match step {
+            Step::Launch(launch) => Some(launch),
+            Step::Zero(_) => None,
+        });
+        launches.collect()
+    }
+
+    #[test]
+    fn no_launch_is_faulty_or_asks_for_more_memory_than_a_block_has() {
+        for (shape, dtype) in shapes().iter().flat_map(|shape| TYPES.map(|dtype| (shape, dtype))) {
+            for form in forms() {
+                let program = program(shape, dtype, form);
+                assert_eq!(program.fault(), None, "{:?} {dtype:?} {form:?}", shape.map());
+                assert!(program.buffers.iter().all(|buffer| buffer.count > 0));
+                assert!(launches(&program).iter().all(|launch| launch.shared <= 48 * 1024 - 128));
+            }
+        }
+    }
+
+    #[test]
+    fn every_form_has_the_same_inputs_and_outputs() {
+        let kept = |program: Program| {
+            let shared = |buffer: &crate::measure::gpu::program::BufferSpec| buffer.content != Content::Scratch;
+            let last = program.buffers.iter().rposition(shared).unwrap();
+            program.buffers[..=last].to_vec()
+        };
+        for shape in shapes() {
+            let reference = kept(program(&shape, Dtype::F16, Form::Reference));
+            assert!(reference.iter().all(|buffer| buffer.content != Content::Scratch));
+            for form in forms() {
+                assert_eq!(kept(program(&shape, Dtype::F16, form)), reference, "{:?} {form:?}", shape.map());
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_reach_every_tile_pixel_and_channel() {
+        for shape in shapes() {
+            let (map, selection) = (shape.map(), shape.selection());
+            for config in CANDIDATES {
+                let program = program(&shape, Dtype::F16, Form::Tuned(*config));
+                let of = |entry: &str| {
+                    let all = launches(&program).into_iter();
+                    all.filter(|launch| launch.kernel.entry == entry).cloned().collect::<Vec<Launch>>()
+                };
+                let each = [selection.l0_each, selection.l1_each].into_iter().filter(|each| *each > 0);
+                let sides = [shape.config().tile_size_l0, shape.config().tile_size_l1];
+                for (level, each) in each.enumerate() {
+                    let side = sides[level];
+                    let tiles = each * map.batch;
+                    let [means, modulation, convolve, finish] =
+                        ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"].map(|entry| of(entry)[level].clone());
+                    let at = |launch: &Launch, name: &str| launch.kernel.defines[name] as usize;
+                    assert!(means.grid[0] as usize * (means.block as usize / 32) >= tiles * map.channels);
+                    assert_eq!(modulation.grid, [each as u32, map.batch as u32, 1]);
+                    let chunk = at(&convolve, "CHUNK");
+                    let outputs = convolve.block as usize * 32 / chunk;
+                    assert!(convolve.grid[0] as usize * chunk >= side * side, "{:?} {config:?}", map);
+                    assert!(convolve.grid[1] as usize * outputs >= 2 * map.channels, "{:?} {config:?}", map);
+                    assert_eq!(convolve.grid[2] as usize, tiles);
+                    assert!(chunk.is_power_of_two() && (4..=convolve.block as usize * 4).contains(&chunk));
+                    assert_eq!(finish.grid[0] as usize * side, map.height);
+                    assert!(finish.grid[1] as usize * at(&finish, "UNROLL") >= map.channels);
+                    assert_eq!(finish.grid[2] as usize, map.batch);
+                    assert!(side.is_multiple_of(at(&finish, "VECTOR") / Dtype::F16.bytes()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_fixed_profile_takes_eight_launches() {
+        let program = program(&shapes()[0], Dtype::F16, Form::Tuned(CANDIDATES[0]));
+        let entries: Vec<&str> = launches(&program).iter().map(|launch| launch.kernel.entry).collect();
+        assert_eq!(entries, ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"].repeat(2));
+    }
+
+    #[test]
+    fn candidates_have_names_of_their_own() {
+        let names: std::collections::BTreeSet<String> = CANDIDATES.iter().map(|config| config.name()).collect();
+        assert_eq!(names.len(), CANDIDATES.len());
+    }
+
+    #[test]
+    fn the_reference_is_read_from_the_inputs_of_the_program() {
+        let shape = &shapes()[4];
+        let map = shape.map();
+        let bytes = |count: usize| (0..count).flat_map(|i| (i as f32 * 0.25).to_le_bytes()).collect::<Vec<u8>>();
+        let inputs = Inputs::new([map.elements(), map.pixels(), map.pixels()].map(bytes).into());
+        // Where nothing is chosen the features are the input.
+        let all = expected(shape, Dtype::F32, &inputs).unwrap();
+        assert_eq!(all[0].values, inputs.floats(0).unwrap());
+        assert_eq!(
+            all.iter().map(|one| one.values.len()).collect::<Vec<_>>(),
+            [map.elements(), map.pixels(), map.elements()]
+        );
+        let outputs = program(shape, Dtype::F32, Form::Reference);
+        assert!(all.iter().all(|one| outputs.buffers[one.buffer].content == Content::Output));
+        assert!(expected(shape, Dtype::F32, &Inputs::default()).is_err());
+    }
+}

@@ -1,0 +1,11 @@
+//! The feature-fusion module end to end: tiles chosen on the host, then two heavy paths on the device, the fine one on
+//! the result of the coarse one.
+
+mod shape;
+mod layout;
+mod plain;
+mod fused;
+mod call;
+
+pub use self::call::{CANDIDATES, expected, program, tolerance};
+pub use self::shape::{Selection, Shape, config};

@@ -1,0 +1,141 @@
+//! The fused pack, operate, unpack on the device: `kernels/fused.cu`.
+
+use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
+use super::inputs::with_element;
+use super::{Config, Expected, Form, Inputs, Stored, Tiled, launch};
+use crate::kernels::element::Element;
+use crate::kernels::fused::{self, Affine, Choice, Scratch};
+use std::collections::BTreeMap;
+
+/// The configurations worth trying, the one used untuned first. Here a block has `chunk` times as many vectors as its
+/// threads have under way together.
+pub const CANDIDATES: &[Config] = &[
+    Config { block: 256, vector: 16, unroll: 4, chunk: 1 },
+    Config { block: 256, vector: 16, unroll: 2, chunk: 2 },
+    Config { block: 128, vector: 16, unroll: 4, chunk: 1 },
+    Config { block: 256, vector: 16, unroll: 4, chunk: 4 },
+    Config { block: 256, vector: 16, unroll: 4, chunk: 16 },
+    Config { block: 512, vector: 16, unroll: 2, chunk: 4 },
+    Config { block: 256, vector: 8, unroll: 4, chunk: 4 },
+];
+
+const FILE: &str = "fused.cu";
+
+/// The places of the buffers.
+const MAP: usize = 0;
+const INDICES: usize = 1;
+const MERGED: usize = 2;
+
+/// Tiles and the map that is applied to their pixels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fused {
+    /// The tiles.
+    pub tiles: Tiled,
+    /// What becomes of a pixel.
+    pub affine: Affine,
+}
+
+/// Map and ids in, the merged map out.
+pub fn program(shape: &Fused, dtype: Dtype, form: Form) -> Program {
+    let (map, side) = (shape.tiles.map(), shape.tiles.tile_size());
+    let buffers = vec![
+        launch::normal("map", dtype, map.elements(), 0),
+        shape.tiles.indices(),
+        launch::output("merged", dtype, map.elements()),
+    ];
+    let Affine { value_scale, value_bias, gate_scale, gate_bias } = shape.affine;
+    let affine = [value_scale, value_bias, gate_scale, gate_bias].map(Argument::F32);
+    let mut arguments = vec![Argument::Buffer(MAP), Argument::Buffer(INDICES), Argument::Buffer(MERGED)];
+    arguments.extend([shape.tiles.per_sample(), map.channels, map.height, map.width].map(launch::int));
+    let step = match form {
+        Form::Reference => {
+            arguments.push(launch::int(side));
+            arguments.extend(affine);
+            arguments.push(launch::long(map.elements()));
+            launch::plain(FILE, "fused_reference", dtype, map.elements(), arguments)
+        }
+        Form::Tuned(config) => {
+            arguments.extend(affine);
+            Step::Launch(tuned(shape, dtype, config, arguments))
+        }
+    };
+    Program { buffers, steps: vec![step] }
+}
+
+fn tuned(shape: &Fused, dtype: Dtype, config: Config, mut arguments: Vec<Argument>) -> Launch {
+    let Config { block, unroll, chunk, .. } = config;
+    let side = shape.tiles.tile_size();
+    let vector = launch::vector(config, dtype, side);
+    let bands = shape.tiles.bands(vector as usize / dtype.bytes(), (block * unroll * chunk) as usize);
+    arguments.extend([bands.cells, bands.parts, bands.group].map(launch::int));
+    let tile = launch::count(side);
+    let defines = BTreeMap::from([("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("TILE", tile)]);
+    Launch {
+        kernel: Kernel { file: FILE, entry: "fused", dtype, defines },
+        grid: bands.grid,
+        block,
+        shared: launch::count(bands.cells * size_of::<i32>()),
+        arguments,
+    }
+}
+
+/// The merged map, exactly.
+///
+/// # Errors
+/// Inputs that do not fit the shape.
+pub fn expected(shape: &Fused, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+    with_element!(dtype, T => expected_of::<T>(shape, inputs))
+}
+
+fn expected_of<T: Element + Stored>(shape: &Fused, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+    let (map, indices) = (inputs.elements::<T>(MAP)?, inputs.ids(INDICES)?);
+    let choice = Choice { indices: &indices, tile_size: shape.tiles.tile_size(), require_unique: false };
+    let mut merged = vec![T::default(); shape.tiles.map().elements()];
+    let mut scratch = Scratch::default();
+    fused::reference(&map, shape.tiles.map(), &choice, &shape.affine, &mut merged, &mut scratch)
+        .map_err(|error| error.to_string())?;
+    Ok(vec![Expected::new(MERGED, &merged, 0.0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::checks;
+    use super::*;
+
+    #[test]
+    fn every_form_covers_the_map() {
+        checks::names_are_distinct(CANDIDATES);
+        for tiles in checks::tiled_shapes() {
+            let shape = Fused { tiles, affine: Affine::default() };
+            checks::programs(
+                CANDIDATES,
+                |dtype, form| program(&shape, dtype, form),
+                |launch, _| {
+                    let (map, side) = (shape.tiles.map(), shape.tiles.tile_size());
+                    let [Argument::I32(cells), Argument::I32(parts), Argument::I32(group)] = launch.arguments[11..]
+                    else {
+                        panic!("{:?}", launch.arguments)
+                    };
+                    let [x, y, z] = launch.grid.map(|blocks| blocks as usize);
+                    let (cells, parts, group) = (cells as usize, parts as usize, group as usize);
+                    assert!(parts * cells * side >= map.width && (parts - 1) * cells * side < map.width);
+                    assert_eq!((x, z), (map.height / side * parts, map.batch));
+                    assert!(y * group >= map.channels && (y - 1) * group < map.channels);
+                    assert_eq!(launch.shared as usize, cells * 4);
+                    assert_eq!(side * launch.kernel.dtype.bytes() % launch.kernel.defines["VECTOR"] as usize, 0);
+                },
+            );
+        }
+    }
+
+    #[test]
+    fn the_expected_map_is_that_of_the_reference() {
+        let affine = Affine { value_scale: 0.5, value_bias: 1.0, gate_scale: -1.0, gate_bias: 0.25 };
+        for tiles in checks::tiled_shapes() {
+            let shape = Fused { tiles, affine };
+            let program = program(&shape, Dtype::E4m3, Form::Reference);
+            let expected = expected(&shape, Dtype::E4m3, &checks::inputs(&program)).unwrap();
+            assert_eq!((expected[0].buffer, expected[0].values.len()), (MERGED, program.buffers[MERGED].count));
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! TileSSM scan: tokens `[B,K,C]` in one or both directions, as `kernels/scan.cu` computes it.
+//!
+//! A configuration with a chunk takes the long form, which cuts the steps into chunks and is one pass over memory even
+//! where there are few channels; one without takes the short form, a thread for each few channels. A second direction
+//! is a second launch, which merges its outputs into those of the first.
+
+use super::super::program::{Argument, Content, Data, Distribution, Dtype, Program};
+use super::assembly::{Assembly, Call, buffers, elements_at_once, int, kernel, optional};
+use super::inputs::with_element;
+use super::way::{Initial, Merge, Way};
+use super::{Config, Expected, Form, Inputs};
+use crate::kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape, Scratch};
+
+/// Threads of a block of the reference.
+const PLAIN_BLOCK: u32 = 128;
+/// The most channels of a thread: more do not fit its registers.
+const MOST_CHANNELS: usize = 8;
+/// The most steps that a short scan loads ahead where it merges: it loads the other direction's outputs too.
+const MOST_MERGED_STEPS: u32 = 16;
+/// Words before those of the chunks in the status of a long scan, for its ticket counter.
+const TICKET_WORDS: usize = 2;
+
+/// The configurations worth trying, the one used untuned first.
+pub const CANDIDATES: &[Config] = &[
+    Config { block: 128, vector: 8, unroll: 16, chunk: 128 },
+    Config { block: 256, vector: 8, unroll: 8, chunk: 128 },
+    Config { block: 128, vector: 16, unroll: 8, chunk: 128 },
+    Config { block: 256, vector: 4, unroll: 16, chunk: 256 },
+    Config { block: 256, vector: 8, unroll: 16, chunk: 256 },
+    Config { block: 512, vector: 4, unroll: 8, chunk: 256 },
+    Config { block: 128, vector: 4, unroll: 16, chunk: 0 },
+    Config { block: 32, vector: 4, unroll: 16, chunk: 0 },
+    Config { block: 64, vector: 8, unroll: 8, chunk: 0 },
+    Config { block: 32, vector: 4, unroll: 32, chunk: 0 },
+];
+
+/// A scan. There is at least one sample, one step and one channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Samples, steps and channels.
+    pub tokens: ScanShape,
+    /// Which way the tokens are read.
+    pub way: Way,
+    /// The state before the first step.
+    pub initial: Initial,
+}
+
+/// What a call does on the device.
+pub fn program(shape: &Shape, dtype: Dtype, form: Form) -> Program {
+    let mut assembly = Assembly::new();
+    let places = Places::add(&mut assembly, shape, dtype);
+    let plan = Plan::new(shape, dtype, form);
+    let status =
+        (plan.status_words > 0).then(|| assembly.buffer("status", Data::I32, plan.status_words * 2, Content::Scratch));
+    for reversed in [false, true] {
+        if !matches!(shape.way, Way::Both(_)) && reversed != (shape.way == Way::Backward) {
+            continue;
+        }
+        if let Some(status) = status {
+            assembly.zero(status);
+        }
+        let merge = match shape.way {
+            Way::Both(merge) if reversed => merge.code(),
+            _ => 0,
+        };
+        assembly.launch(plan.call(dtype, reversed, merge), places.arguments(shape, &plan, status));
+    }
+    assembly.finish()
+}
+
+/// What the outputs of a call must come to.
+///
+/// # Errors
+/// Inputs that do not fit the shape.
+pub fn expected(shape: &Shape, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+    let places = Places::of(shape);
+    let parameters = places.parameters.map(|place| inputs.floats(place));
+    let [decay, input_gain, output_gain, state_bias] = parameters;
+    let (decay, input_gain, output_gain, state_bias) = (decay?, input_gain?, output_gain?, state_bias?);
+    let parameters =
+        scan::Parameters { decay: &decay, input_gain: &input_gain, output_gain: &output_gain, state_bias: &state_bias };
+    let gate = places.gate.map(|place| inputs.floats(place)).transpose()?;
+    let direction = match shape.way {
+        Way::Forward => Direction::Forward(parameters),
+        Way::Backward => Direction::Backward(parameters),
+        Way::Both(merge) => {
+            let merge = match merge {
+                Merge::Sum => scan::Merge::Sum,
+                Merge::Average => scan::Merge::Average,
+                Merge::Even | Merge::Gated | Merge::GatedBySample => scan::Merge::Gated(gate.as_deref()),
+            };
+            Direction::Bidirectional { forward: parameters, backward: parameters, merge }
+        }
+    };
+    let tolerance = tolerance(shape.way, dtype);
+    with_element!(dtype, T => {
+        let tokens = inputs.elements::<T>(places.tokens)?;
+        let initial = places.initial.map(|place| inputs.elements::<T>(place)).transpose()?;
+        let reads =
+            scan::Inputs { tokens: &tokens, shape: shape.tokens, init_state: initial.as_deref(), clamp: DEFAULT_CLAMP };
+        let mut outputs = vec![T::default(); shape.tokens.elements()];
+        let mut final_state = vec![T::default(); direction.final_states(shape.tokens)];
+        scan::reference(&reads, &direction, &mut outputs, &mut final_state, &mut Scratch::default())
+            .map_err(|error| error.to_string())?;
+        Ok(vec![
+            Expected::new(places.outputs, &outputs, tolerance),
+            Expected::new(places.final_state, &final_state, tolerance),
+        ])
+    })
+}
+
+/// How far a device may be from the reference: what is summed in another order may be rounded to the other neighbour.
+/// Where two directions are merged their outputs may nearly cancel, so that the distance of neighbours is not that at
+/// the sum but at the outputs, which are below sixteen.
+fn tolerance(way: Way, dtype: Dtype) -> f64 {
+    let neighbour = match dtype {
+        Dtype::F32 => return 1e-5,
+        Dtype::F16 => 2.0_f64.powi(-10),
+        Dtype::Bf16 => 2.0_f64.powi(-7),
+        Dtype::E4m3 => 2.0_f64.powi(-3),
+    };
+    if matches!(way, Way::Both(_)) { 8.0 * neighbour } else { neighbour }
+}
+
+/// Where the buffers of a call stand.
+struct Places {
+    tokens: usize,
+    /// Decay, input gain, output gain and state bias.
+    parameters: [usize; 4],
+    initial: Option<usize>,
+    gate: Option<usize>,
+    outputs: usize,
+    final_state: usize,
+}
+
+impl Places {
+    fn of(shape: &Shape) -> Self {
+        // The places do not depend on the element type.
+        Places::add(&mut Assembly::new(), shape, Dtype::F32)
+    }
+
+    fn add(assembly: &mut Assembly, shape: &Shape, dtype: Dtype) -> Self {
+        let ScanShape { batch, channels, .. } = shape.tokens;
+        let element = Data::Element(dtype);
+        let (gains, states) = (Distribution::Uniform(0.05, 1.55), Distribution::Normal(1.0));
+        let rows = shape.initial.rows();
+        let gates = match shape.way {
+            Way::Both(Merge::Gated) => channels,
+            Way::Both(Merge::GatedBySample) => batch * channels,
+            _ => 0,
+        };
+        let directions = if matches!(shape.way, Way::Both(_)) { 2 } else { 1 };
+        Places {
+            tokens: assembly.random("tokens", element, shape.tokens.elements(), Distribution::Normal(1.0)),
+            parameters: [
+                assembly.random("decay", Data::F32, channels, Distribution::Uniform(0.1, 0.9)),
+                assembly.random("input gain", Data::F32, channels, gains),
+                assembly.random("output gain", Data::F32, channels, gains),
+                assembly.random("state bias", Data::F32, channels, Distribution::Normal(0.1)),
+            ],
+            initial: (rows > 0).then(|| assembly.random("initial", element, batch * rows * channels, states)),
+            // Beyond 0 and 1 too: the kernel clamps.
+            gate: (gates > 0).then(|| assembly.random("gate", Data::F32, gates, Distribution::Uniform(-0.25, 1.25))),
+            outputs: assembly.buffer("outputs", element, shape.tokens.elements(), Content::Output),
+            final_state: assembly.buffer("final state", element, batch * directions * channels, Content::Output),
+        }
+    }
+
+    /// The arguments of a launch, which do not depend on its direction.
+    fn arguments(&self, shape: &Shape, plan: &Plan, status: Option<usize>) -> Vec<Argument> {
+        let ScanShape { batch, steps, channels } = shape.tokens;
+        let gate_rows = if shape.way == Way::Both(Merge::GatedBySample) { batch } else { 1 };
+        let final_rows = if matches!(shape.way, Way::Both(_)) { 2 } else { 1 };
+        let mut arguments = buffers(&[self.tokens]);
+        arguments.extend(buffers(&self.parameters));
+        arguments.extend([optional(self.initial), optional(self.gate)]);
+        arguments.extend(buffers(&[self.outputs, self.final_state]));
+        arguments.extend([int(batch), int(steps), int(channels), Argument::F32(DEFAULT_CLAMP)]);
+        arguments.extend([int(shape.initial.rows()), int(final_rows), int(gate_rows)]);
+        if plan.entry == "scan_long" {
+            arguments.push(optional(status));
+        }
+        arguments
+    }
+}
+
+impl Initial {
+    fn rows(self) -> usize {
+        match self {
+            Initial::Zero => 0,
+            Initial::Shared => 1,
+            Initial::EachWay => 2,
+        }
+    }
+}
+
+/// How a launch covers the tokens.
+struct Plan {
+    entry: &'static str,
+    blocks: usize,
+    block: u32,
+    defines: Vec<(&'static str, u32)>,
+    /// Words of 64 bits in the status; none where blocks need not tell one another anything.
+    status_words: usize,
+}
+
+impl Plan {
+    fn new(shape: &Shape, dtype: Dtype, form: Form) -> Plan {
+        let ScanShape { batch, steps, channels } = shape.tokens;
+        let Form::Tuned(config) = form else {
+            let blocks = (batch * channels).div_ceil(PLAIN_BLOCK as usize);
+            return Plan { entry: "scan_reference", blocks, block: PLAIN_BLOCK, defines: Vec::new(), status_words: 0 };
+        };
+        let group = elements_at_once(config.vector, dtype, MOST_CHANNELS, &[channels]);
+        let vector = (group * dtype.bytes()) as u32;
+        let mut defines = vec![("BLOCK", config.block), ("VECTOR", vector), ("UNROLL", config.unroll)];
+        if config.chunk == 0 {
+            let blocks = (batch * channels / group).div_ceil(config.block as usize);
+            return Plan { entry: "scan_short", blocks, block: config.block, defines, status_words: 0 };
+        }
+        defines.push(("CHUNK", config.chunk));
+        // A block is so many threads along the channels as its rows of `unroll` steps leave.
+        let lanes = (config.block * config.unroll / config.chunk) as usize;
+        let columns = channels.div_ceil(lanes * group);
+        let chunks = steps.div_ceil(config.chunk as usize);
+        let status_words = if chunks > 1 { TICKET_WORDS + chunks * batch * channels } else { 0 };
+        Plan { entry: "scan_long", blocks: chunks * batch * columns, block: config.block, defines, status_words }
+    }
+
+    fn call(&self, dtype: Dtype, reversed: bool, merge: u32) -> Call {
+        let mut defines = self.defines.clone();
+        let merges_ahead = merge > 0 && self.entry == "scan_short";
+        for (_, steps) in defines.iter_mut().filter(|(name, _)| merges_ahead && *name == "UNROLL") {
+            *steps = MOST_MERGED_STEPS.min(*steps);
+        }
+        defines.extend([("REVERSED", u32::from(reversed)), ("MERGE", merge)]);
+        let kernel = kernel("scan.cu", self.entry, dtype, &defines);
+        Call { kernel, grid: [self.blocks, 1, 1], block: self.block, shared: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::program::{Kernel, Launch, Step};
+    use super::*;
+
+    const TYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
+    const WAYS: [Way; 7] = [
+        Way::Forward,
+        Way::Backward,
+        Way::Both(Merge::Sum),
+        Way::Both(Merge::Average),
+        Way::Both(Merge::Even),
+        Way::Both(Merge::Gated),
+        Way::Both(Merge::GatedBySample),
+    ];
+
+    fn shapes() -> Vec<Shape> {
+        let sizes = [(1, 1, 1), (1, 256, 128), (2, 300, 7), (3, 17, 24), (2, 1025, 130), (8, 16_384, 1024)];
+        let initials = [Initial::Zero, Initial::Shared, Initial::EachWay].into_iter().cycle();
+        let tokens = sizes.map(|(batch, steps, channels)| ScanShape { batch, steps, channels });
+        let all = tokens.iter().flat_map(|tokens| WAYS.map(|way| (*tokens, way)));
+        all.zip(initials).map(|((tokens, way), initial)| Shape { tokens, way, initial }).collect()
+    }
+
+    fn launches(program: &Program) -> Vec<&Launch> {
+        let launches = program.steps.iter().filter_map(|step| match step {
+            Step::Launch(launch) => Some(launch),
+            Step::Zero(_) => None,
+        });
+        launches.collect()
+    }
+
+    /// Steps and channels that the blocks of a launch reach, over all samples, and how many of either one block has.
+    fn reach(launch: &Launch, shape: &Shape, dtype: Dtype) -> (usize, usize) {
+        let Kernel { entry, defines, .. } = &launch.kernel;
+        let (blocks, block) = (launch.grid[0] as usize, launch.block as usize);
+        let group = defines.get("VECTOR").map_or(1, |bytes| *bytes as usize / dtype.bytes());
+        if *entry != "scan_long" {
+            return (shape.tokens.steps, blocks * block * group);
+        }
+        let [unroll, chunk] = ["UNROLL", "CHUNK"].map(|name| defines[name] as usize);
+        assert!(chunk.is_multiple_of(unroll) && block.is_multiple_of(chunk / unroll), "{launch:?}");
+        let width = block / (chunk / unroll) * group;
+        let columns = shape.tokens.channels.div_ceil(width);
+        assert!(blocks.is_multiple_of(columns * shape.tokens.batch), "{launch:?}");
+        (blocks / (columns * shape.tokens.batch) * chunk, columns * width * shape.tokens.batch)
+    }
+
+    #[test]
+    fn every_form_reaches_every_element_and_no_launch_is_faulty() {
+        for (shape, dtype) in shapes().iter().flat_map(|shape| TYPES.map(|dtype| (shape, dtype))) {
+            let forms = CANDIDATES.iter().map(|config| Form::Tuned(*config));
+            for form in forms.chain([Form::Reference]) {
+                let program = program(shape, dtype, form);
+                assert_eq!(program.fault(), None, "{shape:?} {dtype:?} {form:?}");
+                let launches = launches(&program);
+                assert_eq!(launches.len(), if matches!(shape.way, Way::Both(_)) { 2 } else { 1 });
+                for launch in launches {
+                    let (steps, states) = reach(launch, shape, dtype);
+                    assert!(steps >= shape.tokens.steps, "{shape:?} {dtype:?} {form:?}: {steps} steps");
+                    assert!(states >= shape.tokens.states(), "{shape:?} {dtype:?} {form:?}: {states} states");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_form_has_the_same_inputs_and_outputs() {
+        for shape in shapes() {
+            let reference = program(&shape, Dtype::F16, Form::Reference).buffers;
+            for config in CANDIDATES {
+                let tuned = program(&shape, Dtype::F16, Form::Tuned(*config)).buffers;
+                let (shared, scratch) = tuned.split_at(reference.len());
+                assert_eq!(shared, reference, "{shape:?} {}", config.name());
+                assert!(scratch.iter().all(|buffer| buffer.content == Content::Scratch));
+            }
+        }
+    }
+
+    #[test]
+    fn what_chunks_tell_one_another_is_cleared_before_each_launch() {
+        let tokens = ScanShape { batch: 2, steps: 300, channels: 7 };
+        let shape = Shape { tokens, way: Way::Both(Merge::Sum), initial: Initial::Zero };
+        let long = program(&shape, Dtype::F32, Form::Tuned(CANDIDATES[0]));
+        let status = long.buffers.len() - 1;
+        assert_eq!(long.buffers[status].count, 2 * (2 + 3 * 2 * 7));
+        assert!(matches!(&long.steps[..], [Step::Zero(a), Step::Launch(_), Step::Zero(b), Step::Launch(_)]
+            if (*a, *b) == (status, status)));
+        let one_chunk = Shape { tokens: ScanShape { steps: 128, ..tokens }, ..shape };
+        assert_eq!(program(&one_chunk, Dtype::F32, Form::Tuned(CANDIDATES[0])).buffers.len(), status);
+    }
+
+    #[test]
+    fn candidates_have_names_of_their_own() {
+        let names: std::collections::BTreeSet<String> = CANDIDATES.iter().map(|config| config.name()).collect();
+        assert_eq!(names.len(), CANDIDATES.len());
+    }
+
+    #[test]
+    fn the_reference_is_read_from_the_inputs_of_the_program() {
+        let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+        let tokens = ScanShape { batch: 1, steps: 2, channels: 1 };
+        let shape = Shape { tokens, way: Way::Both(Merge::Gated), initial: Initial::EachWay };
+        let values: [&[f32]; 7] = [&[4.0, 0.0], &[0.5], &[1.0], &[2.0], &[0.0], &[2.0, 0.0], &[7.0]];
+        let inputs = Inputs::new(values.iter().map(|values| bytes(values)).collect());
+        let expected = expected(&shape, Dtype::F32, &inputs).unwrap();
+        // The gate, clamped to one, takes the forward outputs alone.
+        assert_eq!((expected[0].buffer, expected[0].values.as_slice()), (7, [6.0, 3.0].as_slice()));
+        assert_eq!((expected[1].buffer, expected[1].values.as_slice()), (8, [1.5, 2.0].as_slice()));
+        assert!(super::expected(&shape, Dtype::F32, &Inputs::default()).is_err());
+    }
+}

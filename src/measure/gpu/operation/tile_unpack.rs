@@ -1,0 +1,177 @@
+//! TileUnpack of tiles on the grid: `kernels/tile_unpack.cu`.
+
+use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
+use super::inputs::with_element;
+use super::rule::{self, Rule};
+use super::{Config, Expected, Form, Inputs, Tiled, launch};
+use crate::kernels::KernelError;
+use crate::kernels::tile::Placement;
+use std::collections::BTreeMap;
+
+/// The configurations worth trying, the one used untuned first. Here a block has `chunk` times as many vectors as its
+/// threads have under way together.
+pub const CANDIDATES: &[Config] = &[
+    Config { block: 256, vector: 16, unroll: 4, chunk: 1 },
+    Config { block: 256, vector: 16, unroll: 2, chunk: 2 },
+    Config { block: 128, vector: 16, unroll: 4, chunk: 1 },
+    Config { block: 256, vector: 16, unroll: 4, chunk: 4 },
+    Config { block: 256, vector: 16, unroll: 4, chunk: 16 },
+    Config { block: 512, vector: 16, unroll: 2, chunk: 4 },
+    Config { block: 256, vector: 16, unroll: 8, chunk: 2 },
+    Config { block: 256, vector: 8, unroll: 4, chunk: 4 },
+];
+
+/// Tiles on the grid and how they are applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TileUnpack {
+    tiles: Tiled,
+    rule: Rule,
+}
+
+impl TileUnpack {
+    /// These tiles, applied by this rule.
+    ///
+    /// # Errors
+    /// Levels that are not as many as the tiles.
+    pub fn new(tiles: Tiled, rule: Rule) -> Result<Self, KernelError> {
+        rule.check(tiles.ids().len())?;
+        Ok(TileUnpack { tiles, rule })
+    }
+
+    /// The tiles.
+    pub fn tiles(&self) -> &Tiled {
+        &self.tiles
+    }
+
+    /// How they are applied.
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
+    /// The place of the merged map, after base, packed tiles, ids and, where there are any, levels.
+    fn merged(&self) -> usize {
+        3 + usize::from(self.rule.levels.is_some())
+    }
+}
+
+/// Base, packed tiles, ids and levels in, the merged map out.
+pub fn program(shape: &TileUnpack, dtype: Dtype, form: Form) -> Program {
+    let (tiles, merged) = (&shape.tiles, shape.merged());
+    let map = tiles.map();
+    let mut buffers = vec![
+        launch::normal("base", dtype, map.elements(), 0),
+        launch::normal("packed", dtype, tiles.packed_elements(), 1),
+        tiles.indices(),
+    ];
+    buffers.extend(shape.rule.buffer());
+    buffers.push(launch::output("merged", dtype, map.elements()));
+    let step = match form {
+        Form::Reference => {
+            let places = [Argument::Buffer(2), Argument::Null, shape.rule.levels(3), Argument::Buffer(merged)];
+            shape.rule.plain(dtype, map, tiles.tile_size(), tiles.per_sample(), places)
+        }
+        Form::Tuned(config) => Step::Launch(tuned(shape, dtype, config)),
+    };
+    Program { buffers, steps: vec![step] }
+}
+
+fn tuned(shape: &TileUnpack, dtype: Dtype, config: Config) -> Launch {
+    let (tiles, rule) = (&shape.tiles, &shape.rule);
+    let (map, side, blends) = (tiles.map(), tiles.tile_size(), rule.blends());
+    let vector = launch::vector(config, dtype, side);
+    // To mix, both sides are read, so half as many places are under way.
+    let unroll = if blends { config.unroll.div_ceil(2) } else { config.unroll };
+    let vectors = (config.block * unroll * config.chunk) as usize;
+    let bands = tiles.bands(vector as usize / dtype.bytes(), vectors);
+    let mut arguments = vec![Argument::Buffer(0), Argument::Buffer(1), Argument::Buffer(2)];
+    arguments.extend([rule.levels(3), Argument::Buffer(shape.merged())]);
+    arguments.extend(rule.arguments(dtype, map, tiles.per_sample()));
+    arguments.extend([bands.cells, bands.parts, bands.group].map(launch::int));
+    let tile = launch::count(side);
+    let defines = BTreeMap::from([
+        ("BLOCK", config.block),
+        ("VECTOR", vector),
+        ("UNROLL", unroll),
+        ("TILE", tile),
+        ("BLEND", u32::from(blends)),
+    ]);
+    let tables = if blends { 2 } else { 1 };
+    Launch {
+        kernel: Kernel { file: rule::FILE, entry: "tile_unpack", dtype, defines },
+        grid: bands.grid,
+        block: config.block,
+        shared: launch::count(tables * bands.cells * size_of::<i32>()),
+        arguments,
+    }
+}
+
+/// The merged map, exactly.
+///
+/// # Errors
+/// Inputs that do not fit the shape, levels too far apart.
+pub fn expected(shape: &TileUnpack, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+    let (tiles, placement) = (&shape.tiles, Placement::Indices(shape.tiles.ids()));
+    with_element!(dtype, T => {
+        rule::expected::<T>(tiles.map(), tiles.tile_size(), placement, &shape.rule, inputs, shape.merged())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::checks;
+    use super::*;
+    use crate::kernels::tile::Overlap;
+
+    fn shapes() -> Vec<TileUnpack> {
+        let overlaps = [Overlap::Override, Overlap::blend(0.3).unwrap()];
+        let mut shapes = Vec::new();
+        for tiles in checks::tiled_shapes() {
+            for overlap in overlaps {
+                let rule = Rule::drawn(tiles.ids().len(), overlap, 5);
+                shapes.push(TileUnpack::new(tiles.clone(), rule).unwrap());
+                shapes.push(TileUnpack::new(tiles.clone(), Rule { levels: None, overlap }).unwrap());
+            }
+        }
+        shapes
+    }
+
+    #[test]
+    fn every_form_covers_the_map() {
+        checks::names_are_distinct(CANDIDATES);
+        for shape in shapes() {
+            checks::programs(
+                CANDIDATES,
+                |dtype, form| program(&shape, dtype, form),
+                |launch, config| {
+                    let (map, side) = (shape.tiles.map(), shape.tiles.tile_size());
+                    let [Argument::I32(cells), Argument::I32(parts), Argument::I32(group)] = launch.arguments[13..]
+                    else {
+                        panic!("{:?}", launch.arguments)
+                    };
+                    let [x, y, z] = launch.grid.map(|blocks| blocks as usize);
+                    let (cells, parts, group) = (cells as usize, parts as usize, group as usize);
+                    assert!(parts * cells * side >= map.width && (parts - 1) * cells * side < map.width);
+                    assert_eq!((x, z), (map.height / side * parts, map.batch));
+                    assert!(y * group >= map.channels && (y - 1) * group < map.channels);
+                    let tables = if shape.rule.blends() { 8 } else { 4 };
+                    assert_eq!((launch.shared as usize, config.block), (cells * tables, launch.block));
+                    assert_eq!(side * launch.kernel.dtype.bytes() % launch.kernel.defines["VECTOR"] as usize, 0);
+                },
+            );
+        }
+    }
+
+    #[test]
+    fn the_expected_map_is_that_of_the_reference() {
+        for shape in shapes() {
+            let program = program(&shape, Dtype::Bf16, Form::Reference);
+            let expected = expected(&shape, Dtype::Bf16, &checks::inputs(&program)).unwrap();
+            assert_eq!(expected.len(), 1);
+            assert_eq!((expected[0].buffer, expected[0].tolerance), (program.buffers.len() - 1, 0.0));
+            assert_eq!(expected[0].values.len(), shape.tiles.map().elements());
+        }
+        let tiles = checks::tiled_shapes().remove(0);
+        let short = Rule { levels: Some(vec![0]), overlap: Overlap::Override };
+        assert!(TileUnpack::new(tiles, short).is_err());
+    }
+}

@@ -1,0 +1,277 @@
+//! Whether a form of an operation computes what the CPU reference computes, before anyone times it.
+//!
+//! Outputs are poisoned before every check, so that what a launch leaves out shows as NaN; inputs are random. Every form
+//! and configuration is checked at shapes that nothing divides evenly, and again at the very shape that is timed: there
+//! against the CPU as well where that takes moments, else against the plain CUDA form, which the small shapes vouch for.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::DeviceError;
+use super::device::{Checked, Device};
+use super::instance::{Instance, Supply};
+use super::operation::{Expected, Form, Operation};
+use super::program::{Content, Data, Dtype, Kernel, Program};
+use crate::measure::workload;
+use crate::model::benchmark::{Parity, ParityStatus};
+
+/// Up to so many bytes the CPU computes what is expected, in moments.
+const MOST_CPU_BYTES: usize = 64 << 20;
+
+/// The set of the buffers that checks at uneven shapes use; no benchmark does.
+const SET: u32 = 1 << 18;
+
+/// Threads of a block of the kernel that compares.
+const COMPARE_BLOCK: u32 = 256;
+
+/// Its most blocks: each takes several pieces of what is compared.
+const COMPARE_BLOCKS: u32 = 1024;
+
+/// How far a result may be from the expected one on average, as a share of the average expected size. Where two roundings of
+/// 8-bit elements nearly cancel, single elements may be off by more than they are; a result that computes nothing may not.
+const MOST_MEAN_SHARE: f64 = 0.25;
+
+/// The parity of a form at the uneven shapes of its operation, checked once a process.
+///
+/// # Errors
+/// [`DeviceError::Wrong`] where it is wrong, and as [`check_uneven`].
+pub fn uneven(
+    device: &Rc<Device>,
+    operation: &Operation,
+    dtype: Dtype,
+    form: Form,
+    seed: u64,
+) -> Result<Parity, DeviceError> {
+    // The shapes tell apart what bears one name, such as the modes of an unpack.
+    let shapes: Vec<String> = operation.uneven().iter().map(Operation::label).collect();
+    let key = format!("{} {} {dtype:?} {form:?}", operation.name(), shapes.join(", "));
+    match device.checked_once(&key, || check_uneven(device, operation, dtype, form, seed))? {
+        (parity, None) => Ok(parity),
+        (parity, Some(shape)) => Err(DeviceError::Wrong { shape, error: parity.max_abs_error }),
+    }
+}
+
+/// Checks a form at every uneven shape of its operation.
+///
+/// # Errors
+/// When it cannot be compiled or run. A result that is wrong is a parity of that kind, at the shape that is named.
+pub fn check_uneven(
+    device: &Rc<Device>,
+    operation: &Operation,
+    dtype: Dtype,
+    form: Form,
+    seed: u64,
+) -> Result<Checked, DeviceError> {
+    let mut worst = (exact(), None);
+    for shape in operation.uneven() {
+        let program = shape.program(dtype, form);
+        let instance = Instance::new(device, program, Supply::of_set(seed, SET))?;
+        let parity = against_cpu(&instance, &shape, dtype)?;
+        let is_wrong = parity.status == ParityStatus::Mismatch;
+        worst.0 = worse(worst.0, parity);
+        if is_wrong {
+            return Ok((worst.0, Some(shape.label())));
+        }
+    }
+    Ok(worst)
+}
+
+/// Runs the instance on poisoned outputs and compares them with what the CPU computes.
+///
+/// # Errors
+/// When the device fails, or the reference refuses the inputs.
+pub fn against_cpu(instance: &Instance, operation: &Operation, dtype: Dtype) -> Result<Parity, DeviceError> {
+    // Read before the call, so that a kernel which writes to its inputs is not judged by what it left there.
+    let inputs = instance.inputs()?;
+    run_poisoned(instance)?;
+    let expected = operation.expected(dtype, &inputs).map_err(DeviceError::Program)?;
+    let outputs = instance.program().buffers.iter().filter(|spec| spec.content == Content::Output).count();
+    if expected.len() != outputs {
+        let fault = format!("{} of {outputs} outputs of `{}` are expected", expected.len(), operation.name());
+        return Err(DeviceError::Program(fault));
+    }
+    let mut worst = exact();
+    for one in expected {
+        let got = instance.values(one.buffer)?;
+        worst = worse(worst, judged(&got, &one));
+    }
+    if instance.inputs()? != inputs {
+        return Err(DeviceError::Program(format!("`{}` writes to its inputs", operation.name())));
+    }
+    Ok(worst)
+}
+
+/// Holds a result against what is expected: element by element, and on average. What is expected is numbers, so a NaN in
+/// either is a mismatch.
+pub fn judged(got: &[f32], expected: &Expected) -> Parity {
+    let parity = workload::compare(got, &expected.values, expected.tolerance);
+    let error = |(a, b): (&f32, &f32)| if a == b { 0.0 } else { (f64::from(*a) - f64::from(*b)).abs() };
+    let errors: f64 = got.iter().zip(&expected.values).map(error).sum();
+    let sizes: f64 = expected.values.iter().filter(|value| value.is_finite()).map(|value| f64::from(value.abs())).sum();
+    let is_number = expected.values.iter().all(|value| !value.is_nan());
+    // Sums that are not finite belong to infinities, which are compared one by one.
+    let is_near = !errors.is_finite() || errors <= MOST_MEAN_SHARE * sizes;
+    match is_number && is_near {
+        true => parity,
+        false => Parity { status: ParityStatus::Mismatch, ..parity },
+    }
+}
+
+/// Whether the CPU would take more than moments to compute what is expected.
+pub fn is_beyond_cpu(program: &Program) -> bool {
+    program.bytes() > MOST_CPU_BYTES
+}
+
+/// The parity of an instance at the shape that is timed.
+///
+/// # Errors
+/// When the device fails, or the reference refuses the inputs.
+pub fn at_shape(
+    device: &Rc<Device>,
+    instance: &Instance,
+    operation: &Operation,
+    (dtype, form): (Dtype, Form),
+    supply: Supply,
+) -> Result<Parity, DeviceError> {
+    if !is_beyond_cpu(instance.program()) {
+        return against_cpu(instance, operation, dtype);
+    }
+    // The plain form is the yardstick, which the small shapes vouch for; of itself it must write all at this shape, too.
+    let plain = match form {
+        Form::Reference => None,
+        Form::Tuned(_) => {
+            uneven(device, operation, dtype, Form::Reference, supply.seed)?;
+            // The inputs are shared, the outputs must not be.
+            let apart = Supply { outputs: SET, ..supply };
+            let plain = Instance::new(device, operation.program(dtype, Form::Reference), apart)?;
+            run_poisoned(&plain)?;
+            Some(plain)
+        }
+    };
+    let other = plain.as_ref().unwrap_or(instance);
+    run_poisoned(instance)?;
+    let mut worst = None;
+    let outputs = instance.program().buffers.iter().enumerate().filter(|(_, spec)| spec.content == Content::Output);
+    for (place, spec) in outputs {
+        let Data::Element(element) = spec.data else {
+            return Err(DeviceError::Program(format!("the output `{}` cannot be compared", spec.name)));
+        };
+        let tolerance = operation.tolerance(dtype);
+        let parity = on_device(device, (instance, other), place, element, spec.count, tolerance)?;
+        worst = Some(worst.map_or(parity.clone(), |worst| worse(worst, parity)));
+    }
+    worst.ok_or_else(|| DeviceError::Program(format!("`{}` has no output", operation.name())))
+}
+
+fn run_poisoned(instance: &Instance) -> Result<(), DeviceError> {
+    instance.poison()?;
+    instance.call()
+}
+
+/// Compares two buffers where they lie: the device reduces them to a few numbers a block.
+fn on_device(
+    device: &Rc<Device>,
+    (got, expected): (&Instance, &Instance),
+    place: usize,
+    element: Dtype,
+    count: usize,
+    tolerance: f64,
+) -> Result<Parity, DeviceError> {
+    let kernel = Kernel { file: "compare.cu", entry: "compare", dtype: element, defines: BTreeMap::new() };
+    let function = device.function(&kernel)?;
+    let blocks = count.div_ceil(COMPARE_BLOCK as usize).clamp(1, COMPARE_BLOCKS as usize);
+    let largest = device.context.allocate(blocks * 4)?;
+    let beyond = device.context.allocate(blocks * 4)?;
+    let not_numbers = device.context.allocate(blocks * 4)?;
+    let arguments = [
+        got.buffer(place).address(),
+        expected.buffer(place).address(),
+        count as u64,
+        u64::from((tolerance as f32).to_bits()),
+        largest.address(),
+        beyond.address(),
+        not_numbers.address(),
+    ];
+    device.context.launch(&function, [blocks as u32, 1, 1], COMPARE_BLOCK, 0, &arguments)?;
+    let (largest, beyond, not_numbers) = (largest.download()?, beyond.download()?, not_numbers.download()?);
+    let errors = largest.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().expect("four bytes")));
+    let error = errors.fold(0.0_f32, f32::max);
+    let is_unwritten = not_numbers.iter().any(|byte| *byte != 0);
+    let wrong = is_unwritten || beyond.iter().any(|byte| *byte != 0);
+    let status = match (wrong, error > 0.0) {
+        (true, _) => ParityStatus::Mismatch,
+        (false, true) => ParityStatus::Within,
+        (false, false) => ParityStatus::Exact,
+    };
+    let finite = (error.is_finite() && !is_unwritten).then_some(f64::from(error));
+    Ok(Parity { status, max_abs_error: finite, tolerance: Some(tolerance) })
+}
+
+fn exact() -> Parity {
+    Parity { status: ParityStatus::Exact, max_abs_error: Some(0.0), tolerance: Some(0.0) }
+}
+
+/// The worse of two: a mismatch before all, then the larger error.
+pub fn worse(a: Parity, b: Parity) -> Parity {
+    let rank = |one: &Parity| (one.status == ParityStatus::Mismatch, one.status != ParityStatus::Exact);
+    let error = |one: &Parity| one.max_abs_error.unwrap_or(f64::INFINITY);
+    let b_is_worse = (rank(&b), error(&b)) > (rank(&a), error(&a));
+    let tolerance = a.tolerance.into_iter().chain(b.tolerance).reduce(f64::max);
+    let worse = if b_is_worse { b } else { a };
+    Parity { tolerance, ..worse }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::gpu::operation::checks;
+
+    #[test]
+    fn a_result_must_be_near_on_average_too() {
+        let expected = |values: &[f32]| Expected { buffer: 0, values: values.to_vec(), tolerance: 1.5 };
+        let check = |got: &[f32], values: &[f32], is_right: bool| {
+            let status = judged(got, &expected(values)).status;
+            assert_eq!(status != ParityStatus::Mismatch, is_right, "{got:?} {values:?}");
+        };
+        check(&[1.0, -2.0, 2.9], &[1.0, -2.0, 3.0], true);
+        check(&[0.0, 0.0, 0.0], &[1.0, -2.0, 3.0], false);
+        check(&[1.0, -2.0, 1.0], &[1.0, -2.0, 3.0], false);
+        check(&[0.0], &[0.0], true);
+        check(&[f32::NAN], &[f32::NAN], false);
+        check(&[f32::INFINITY, 1.0], &[f32::INFINITY, 1.0], true);
+    }
+
+    /// A kernel that writes zeros is wrong at every operation and element type, however wide the tolerance.
+    #[test]
+    fn zeros_are_never_right() {
+        for operation in Operation::every() {
+            for shape in operation.uneven() {
+                for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3] {
+                    let inputs = checks::inputs(&shape.program(dtype, Form::Reference));
+                    let expected = shape.expected(dtype, &inputs).expect("the inputs fit");
+                    let is_wrong = |one: &Expected| {
+                        let zeros = vec![0.0; one.values.len()];
+                        judged(&zeros, one).status == ParityStatus::Mismatch
+                    };
+                    let is_nothing = expected.iter().all(|one| one.values.iter().all(|value| *value == 0.0));
+                    let name = format!("{} {} {dtype:?}", shape.name(), shape.label());
+                    assert!(is_nothing || expected.iter().any(is_wrong), "{name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_worse_parity_wins() {
+        let parity = |status, error| Parity { status, max_abs_error: error, tolerance: Some(1e-3) };
+        let within = parity(ParityStatus::Within, Some(1e-4));
+        let further = parity(ParityStatus::Within, Some(2e-4));
+        let wrong = parity(ParityStatus::Mismatch, Some(1e-9));
+        let poisoned = parity(ParityStatus::Mismatch, None);
+        assert_eq!(worse(exact(), within.clone()), within);
+        assert_eq!(worse(further.clone(), within.clone()), further);
+        assert_eq!(worse(within, wrong.clone()).status, ParityStatus::Mismatch);
+        assert_eq!(worse(wrong, poisoned.clone()), poisoned);
+        assert_eq!(exact().status, ParityStatus::Exact);
+    }
+}

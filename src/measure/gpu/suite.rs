@@ -1,0 +1,212 @@
+//! The GPU suite: every operation at every profile, element type, form and track that is asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::DeviceError;
+use super::device::Device;
+use super::facts::DeviceFacts;
+use super::instance::{Instance, Supply};
+use super::meter;
+use super::operation::{self, Config, Form, Operation};
+use super::parity;
+use super::program::Dtype;
+use super::scope::Scope;
+use super::settings::Profile;
+use super::track::Track;
+use crate::measure::MeasureError;
+use crate::measure::calibration::Calibration;
+use crate::measure::workload::{self, Beside, Class, Limit, Order, Prepared, Workload};
+use crate::model::autotune::{Key, shape_bucket};
+use crate::model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
+use crate::model::digest;
+use crate::model::sample::Role;
+
+/// The variant of the tuned form.
+pub const TUNED: &str = "cuda";
+
+/// The variant of the plain form.
+pub const REFERENCE: &str = "reference";
+
+/// The twin of the A/A control lies in this set.
+const TWIN_SET: u32 = 1 << 19;
+
+/// All workloads of the suite, named under `suite`, in the order in which tables list them.
+///
+/// # Errors
+/// When `suite` cannot be part of a benchmark's name.
+pub fn workloads(suite: &str, scope: &Scope) -> Result<Vec<Workload>, MeasureError> {
+    let mut workloads = Vec::new();
+    for one in timed(scope) {
+        workloads.push(one.workload(suite, scope, REFERENCE, Track::Hot)?);
+        // What exceeds the cache by far takes the same time on every track of the device.
+        let tracks = if one.is_large { &[Track::Hot][..] } else { &Track::ALL[..] };
+        for track in tracks {
+            workloads.push(one.workload(suite, scope, TUNED, *track)?);
+        }
+    }
+    workloads.extend(control(suite, scope)?);
+    Ok(workloads)
+}
+
+/// What the choice of a configuration holds for, by the id of the benchmark that it is made for.
+///
+/// # Errors
+/// When `suite` cannot be part of a benchmark's name.
+pub fn keys(suite: &str, scope: &Scope, device: &DeviceFacts) -> Result<BTreeMap<String, Key>, MeasureError> {
+    let (major, minor) = device.compute_capability;
+    let key = |one: &Timed| Key {
+        op: one.operation.name().to_owned(),
+        bucket: bucket(&one.operation),
+        dtype: one.dtype.word().to_owned(),
+        source_digest: one.source_digest(),
+        nvrtc: device.nvrtc.clone(),
+        driver: device.driver.clone(),
+        device: device.model.clone(),
+        compute_capability: format!("{major}.{minor}"),
+    };
+    timed(scope).iter().map(|one| Ok((one.benchmark(suite, TUNED, Track::Hot)?.id(), key(one)))).collect()
+}
+
+/// The id of the benchmark that the configuration of an operation is chosen for.
+///
+/// # Errors
+/// When `suite` cannot be part of a benchmark's name.
+pub fn tuned_id(suite: &str, operation: &Operation, dtype: Dtype) -> Result<String, MeasureError> {
+    let one = Timed { operation: operation.clone(), dtype, is_large: false };
+    Ok(one.benchmark(suite, TUNED, Track::Hot)?.id())
+}
+
+/// The exact shape of an operation, as registries name it.
+pub fn bucket(operation: &Operation) -> String {
+    let fields = operation.params().into_iter().map(|(name, value)| (name.to_owned(), Value::from(value)));
+    shape_bucket(&fields.collect())
+}
+
+/// Every operation at every size and element type.
+fn timed(scope: &Scope) -> Vec<Timed> {
+    let at = |profile: &Profile| {
+        let is_large = profile.is_large();
+        let of = move |operation: Operation| {
+            scope.dtypes.iter().map(move |dtype| Timed { operation: operation.clone(), dtype: *dtype, is_large })
+        };
+        Operation::all(profile).into_iter().flat_map(of).collect::<Vec<Timed>>()
+    };
+    scope.profiles.iter().flat_map(at).collect()
+}
+
+/// The A/A control: TilePack in the tuned form beside itself on other memory.
+fn control(suite: &str, scope: &Scope) -> Result<Option<Workload>, MeasureError> {
+    let Some(one) = timed(scope).into_iter().next() else { return Ok(None) };
+    let plain = one.workload(suite, scope, TUNED, Track::Hot)?;
+    let params = [("of", one.operation.name().to_owned())];
+    Ok(Some(Workload {
+        benchmark: Benchmark::new(suite, "aa_control", &params, "control")?,
+        role: Role::Control,
+        beside: Beside::Twin,
+        limit: None,
+        configurations: Vec::new(),
+        ..plain
+    }))
+}
+
+/// An operation at one size and element type.
+#[derive(Clone)]
+struct Timed {
+    operation: Operation,
+    dtype: Dtype,
+    is_large: bool,
+}
+
+impl Timed {
+    fn workload(&self, suite: &str, scope: &Scope, variant: &str, track: Track) -> Result<Workload, MeasureError> {
+        let Timed { operation, dtype, is_large } = self;
+        // A copy reads and writes, so one of half the bytes moves as many.
+        let copy = |moved: usize| Calibration::DeviceCopy { bytes: (moved / 2).next_multiple_of(16).max(16), track };
+        let moved = operation.bytes_moved(*dtype);
+        let launch = Calibration::DeviceLaunch { track };
+        let is_tuned = variant == TUNED;
+        let candidates = operation.candidates();
+        let (one, folder) = (self.clone(), scope.compiled.clone());
+        Ok(Workload {
+            benchmark: self.benchmark(suite, variant, track)?,
+            // The gate holds the kernels themselves; the other tracks tell more about them.
+            role: if track == Track::Hot { Role::Tracked } else { Role::Reported },
+            class: Class::Device,
+            threads: 1,
+            work: operation.work(),
+            // A launch takes most of what a small kernel does, memory nearly all of what a large one does.
+            beside: Beside::Calibration(moved.filter(|_| *is_large).map_or(launch, copy)),
+            limit: moved.map(|moved| Limit { kernel: copy(moved), bytes: moved as f64 }),
+            configurations: if is_tuned { candidates.iter().map(|one| one.name()).collect() } else { Vec::new() },
+            tuned_with: if track == Track::Hot { None } else { Some(self.benchmark(suite, variant, Track::Hot)?.id()) },
+            prepare: Box::new(move |order| {
+                let form = if is_tuned { Form::Tuned(configured(&one.operation, order)?) } else { Form::Reference };
+                let prepared = Device::of_this_thread(folder.as_deref())
+                    .and_then(|device| one.prepare(&device, form, track, order));
+                prepared.map_err(|error| error.reason())
+            }),
+        })
+    }
+
+    fn benchmark(&self, suite: &str, variant: &str, track: Track) -> Result<Benchmark, BenchmarkError> {
+        let mut params = self.operation.params();
+        params.push(("dtype", self.dtype.word().to_owned()));
+        params.push(("track", track.word().to_owned()));
+        Benchmark::new(suite, self.operation.name(), &params, variant)
+    }
+
+    /// The digest of all sources that the operation is made of.
+    fn source_digest(&self) -> String {
+        let candidates = self.operation.candidates().into_iter().map(Form::Tuned);
+        let programs = candidates.map(|form| self.operation.program(self.dtype, form));
+        let files: BTreeSet<&str> =
+            programs.flat_map(|program| program.kernels().map(|kernel| kernel.file).collect::<Vec<_>>()).collect();
+        let text: String = files.into_iter().filter_map(operation::source).collect();
+        digest::sha256_hex(text.as_bytes())[..16].to_owned()
+    }
+
+    /// Checks the form, first where it is most likely wrong, then makes it ready on as many sets of buffers as the
+    /// track takes.
+    fn prepare(
+        &self,
+        device: &Rc<Device>,
+        form: Form,
+        track: Track,
+        order: &Order<'_>,
+    ) -> Result<Prepared, DeviceError> {
+        let Timed { operation, dtype, .. } = self;
+        let mut parity = workload::unchecked();
+        if order.check {
+            parity = parity::uneven(device, operation, *dtype, form, order.seed)?;
+        }
+        let program = operation.program(*dtype, form);
+        let bytes = program.bytes();
+        // What a call touches has to leave the cache, not what its buffers could hold.
+        let touched = operation.bytes_moved(*dtype).unwrap_or(bytes);
+        let sets = u32::try_from(track.sets(touched, device.cache_bytes)).unwrap_or(u32::MAX);
+        let first_set = if order.is_twin { TWIN_SET } else { 0 };
+        let supply = |set| Supply::of_set(order.seed, first_set + set);
+        let instance = |set| Instance::new(device, program.clone(), supply(set)).map(Rc::new);
+        let instances = (0..sets).map(instance).collect::<Result<Vec<_>, _>>()?;
+        if order.check {
+            parity =
+                parity::worse(parity, parity::at_shape(device, &instances[0], operation, (*dtype, form), supply(0))?);
+            if form == Form::Reference && parity.status != ParityStatus::Mismatch {
+                parity = Parity { status: ParityStatus::Reference, ..parity };
+            }
+        }
+        let held = bytes.saturating_mul(instances.len());
+        meter::prepared(device, instances, track, parity, held)
+    }
+}
+
+/// The configuration that is wanted, the first where none is.
+fn configured(operation: &Operation, order: &Order<'_>) -> Result<Config, String> {
+    let candidates = operation.candidates();
+    let Some(wanted) = order.configuration else { return Ok(candidates[0]) };
+    let found = candidates.iter().copied().find(|candidate| candidate.name() == wanted);
+    found.ok_or_else(|| format!("it has no configuration `{wanted}`"))
+}

@@ -1,0 +1,244 @@
+//! Every kernel in every variant: whether it compiles and what it takes, and whether it is right on the device.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::compiler::{self, Architecture, Usage};
+use super::device::Device;
+use super::instance::{Instance, Supply};
+use super::operation::{Form, Operation, service_kernels};
+use super::parity;
+use super::precision::fp8_unavailable;
+use super::program::{Dtype, Kernel, Program};
+use super::settings::Profile;
+use super::{DeviceError, probe};
+use crate::model::benchmark::{Parity, ParityStatus};
+
+/// All element types, the optional one last.
+const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
+
+/// A kernel as it was compiled for an architecture.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompiledKernel {
+    /// The file under `kernels/`.
+    pub file: &'static str,
+    /// The kernel.
+    pub entry: String,
+    /// The element type.
+    pub dtype: &'static str,
+    /// The macros that make the variant.
+    pub defines: BTreeMap<&'static str, u32>,
+    /// The architecture, such as `sm_90`.
+    pub arch: String,
+    /// `ok` or `failed`.
+    pub status: &'static str,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Bytes of static shared memory of a block.
+    pub shared_bytes: Option<u32>,
+    /// Bytes of registers stored to memory for want of room.
+    pub spill_bytes: Option<u32>,
+    /// What the compiler said against it.
+    pub log: Option<String>,
+}
+
+/// A form of an operation at one shape, checked on the device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Checked {
+    /// The operation.
+    pub operation: &'static str,
+    /// The shape.
+    pub shape: String,
+    /// The element type.
+    pub dtype: &'static str,
+    /// `reference` or `tuned`.
+    pub form: &'static str,
+    /// The configuration of the tuned form.
+    pub configuration: Option<String>,
+    /// `exact`, `within`, `mismatch` or `failed`.
+    pub status: &'static str,
+    /// The largest difference from the CPU reference.
+    pub max_abs_error: Option<f64>,
+    /// The difference that is allowed, absolute and relative alike.
+    pub tolerance: Option<f64>,
+    /// Why it could not be checked.
+    pub reason: Option<String>,
+}
+
+/// Compiles every kernel in every variant for the architectures that NVRTC knows of those asked for.
+///
+/// # Errors
+/// When there is no NVRTC that can be used.
+pub fn compile(architectures: &[Architecture]) -> Result<Vec<CompiledKernel>, DeviceError> {
+    probe::nvrtc()?;
+    let known = compiler::architectures()?;
+    let units: Vec<(Kernel, Architecture)> = kernels()
+        .into_iter()
+        .flat_map(|kernel| architectures.iter().map(move |one| (kernel.clone(), *one)))
+        .filter(|(kernel, one)| kernel.dtype != Dtype::E4m3 || fp8_unavailable(Some((one / 10, one % 10))).is_none())
+        .collect();
+    let compiled: Vec<Vec<CompiledKernel>> =
+        units.par_iter().map(|(kernel, architecture)| compile_unit(kernel, *architecture, &known)).collect();
+    Ok(compiled.into_iter().flatten().collect())
+}
+
+/// All kernels of a file with one set of macros, for an architecture.
+fn compile_unit(kernel: &Kernel, architecture: Architecture, known: &[Architecture]) -> Vec<CompiledKernel> {
+    let entry = |entry: &str, usage: Option<Usage>, log: Option<String>| CompiledKernel {
+        file: kernel.file,
+        entry: entry.to_owned(),
+        dtype: kernel.dtype.word(),
+        defines: kernel.defines.clone(),
+        arch: format!("sm_{architecture}"),
+        status: if log.is_none() { "ok" } else { "failed" },
+        registers: usage.map(|usage| usage.registers),
+        shared_bytes: usage.map(|usage| usage.shared_bytes),
+        spill_bytes: usage.map(|usage| usage.spill_bytes),
+        log,
+    };
+    let compiled =
+        compiler::options(kernel, architecture, known).and_then(|options| compiler::compile(kernel, &options));
+    match compiled {
+        Err(error) => vec![entry(kernel.entry, None, Some(error.to_string()))],
+        Ok(compiled) => {
+            let usage = compiled.usage();
+            match usage.is_empty() {
+                // PTX for an architecture that the compiler does not know: nothing is assembled.
+                true => vec![entry(kernel.entry, None, None)],
+                false => usage.into_iter().map(|(name, usage)| entry(&name, Some(usage), None)).collect(),
+            }
+        }
+    }
+}
+
+/// One kernel of every file, element type and set of macros that a program of the timed shapes launches. Shapes that
+/// nothing divides evenly add narrower accesses and other tile sizes of the same variants, by the thousand.
+fn kernels() -> BTreeSet<Kernel> {
+    let mut found: BTreeMap<(&str, Dtype, BTreeMap<&str, u32>), Kernel> = BTreeMap::new();
+    let mut add = |kernel: &Kernel| {
+        found.entry((kernel.file, kernel.dtype, kernel.defines.clone())).or_insert_with(|| kernel.clone());
+    };
+    for operation in Operation::every().into_iter().chain(Operation::all(&Profile::LARGE)) {
+        for (dtype, form) in forms(&operation, &DTYPES) {
+            operation.program(dtype, form).kernels().for_each(&mut add);
+        }
+    }
+    DTYPES.iter().flat_map(|dtype| service_kernels(*dtype)).for_each(|kernel| add(&kernel));
+    found.into_values().collect()
+}
+
+/// Every form of an operation at every element type.
+fn forms(operation: &Operation, dtypes: &[Dtype]) -> Vec<(Dtype, Form)> {
+    let tuned = operation.candidates().into_iter().map(Form::Tuned);
+    let forms: Vec<Form> = [Form::Reference].into_iter().chain(tuned).collect();
+    dtypes.iter().flat_map(|dtype| forms.iter().map(move |form| (*dtype, *form))).collect()
+}
+
+/// One check: a form of an operation at a shape that nothing divides evenly, in an element type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    operation: Operation,
+    dtype: Dtype,
+    form: Form,
+}
+
+impl Check {
+    /// What it is found by, such as `tile_pack b=1 c=7 h=16 w=24 t=8 k=3 f16 block256 vector16 unroll4 chunk2`; a plain
+    /// form ends with `reference`.
+    fn name(&self) -> String {
+        let form = self.configuration().unwrap_or_else(|| "reference".to_owned());
+        format!("{} {} {} {form}", self.operation.name(), self.operation.label(), self.dtype.word())
+    }
+
+    fn configuration(&self) -> Option<String> {
+        match self.form {
+            Form::Reference => None,
+            Form::Tuned(config) => Some(config.name()),
+        }
+    }
+
+    fn program(&self) -> Program {
+        self.operation.program(self.dtype, self.form)
+    }
+
+    fn came_out(&self, parity: Result<Parity, DeviceError>) -> Checked {
+        let (status, error, tolerance, reason) = match parity {
+            Err(error) => ("failed", None, None, Some(error.to_string())),
+            Ok(parity) => (word(parity.status), parity.max_abs_error, parity.tolerance, None),
+        };
+        Checked {
+            operation: self.operation.name(),
+            shape: self.operation.label(),
+            dtype: self.dtype.word(),
+            form: if self.form == Form::Reference { "reference" } else { "tuned" },
+            configuration: self.configuration(),
+            status,
+            max_abs_error: error,
+            tolerance,
+            reason,
+        }
+    }
+}
+
+/// Every check whose name contains one of the texts (all where there is none), of the element types that a device of
+/// that compute capability has.
+pub fn checks(filters: &[String], capability: (u32, u32)) -> Vec<Check> {
+    let has = |dtype: &Dtype| *dtype != Dtype::E4m3 || fp8_unavailable(Some(capability)).is_none();
+    let dtypes: Vec<Dtype> = DTYPES.into_iter().filter(has).collect();
+    let of = |operation: Operation| {
+        let forms = forms(&operation, &dtypes);
+        forms.into_iter().map(move |(dtype, form)| Check { operation: operation.clone(), dtype, form })
+    };
+    let is_wanted = |check: &Check| {
+        let name = check.name();
+        filters.is_empty() || filters.iter().any(|text| name.contains(text.as_str()))
+    };
+    let shapes = Operation::every().into_iter().flat_map(|operation| operation.uneven());
+    shapes.flat_map(of).filter(is_wanted).collect()
+}
+
+/// Makes the checks on the device, after their kernels were compiled; `progress` hears how many are done. A kernel that
+/// breaks the device is the last of those that come back: nothing more can be checked on it.
+///
+/// # Errors
+/// When there is no device that can be used.
+pub fn check(checks: &[Check], seed: u64, progress: &mut dyn FnMut(usize)) -> Result<Vec<Checked>, DeviceError> {
+    let device = Device::of_this_thread(None)?;
+    let programs = checks.iter().map(Check::program);
+    device.compile(programs.flat_map(|program| program.kernels().cloned().collect::<Vec<Kernel>>()));
+    let mut found = Vec::with_capacity(checks.len());
+    for check in checks {
+        progress(found.len());
+        let parity = Instance::new(&device, check.program(), Supply::of_set(seed, 0))
+            .and_then(|instance| parity::against_cpu(&instance, &check.operation, check.dtype));
+        let is_broken = parity.as_ref().is_err_and(DeviceError::lasts);
+        found.push(check.came_out(parity));
+        if is_broken {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn word(status: ParityStatus) -> &'static str {
+    match status {
+        ParityStatus::Exact | ParityStatus::Reference => "exact",
+        ParityStatus::Within => "within",
+        ParityStatus::Mismatch => "mismatch",
+        ParityStatus::Unchecked => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_that_is_built_in_is_surveyed() {
+        let surveyed: BTreeSet<&str> = kernels().iter().map(|kernel| kernel.file).collect();
+        let built_in: BTreeSet<&str> = super::super::operation::files().collect();
+        assert_eq!(surveyed, built_in);
+    }
+}

@@ -1,0 +1,242 @@
+//! Whether a device ran at its own speed while a block was timed, or was held back.
+//!
+//! A block is throttled when the device tells a reason at either end that is no idling and no setting, when a counter of
+//! time spent held back has moved, or when the clock that was seen on the device lies below 95 % of the median of those
+//! seen before. Such a block is taken again, up to three times with a pause, and the last one is kept and marked. A device
+//! that stays held back is not waited for again and again: after some such blocks, each is taken once, until one is well.
+//! Nothing here sets a clock, a limit or a mode.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::describe;
+
+/// Reasons of the driver that mean slowing down: power cap 0x4, hardware slowdown 0x8, thermal slowdown by software
+/// 0x20 and by hardware 0x40, power brake 0x80 (NVML, "clocks event reasons").
+const SLOWED: u64 = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
+
+/// A clock below this share of the median of the run is that of a slowed device.
+const SLOW_CLOCK: f64 = 0.95;
+
+/// Clocks that must have been seen before one is called slow.
+const FEWEST_CLOCKS: usize = 5;
+
+/// How often a throttled block is taken again.
+const MOST_RETRIES: u32 = 3;
+
+/// After so many blocks in a row that stayed throttled, waiting has shown that it does not help.
+const MOST_IN_VAIN: u32 = 3;
+
+/// A device that idled for longer lowers its clock.
+const LONGEST_IDLE: Duration = Duration::from_millis(100);
+
+/// The pause before it is.
+pub const PAUSE: Duration = Duration::from_millis(50);
+
+/// What a device tells of itself at one moment. What it does not tell is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeviceState {
+    /// Why its clocks are not at their highest, as the driver's bits.
+    pub reasons: Option<u64>,
+    /// Nanoseconds that it has been held back by power and by heat since it was started.
+    pub held_back_nanos: Option<u64>,
+    /// The clock of its multiprocessors as the driver tells, in MHz.
+    pub clock: Option<u32>,
+    /// The clock of its memory, in MHz.
+    pub memory_clock: Option<u32>,
+    /// Its temperature, in degrees Celsius.
+    pub temperature: Option<u32>,
+    /// The power that it takes, in milliwatts.
+    pub power: Option<u32>,
+    /// The energy that it has taken since the driver was loaded, in millijoules.
+    pub energy: Option<u64>,
+    /// The clock of its multiprocessors as a kernel saw it, in Hz.
+    pub seen_clock: Option<f64>,
+}
+
+/// How a device was while a block was timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockState {
+    /// Whether it was held back.
+    pub throttled: bool,
+    /// How often the block was taken again for it.
+    pub retries: u32,
+    /// The reasons at either end, as the driver's bits.
+    pub reasons: u64,
+    /// The clock of the multiprocessors after the block, in MHz: as a kernel saw it, else as the driver tells.
+    pub clock: Option<f64>,
+    /// The clock of the memory, in MHz.
+    pub memory_clock: Option<u32>,
+    /// The temperature after the block, in degrees Celsius.
+    pub temperature: Option<u32>,
+    /// The power after the block, in milliwatts.
+    pub power: Option<u32>,
+    /// The energy that the block took, in millijoules.
+    pub energy: Option<u64>,
+}
+
+/// Watches a device over the blocks of a worker.
+pub struct Watch {
+    read: Box<dyn Fn() -> DeviceState>,
+    warm: Box<dyn Fn()>,
+    busy_until: Cell<Option<Instant>>,
+    clocks: RefCell<Vec<f64>>,
+    /// Blocks in a row that stayed throttled.
+    in_vain: Cell<u32>,
+}
+
+impl Watch {
+    /// Watches what `read` tells; `warm` gives the device work until its clock has risen.
+    pub fn new(read: impl Fn() -> DeviceState + 'static, warm: impl Fn() + 'static) -> Watch {
+        Watch {
+            read: Box::new(read),
+            warm: Box::new(warm),
+            busy_until: Cell::new(None),
+            clocks: RefCell::new(Vec::new()),
+            in_vain: Cell::new(0),
+        }
+    }
+
+    /// Warms the device up where it has had nothing to do for a while.
+    pub fn wake(&self) {
+        if self.busy_until.get().is_none_or(|until| until.elapsed() > LONGEST_IDLE) {
+            (self.warm)();
+        }
+    }
+
+    /// Notes that the device has just been at work.
+    pub fn worked(&self) {
+        self.busy_until.set(Some(Instant::now()));
+    }
+
+    /// How the device is now.
+    pub fn state(&self) -> DeviceState {
+        (self.read)()
+    }
+
+    /// How it was between two moments, the later of which is now.
+    pub fn between(&self, before: &DeviceState, after: &DeviceState, retries: u32) -> BlockState {
+        let reasons = before.reasons.unwrap_or(0) | after.reasons.unwrap_or(0);
+        let moved = |from: Option<u64>, to: Option<u64>| from.zip(to).map(|(from, to)| to.saturating_sub(from));
+        let held_back = moved(before.held_back_nanos, after.held_back_nanos).is_some_and(|nanos| nanos > 0);
+        let slow = after.seen_clock.is_some_and(|clock| self.is_slow(clock));
+        if let Some(clock) = after.seen_clock.filter(|_| !slow) {
+            self.clocks.borrow_mut().push(clock);
+        }
+        BlockState {
+            throttled: reasons & SLOWED != 0 || held_back || slow,
+            retries,
+            reasons,
+            clock: after.seen_clock.map(|hertz| (hertz * 1e-6).round()).or(after.clock.map(f64::from)),
+            memory_clock: after.memory_clock,
+            temperature: after.temperature,
+            power: after.power,
+            energy: moved(before.energy, after.energy),
+        }
+    }
+
+    /// Whether a block that came out so is to be taken again.
+    pub fn wants_another(&self, block: &BlockState) -> bool {
+        let in_vain = self.in_vain.get();
+        let again = block.throttled && block.retries < MOST_RETRIES && in_vain < MOST_IN_VAIN;
+        if !again {
+            self.in_vain.set(if block.throttled { in_vain + 1 } else { 0 });
+        }
+        again
+    }
+
+    fn is_slow(&self, clock: f64) -> bool {
+        let clocks = self.clocks.borrow();
+        clocks.len() >= FEWEST_CLOCKS && describe::median(&clocks).is_some_and(|median| clock < median * SLOW_CLOCK)
+    }
+}
+
+/// The words of the reasons, for readers.
+pub fn reason_words(reasons: u64) -> Vec<&'static str> {
+    let words = [
+        (0x1, "idle"),
+        (0x2, "application clocks"),
+        (0x4, "power cap"),
+        (0x8, "hardware slowdown"),
+        (0x10, "sync boost"),
+        (0x20, "heat"),
+        (0x40, "heat (hardware)"),
+        (0x80, "power brake"),
+        (0x100, "display clocks"),
+    ];
+    words.into_iter().filter(|(bit, _)| reasons & bit != 0).map(|(_, word)| word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch() -> Watch {
+        Watch::new(DeviceState::default, || ())
+    }
+
+    #[test]
+    fn a_reason_a_counter_or_a_slow_clock_is_throttling() {
+        let plain = DeviceState { reasons: Some(0), held_back_nanos: Some(7), ..DeviceState::default() };
+        let check = |before: DeviceState, after: DeviceState, expected: bool| {
+            assert_eq!(watch().between(&before, &after, 0).throttled, expected, "{before:?} {after:?}");
+        };
+        check(plain, plain, false);
+        check(DeviceState::default(), DeviceState::default(), false);
+        check(DeviceState { reasons: Some(0x1 | 0x2 | 0x10), ..plain }, plain, false);
+        for bit in [0x4, 0x8, 0x20, 0x40, 0x80] {
+            check(DeviceState { reasons: Some(bit), ..plain }, plain, true);
+            check(plain, DeviceState { reasons: Some(bit), ..plain }, true);
+        }
+        check(plain, DeviceState { held_back_nanos: Some(8), ..plain }, true);
+        check(DeviceState::default(), DeviceState { held_back_nanos: Some(8), ..plain }, false);
+    }
+
+    #[test]
+    fn a_clock_is_slow_against_those_seen_before() {
+        let at = |hertz: f64| DeviceState { seen_clock: Some(hertz), ..DeviceState::default() };
+        let watch = watch();
+        let see = |hertz: f64| watch.between(&DeviceState::default(), &at(hertz), 0).throttled;
+        assert!(!see(1e9), "nothing was seen before");
+        for _ in 0..FEWEST_CLOCKS {
+            assert!(!see(2e9));
+        }
+        assert!(see(1.85e9) && !see(1.95e9));
+        // A slow clock does not become the measure of those after it.
+        assert!((0..20).all(|_| see(1.5e9)));
+        assert_eq!(watch.between(&DeviceState::default(), &at(1.98e9), 2).clock, Some(1980.0));
+    }
+
+    #[test]
+    fn a_device_that_idled_is_warmed_up() {
+        let count = std::rc::Rc::new(Cell::new(0));
+        let counted = count.clone();
+        let watch = Watch::new(DeviceState::default, move || counted.set(counted.get() + 1));
+        watch.wake();
+        watch.worked();
+        watch.wake();
+        assert_eq!(count.get(), 1);
+    }
+
+    #[test]
+    fn waiting_ends_where_it_does_not_help() {
+        let watch = watch();
+        let taken = |throttled: &dyn Fn(u32) -> bool| {
+            let block = |retries| BlockState { throttled: throttled(retries), retries, ..BlockState::default() };
+            (0..).find(|retries| !watch.wants_another(&block(*retries))).expect("it ends") + 1
+        };
+        assert_eq!((taken(&|_| false), taken(&|retries| retries < 2)), (1, 3));
+        assert_eq!([0; 5].map(|_| taken(&|_| true)), [4, 4, 4, 1, 1]);
+        assert_eq!([taken(&|_| false), taken(&|_| true)], [1, 4]);
+    }
+
+    #[test]
+    fn energy_is_that_of_the_block() {
+        let state = |energy| DeviceState { energy: Some(energy), ..DeviceState::default() };
+        assert_eq!(watch().between(&state(100), &state(130), 1).energy, Some(30));
+        assert_eq!(reason_words(0x24), ["power cap", "heat"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! One process of `trtexec`: what it is told, how it ended, and what it left.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Duration;
+
+use super::arguments::{self, Loaded};
+use super::layers::{self, Profile};
+use super::reason::{Code, Reason};
+use super::sweep::Sweep;
+use super::times;
+use super::transcript::{Transcript, Version};
+use crate::measure::command::process::{self, Ended, Ending, Program};
+use crate::measure::padding;
+use crate::measure::process::how_it_ended;
+use crate::model::shape_case::ShapeCase;
+
+/// Bytes that a process may write to each of its outputs: far above what it says of a run.
+const MOST_OUTPUT: u64 = 16 << 20;
+
+/// Bytes of the end of its standard error that are read: what is said first may be why all else follows, and an engine
+/// of many layers has a warning of each after it.
+const MOST_ERROR: usize = 256 << 10;
+
+/// Bytes that a file may have which a process leaves: the times of a million calls take 0.4 GB.
+const MOST_FILE: u64 = 1 << 30;
+
+/// How long it may take to say which version it is.
+const LONGEST_HELP: Duration = Duration::from_secs(60);
+
+/// What the files of a process are called, in a folder of its own.
+const TIMES: &str = "times.json";
+const PROFILE: &str = "profile.json";
+const LAYERS: &str = "layers.json";
+
+/// A process of a sweep: which case it times, and the how manieth of that case it is, both from 0.
+#[derive(Clone, Copy)]
+pub(super) struct Turn<'a> {
+    pub(super) case: &'a ShapeCase,
+    pub(super) number: usize,
+    pub(super) process: u32,
+}
+
+/// Which version of TensorRT the program is of: it says so before its help, for which it needs no device.
+///
+/// # Errors
+/// When it does not start, or is another program.
+pub(super) fn version(sweep: &Sweep) -> Result<Version, Reason> {
+    let folder = folder()?;
+    let ended = run(sweep, vec!["--help".to_owned()], folder.path(), 0, LONGEST_HELP.min(sweep.time_out))?;
+    let transcript = Transcript::read(&ended.output, &ended.error);
+    if let Some(version) = transcript.version {
+        return Ok(version);
+    }
+    let reason = transcript.reason(&how(&ended.end, sweep.time_out));
+    match (&ended.end, reason.code) {
+        (_, Code::CudaUnavailable) => Err(reason),
+        // A program that works and does not name its version is another one.
+        (Ending::Status(status), _) if status.success() => {
+            let text = "the program that was found is no `trtexec`: it names no version of TensorRT";
+            Err(Reason::new(Code::TrtexecNotFound, text))
+        }
+        _ => Err(Reason::new(Code::TrtexecNotFound, format!("`trtexec` does not start: {}", reason.text))),
+    }
+}
+
+/// What one process timed.
+pub(super) struct Timed {
+    /// The seconds of its calls.
+    pub(super) seconds: Vec<f64>,
+    /// How many images each took, where it tells that.
+    pub(super) batch: Option<u64>,
+    /// What it says against them, one sentence each.
+    pub(super) remarks: Vec<&'static str>,
+}
+
+/// The times of the calls of one process.
+///
+/// # Errors
+/// Why it timed none.
+pub(super) fn time(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Timed, Reason> {
+    let folder = folder()?;
+    let told = arguments::timing(loaded(sweep, version), turn.case, sweep.settings, TIMES);
+    let transcript = pass(sweep, told, folder.path(), turn)?;
+    let bytes = left(folder.path(), TIMES)?.ok_or_else(|| Reason::new(Code::Failed, "it passed and left no times"))?;
+    let seconds = times::seconds(&bytes, sweep.settings);
+    let seconds = seconds.map_err(|error| Reason::new(Code::Failed, format!("its times {error}")))?;
+    Ok(Timed { seconds, batch: transcript.batch, remarks: transcript.remarks })
+}
+
+/// How long each layer takes, in a process of its own.
+///
+/// # Errors
+/// Why that cannot be told.
+pub(super) fn profile(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Profile, Reason> {
+    let folder = folder()?;
+    let told = arguments::profile(loaded(sweep, version), turn.case, sweep.settings, [PROFILE, LAYERS]);
+    pass(sweep, told, folder.path(), turn)?;
+    let failed = |text: String| Reason::new(Code::Failed, text);
+    let bytes = left(folder.path(), PROFILE)?.ok_or_else(|| failed("it passed and left no profile".to_owned()))?;
+    let profile = layers::read(&bytes).map_err(|error| failed(format!("its profile {error}")))?;
+    Ok(Profile { information: left(folder.path(), LAYERS)?, ..profile })
+}
+
+fn loaded(sweep: &Sweep, version: Version) -> Loaded<'_> {
+    Loaded { engine: &sweep.engine, plugin: sweep.plugin.as_deref(), version }
+}
+
+/// Runs it to its end, at which it must say that it passed and end well.
+fn pass(sweep: &Sweep, arguments: Vec<String>, folder: &Path, turn: Turn<'_>) -> Result<Transcript, Reason> {
+    let seed = turn.number as u64 + u64::from(turn.process) * 1_000;
+    let ended = run(sweep, arguments, folder, seed, sweep.time_out)?;
+    let transcript = Transcript::read(&ended.output, &ended.error);
+    let how = how(&ended.end, sweep.time_out);
+    match &ended.end {
+        Ending::TimeOut => Err(Reason::new(Code::TimeOut, how)),
+        Ending::Overflow => Err(Reason::new(Code::Failed, how)),
+        Ending::Status(status) => match transcript.passed {
+            Some(true) if status.success() => Ok(transcript),
+            Some(true) => Err(transcript.reason(&format!("it says that it passed, and {how}"))),
+            Some(false) => Err(transcript.reason(&format!("it says that it failed; {how}"))),
+            None => Err(transcript.reason(&format!("it does not say that it passed; {how}"))),
+        },
+    }
+}
+
+fn how(end: &Ending, time_out: Duration) -> String {
+    match end {
+        Ending::TimeOut => format!("it took longer than {} s and was killed", time_out.as_secs_f64()),
+        Ending::Overflow => format!("it wrote more than {MOST_OUTPUT} bytes to one of its outputs"),
+        Ending::Status(status) => how_it_ended(*status),
+    }
+}
+
+fn run(sweep: &Sweep, arguments: Vec<String>, folder: &Path, seed: u64, time_out: Duration) -> Result<Ended, Reason> {
+    let program = sweep.trtexec.display().to_string();
+    let (padding, value) = padding::variable(sweep.protocol.seed.wrapping_add(seed), 0);
+    let program = Program {
+        command: &[vec![program], arguments].concat(),
+        folder,
+        variables: &BTreeMap::from([(padding.to_owned(), value)]),
+        time_out,
+        most_bytes: MOST_OUTPUT,
+        keep_output: true,
+        keep_error: MOST_ERROR,
+        pin: sweep.protocol.pin,
+        guard: sweep.guard.as_ref(),
+    };
+    process::observe(&program).map_err(|fault| Reason::new(Code::TrtexecNotFound, fault.text()))
+}
+
+fn folder() -> Result<tempfile::TempDir, Reason> {
+    let fault = |error: std::io::Error| {
+        Reason::new(Code::Failed, format!("there is no place for the files of a process: {error}"))
+    };
+    tempfile::Builder::new().prefix("sprag-trt-").tempdir().map_err(fault)
+}
+
+/// A file that a process left; nothing where it left none.
+fn left(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, Reason> {
+    let path = folder.join(name);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_FILE + 1).read_to_end(&mut bytes));
+    read.map_err(|error| Reason::new(Code::Failed, format!("its `{name}` cannot be read: {error}")))?;
+    if bytes.len() as u64 > MOST_FILE {
+        return Err(Reason::new(Code::Failed, format!("its `{name}` holds more than {MOST_FILE} bytes")));
+    }
+    Ok(Some(bytes))
+}

@@ -1,0 +1,83 @@
+//! Why an engine, or one case of it, was not timed: a code that programs can read, and what happened.
+
+use std::fmt;
+
+/// What kind of reason it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// There is no `trtexec`, or it does not start.
+    TrtexecNotFound,
+    /// There is no engine.
+    EngineMissing,
+    /// The engine was built for another version, or for another device.
+    EngineIncompatible,
+    /// The engine does not take the shapes.
+    ShapeOutsideProfile,
+    /// A plugin of the engine, or its library, is not there.
+    PluginMissing,
+    /// A process took too long.
+    TimeOut,
+    /// There is no CUDA device that can be used.
+    CudaUnavailable,
+    /// Anything else.
+    Failed,
+}
+
+impl Code {
+    /// The word that reasons begin with.
+    pub fn word(self) -> &'static str {
+        match self {
+            Code::TrtexecNotFound => "tensorrt_trtexec_not_found",
+            Code::EngineMissing => "tensorrt_engine_missing",
+            Code::EngineIncompatible => "tensorrt_engine_incompatible",
+            Code::ShapeOutsideProfile => "tensorrt_shape_outside_profile",
+            Code::PluginMissing => "tensorrt_plugin_missing",
+            Code::TimeOut => "tensorrt_timeout",
+            Code::CudaUnavailable => "cuda_unavailable",
+            Code::Failed => "tensorrt_failed",
+        }
+    }
+
+    /// Whether every case of the engine meets with it: then nothing can be measured here.
+    pub fn is_of_all(self) -> bool {
+        match self {
+            Code::TrtexecNotFound
+            | Code::EngineMissing
+            | Code::EngineIncompatible
+            | Code::PluginMissing
+            | Code::CudaUnavailable => true,
+            Code::ShapeOutsideProfile | Code::TimeOut | Code::Failed => false,
+        }
+    }
+
+    /// Whether trying once more would only take time.
+    pub fn is_final(self) -> bool {
+        self.is_of_all() || self == Code::ShapeOutsideProfile
+    }
+}
+
+/// Why something was not timed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Which kind.
+    pub code: Code,
+    /// What happened.
+    pub text: String,
+}
+
+impl Reason {
+    /// A reason of that kind.
+    pub fn new(code: Code, text: impl Into<String>) -> Reason {
+        Reason { code, text: text.into() }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            // What is of no known kind needs no code.
+            Code::Failed => f.write_str(&self.text),
+            code => write!(f, "{}: {}", code.word(), self.text),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The configurations of CUDA kernels: chosen once, kept, chosen anew where they must be, and never a wrong one.
+
+use serde_json::{Value, json};
+
+use crate::emulator::Machine;
+use crate::gpu::{Measured, measure, one, project};
+
+/// The file of choices.
+const CHOICES: &str = ".sprag/autotune.json";
+
+/// What is said where configurations are tried.
+const TRYING: &str = "choosing configurations";
+
+/// The only choice of a run.
+#[track_caller]
+fn choice(measured: &Measured) -> &Value {
+    let entries = measured.record["autotune"].as_array().expect("there are choices");
+    let [entry] = &entries[..] else { panic!("{entries:?}") };
+    entry
+}
+
+#[test]
+fn a_choice_is_made_once_for_what_it_holds_for_and_a_wrong_candidate_is_never_chosen() {
+    let Some(machine) = Machine::whole() else { return };
+    let sandbox = project();
+    let wanted = one("tile_pack", "hot");
+    let run = |machine: &Machine, more: &[&str], code| {
+        let arguments: Vec<&str> = ["--dtype", "fp16", "--filter", &wanted].iter().chain(more).copied().collect();
+        measure(&sandbox, machine, &arguments, code)
+    };
+
+    // One that writes only a part would win, if it were not held against the reference.
+    let flawed = machine.clone().and("SPRAG_EMULATOR_PLANT", "short tile_pack UNROLL=8");
+    let first = run(&flawed, &[], 0);
+    let wrong = "block256 vector16 unroll8 chunk2";
+    let made = choice(&first);
+    assert!(first.ended.err.contains(TRYING), "{}", first.ended.err);
+    assert!(first.ended.err.contains(&format!("the configuration {wrong} of {wanted} was not tried: parity")));
+    let failure = made["failures"][wrong].as_str().expect("it is named");
+    assert!(failure.contains("the result at b=") && failure.contains("are not written"), "{failure}");
+    assert_eq!(
+        (made["failures"].as_object().map(|all| all.len()), &made["candidates"][wrong]),
+        (Some(1), &Value::Null)
+    );
+    let selected = made["selected"].as_str().expect("one is chosen").to_owned();
+    assert_ne!(selected, wrong);
+    assert!(made["source"] == "tuned" || made["source"] == "default", "{made}");
+    assert_eq!(first.benchmark(&wanted)["attributes"]["configuration"], selected);
+    let kept: Value = serde_json::from_str(&sandbox.read(CHOICES)).expect("it is JSON");
+    assert!(kept.to_string().contains(&selected), "{kept}");
+
+    // The next ordinary run takes it as it is.
+    let second = run(&machine, &[], 0);
+    assert!(!second.ended.err.contains(TRYING), "{}", second.ended.err);
+    let taken = choice(&second);
+    assert_eq!((&taken["source"], &taken["selected"]), (&json!("incumbent"), &json!(selected)));
+    assert_eq!(taken["key"], made["key"]);
+
+    // It holds for one driver. Where the driver does not tell its own version, it is another one.
+    let other = machine.clone().and("SPRAG_EMULATOR_NVML", "nvmlSystemGetDriverVersion");
+    let elsewhere = run(&other, &["--quick"], 0);
+    assert_eq!(choice(&elsewhere)["source"], "default");
+    assert_ne!(choice(&elsewhere)["key"], made["key"]);
+
+    // One in use that has become wrong is not used, and no other takes its place unasked.
+    let broken = machine.clone().and("SPRAG_EMULATOR_PLANT", "short tile_pack");
+    let failed = run(&broken, &["--quick"], 1);
+    let (id, failure) = failed.failures()[0];
+    assert_eq!((id, choice(&failed)["source"].as_str()), (wanted.as_str(), Some("incumbent")));
+    assert!(failure.starts_with("parity: the result at b="), "{failure}");
+
+    // A damaged file is told of and replaced.
+    sandbox.write(CHOICES, "{\"schema_version\": 1, \"cho");
+    let anew = run(&machine, &["--quick", "--retune"], 0);
+    for words in ["warning: ", "autotune.json", "tuning begins afresh", TRYING] {
+        assert!(anew.ended.err.contains(words), "`{words}` is not in: {}", anew.ended.err);
+    }
+    let replaced: Value = serde_json::from_str(&sandbox.read(CHOICES)).expect("it is whole again");
+    assert!(replaced.to_string().contains(choice(&anew)["selected"].as_str().expect("one is chosen")), "{replaced}");
+    assert_eq!(choice(&anew)["failures"], json!({}));
+}

@@ -1,0 +1,131 @@
+//! Reports and baselines of the seed, judged by its rules from Sprag's command line.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// A golden text of the seed's gate.
+fn golden(name: &str, field: &str) -> String {
+    let file: Value = serde_json::from_str(include_str!("../../fixtures/golden/apex-x/perf_compare.json"))
+        .expect("the golden cases are JSON");
+    let cases = file["cases"].as_array().expect("there are cases");
+    let case = cases.iter().find(|case| case["name"] == name).expect("the case is there");
+    case.pointer(field).and_then(Value::as_str).expect("the text is there").to_owned()
+}
+
+/// A folder with the report and the baseline of a golden case.
+fn sandbox(case: &str) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.write("report.json", &golden(case, "/current_json_text"));
+    sandbox.write("base.json", &golden(case, "/baseline_json_text"));
+    sandbox
+}
+
+const CHECK: [&str; 5] = ["check", "--run", "report.json", "--baseline", "base.json"];
+
+#[test]
+fn the_files_of_the_seed_are_judged_by_its_rules() {
+    let check = |case: &str, code: i32, word: &str| {
+        let sandbox = sandbox(case);
+        let files = ["--summary", "made/here/summary.json", "--trend-output", "trend.json"];
+        let ended = sandbox.sprag(&[&CHECK[..], &files].concat()).expect(code);
+        assert_eq!(sandbox.read("made/here/summary.json"), golden(case, "/expected/summary_json_text"));
+        let trend = sandbox.read("trend.json");
+        let timestamp = trend.split("\"timestamp_utc\": \"").nth(1).and_then(|rest| rest.split('"').next());
+        let timestamp = timestamp.expect("the trend bears a time");
+        assert!(timestamp.len() == 27 && timestamp.ends_with('Z'), "{timestamp}");
+        assert_eq!(trend.replace(timestamp, "__TIMESTAMP__"), golden(case, "/expected/trend_json_text"));
+        assert!(ended.out.lines().last().is_some_and(|line| line.starts_with(word)), "{}", ended.out);
+        assert!(ended.out.contains("_check metric="), "{}", ended.out);
+    };
+    check("shipped_baseline_vs_recorded_run", 0, "check: pass; 5 passed");
+    check("at_limit_rounding_0.35x1.6+0.25_vs_0.81_fails", 1, "check: fail; 0 passed, 1 failed");
+    check("missing_metric_in_current", 1, "check: fail; 1 passed, 1 missing");
+    check("gpu_pass", 0, "check: pass; 3 passed");
+    check("gpu_skipped_status_and_missing", 5, "check: not measured; 0 passed, 3 missing, the status is skipped");
+    check("trt_partial_status_fails", 1, "check: fail; 2 passed, the status is partial where ok is required");
+}
+
+#[test]
+fn files_of_two_kinds_are_not_mixed() {
+    let sandbox = sandbox("pass_simple");
+    let refused = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
+    };
+    refused(&["check", "--run", "report.json"], &["`[project]/report.json` is a report of Apex-X"]);
+    sandbox
+        .write("native.json", "{\"schema_version\": 1, \"suite\": \"cpu\", \"machine_class\": \"m\", \"metrics\": {}}");
+    refused(&["check", "--run", "report.json", "--baseline", "native.json"], &["is no baseline of Apex-X"]);
+    sandbox.write("run.json", "{\"schema_version\": 1, \"suite\": \"cpu\"}");
+    refused(
+        &["check", "--run", "run.json", "--baseline", "base.json"],
+        &["is a baseline of Apex-X", "no report of it"],
+    );
+    refused(&["check", "--run", "run.json", "--summary", "s.json"], &["`--summary` and `--trend-output`"]);
+    refused(&[&CHECK[..], &["--suite", "cpu"]].concat(), &["`--suite` names suites of Sprag"]);
+    refused(&["baseline", "emit", "--run", "run.json", "--output", "x.json"], &["`--output` is for the baseline of"]);
+    let other = golden("trt_pass", "/baseline_json_text");
+    sandbox.write("base.json", &other.replacen('{', "{\"suite\": \"apex_x_trt_engine_shape_sweep\", ", 1));
+    refused(&CHECK, &["is of `apex_x_trt_engine_shape_sweep`", "of `apex_x_cpu_perf_regression`"]);
+    sandbox.write("base.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {}}");
+    refused(&CHECK, &["has no metrics, so it would let anything pass"]);
+    let spec = "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": {\"max_regression_ratio\": 1}}}";
+    sandbox.write("base.json", spec);
+    sandbox.sprag(&CHECK).expect(2).says(&["cannot hold", "no `value_ms` of `a_ms`"]);
+    sandbox.write("base.json", "{");
+    sandbox.sprag(&CHECK).expect(2).says(&["base.json", "is not JSON", "at byte 1"]);
+    sandbox.sprag(&["check", "--run", "absent.json", "--baseline", "base.json"]).expect(2).says(&["cannot read"]);
+    assert!(!sandbox.project.join("x.json").exists() && !sandbox.project.join("s.json").exists());
+}
+
+#[test]
+fn what_is_judged_is_not_written_over() {
+    let sandbox = sandbox("pass_simple");
+    let before = (sandbox.read("report.json"), sandbox.read("base.json"));
+    let check = |files: &[&str], options: &str| {
+        sandbox.sprag(&[&CHECK[..], files].concat()).expect(2).says(&[options, "name the same file", "hint:"]);
+    };
+    check(&["--summary", "./base.json"], "`--baseline` and `--summary`");
+    check(&["--summary", "report.json"], "`--run` and `--summary`");
+    check(&["--trend-output", "base.json"], "`--baseline` and `--trend-output`");
+    check(&["--summary", "new.json", "--trend-output", "new.json"], "`--summary` and `--trend-output`");
+    assert_eq!((sandbox.read("report.json"), sandbox.read("base.json")), before);
+    assert!(!sandbox.project.join("new.json").exists());
+}
+
+#[test]
+fn a_baseline_of_the_seed_is_taken_from_a_report_worth_it() {
+    let sandbox = sandbox("trt_pass");
+    let emit = ["baseline", "emit", "--run", "report.json", "--output", "made/new.json"];
+    let ended = sandbox.sprag(&emit).expect(0);
+    assert!(
+        ended.out.contains("wrote [project]/made/new.json: 7 metrics of apex_x_trt_engine_shape_sweep"),
+        "{}",
+        ended.out
+    );
+    let file: Value = serde_json::from_str(include_str!("../../fixtures/golden/apex-x/baseline_template.json"))
+        .expect("the golden cases are JSON");
+    assert_eq!(Some(sandbox.read("made/new.json").as_str()), file["cases"][2]["expected_baseline_json_text"].as_str());
+    sandbox.sprag(&["check", "--run", "report.json", "--baseline", "made/new.json"]).expect(0);
+
+    let refused = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
+    };
+    refused(&emit, &["is there already"]);
+    refused(&emit[..4], &["whose baseline has no usual place", "--output"]);
+    let other = ["baseline", "emit", "--run", "report.json", "--output", "other.json"];
+    sandbox.write("report.json", &golden("gpu_skipped_status_and_missing", "/current_json_text"));
+    refused(&other, &["has the status `skipped`"]);
+    sandbox.write("report.json", &golden("trt_partial_status_fails", "/current_json_text"));
+    refused(&other, &["has the status `partial`"]);
+    sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {}}");
+    refused(&other, &["holds no figure"]);
+    sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": NaN}}");
+    sandbox.sprag(&other).expect(2).says(&["`a_ms` is no finite number"]);
+    assert!(!sandbox.project.join("other.json").exists());
+    sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": 2}}");
+    sandbox.sprag(&[&other[..], &["--notes", "mine"]].concat()).expect(0);
+    let written: Value = serde_json::from_str(&sandbox.read("other.json")).expect("a baseline is JSON");
+    let spec = json!({"value_ms": 2.0, "max_regression_ratio": 0.75, "max_regression_abs_ms": 2.0});
+    assert_eq!((&written["metrics"]["a_ms"], &written["baseline_notes"]), (&spec, &json!("mine")));
+}

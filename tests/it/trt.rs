@@ -1,0 +1,291 @@
+//! Engines of TensorRT: a sweep is measured, recorded and reported, and whatever `trtexec` does, Sprag stands. A script
+//! stands in for it: no machine needs TensorRT.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Ended, Sandbox};
+
+const FAKE: &str = include_str!("../../fixtures/trtexec/trtexec.sh");
+
+/// A recorded file of times and one of layers.
+pub(crate) const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/golden/formats/trtexec");
+
+/// Few calls, at once.
+const SUITE: &str = "[suites.trt]\nkind = \"trt\"\nengine = \"m.plan\"\ntrtexec = \"trtexec\"\nprocesses = 3\n\
+                     warmup_milliseconds = 2\niterations = 5\nduration_seconds = 0\n";
+
+/// A repository with the script, an engine of that kind, and more settings of the suite.
+pub(crate) fn sandbox(engine: &str, settings: &str) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.git(&["init", "-q"]);
+    sandbox.write("sprag.toml", &format!("[project]\nname = \"sandbox\"\n{SUITE}{settings}\n"));
+    sandbox.write(".gitignore", "/_site\n/out\n/trtexec.log\n/pids\n");
+    sandbox.write("m.plan", engine);
+    sandbox.write("trtexec", FAKE);
+    let program = sandbox.project.join("trtexec");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is our own file");
+    sandbox.commit("Begin");
+    sandbox
+}
+
+/// Runs the suite with more options and gives its record.
+pub(crate) fn run(sandbox: &Sandbox, options: &[&str], code: i32) -> (Ended, Value) {
+    let arguments = [&["run", "--suite", "trt", "--output-run", "out/run.json"][..], options].concat();
+    let ended = sandbox.sprag_with(&[("FAKE_GOLDEN", GOLDEN)], &arguments).expect(code);
+    let run = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    (ended, run)
+}
+
+#[test]
+fn a_sweep_is_measured_recorded_and_reported() {
+    let sandbox = sandbox("fine", "shape_cases = [\"image=8x3;centers=4x2\", \"image=9x9\"]");
+    let outputs = ["--output-json", "out/sweep.json", "--output-md", "out/sweep.md", "--record"];
+    let (ended, run) = run(&sandbox, &outputs, 1);
+    assert!(ended.out.contains("wrote [project]/out/sweep.json"), "{}", ended.out);
+    assert_eq!((&run["status"], run["benchmarks"].as_array().map(Vec::len)), (&json!("ok"), Some(3)));
+    let ids: Vec<&str> =
+        run["benchmarks"].as_array().into_iter().flatten().filter_map(|one| one["id"].as_str()).collect();
+    let shapes = "trt/engine{centers=4x2,image=8x3} @tensorrt";
+    assert_eq!(ids, ["trt/engine{case=default} @tensorrt", shapes, "trt/engine{image=9x9} @tensorrt"]);
+    let case = &run["benchmarks"][1];
+    assert_eq!(case["metrics"][0]["name"], "time");
+    assert_eq!(case["metrics"][0]["workers"].as_array().map(Vec::len), Some(3));
+    let time = case["metrics"][0]["value"].as_f64().expect("a time");
+    assert!((time / 0.00204 - 1.0).abs() < 1e-6, "the warm-up takes 99 ms a call, the rest 2 ms: {time}");
+    assert_eq!(case["metrics"][1]["name"], "frames_per_s");
+    let frames = case["metrics"][1]["value"].as_f64().expect("a rate");
+    assert!((frames * time / 8.0 - 1.0).abs() < 1e-6, "{frames}");
+    let attributes = &case["attributes"];
+    assert_eq!(attributes["case"], "case_001_8_3");
+    assert_eq!((&attributes["mode"], &attributes["tensorrt"]), (&json!("modern_io_tensors"), &json!("10.3.0")));
+    assert_eq!(attributes["engine"], "m.plan");
+    let digest = run["config"]["engine_sha256"].as_str().expect("a digest");
+    assert_eq!((digest.len(), attributes["engine_digest"].as_str()), (64, Some(&digest[..16])));
+    let failure = run["benchmarks"][2]["failure"].as_str().expect("the shape is not taken");
+    assert!(failure.starts_with("tensorrt_shape_outside_profile: Error[3]: Supplied binding"), "{failure}");
+    assert_eq!(run["environment"]["facts"]["tensorrt"], "10.3.0");
+    let project = sandbox.project.to_string_lossy().into_owned();
+    assert!(!run.to_string().contains(&project), "a place of this machine is recorded: {run}");
+    assert_eq!(sandbox.records("main").len(), 1);
+
+    let text = sandbox.read("out/sweep.json");
+    let report: Value = serde_json::from_str(&text).expect("the report is JSON");
+    assert!(
+        text.starts_with("{\n  \"schema_version\": 1,\n  \"suite\": \"apex_x_trt_engine_shape_sweep\",")
+            && !text.ends_with('\n')
+    );
+    assert_eq!(report["config"]["trt_engine_path"], "m.plan");
+    let labels: Vec<&Value> = report["cases"].as_array().into_iter().flatten().map(|case| &case["label"]).collect();
+    assert_eq!(labels, ["default", "case_001_8_3", "case_002_9_9"]);
+    let statuses = report["cases"].as_array().into_iter().flatten().map(|case| &case["status"]);
+    assert_eq!(statuses.collect::<Vec<_>>(), ["ok", "ok", "skipped"]);
+    assert_eq!((&report["status"], &report["summary"]["ok_count"]), (&json!("ok"), &json!(2)));
+    let p50 = report["cases"][1]["metrics"]["p50_ms"].as_f64().expect("a time");
+    assert!((p50 / 2.04 - 1.0).abs() < 1e-9, "{p50}");
+    assert!(sandbox.read("out/sweep.md").contains("| case_001_8_3 | ok | modern_io_tensors | 2.0400 | 2.0800 |"));
+}
+
+#[test]
+fn processes_take_turns_and_are_told_how_to_time() {
+    let sandbox = sandbox("fine", "shape_cases = [\"a=3\"]\nplugin_lib = \"p.so\"");
+    sandbox.write("p.so", "a library");
+    run(&sandbox, &["--warmup", "2", "--iters", "7"], 0);
+    let log = sandbox.read("trtexec.log");
+    let has_shapes: Vec<bool> = log.lines().map(|line| line.contains("--shapes=a:3 ")).collect();
+    assert_eq!(has_shapes, [false, true, true, false, false, true], "{log}");
+    let flags = "--warmUp=2 --duration=0 --iterations=9 --infStreams=1 --useCudaGraph --useSpinWait --noDataTransfers \
+                 --percentile=50,95,99 --exportTimes=times.json";
+    assert!(log.lines().all(|line| line.ends_with(flags) && line.contains("--dynamicPlugins=/")), "{log}");
+    let old = [("FAKE_VERSION", "8601"), ("APEXX_TRT_PLUGIN_LIB", "p.so")];
+    sandbox.sprag_with(&old, &["run", "--suite", "trt", "--quick"]).expect(0);
+    assert!(sandbox.read("trtexec.log").lines().last().is_some_and(|line| line.contains("--plugins=/")));
+}
+
+#[test]
+fn recorded_times_and_layers_are_read() {
+    let sandbox = sandbox("golden", "");
+    let config = sandbox.read("sprag.toml").replace("warmup_milliseconds = 2", "warmup_milliseconds = 0");
+    sandbox.write("sprag.toml", &config);
+    let (_, first) = run(&sandbox, &[], 0);
+    assert_eq!(first["benchmarks"][0]["metrics"][0]["value"], json!(0.0002221395));
+    sandbox.write("m.plan", "fine");
+    let (_, run) = run(&sandbox, &["--trt-profile", "out/layers", "--quick"], 0);
+    assert_eq!(run["benchmarks"][0]["attributes"]["slowest_layer"], "TileSSM_0 (40.0 %)");
+    let layers: Value = serde_json::from_str(&sandbox.read("out/layers/default.layers.json")).expect("JSON");
+    assert_eq!(layers["layers"].as_array().map(Vec::len), Some(4));
+    assert_eq!(sandbox.read("out/layers/default.layer-information.json"), "{\"Layers\": []}\n");
+    assert!(sandbox.read("trtexec.log").lines().last().is_some_and(|line| line.contains("--separateProfileRun")));
+}
+
+#[test]
+fn a_suite_that_no_file_names_runs_where_it_is_asked_for() {
+    let sandbox = sandbox("fine", "");
+    sandbox.write("sprag.toml", "[suites.cpu]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\"]\n");
+    sandbox.write("below/n.plan", "fine");
+    let folder = sandbox.project.join("below");
+    let folder = folder.to_str().expect("a temporary path is text");
+    let options = ["--trt-engine-path", "n.plan", "--trtexec", "../trtexec", "--shape-case", "a=1x2", "--iters", "4"];
+    let arguments = [&["-C", folder, "run", "--quick", "--suite", "trt", "--record"][..], &options].concat();
+    sandbox.sprag(&arguments).expect(0);
+    assert!(sandbox.records("main")[0].starts_with("history/v1/trt/"));
+    // Neither of the two that run everything knows of it.
+    let all = sandbox.sprag(&["run", "--quick"]).expect(0);
+    assert!(!all.out.contains("trt/"), "{}", all.out);
+    sandbox.sprag(&["run", "--suite", "trt"]).expect(2).says(&["told of no engine", "hint:", "--trt-engine-path"]);
+}
+
+#[test]
+fn a_sweep_is_held_against_its_baseline_like_any_suite() {
+    let sandbox = sandbox("fine", "");
+    run(&sandbox, &["--record"], 0);
+    let emitted = sandbox.sprag(&["baseline", "emit"]).expect(0);
+    assert!(emitted.out.contains("1 metric of trt"), "{}", emitted.out);
+    let pass = sandbox.sprag(&["check"]).expect(0);
+    assert!(pass.out.contains("trt/engine{case=default} @tensorrt"), "{}", pass.out);
+    // Twice as long for the same shapes is a regression.
+    let record = sandbox.read("out/run.json").replace("0.00102", "0.00204");
+    sandbox.write("out/slower.json", &record);
+    let fail = sandbox.sprag(&["check", "--run", "out/slower.json"]).expect(1);
+    assert!(fail.out.contains("regressed"), "{}", fail.out);
+    // Another version of TensorRT is another environment.
+    sandbox
+        .sprag_with(&[("FAKE_VERSION", "101300")], &["run", "--suite", "trt", "--output-run", "out/new.json"])
+        .expect(0);
+    let other = sandbox.sprag(&["check", "--run", "out/new.json"]).expect(3);
+    assert!(other.out.contains("tensorrt 10.3.0"), "{}", other.out);
+    let weekly = sandbox.sprag(&["weekly"]).expect(0);
+    assert!(weekly.out.contains("engine{case=default}"), "{}", weekly.out);
+}
+
+#[test]
+fn what_is_missing_skips_the_suite_with_its_code() {
+    let check = |engine: &str, settings: &str, options: &[&str], reason: &str| {
+        let sandbox = sandbox(engine, settings);
+        let report = [&["--output", "out/sweep.json"], options].concat();
+        let (_, run) = run(&sandbox, &report, 5);
+        assert_eq!(run["status"], "skipped", "{run}");
+        let told = run["reason"].as_str().expect("it says why");
+        assert!(told.starts_with(reason), "{told}");
+        let report: Value = serde_json::from_str(&sandbox.read("out/sweep.json")).expect("the report is JSON");
+        assert_eq!((&report["status"], report["reason"].as_str()), (&json!("skipped"), Some(told)));
+        assert_eq!(report["summary"], json!({"ok_count": 0, "skipped_count": 1, "failed_count": 0}));
+    };
+    check("fine", "", &["--trtexec", "absent"], "tensorrt_trtexec_not_found: there is no program");
+    check("fine", "", &["--trtexec", "m.plan"], "tensorrt_trtexec_not_found: `<path> is not executable");
+    check(
+        "fine",
+        "",
+        &["--trtexec", "/bin/true"],
+        "tensorrt_trtexec_not_found: the program that was found is no `trtexec`",
+    );
+    check("fine", "", &["--trtexec", "/bin/false"], "tensorrt_trtexec_not_found: `trtexec` does not start");
+    check("fine", "", &["--trt-engine-path", "n.plan"], "tensorrt_engine_missing: the engine `n.plan` is not there");
+    check("", "", &[], "tensorrt_engine_missing: the engine `m.plan` is empty");
+    check("fine", "", &["--trt-plugin-lib", "p.so"], "tensorrt_plugin_missing: there is no library `p.so`");
+    check("plugin", "", &[], "tensorrt_plugin_missing: IPluginRegistry");
+    check("incompatible", "shape_cases = [\"a=3\"]", &[], "tensorrt_engine_incompatible: Error[1]");
+    check("buried", "", &[], "tensorrt_engine_incompatible: Error[1]");
+    check("no-cuda", "", &[], "cuda_unavailable: Cuda failure");
+}
+
+#[test]
+fn whatever_a_process_does_fails_its_case_and_no_more() {
+    let check = |engine: &str, reason: &str| {
+        let sandbox = sandbox(engine, "");
+        let (ended, run) = run(&sandbox, &["--quick"], 1);
+        assert_eq!(run["status"], "ok", "{run}");
+        let failure = run["benchmarks"][0]["failure"].as_str().expect("the case has failed");
+        assert!(failure.starts_with(reason), "{engine}: {failure}");
+        assert!(ended.out.contains("failed: trt/engine{case=default} @tensorrt"), "{}", ended.out);
+    };
+    check("crash", "it does not say that it passed; it was ended by signal 11");
+    check("no-times", "it passed and left no times");
+    check("garbage", "its times cannot be read: expected ident");
+    check("truncated", "its times cannot be read: EOF");
+    check("nan", "its times cannot be read: expected value");
+    check("negative", "its times hold a call of -1 ms");
+    let secret = "it says that it failed; it ended with exit code 0 (Inference failed at <path> with token <redacted>";
+    check("failed-well", secret);
+    check("no-verdict", "it does not say that it passed; it ended with exit code 0");
+    check("talkative", "it wrote more than 16777216 bytes");
+    check("binary", "it says that it failed; it ended with exit code 1 (out of luck)");
+    check("else", "it says that it failed; it ended with exit code 1 (an engine of an unknown kind)");
+}
+
+#[test]
+fn one_case_fails_and_the_others_stand() {
+    let sandbox = sandbox("some", "shape_cases = [\"a=3x3\"]");
+    let (_, run) = run(&sandbox, &["--output", "out/sweep.json"], 1);
+    assert!(run["benchmarks"][0]["failure"].is_null() && run["benchmarks"][1]["failure"].is_string(), "{run}");
+    let report: Value = serde_json::from_str(&sandbox.read("out/sweep.json")).expect("the report is JSON");
+    assert_eq!((&report["status"], &report["cases"][1]["status"]), (&json!("partial"), &json!("failed")));
+    // It is tried again, as it may be a matter of chance.
+    assert_eq!(sandbox.read("trtexec.log").lines().count(), 6);
+}
+
+#[test]
+fn a_process_that_breaks_once_is_told_of() {
+    let (_, run) = run(&sandbox("flaky", ""), &[], 0);
+    assert_eq!(run["benchmarks"][0]["metrics"][0]["workers"].as_array().map(Vec::len), Some(2));
+    let reasons = run["quality"]["reasons"].to_string();
+    assert!(
+        reasons.contains("default, process 2: it does not say that it passed; it was ended by signal 11"),
+        "{reasons}"
+    );
+}
+
+#[test]
+fn what_trtexec_says_against_its_times_is_told() {
+    let (_, run) = run(&sandbox("no-graph", ""), &[], 0);
+    let reasons = run["quality"]["reasons"].to_string();
+    assert_eq!(reasons.matches("default: TensorRT cannot take the engine as a CUDA graph").count(), 1, "{reasons}");
+}
+
+#[test]
+fn a_time_out_ends_all_that_was_started() {
+    let sandbox = sandbox("hang", "timeout_seconds = 2");
+    let (_, run) = run(&sandbox, &[], 1);
+    let failure = run["benchmarks"][0]["failure"].as_str().expect("the case has failed");
+    assert_eq!(failure, "tensorrt_timeout: it took longer than 2 s and was killed");
+    assert_eq!(sandbox.read("trtexec.log").lines().count(), 1, "what hangs is not tried again");
+    let patience = Instant::now() + Duration::from_secs(60);
+    for pid in sandbox.read("pids").lines() {
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        while !state().rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z")) {
+            assert!(Instant::now() < patience, "a process of it runs on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_told_before_anything_runs() {
+    let sandbox = sandbox("fine", "[suites.cpu]\nkind = \"cpu\"");
+    let check = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(&[&["run", "--quick"][..], arguments].concat()).expect(2).says(words);
+    };
+    check(
+        &["--suite", "trt", "--shape-case", "a=1;image:1x2"],
+        &["`a=1;image:1x2`", "`image:1x2` has no `=`", "hint:"],
+    );
+    check(&["--suite", "trt", "--shape-case", "a=1x0"], &["`a=1x0`", "not above zero"]);
+    check(&["--suite", "trt", "--shape-case", ""], &["a shape case is empty"]);
+    check(&["--suite", "trt", "--shape-case", "a=1", "--shape-case", "a=1"], &["the same as the shape case number 1"]);
+    check(&["--suite", "trt", "--warmup", "-1"], &["--warmup", "-1"]);
+    check(&["--suite", "trt", "--iters", "0"], &["--iters", "0"]);
+    check(&["--suite", "cpu", "--shape-case", "a=1"], &["for a suite of TensorRT, and none would run", "--suite trt"]);
+    check(&["--suite", "cpu", "--seed", "3"], &["`--seed` says how a report is timed, and no report is asked for"]);
+    check(
+        &["--suite", "cpu", "--output-md", "x.md"],
+        &["`--output-md` is an option of GPU suites and of TensorRT, and none"],
+    );
+    check(&["--output-md", "x.md"], &["one suite, and 2 would run"]);
+    check(&["--suite", "trt", "--output-md", "x", "--output", "x"], &["name the same file"]);
+    sandbox.write("sprag.toml", &sandbox.read("sprag.toml").replace("processes = 3", "shape_cases = [\"a\"]"));
+    check(&[], &["`suites.trt.shape_cases` in sprag.toml `a`", "has no `=`"]);
+    sandbox.sprag(&["weekly"]).expect(2).says(&["shape_cases"]);
+    assert!(!sandbox.project.join("trtexec.log").exists(), "it was started all the same");
+}

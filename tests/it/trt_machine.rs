@@ -1,0 +1,116 @@
+//! What a sweep takes from its machine, the device and the environment of its user, and what it leaves there.
+
+use serde_json::{Value, json};
+
+use crate::emulator::{Machine, Part};
+use crate::trt::{GOLDEN, run, sandbox};
+
+#[test]
+fn the_driver_is_told_as_a_gpu_suite_tells_it() {
+    // No compiler is needed to know the driver.
+    let Some(machine) = Machine::with(&[Part::Driver, Part::Management]) else { return };
+    let sandbox = sandbox("fine", "[suites.gpu]\nkind = \"gpu\"");
+    let facts = |machine: &Machine, suite: &str, code: i32| {
+        let arguments = ["run", "--quick", "--suite", suite, "--output-run", "out/run.json"];
+        let filter: &[&str] =
+            if suite == "gpu" { &["--filter", "fusion_gate{b=1,c=8", "--channels", "8"] } else { &[] };
+        let size: &[&str] = if suite == "gpu" { &["--height", "32", "--width", "32", "--kmax", "4"] } else { &[] };
+        sandbox.sprag_with(&machine.variables(), &[&arguments[..], filter, size].concat()).expect(code);
+        let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+        run["environment"]["facts"].clone()
+    };
+    let trt = facts(&machine, "trt", 0);
+    assert!(trt["nvrtc"].is_null() && trt["tensorrt"] == "10.3.0", "{trt}");
+    let Some(whole) = Machine::whole() else { return };
+    let gpu = facts(&whole, "gpu", 0);
+    for name in ["gpu_driver", "nvml", "gpu_uuid_hash", "gpu_compute_capability", "gpu_memory_bytes"] {
+        assert!(gpu[name].is_string() && gpu[name] == trt[name], "{name}: {} and {}", gpu[name], trt[name]);
+    }
+    assert!(!trt["gpu_driver"].as_str().is_some_and(|driver| driver.starts_with("CUDA")), "{trt}");
+}
+
+#[test]
+fn the_doctor_looks_for_a_device() {
+    let sandbox = sandbox("fine", "");
+    let ability = |machine: Machine| {
+        let ended = sandbox.sprag_with(&machine.variables(), &["doctor", "--quick", "--json"]).expect(0);
+        let found: Value = serde_json::from_str(&ended.out).expect("standard output is one JSON document");
+        let abilities = found["abilities"].as_array().expect("a list").clone();
+        abilities.into_iter().find(|one| one["name"] == "suite trt").expect("the suite is there")
+    };
+    let Some(machine) = Machine::with(&[]) else { return };
+    let without = ability(machine);
+    let detail = without["detail"].as_str().expect("text");
+    assert!(without["able"] == false && detail.starts_with("cuda_driver_not_found: "), "{without}");
+    let Some(machine) = Machine::with(&[Part::Driver]) else { return };
+    let with = ability(machine);
+    assert!(with["able"] == true && with["detail"].as_str().is_some_and(|text| text.starts_with("with `trtexec` on")));
+}
+
+#[test]
+fn the_library_of_the_environment_counts_from_where_the_user_is() {
+    let sandbox = sandbox("fine", "");
+    sandbox.write("below/p.so", "a library");
+    let folder = sandbox.project.join("below");
+    let folder = folder.to_str().expect("a temporary path is text");
+    let plugin = |value: &str| {
+        let variables = [("APEXX_TRT_PLUGIN_LIB", value)];
+        sandbox.sprag_with(&variables, &["-C", folder, "run", "--quick", "--suite", "trt"]).expect(0);
+        let log = sandbox.read("trtexec.log");
+        let options = log.lines().last().expect("it has run").split(' ').map(str::to_owned);
+        options.filter_map(|option| option.strip_prefix("--dynamicPlugins=").map(str::to_owned)).next()
+    };
+    assert_eq!(plugin("p.so"), Some(format!("{folder}/p.so")));
+    assert_eq!(plugin(&format!("{folder}/p.so")), Some(format!("{folder}/p.so")));
+    assert_eq!(plugin("absent.so"), None);
+    assert_eq!(plugin("."), None);
+    assert_eq!(plugin(""), None);
+}
+
+#[test]
+fn a_place_for_layers_is_tried_before_and_does_not_spoil_the_times() {
+    let sandbox = sandbox("fine", "");
+    let place = ["run", "--quick", "--suite", "trt", "--trt-profile", "sprag.toml"];
+    sandbox.sprag(&place).expect(2).says(&["cannot write", "sprag.toml"]);
+    assert!(!sandbox.project.join("trtexec.log").exists(), "it was started all the same");
+    // The name of its file is taken by a folder.
+    sandbox.write("out/layers/default.layers.json/x", "");
+    let (ended, run) = run(&sandbox, &["--quick", "--trt-profile", "out/layers"], 0);
+    ended.says(&["the layers of default are not written"]);
+    assert!(run["benchmarks"][0]["metrics"][0]["value"].is_f64(), "{run}");
+    assert_eq!(run["benchmarks"][0]["attributes"]["slowest_layer"], "TileSSM_0 (40.0 %)");
+}
+
+#[test]
+fn the_names_of_layers_are_no_paths() {
+    let sandbox = sandbox("fine", "");
+    let profile = std::fs::read_to_string(format!("{GOLDEN}/profile.json")).expect("it is there");
+    let long = format!("/stem/Conv + /stem/Relu{}", " + /more/Add".repeat(40));
+    sandbox.write("golden/profile.json", &profile.replace("TileSSM_0", &long));
+    let golden = sandbox.project.join("golden");
+    let variables = [("FAKE_GOLDEN", golden.to_str().expect("a temporary path is text"))];
+    let arguments = ["run", "--quick", "--suite", "trt", "--trt-profile", "out/layers", "--output-run", "out/run.json"];
+    sandbox.sprag_with(&variables, &arguments).expect(0);
+    let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    let slowest = run["benchmarks"][0]["attributes"]["slowest_layer"].as_str().expect("it is told");
+    assert!(slowest.starts_with("/stem/Conv + /stem/Relu + /more/Add"), "{slowest}");
+    assert!(slowest.ends_with("... (40.0 %)") && slowest.chars().count() <= 200, "{slowest}");
+}
+
+#[test]
+fn a_sweep_that_breaks_fails_in_every_case() {
+    let sandbox = sandbox("fine", "shape_cases = [\"image=8x3\"]");
+    let arguments = ["run", "--quick", "--suite", "trt", "--output-run", "out/run.json", "--output", "out/sweep.json"];
+    sandbox.sprag_with(&[("TMPDIR", "/nonexistent")], &arguments).expect(1);
+    let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    let reason = run["reason"].as_str().expect("it says why");
+    assert!(run["status"] == "failed" && reason.starts_with("there is no place for the files of a process"), "{run}");
+    let report: Value = serde_json::from_str(&sandbox.read("out/sweep.json")).expect("the report is JSON");
+    assert_eq!((&report["status"], &report["reason"]), (&json!("partial"), &Value::Null));
+    assert_eq!(report["summary"], json!({"ok_count": 0, "skipped_count": 0, "failed_count": 2}));
+    let case = &report["cases"][1];
+    assert_eq!(
+        (&case["label"], &case["status"], &case["reason"]),
+        (&json!("case_001_8_3"), &json!("failed"), &json!(reason))
+    );
+}
