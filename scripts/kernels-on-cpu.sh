@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Checks every CUDA kernel, in every variant and element type, on the CPU: compiled by g++ with the emulator of tests/cuda,
+# under the address sanitizer, against the CPU reference.
+#
+#     scripts/kernels-on-cpu.sh [SPRAG] [--filter TEXT]...
+#
+# SPRAG is the program (default: target/debug/sprag). The options go to `sprag kernels check`. All checks are made with
+# blocks and threads in order; those of kernels that wait for one another once more, from the same objects, in a random
+# order and with several blocks under way at a time. Objects are kept in target/kernels-on-cpu/.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+sprag=target/debug/sprag
+if [ $# -gt 0 ] && [ "${1#-}" = "$1" ]; then sprag=$1; shift; fi
+out=$PWD/target/kernels-on-cpu
+tests/cuda/build.sh "$out"
+
+library=$(g++ -print-file-name=libasan.so)
+run() { # run ORDER OPTION...
+  local order=$1
+  shift
+  env LD_LIBRARY_PATH="$out/Driver:$out/Compiler:$out/Management" CUDA_HOME= CUDA_PATH= VIRTUAL_ENV= CONDA_PREFIX= \
+    LD_PRELOAD="$library" ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 SPRAG_EMULATOR_SANITIZE=1 \
+    SPRAG_EMULATOR_CACHE="$out/kernels" ${order:+SPRAG_EMULATOR_BLOCKS="$order"} "$sprag" kernels check "$@"
+}
+run "" "$@"
+if [ $# = 0 ]; then
+  run random:1 --filter ff_path --filter tile_unpack
+  run interleave:1 --filter tile_ssm_scan
+fi
