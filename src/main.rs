@@ -24,7 +24,7 @@ fn main() -> ExitCode {
             if let Some(hint) = cmd::hint(&error) {
                 eprintln!("hint: {hint}");
             }
-            ExitCode::from(cmd::Exit::Usage as u8)
+            ExitCode::from(cmd::exit_of(&error) as u8)
         }
     }
 }

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
 use crate::model::baseline::{Baseline, BaselineFile};
+use crate::model::head::RunHead;
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
 use crate::model::run::{RecordedRun, Run, RunStatus};
 use crate::model::series::Series;
-use crate::model::shard::{self, Whole};
+use crate::model::shard::{self, Incomplete, Whole};
 use crate::model::verdict::{Comparison, Counts, Verdict};
 
 use super::{compare, sentence};
@@ -20,8 +21,12 @@ pub struct Input<'a> {
     pub every_days: u32,
     /// What the history held.
     pub history: HistoryFacts,
-    /// All runs that could be read, in any order.
-    pub runs: &'a [RecordedRun],
+    /// The heads of all runs that could be read, in any order.
+    pub heads: &'a [RunHead],
+    /// What [`newest`] found among them.
+    pub newest: &'a [Newest<'a>],
+    /// The records of the members of each of `newest`; one of which a member is not given is left out.
+    pub records: &'a [RecordedRun],
     /// The baseline files of the project.
     pub baselines: &'a [BaselineFile],
     /// All series, by id.
@@ -36,12 +41,50 @@ pub struct Input<'a> {
     pub suites: Vec<SuiteRow>,
 }
 
+/// The newest run of a suite on a machine, which is what is judged of it.
+pub struct Newest<'a> {
+    whole: Whole<'a>,
+    /// The run before it.
+    previous: Option<&'a RunHead>,
+    /// What is awaited of sets of shards that are younger, one sentence each.
+    unfinished: Vec<String>,
+}
+
+impl<'a> Newest<'a> {
+    /// The heads of the records that it is made of.
+    pub fn members(&self) -> &[&'a RunHead] {
+        self.whole.members()
+    }
+}
+
+/// Finds the newest run of every suite on every machine.
+pub fn newest(heads: &[RunHead]) -> Vec<Newest<'_>> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&RunHead>> = BTreeMap::new();
+    for head in heads {
+        groups.entry((&head.suite, &head.machine.id)).or_default().push(head);
+    }
+    let newest = groups.into_values().map(|mut group| {
+        group.sort_by(|a, b| a.age().cmp(&b.age()));
+        let mut assembly = shard::assemble(group.iter().copied());
+        // A run of some benchmarks says nothing about the others; it decides only where there is no other.
+        let whole = assembly.whole.pop().unwrap_or_else(|| Whole::of(group[group.len() - 1]));
+        let newest = whole.newest();
+        let is_member = |one: &RunHead| whole.members().iter().any(|member| member.id == one.id);
+        let before = |one: &&&RunHead| one.timestamp <= newest.timestamp && !is_member(one);
+        let previous = group.iter().rev().find(before).copied();
+        let unfinished = assembly.incomplete.iter().filter(|set| set.newest >= newest.timestamp);
+        let unfinished = unfinished.map(Incomplete::sentence).collect();
+        Newest { whole, previous, unfinished }
+    });
+    newest.collect()
+}
+
 /// Judges the newest run of every suite on every machine, and says what each series shows.
 pub fn analyse(input: Input<'_>) -> Analysis {
-    let found = suite_findings(input.runs, input.baselines, &input.suites);
+    let suites = suite_findings(&input);
     let latest: BTreeMap<&str, &LatestRow> = input.latest.iter().map(|row| (row.series.as_str(), row)).collect();
-    let newest_runs: BTreeSet<&str> = found.iter().flat_map(|(_, runs)| runs.iter().copied()).collect();
-    let suites: Vec<SuiteAnalysis> = found.into_iter().map(|(suite, _)| suite).collect();
+    let newest_runs: BTreeSet<&str> =
+        input.newest.iter().flat_map(Newest::members).map(|member| member.id.as_str()).collect();
     let comparisons: BTreeMap<&str, &Comparison> = suites
         .iter()
         .flat_map(|suite| &suite.comparisons)
@@ -49,23 +92,23 @@ pub fn analyse(input: Input<'_>) -> Analysis {
         .collect();
     let series = input
         .series
-        .iter()
+        .into_iter()
         .filter_map(|series| {
             let row = *latest.get(series.id.as_str())?;
             let comparison = comparisons.get(series.id.as_str()).map(|one| (*one).clone());
             Some(SeriesAnalysis {
                 judged: input.judged.contains(&series.id),
-                at_tip: series.newest().is_some_and(|point| newest_runs.contains(point.run.as_str())),
-                sentence: sentence::of(series, row, comparison.as_ref()),
+                at_tip: series.newest().is_some_and(|point| newest_runs.contains(&*point.run)),
+                sentence: sentence::of(&series, row, comparison.as_ref()),
                 latest: row.clone(),
                 comparison,
-                series: series.clone(),
+                series,
             })
         })
         .collect();
     Analysis {
         project: input.project.to_owned(),
-        as_of: input.runs.iter().map(|one| one.run.timestamp).max(),
+        as_of: input.heads.iter().map(|one| one.timestamp).max(),
         every_days: input.every_days,
         history: input.history,
         suites,
@@ -115,52 +158,28 @@ pub fn judge(run: &Run, found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Co
     }
 }
 
-/// Each suite on each machine, with the ids of the records that its newest run is made of.
-fn suite_findings<'a>(
-    runs: &'a [RecordedRun],
-    baselines: &[BaselineFile],
-    rows: &[SuiteRow],
-) -> Vec<(SuiteAnalysis, Vec<&'a str>)> {
-    let mut groups: BTreeMap<(&str, &str), Vec<&RecordedRun>> = BTreeMap::new();
-    for recorded in runs {
-        groups.entry((&recorded.run.suite, &recorded.run.machine.id)).or_default().push(recorded);
-    }
-    let mut findings: Vec<(SuiteAnalysis, Vec<&str>)> = groups
-        .into_values()
-        .map(|mut group| {
-            group.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
-            let mut assembly = shard::assemble(group.iter().copied());
-            // A run of some benchmarks says nothing about the others; it decides only where there is no other.
-            let whole = assembly.whole.pop().unwrap_or_else(|| Whole::of(group[group.len() - 1]));
-            let ids: Vec<&str> = whole.members().iter().map(|one| one.id.as_str()).collect();
-            let newest = whole.newest();
-            let before =
-                |one: &&&RecordedRun| one.run.timestamp <= newest.run.timestamp && !ids.contains(&one.id.as_str());
-            let previous = group.iter().rev().find(before).copied();
-            let row = rows.iter().find(|row| row.suite == newest.run.suite && row.machine == newest.run.machine.id);
-            let mut run = whole.run().into_owned();
-            let unfinished = assembly.incomplete.iter().filter(|set| set.newest >= newest.run.timestamp);
-            for set in unfinished {
-                run.quality.clean = false;
-                run.quality.reasons.push(set.sentence());
-            }
-            let newest = RecordedRun { path: newest.path.clone(), id: newest.id.clone(), run };
-            (suite_finding(&newest, previous, baselines, row), ids)
-        })
-        .collect();
-    findings.sort_by(|(a, _), (b, _)| {
-        (&a.suite, &a.machine_name, &a.machine).cmp(&(&b.suite, &b.machine_name, &b.machine))
-    });
+/// Each suite on each machine.
+fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
+    let finding = |newest: &Newest<'_>| {
+        let head = newest.whole.newest();
+        let row = input.suites.iter().find(|row| row.suite == head.suite && row.machine == head.machine.id);
+        let mut run = newest.whole.run(input.records)?.into_owned();
+        run.quality.clean &= newest.unfinished.is_empty();
+        run.quality.reasons.extend_from_slice(&newest.unfinished);
+        Some(suite_finding(&head.id, &run, newest.previous, input.baselines, row))
+    };
+    let mut findings: Vec<SuiteAnalysis> = input.newest.iter().filter_map(finding).collect();
+    findings.sort_by(|a, b| (&a.suite, &a.machine_name, &a.machine).cmp(&(&b.suite, &b.machine_name, &b.machine)));
     findings
 }
 
 fn suite_finding(
-    newest: &RecordedRun,
-    previous: Option<&RecordedRun>,
+    id: &str,
+    run: &Run,
+    previous: Option<&RunHead>,
     baselines: &[BaselineFile],
     row: Option<&SuiteRow>,
 ) -> SuiteAnalysis {
-    let run = &newest.run;
     let found = find_baseline(baselines, &run.suite, &run.machine.class);
     let comparisons = judge(run, &found);
     let failures = run
@@ -173,7 +192,7 @@ fn suite_finding(
         machine: run.machine.id.clone(),
         machine_name: run.machine.name.clone(),
         machine_class: run.machine.class.clone(),
-        run: newest.id.clone(),
+        run: id.to_owned(),
         time: run.timestamp,
         commit: run.commit.clone(),
         status: run.status,
@@ -181,7 +200,7 @@ fn suite_finding(
         quality: run.quality.clone(),
         failures,
         environment_changes: previous
-            .map(|before| before.run.environment.differences(&run.environment))
+            .map(|before| before.environment.differences(&run.environment))
             .unwrap_or_default(),
         baseline: found.map(|(path, baseline)| BaselineFacts {
             path: path.to_owned(),
@@ -199,6 +218,24 @@ mod tests {
     use super::*;
     use crate::analysis::example;
 
+    fn analysed(records: &[RecordedRun], baselines: &[BaselineFile]) -> Analysis {
+        let heads: Vec<RunHead> = records.iter().map(RunHead::of).collect();
+        analyse(Input {
+            project: "p",
+            every_days: 7,
+            history: HistoryFacts::default(),
+            heads: &heads,
+            newest: &newest(&heads),
+            records,
+            baselines,
+            series: Vec::new(),
+            judged: BTreeSet::new(),
+            latest: Vec::new(),
+            weeks: Vec::new(),
+            suites: Vec::new(),
+        })
+    }
+
     #[test]
     fn the_newest_run_of_each_suite_and_machine_is_judged() {
         let old = example::recorded(example::run("cpu", "a", 1, &[("tile_pack", 1.0)]));
@@ -207,20 +244,7 @@ mod tests {
         let baseline = example::baseline(&old.run, 0.5);
         let file = |content| BaselineFile { path: Baseline::path("cpu", "CPU"), content };
         let runs = [new.clone(), elsewhere, old];
-        let analyse_with = |baselines: &[BaselineFile]| {
-            analyse(Input {
-                project: "p",
-                every_days: 7,
-                history: HistoryFacts::default(),
-                runs: &runs,
-                baselines,
-                series: Vec::new(),
-                judged: BTreeSet::new(),
-                latest: Vec::new(),
-                weeks: Vec::new(),
-                suites: Vec::new(),
-            })
-        };
+        let analyse_with = |baselines: &[BaselineFile]| analysed(&runs, baselines);
         let analysis = analyse_with(&[file(Ok(baseline))]);
         assert_eq!(analysis.as_of, Some(new.run.timestamp));
         let names: Vec<&str> = analysis.suites.iter().map(|suite| suite.machine_name.as_str()).collect();
@@ -251,9 +275,10 @@ mod tests {
         let baselines = [BaselineFile { path: Baseline::path("cpu", "CPU"), content: Ok(baseline) }];
         let (first, second) = (part("1/2", 3, "infer"), part("2/2", 4, "tile_pack"));
         let check = |runs: &[RecordedRun], ids: &[&RecordedRun], reasons: &[&str]| {
-            let findings = suite_findings(runs, &baselines, &[]);
-            let (suite, members) = &findings[0];
-            assert_eq!(*members, ids.iter().map(|one| one.id.as_str()).collect::<Vec<_>>());
+            let heads: Vec<RunHead> = runs.iter().map(RunHead::of).collect();
+            let members = newest(&heads)[0].members().iter().map(|one| one.id.as_str()).collect::<Vec<_>>();
+            assert_eq!(members, ids.iter().map(|one| one.id.as_str()).collect::<Vec<_>>());
+            let suite = &analysed(runs, &baselines).suites[0];
             assert_eq!((suite.counts.unchanged, suite.counts.total()), (2, 2));
             assert_eq!(suite.quality.reasons, reasons);
         };

@@ -76,13 +76,14 @@ mod tests {
 
     fn series(metric: Metric, values: &[f64]) -> Series {
         let point = |(day, value): (usize, &f64)| Point {
-            commit: format!("{:040x}", day + 0xabc),
+            commit: format!("{:040x}", day + 0xabc).into(),
             position: Some(day),
             time: format!("2026-11-{:02}T04:00:00Z", day + 1).parse().expect("a day of November"),
             value: *value,
             interval: None,
-            environment_key: String::new(),
-            run: String::new(),
+            workers: [].into(),
+            environment_key: "".into(),
+            run: "".into(),
             dirty: false,
         };
         Series {

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::export::ExportCommand;
 use super::gate::{BaselineCommand, CheckArgs, CompareArgs};
+use super::history::HistoryCommand;
+use super::import::ImportArgs;
 use super::kernels::KernelsCommand;
 use super::run::{RunArgs, WeeklyArgs};
 
@@ -41,8 +44,18 @@ pub enum Command {
     /// Make baselines.
     #[command(subcommand)]
     Baseline(BaselineCommand),
+    /// Record what other tools measured, whole histories of theirs too.
+    Import(ImportArgs),
+    /// Record finished runs; list, share, check and prove what is recorded.
+    #[command(subcommand)]
+    History(HistoryCommand),
     /// Render the site from the recorded history, without measuring.
     Site(SiteArgs),
+    /// Write the recorded history in other forms.
+    #[command(subcommand)]
+    Export(ExportCommand),
+    /// Print the JSON Schema of a file that sprag writes, or the list of them.
+    Schema(SchemaArgs),
     /// Run the golden cases of folders against this build.
     Conformance(ConformanceArgs),
     /// Tell what this machine can measure and how noisily, and what to change about it.
@@ -92,6 +105,14 @@ pub struct SiteArgs {
     /// The folder of the site (default: `out` of `[site]`, or `_site`).
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+}
+
+/// Options of `schema`.
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// Which one, such as `run-2`; all of them are listed where absent.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
 }
 
 /// Options of `conformance`.

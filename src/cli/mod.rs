@@ -5,11 +5,19 @@ mod run;
 mod report;
 mod gpu;
 mod gate;
+mod export;
 mod kernels;
+mod import;
+mod history;
 
-pub use command::{Cli, Command, ConformanceArgs, DemoArgs, DoctorArgs, SiteArgs, Task, WorkerArgs, parse};
+pub use command::{Cli, Command, ConformanceArgs, DemoArgs, DoctorArgs, SchemaArgs, SiteArgs, Task, WorkerArgs, parse};
+pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
 pub use gate::{BaselineCommand, BaselineEmitArgs, CheckArgs, CompareArgs, Inconclusive};
 pub use gpu::{Dtype, GpuBenchArgs};
+pub use history::{
+    AfterRewriteArg, FsckArgs, HistoryAddArgs, HistoryCommand, HistorySyncArgs, LogArgs, ProveArgs, RootArgs, Status,
+};
+pub use import::ImportArgs;
 pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};

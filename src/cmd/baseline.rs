@@ -12,7 +12,7 @@ use super::project::{Project, read_baseline, write_whole};
 use super::{Advice, Exit, seed_gate};
 use crate::cli::BaselineEmitArgs;
 use crate::config::Tolerance;
-use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
+use crate::model::baseline::{Baseline, BaselineError, BaselineMetric, SCHEMA_VERSION};
 use crate::model::run::{RecordedRun, RunStatus};
 
 pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -135,12 +135,16 @@ fn archive(root: &Path, path: &str) -> anyhow::Result<Option<String>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", old.display())),
     };
-    let Ok(baseline) = Baseline::from_json(&bytes) else {
-        return Err(Advice {
-            message: format!("`{path}` is no baseline of ours, so it is not replaced"),
-            hint: "move it away or remove it".to_owned(),
+    let baseline = match Baseline::from_json(&bytes) {
+        Ok(baseline) => baseline,
+        Err(error @ BaselineError::Newer(_)) => {
+            let message = format!("`{path}` {error}, so it is not replaced");
+            return Err(Advice { message, hint: "use the newer sprag, or move the file away".to_owned() }.into());
         }
-        .into());
+        Err(_) => {
+            let message = format!("`{path}` is no baseline of ours, so it is not replaced");
+            return Err(Advice { message, hint: "move it away or remove it".to_owned() }.into());
+        }
     };
     let stem = path.trim_start_matches("baselines/").trim_end_matches(".json");
     let taken = baseline.timestamp_utc.format("%Y%m%dT%H%M%SZ");

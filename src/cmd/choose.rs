@@ -8,9 +8,11 @@ use anyhow::{Context as _, bail};
 use super::Advice;
 use super::project::Project;
 use crate::config::SuiteKind;
-use crate::history;
+use crate::history::{self, Entry};
 use crate::measure::{environment, gpu};
-use crate::model::run::{RecordedRun, Run};
+use crate::model::commit::NO_COMMIT;
+use crate::model::head::RunHead;
+use crate::model::run::{Quarantined, RecordedRun, Run};
 use crate::model::shard::{self, Incomplete};
 
 /// Reads a run file, in any layout of JSON.
@@ -56,10 +58,8 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
     let wanted = project.config.select(suites).map_err(anyhow::Error::msg)?;
     let store = project.store()?;
     let source = history::source(store, project.config.history.reference.as_deref())?;
-    let loaded = history::load(store, &source).context("cannot read the history")?;
-    for bad in &loaded.quarantined {
-        super::warn(&format!("`{}` {}; quarantined", bad.path, bad.reason));
-    }
+    let listing = history::list(store, &source).context("cannot read the history")?;
+    listing.quarantined.iter().for_each(warn_of);
     let head = history::measured_commit(store)?.map(|commit| commit.sha);
     let name = project.machine_name();
     let (mut chosen, mut missing, mut filtered) = (Vec::new(), Vec::new(), Vec::new());
@@ -69,27 +69,39 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
             SuiteKind::Gpu | SuiteKind::Trt => gpu::probe::device().ok().map(|device| device.name),
         };
         let machine = environment::machine(name.as_deref(), gpu_model.as_deref());
-        let fits = |one: &&RecordedRun| {
-            one.run.suite == suite
-                && one.run.machine.id == machine.id
-                && one.run.commit.as_ref().map(|commit| &commit.sha) == head.as_ref()
+        // The names tell which records may be of this machine at this commit; no others are read.
+        let short = head.as_deref().map_or(NO_COMMIT, |sha| sha.get(..12).unwrap_or(sha));
+        let named = |one: &&Entry| one.suite() == suite && one.machine() == machine.short_id() && one.commit() == short;
+        let entries: Vec<Entry> = listing.entries.iter().filter(named).cloned().collect();
+        let mut runs = Vec::new();
+        for record in history::read(store, &entries).context("cannot read the history")? {
+            match record {
+                Ok(run) => runs.push(run),
+                Err(bad) => warn_of(&bad),
+            }
+        }
+        let fits = |one: &RecordedRun| {
+            one.run.machine.id == machine.id && one.run.commit.as_ref().map(|commit| &commit.sha) == head.as_ref()
         };
-        let assembly = shard::assemble(loaded.runs.iter().filter(fits));
+        runs.retain(fits);
+        let heads: Vec<RunHead> = runs.iter().map(RunHead::of).collect();
+        let assembly = shard::assemble(&heads);
         let newest = assembly.whole.last();
         // An older set that was never finished is no news.
         let unfinished =
-            assembly.incomplete.last().filter(|set| newest.is_none_or(|one| one.newest().run.timestamp < set.newest));
+            assembly.incomplete.last().filter(|set| newest.is_none_or(|one| one.newest().timestamp < set.newest));
         if let Some(set) = unfinished {
             super::warn(&set.sentence());
         }
-        chosen.push(match newest {
-            Some(whole) => {
-                let RecordedRun { path, id, .. } = whole.newest().clone();
-                Chosen::Run(Box::new(RecordedRun { path, id, run: whole.run().into_owned() }))
+        let whole = newest.and_then(|whole| Some((whole.newest(), whole.run(&runs)?)));
+        chosen.push(match whole {
+            Some((RunHead { path, id, .. }, run)) => {
+                let (path, id, run) = (path.clone(), id.clone(), run.into_owned());
+                Chosen::Run(Box::new(RecordedRun { path, id, run }))
             }
             None => {
                 missing.extend(unfinished.map(Incomplete::sentence));
-                let some_only = loaded.runs.iter().filter(fits).filter(|one| one.run.is_filtered());
+                let some_only = runs.iter().filter(|one| one.run.is_filtered());
                 filtered.extend(some_only.max_by_key(|one| (one.run.timestamp, &one.id)).map(filtered_words));
                 Chosen::Nothing { suite: suite.to_owned(), machine_class: machine.class, asked: !suites.is_empty() }
             }
@@ -127,4 +139,8 @@ fn filtered_words(recorded: &RecordedRun) -> String {
     };
     let id = recorded.id.get(..8).unwrap_or(&recorded.id);
     format!("the newest run ({id}) holds {count} of {} (`{}`)", run.suite, filters.join(" "))
+}
+
+fn warn_of(bad: &Quarantined) {
+    super::warn(&format!("`{}` {}; quarantined", bad.path, bad.reason));
 }

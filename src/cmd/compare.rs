@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::effort::Effort;
@@ -23,7 +24,7 @@ use crate::measure::workload::Workload;
 use crate::measure::{cpu, environment};
 use crate::model::paired::Paired;
 use crate::model::sample::Role;
-use crate::model::verdict::{Comparison, Counts};
+use crate::model::verdict::{Comparison, Counts, Verdict};
 
 /// The version of the JSON that `--json` prints.
 const JSON_VERSION: u32 = 1;
@@ -159,9 +160,17 @@ fn table(args: &CompareArgs, result: &PairedResult, comparisons: &[Comparison]) 
     format!("{head}{}compare: {counts}; {pairs} of processes {place}\n", verdicts::table(comparisons))
 }
 
+/// The schema of what `--json` prints.
+pub(super) fn schema() -> serde_json::Value {
+    crate::model::schema::of_closed::<Report<'_>>()
+}
+
 /// What `--json` prints.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Report")]
 struct Report<'a> {
+    /// The version of the document.
+    #[schemars(extend("const" = JSON_VERSION))]
     schema_version: u32,
     suite: &'a str,
     base: &'a str,
@@ -174,8 +183,10 @@ struct Report<'a> {
 }
 
 /// One benchmark: its pairs, the ratio of other over base with its 95 % interval, and the verdict.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "BenchmarkReport")]
 struct BenchmarkReport<'a> {
+    #[schemars(extend("enum" = Verdict::WORDS))]
     verdict: &'static str,
     reason: Option<&'a str>,
     ratio: Option<f64>,

@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
+pub(super) use self::findings::schema;
 use self::findings::{Clock, Clocks, Findings, MachineFindings, Pressures, SCHEMA_VERSION};
 use super::progress::Progress;
 use super::project::Project;

@@ -13,7 +13,7 @@ use super::project::Project;
 use super::suites::{self, Measured, Wish};
 use super::{Advice, instructions, shard, text};
 use crate::config::{self, Suite};
-use crate::history;
+use crate::history::{self, Entry};
 use crate::measure::environment;
 use crate::measure::plan::Protocol;
 use crate::measure::process::WorkerCommand;
@@ -21,7 +21,7 @@ use crate::measure::protocol::{self, Configurations, SuiteResult};
 use crate::measure::tune::{self, Choice};
 use crate::measure::workload::{self, Workload};
 use crate::model::commit::Commit;
-use crate::model::run::{Quality, Run, RunStatus};
+use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
 
 /// How long a worker on a device may say nothing, in seconds.
 const DEVICE_PATIENCE: f64 = 600.0;
@@ -249,16 +249,23 @@ pub(super) fn in_use(project: &Project, suite: &str, machine: &str, environment_
     let newest = || {
         let store = project.find_store()?;
         let source = history::source(store, project.config.history.reference.as_deref()).ok()?;
-        let loaded = history::load(store, &source).ok()?;
-        let fits = |one: &&crate::model::run::RecordedRun| {
+        let listing = history::list(store, &source).ok()?;
+        let mut months: BTreeMap<(&str, &str), Vec<Entry>> = BTreeMap::new();
+        for entry in listing.entries.iter().filter(|one| one.suite() == suite && machine.starts_with(one.machine())) {
+            months.entry(entry.month()).or_default().push(entry.clone());
+        }
+        let fits = |one: &RecordedRun| {
             let recorded = &one.run;
-            recorded.suite == suite
-                && recorded.machine.id == machine
+            recorded.machine.id == machine
                 && recorded.environment.key == environment_key
                 && !recorded.autotune.is_empty()
         };
-        let newest = loaded.runs.iter().filter(fits).max_by_key(|one| (one.run.timestamp, one.id.clone()))?;
-        Some(tune::recorded(&newest.run.autotune))
+        // No month older than that of the newest is read.
+        months.values().rev().find_map(|entries| {
+            let runs = history::read(store, entries).ok()?.into_iter().flatten().filter(fits);
+            let newest = runs.max_by_key(|one| (one.run.timestamp, one.id.clone()))?;
+            Some(tune::recorded(&newest.run.autotune))
+        })
     };
     // A history that cannot be read is told of when it is written to.
     newest().unwrap_or_default()

@@ -9,6 +9,7 @@ use super::{Exit, text};
 use crate::cli::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 use crate::measure::gpu::{facts, survey};
 use crate::measure::workload;
+use crate::model::schema;
 
 /// The version of the JSON of both commands.
 const SCHEMA_VERSION: u32 = 1;
@@ -31,8 +32,7 @@ fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     let faults = failed + if args.no_spills { spilling } else { 0 };
     if args.json {
         let status = if faults > 0 { "failed" } else { "ok" };
-        let report = json!({ "schema_version": SCHEMA_VERSION, "status": status, "kernels": compiled });
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&compile_report(status, &compiled))?)?;
         return Ok(exit(faults));
     }
     let mut rows =
@@ -102,13 +102,8 @@ fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let broken = (checked.len() < checks.len())
         .then(|| format!("the device broke after {} of {}", checked.len(), text::count(checks.len(), "check")));
     if args.json {
-        let report = json!({
-            "schema_version": SCHEMA_VERSION,
-            "status": if wrong > 0 { "failed" } else { "ok" },
-            "reason": broken,
-            "device": device.model,
-            "checks": checked,
-        });
+        let status = if wrong > 0 { "failed" } else { "ok" };
+        let report = check_report(status, broken.as_deref(), &device.model, &checked);
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(exit(wrong));
     }
@@ -125,10 +120,51 @@ fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     Ok(exit(wrong))
 }
 
+fn compile_report(status: &str, compiled: &[survey::CompiledKernel]) -> Value {
+    json!({ "schema_version": SCHEMA_VERSION, "status": status, "kernels": compiled })
+}
+
+fn check_report(status: &str, reason: Option<&str>, device: &str, checked: &[survey::Checked]) -> Value {
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "status": status,
+        "reason": reason,
+        "device": device,
+        "checks": checked,
+    })
+}
+
+fn skipped_report(list: &str, reason: &str) -> Value {
+    json!({ "schema_version": SCHEMA_VERSION, "status": "skipped", "reason": reason, list: Vec::<Value>::new() })
+}
+
+/// The schema of what `kernels compile --json` prints.
+pub(super) fn compile_schema() -> Value {
+    let kernels = schema::list(schema::of_closed::<survey::CompiledKernel>());
+    let list = |kernels| [("schema_version", json!({ "const": SCHEMA_VERSION })), ("kernels", kernels)];
+    either(&list(kernels), &list(json!({ "maxItems": 0 })), &[])
+}
+
+/// The schema of what `kernels check --json` prints.
+pub(super) fn check_schema() -> Value {
+    let checks = schema::list(schema::of_closed::<survey::Checked>());
+    let list = |checks| [("schema_version", json!({ "const": SCHEMA_VERSION })), ("checks", checks)];
+    let more = [("reason", schema::or_null(schema::text())), ("device", schema::text())];
+    either(&list(checks), &list(json!({ "maxItems": 0 })), &more)
+}
+
+/// What was done, or why nothing.
+fn either(done: &[(&str, Value)], nothing: &[(&str, Value)], more: &[(&str, Value)]) -> Value {
+    let status = |words: &[&str]| ("status", schema::words(words));
+    let done: Vec<(&str, Value)> = [status(&["ok", "failed"])].iter().chain(done).chain(more).cloned().collect();
+    let skipped = [status(&["skipped"]), ("reason", schema::text())];
+    let nothing: Vec<(&str, Value)> = skipped.iter().chain(nothing).cloned().collect();
+    json!({ "oneOf": [schema::object(&done), schema::object(&nothing)] })
+}
+
 fn skipped(list: &str, reason: &str, is_json: bool, out: &mut dyn Write) -> anyhow::Result<Exit> {
     if is_json {
-        let report = json!({ "schema_version": SCHEMA_VERSION, "status": "skipped", "reason": reason, list: Vec::<Value>::new() });
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&skipped_report(list, reason))?)?;
     } else {
         writeln!(out, "skipped: {}", text::printable(reason))?;
     }
@@ -137,4 +173,49 @@ fn skipped(list: &str, reason: &str, is_json: bool, out: &mut dyn Write) -> anyh
 
 fn exit(faults: usize) -> Exit {
     if faults > 0 { Exit::Failed } else { Exit::Done }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn what_is_printed_follows_its_schema() {
+        let check = |schema: Value, document: Value, expected: bool| {
+            assert_eq!(jsonschema::is_valid(&schema, &document), expected, "{document}");
+        };
+        let kernel = survey::CompiledKernel {
+            file: "scan.cu",
+            entry: "scan".to_owned(),
+            dtype: "f16",
+            defines: BTreeMap::from([("BLOCK", 128)]),
+            arch: "sm_90".to_owned(),
+            status: "ok",
+            registers: Some(32),
+            shared_bytes: None,
+            spill_bytes: Some(0),
+            log: None,
+        };
+        check(compile_schema(), compile_report("ok", &[kernel]), true);
+        check(compile_schema(), skipped_report("kernels", "no NVRTC"), true);
+        check(compile_schema(), skipped_report("checks", "no NVRTC"), false);
+        check(compile_schema(), json!({ "schema_version": 1, "status": "ok", "kernels": [{}] }), false);
+        let checked = survey::Checked {
+            operation: "scan",
+            shape: "b=1".to_owned(),
+            dtype: "f16",
+            form: "tuned",
+            configuration: Some("block128".to_owned()),
+            status: "within",
+            max_abs_error: Some(1e-3),
+            tolerance: Some(1e-2),
+            reason: None,
+        };
+        check(check_schema(), check_report("ok", None, "H200", std::slice::from_ref(&checked)), true);
+        check(check_schema(), check_report("failed", Some("the device broke"), "H200", &[checked]), true);
+        check(check_schema(), check_report("fine", None, "H200", &[]), false);
+        check(check_schema(), skipped_report("checks", "no device"), true);
+    }
 }

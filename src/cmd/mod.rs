@@ -16,7 +16,10 @@ mod trt_options;
 mod trt_suite;
 mod trt_profile;
 mod pending;
+mod history;
+mod cache;
 mod study;
+mod whole_folder;
 mod publish;
 mod choose;
 mod weekly;
@@ -28,6 +31,9 @@ mod check;
 mod compare;
 mod baseline;
 mod site;
+mod import;
+mod export;
+mod schema;
 mod doctor;
 mod worker;
 mod guard;
@@ -42,7 +48,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use crate::cli::{BaselineCommand, Cli, Command};
-use crate::history::HistoryError;
+use crate::history::{HistoryError, SyncError};
 
 pub use crate::measure::memory::CountingAllocator;
 
@@ -76,7 +82,8 @@ pub struct Advice {
 /// Does what the command line says; data goes to `out`, progress and warnings to standard error.
 ///
 /// # Errors
-/// When the command was used wrongly or could not work; the exit code is then that of [`Exit::Usage`].
+/// When the command was used wrongly or could not work, or what is recorded does not hold together; [`exit_of`] tells
+/// which.
 pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let folder = match cli.repo {
         Some(folder) => folder,
@@ -89,7 +96,11 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Check(args) => check::run(&folder, &args, out),
         Command::Compare(args) => compare::run(&folder, &args, out),
         Command::Baseline(BaselineCommand::Emit(args)) => baseline::emit(&folder, &args, out),
+        Command::Import(args) => import::run(&folder, &args, out),
+        Command::History(command) => history::run(&folder, &command, out),
         Command::Site(args) => site::run(&folder, &args, out),
+        Command::Export(command) => export::run(&folder, &command, out),
+        Command::Schema(args) => schema::run(&args, out),
         Command::Conformance(args) => {
             let folders: Vec<PathBuf> = args.folders.iter().map(|one| folder.join(one)).collect();
             let tally = conformance::run(&folders, out)?;
@@ -107,8 +118,15 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
 pub fn hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
         let advice = cause.downcast_ref::<Advice>().map(|advice| advice.hint.clone());
-        advice.or_else(|| cause.downcast_ref::<HistoryError>().and_then(HistoryError::hint))
+        let known = advice.or_else(|| cause.downcast_ref::<HistoryError>().and_then(HistoryError::hint));
+        known.or_else(|| cause.downcast_ref::<SyncError>().and_then(SyncError::hint))
     })
+}
+
+/// How a command ended that gave an error: mostly it was used wrongly or could not work.
+pub fn exit_of(error: &anyhow::Error) -> Exit {
+    let integrity = error.chain().any(|cause| cause.downcast_ref::<SyncError>().is_some_and(SyncError::is_integrity));
+    if integrity { Exit::Integrity } else { Exit::Usage }
 }
 
 /// Whether the error is that nobody reads our output any more, as with `sprag … | head`.

@@ -1,6 +1,7 @@
 //! The project a command works on: its folder, its configuration, its repository.
 
 use std::fs;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -79,6 +80,11 @@ impl Project {
         Ok(folder)
     }
 
+    /// Where finished runs wait for the history; it need not be there.
+    pub(super) fn pending_folder(&self) -> PathBuf {
+        self.root.join(PRIVATE_FOLDER).join("pending")
+    }
+
     /// Every file of `baselines/`, by path, readable or not.
     ///
     /// # Errors
@@ -120,12 +126,23 @@ pub(super) fn read_baseline(path: &Path) -> Result<Baseline, String> {
 /// # Errors
 /// When the folder cannot be made or the file not be written; the old content then stands.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    use std::io::Write as _;
+    write_whole_by(path, &mut |file| Ok(file.write_all(bytes)?))
+}
+
+/// As [`write_whole`], of what `write` writes.
+///
+/// # Errors
+/// As [`write_whole`], and when `write` fails.
+pub(super) fn write_whole_by(
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
+    let mut write = || -> anyhow::Result<()> {
         fs::create_dir_all(folder)?;
-        let mut file = tempfile::Builder::new().prefix(".sprag-").tempfile_in(folder)?;
-        file.write_all(bytes)?;
+        let mut file = BufWriter::new(tempfile::Builder::new().prefix(".sprag-").tempfile_in(folder)?);
+        write(&mut file)?;
+        let file = file.into_inner().map_err(|error| error.into_error())?;
         file.as_file().sync_all()?;
         set_ordinary_mode(file.path())?;
         file.persist(path)?;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::distinct::{NamedFile, check_distinct};
 use super::effort::Effort;
+use super::pending::Origin;
 use super::progress::Progress;
 use super::project::{Project, check_writable, write_whole};
 use super::suites::{self, Wish};
@@ -12,6 +13,7 @@ use super::trt_options::TrtOptions;
 use super::{Advice, Exit, pending, seed_report, shard, text};
 use crate::cli::RunArgs;
 use crate::config::SuiteKind;
+use crate::history::Record;
 use crate::model::benchmark::ParityStatus;
 use crate::model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
 use crate::model::run::Run;
@@ -71,7 +73,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     }
     // A shard may hold nothing of any suite.
     if args.record && !runs.is_empty() {
-        pending::record(&project, runs)?;
+        pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
     }
     if let (Some(path), [run]) = (&args.output_run, &runs[..]) {
         write_whole(&folder.join(path), &run.to_record().2)?;

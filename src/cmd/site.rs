@@ -17,7 +17,7 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow
     writeln!(
         out,
         "{} runs, {} series: {}",
-        study.runs.len(),
+        study.heads.len(),
         study.analysis.series.len(),
         site.join("index.html").display()
     )?;

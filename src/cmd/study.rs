@@ -1,16 +1,20 @@
 //! The reading half of the line: history, frame, series, analysis.
 
+use std::collections::BTreeSet;
+
 use anyhow::Context as _;
 
+use super::cache;
 use super::project::Project;
-use crate::analysis::digest::{self, Input};
-use crate::frame::Frame;
-use crate::history;
+use crate::analysis::digest::{self, Input, Newest};
+use crate::frame::{DecodedRuns, Frame};
+use crate::history::{self, Entry, Store};
 use crate::measure::clock;
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::baseline::{Baseline, BaselineFile};
 use crate::model::commit::CommitLine;
-use crate::model::run::RecordedRun;
+use crate::model::head::RunHead;
+use crate::model::run::{Quarantined, RecordedRun};
 
 /// A history, and what was found in it.
 pub(super) struct Study {
@@ -18,10 +22,40 @@ pub(super) struct Study {
     pub(super) analysis: Analysis,
     /// The commits in order.
     pub(super) line: CommitLine,
-    /// The runs, oldest first.
-    pub(super) runs: Vec<RecordedRun>,
+    /// The heads of the runs, oldest first.
+    pub(super) heads: Vec<RunHead>,
+    /// The records of the runs, in the same order.
+    pub(super) entries: Vec<Entry>,
     /// The baseline files of the project.
     pub(super) baselines: Vec<BaselineFile>,
+}
+
+/// All that a history holds.
+pub(super) struct Loaded {
+    /// What it was read at, and what is odd about it.
+    pub(super) facts: HistoryFacts,
+    /// The runs.
+    pub(super) runs: DecodedRuns,
+}
+
+/// Loads the whole history of a project.
+///
+/// # Errors
+/// When the history cannot be read. Single bad records are findings, not errors.
+pub(super) fn load(project: &Project, store: &Store) -> anyhow::Result<Loaded> {
+    let source = history::source(store, project.config.history.reference.as_deref())?;
+    let listing = history::list(store, &source).context("cannot read the history")?;
+    let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;
+    let mut facts = HistoryFacts {
+        reference: Some(listing.reference),
+        tip: listing.tip,
+        runs: runs.heads().len(),
+        first: None,
+        quarantined: listing.quarantined,
+        warnings: listing.warnings,
+    };
+    facts.quarantined.extend(quarantined);
+    Ok(Loaded { facts, runs })
 }
 
 /// Loads the whole history of a project and analyses it.
@@ -30,35 +64,45 @@ pub(super) struct Study {
 /// When there is no repository or it cannot be read. Single bad records are findings, not errors.
 pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
     let store = project.store()?;
-    let source = history::source(store, project.config.history.reference.as_deref())?;
-    let loaded = history::load(store, &source).context("cannot read the history")?;
+    let Loaded { mut facts, mut runs } = load(project, store)?;
     let line = history::commit_line(store, None).context("cannot read the commits")?;
     let baselines = project.baselines()?;
     let usable: Vec<Baseline> = baselines.iter().filter_map(|file| file.content.clone().ok()).collect();
-    if !loaded.quarantined.is_empty() {
-        super::warn(&format!(
-            "{} records of the history are quarantined; the digest names them",
-            loaded.quarantined.len()
-        ));
+    let records = loop {
+        let (records, bad) = read_newest(store, &runs)?;
+        if bad.is_empty() {
+            break records;
+        }
+        // The cache holds runs whose records are damaged since.
+        let is_sound = |head: &RunHead, _: &str| bad.iter().all(|one| one.path != head.path);
+        runs = runs.select(is_sound).context("cannot take out damaged runs")?;
+        facts.quarantined.extend(bad);
+    };
+    let frame = Frame::from_decoded(&runs, &line).context("cannot build the frame")?;
+    let mut known = runs.into_heads();
+    known.sort_by(|(a, _), (b, _)| (a.timestamp, &a.path).cmp(&(b.timestamp, &b.path)));
+    let entry = |(head, blob): (RunHead, String)| (Entry { path: head.path.clone(), blob }, head);
+    let (entries, heads): (Vec<Entry>, Vec<RunHead>) = known.into_iter().map(entry).unzip();
+    facts.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+    facts.runs = heads.len();
+    facts.first = heads.first().map(|head| head.timestamp);
+    let commits = heads.iter().filter_map(|head| head.commit.as_ref()).map(|commit| commit.sha.as_str());
+    facts.warnings.extend(history::absent_commits(store, commits).context("cannot read the history")?);
+    if !facts.quarantined.is_empty() {
+        let count = facts.quarantined.len();
+        super::warn(&format!("{count} records of the history are quarantined; the digest names them"));
     }
     let tomorrow = clock::now() + chrono::Duration::days(1);
-    if let Some(ahead) = loaded.runs.iter().find(|one| one.run.timestamp > tomorrow) {
-        super::warn(&format!("`{}` is dated {}, which is yet to come", ahead.path, ahead.run.timestamp));
+    if let Some(ahead) = heads.iter().find(|head| head.timestamp > tomorrow) {
+        super::warn(&format!("`{}` is dated {}, which is yet to come", ahead.path, ahead.timestamp));
     }
-    let frame = Frame::from_runs(&loaded.runs, &line).context("cannot build the frame")?;
-    let history = HistoryFacts {
-        reference: Some(loaded.reference.clone()),
-        tip: loaded.tip.clone(),
-        runs: loaded.runs.len(),
-        first: loaded.runs.iter().map(|one| one.run.timestamp).min(),
-        quarantined: loaded.quarantined.clone(),
-        warnings: loaded.warnings.clone(),
-    };
     let analysis = digest::analyse(Input {
         project: &project.config.project.name,
         every_days: project.config.schedule.every_days,
-        history,
-        runs: &loaded.runs,
+        history: facts,
+        heads: &heads,
+        newest: &digest::newest(&heads),
+        records: &records,
         baselines: &baselines,
         series: frame.series().context("cannot make the series")?,
         judged: frame.judged().context("cannot tell which series are judged")?,
@@ -66,5 +110,22 @@ pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
         weeks: frame.weeks().context("cannot make the weekly table")?,
         suites: frame.suites(&usable).context("cannot make the table of suites")?,
     });
-    Ok(Study { analysis, line, runs: loaded.runs, baselines })
+    Ok(Study { analysis, line, heads, entries, baselines })
+}
+
+/// Reads the records of what is judged, and tells which of them cannot be read.
+fn read_newest(store: &Store, runs: &DecodedRuns) -> anyhow::Result<(Vec<RecordedRun>, Vec<Quarantined>)> {
+    let newest = digest::newest(runs.heads());
+    let members: BTreeSet<&str> = newest.iter().flat_map(Newest::members).map(|member| member.path.as_str()).collect();
+    let judged = runs.records().filter(|(path, _)| members.contains(path));
+    let entries: Vec<Entry> =
+        judged.map(|(path, blob)| Entry { path: path.to_owned(), blob: blob.to_owned() }).collect();
+    let (mut records, mut bad) = (Vec::new(), Vec::new());
+    for record in history::read(store, &entries).context("cannot read the history")? {
+        match record {
+            Ok(run) => records.push(run),
+            Err(fault) => bad.push(fault),
+        }
+    }
+    Ok((records, bad))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::effort::Effort;
 use super::gpu_suite::GpuWish;
+use super::pending::Origin;
 use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Wish};
@@ -12,6 +13,7 @@ use super::trt_options::TrtOptions;
 use super::{Exit, pending, publish, study};
 use crate::analysis::digest;
 use crate::cli::WeeklyArgs;
+use crate::history::Record;
 use crate::model::analysis::NoBaseline;
 use crate::model::run::Run;
 use crate::model::verdict::Counts;
@@ -33,7 +35,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     let wish = Wish { effort, filters: &[], shard: None, count_instructions: false, retune: false, gpu, trt: &trt };
     let runs = suites::measure(&project, &asked, &wish, &progress)?.runs;
     progress.begin("recording", 1);
-    pending::record(&project, &runs)?;
+    pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
     progress.begin("analysing the history", 1);
     let study = study::study(&project)?;
     progress.begin("rendering the site", 1);

@@ -51,10 +51,20 @@ impl Config {
                 );
                 return fault(&["suites", name], message);
             }
+            if is_device(name) {
+                let message = format!("the suite `{name}` cannot be named so: Windows keeps that name for a device");
+                return fault(&["suites", name], message);
+            }
             if let Some(fault) = suite.fault(name) {
                 return Some(fault);
             }
         }
         None
     }
+}
+
+/// Whether Windows takes a folder of that name for a device. Records of such a suite could not be read back.
+fn is_device(name: &str) -> bool {
+    let numbered = name.strip_prefix("com").or(name.strip_prefix("lpt"));
+    matches!(name, "con" | "nul" | "aux" | "prn") || numbered.is_some_and(|n| matches!(n.as_bytes(), [b'0'..=b'9']))
 }

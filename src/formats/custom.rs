@@ -29,7 +29,7 @@ pub const FILES: &[&str] = &[".json"];
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// The most metrics of one benchmark; beyond it lies a slip of the pen.
-const MOST_METRICS: usize = 100;
+pub(super) const MOST_METRICS: usize = 100;
 
 /// The longest reason that is kept, in characters.
 const MOST_REASON: usize = 500;

@@ -4,11 +4,60 @@
 //! A reader refuses the whole where it cannot tell what it reads. A benchmark that is at fault alone fails alone, with
 //! its reason, and the others stand.
 
+pub mod registry;
+pub mod rows;
+
 pub mod custom;
+pub mod custom_schema;
 pub mod criterion;
+pub mod divan;
+pub mod tango;
+pub mod google_benchmark;
+pub mod nvbench;
+pub mod hyperfine;
+pub mod pyperf;
+pub mod pytest_benchmark;
+pub mod gungraun;
+pub mod callgrind;
+pub mod trtexec;
+pub mod tt_metal;
+pub mod trueno;
 pub mod apex_x;
+pub mod asv;
+pub mod github_action;
+pub mod bencher;
+pub mod long_csv;
+
+pub mod table_csv;
+pub mod values_csv;
+pub mod json_lines;
+pub mod openmetrics;
+
+mod commit_id;
+mod console;
+mod field;
+mod figure;
+mod head;
+mod json;
+mod moment;
+mod notes;
 mod number;
+mod outputs;
+mod peek;
+mod quantity;
+mod source;
+mod table;
 mod unique;
+
+#[cfg(test)]
+mod golden;
+
+use crate::model::metric::Metric;
+
+/// Why the metric cannot have the value, if it cannot; the reason reads after "is".
+pub fn impossible(metric: &Metric, value: f64) -> Option<String> {
+    number::fault(metric, value)
+}
 
 /// The most benchmarks that one report may hold: a record of more would be beyond what a record may be.
 pub const MOST_BENCHMARKS: usize = 5_000;

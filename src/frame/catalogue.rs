@@ -5,20 +5,23 @@ use std::collections::HashMap;
 use polars::prelude::*;
 
 use super::change::{HIGHER, LOWER};
+use super::decoded::Cell;
 use crate::model::benchmark::Benchmark;
 use crate::model::environment::Machine;
+use crate::model::head::RunHead;
 use crate::model::metric::{Better, Metric};
-use crate::model::run::RecordedRun;
-use crate::model::sample::{Measurement, Role};
+use crate::model::sample::Role;
 use crate::model::series::Series;
 
 /// Gives numbers to series. Runs are entered in their order, so what is entered last is the newest.
-#[derive(Default)]
 pub(super) struct Catalogue<'a> {
+    cells: &'a [Cell],
+    /// The number of the benchmark of each cell; equal benchmarks have one number.
+    identities: Vec<usize>,
     places: Vec<Place<'a>>,
     place_numbers: HashMap<(&'a str, &'a str), usize>,
     benchmarks: Vec<Benchmarked<'a>>,
-    benchmark_numbers: HashMap<(usize, &'a Benchmark), usize>,
+    benchmark_numbers: HashMap<(usize, usize), usize>,
     series: Vec<Entry<'a>>,
 }
 
@@ -46,9 +49,39 @@ struct Entry<'a> {
 }
 
 impl<'a> Catalogue<'a> {
-    /// Enters a run and gives its place: its suite on its machine.
-    pub(super) fn enter_run(&mut self, run: &'a RecordedRun) -> usize {
-        let run = &run.run;
+    /// A catalogue of what has these cells.
+    pub(super) fn of(cells: &'a [Cell]) -> Catalogue<'a> {
+        let mut known: HashMap<&Benchmark, usize> = HashMap::new();
+        let identities = cells.iter().map(|cell| {
+            let next = known.len();
+            *known.entry(&cell.benchmark).or_insert(next)
+        });
+        Catalogue {
+            identities: identities.collect(),
+            cells,
+            places: Vec::new(),
+            place_numbers: HashMap::new(),
+            benchmarks: Vec::new(),
+            benchmark_numbers: HashMap::new(),
+            series: Vec::new(),
+        }
+    }
+
+    /// Enters a run with the cells of its values, and adds the numbers of their series to `numbers`, one a value.
+    /// Gives its place: its suite on its machine.
+    pub(super) fn enter(&mut self, run: &'a RunHead, cells: &[u32], numbers: &mut Vec<u32>) -> usize {
+        let place = self.enter_place(run);
+        let identities = &self.identities;
+        // The values of one benchmark stand together.
+        let measurements = cells.chunk_by(|a, b| identities[*a as usize] == identities[*b as usize]);
+        let measurements: Vec<&[u32]> = measurements.collect();
+        for cells in measurements {
+            self.enter_measurement(place, cells, numbers);
+        }
+        place
+    }
+
+    fn enter_place(&mut self, run: &'a RunHead) -> usize {
         let place = Place { suite: &run.suite, machine: &run.machine };
         let number = *self.place_numbers.entry((&run.suite, &run.machine.id)).or_insert(self.places.len());
         match self.places.get_mut(number) {
@@ -58,25 +91,21 @@ impl<'a> Catalogue<'a> {
         number
     }
 
-    /// Enters a measurement with estimates and adds the numbers of their series to `numbers`, one an estimate.
-    pub(super) fn enter(&mut self, place: usize, measurement: &'a Measurement, numbers: &mut Vec<u32>) {
-        let key = (place, &measurement.benchmark);
+    fn enter_measurement(&mut self, place: usize, cells: &[u32], numbers: &mut Vec<u32>) {
+        let all: &'a [Cell] = self.cells;
+        let first = &all[cells[0] as usize];
+        let key = (place, self.identities[cells[0] as usize]);
         let number = *self.benchmark_numbers.entry(key).or_insert_with(|| {
-            let benchmark = &measurement.benchmark;
-            self.benchmarks.push(Benchmarked {
-                benchmark,
-                place,
-                role: measurement.role,
-                judged: None,
-                metrics: Vec::new(),
-            });
+            let benchmark = &first.benchmark;
+            self.benchmarks.push(Benchmarked { benchmark, place, role: first.role, judged: None, metrics: Vec::new() });
             self.benchmarks.len() - 1
         });
         let benchmarked = &mut self.benchmarks[number];
-        benchmarked.role = measurement.role;
-        benchmarked.judged = measurement.judged().map(|estimate| estimate.metric.name.as_str());
-        for estimate in &measurement.estimates {
-            let metric = &estimate.metric;
+        let metric = |cell: &u32| -> &'a Metric { &all[*cell as usize].metric };
+        benchmarked.role = first.role;
+        let names = cells.iter().map(|cell| metric(cell).name.as_str());
+        benchmarked.judged = first.role.judged(names).map(|judged| metric(&cells[judged]).name.as_str());
+        for metric in cells.iter().map(metric) {
             let known = benchmarked.metrics.iter().find(|(name, _)| *name == metric.name);
             let series = match known {
                 Some(&(_, series)) => series,

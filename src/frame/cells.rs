@@ -1,5 +1,7 @@
 //! Cells of a computed frame as plain values, a column at a time.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, NaiveDate, Utc};
 use polars::prelude::*;
 
@@ -39,6 +41,15 @@ impl<'a> Cells<'a> {
 
     pub(super) fn flags(&self, name: &'static str) -> Result<Vec<bool>, FrameError> {
         self.0.column(name)?.bool()?.iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
+    }
+
+    pub(super) fn lists(&self, name: &'static str) -> Result<Vec<Arc<[f64]>>, FrameError> {
+        let lists = self.0.column(name)?.list()?.rechunk();
+        let numbers = lists.get_inner();
+        let numbers = numbers.f64()?.rechunk();
+        let numbers = numbers.cont_slice()?;
+        let bounds = lists.downcast_as_array().offsets().as_slice().windows(2);
+        Ok(bounds.map(|bounds| numbers[bounds[0] as usize..bounds[1] as usize].into()).collect())
     }
 
     pub(super) fn times(&self, name: &'static str) -> Result<Vec<DateTime<Utc>>, FrameError> {

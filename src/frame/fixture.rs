@@ -11,7 +11,7 @@ use crate::model::commit::{Commit, CommitLine, CommitOnLine};
 use crate::model::environment::{Environment, Machine};
 use crate::model::metric::Metric;
 use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement};
+use crate::model::sample::{Estimate, Measurement, Role};
 
 /// So many hours after Monday, 6 January 2025, 00:00 UTC.
 pub(super) fn time(hours: i64) -> DateTime<Utc> {
@@ -162,6 +162,17 @@ pub(super) fn histories() -> impl Strategy<Value = History> {
                 measurement.benchmark.version = version;
                 measurement.estimates =
                     metrics.into_iter().zip(&mut values).map(|(metric, value)| estimate(metric, value)).collect();
+                measurement.role = if luck == 2 { Role::Reported } else { Role::Tracked };
+                for (estimate, luck) in measurement.estimates.iter_mut().zip(luck..) {
+                    let value = estimate.value;
+                    estimate.workers = vec![value; luck as usize % 4];
+                    estimate.interval = (luck > 3).then_some((value, value * 1.5));
+                    estimate.p50 = (luck > 4).then_some(value * 1.25);
+                    estimate.p95 = (luck > 5).then_some(value * 1.75);
+                    estimate.min = (luck % 3 == 0).then_some(value * 0.5);
+                    estimate.detectable = (luck % 5 == 0).then_some(0.125);
+                    estimate.n = u64::from(luck);
+                }
                 match luck {
                     0 => measurement.failure = Some("broke".to_owned()),
                     1 => measurement.parity.status = ParityStatus::Mismatch,

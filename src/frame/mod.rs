@@ -3,12 +3,13 @@
 //! Runs go in once ([`Frame::from_runs`]); out come the series in commit order ([`Frame::series`]) and the tables
 //! of the digest: the newest values ([`Frame::latest`]), the weeks ([`Frame::weeks`]) and the suites
 //! ([`Frame::suites`]). All are dataframe operations over one row a run, benchmark and metric. Equal runs in any
-//! order give equal output.
+//! order give equal output. Beside it stands [`ParquetFile`], which writes flat rows.
 
 mod order;
 
-mod catalogue;
 mod values;
+mod decoded;
+mod catalogue;
 
 mod table;
 
@@ -20,11 +21,16 @@ mod series;
 mod suites;
 mod weeks;
 
+mod parquet;
+mod cache;
+
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod plain;
 
+pub use decoded::{DecodedRuns, Decoder};
+pub use parquet::ParquetFile;
 pub use table::Frame;
 
 /// Why the runs cannot be put into a frame or read off it.

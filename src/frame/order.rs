@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use crate::model::commit::CommitLine;
-use crate::model::run::RecordedRun;
+use crate::model::head::RunHead;
 
 /// Where a run stands; the order of the fields is the order of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,14 +45,14 @@ impl<'a> Order<'a> {
     }
 
     /// The position of the run's commit on the line.
-    pub(super) fn position(&self, run: &RecordedRun) -> Option<usize> {
-        run.run.commit.as_ref().and_then(|commit| self.positions.get(commit.sha.as_str()).copied())
+    pub(super) fn position(&self, run: &RunHead) -> Option<usize> {
+        run.commit.as_ref().and_then(|commit| self.positions.get(commit.sha.as_str()).copied())
     }
 
     /// Where the run stands among all runs.
-    pub(super) fn place<'r>(&self, run: &'r RecordedRun) -> Place<'r> {
-        let run_time = run.run.timestamp;
-        let (commit, time) = match &run.run.commit {
+    pub(super) fn place<'r>(&self, run: &'r RunHead) -> Place<'r> {
+        let run_time = run.timestamp;
+        let (commit, time) = match &run.commit {
             Some(commit) => (commit.sha.as_str(), commit.commit_time),
             None => ("", run_time),
         };
@@ -73,11 +73,13 @@ mod tests {
     fn check(commits: &[(&str, i64)], runs: &[(&str, &str, i64, i64)], expected: &str) {
         let line = line(commits);
         let order = Order::of(&line);
-        let mut runs: Vec<_> =
-            runs.iter().map(|&(id, commit, commit_hour, hour)| run_of(id, commit, commit_hour, hour)).collect();
+        let mut runs: Vec<_> = runs
+            .iter()
+            .map(|&(id, commit, commit_hour, hour)| RunHead::of(&run_of(id, commit, commit_hour, hour)))
+            .collect();
         for turn in 0..runs.len() {
             runs.rotate_left(turn);
-            let mut sorted: Vec<&RecordedRun> = runs.iter().collect();
+            let mut sorted: Vec<&RunHead> = runs.iter().collect();
             sorted.sort_by_key(|run| order.place(run));
             let ids: Vec<&str> = sorted.iter().map(|run| run.id.as_str()).collect();
             assert_eq!(ids.join(" "), expected, "{commits:?}");

@@ -10,7 +10,7 @@ use crate::model::benchmark::ParityStatus;
 use crate::model::metric::{Better, Metric};
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
 use crate::model::run::RecordedRun;
-use crate::model::sample::{Estimate, Measurement};
+use crate::model::sample::{Estimate, Measurement, Role};
 use crate::model::series::{Point, Series};
 
 /// A series and whether it is judged.
@@ -28,13 +28,14 @@ pub(super) fn series(history: &History) -> Vec<Judged> {
                 let (series, _) =
                     all.entry(id.clone()).or_insert_with(|| (empty(id, run, measurement, estimate), false));
                 series.points.push(Point {
-                    commit: run.run.commit.as_ref().map_or(String::new(), |commit| commit.sha.clone()),
+                    commit: run.run.commit.as_ref().map_or("", |commit| &commit.sha).into(),
                     position: position(history, run),
                     time: run.run.timestamp,
                     value: estimate.value,
                     interval: estimate.interval,
-                    environment_key: run.run.environment.key.clone(),
-                    run: run.id.clone(),
+                    workers: estimate.workers.as_slice().into(),
+                    environment_key: run.run.environment.key.as_str().into(),
+                    run: run.id.as_str().into(),
                     dirty: run.run.commit.as_ref().is_some_and(|commit| commit.dirty),
                 });
             }
@@ -45,10 +46,11 @@ pub(super) fn series(history: &History) -> Vec<Judged> {
         let newest = newest.flat_map(|run| usable(run)).find(|measurement| {
             measurement.benchmark.id() == series.benchmark && measurement.benchmark.version == series.version
         });
-        let metrics: Vec<&str> =
-            newest.unwrap().estimates.iter().map(|estimate| estimate.metric.name.as_str()).collect();
+        let newest = newest.unwrap();
+        let metrics: Vec<&str> = newest.estimates.iter().map(|estimate| estimate.metric.name.as_str()).collect();
         let wanted = ["ratio", "time"].into_iter().find(|wanted| metrics.contains(wanted)).unwrap_or(metrics[0]);
-        *judged = series.metric.name == wanted;
+        series.role = newest.role;
+        *judged = newest.role == Role::Tracked && series.metric.name == wanted;
         series.machine_name = machine_name(&runs, &series.suite, &series.machine);
     }
     all.into_values().collect()
@@ -236,7 +238,7 @@ fn latest_of(series: &Series, baselines: &[Baseline]) -> LatestRow {
     LatestRow {
         series: series.id.clone(),
         current: newest.value,
-        run: newest.run.clone(),
+        run: newest.run.to_string(),
         previous,
         baseline,
         change_previous: change(previous),

@@ -1,6 +1,7 @@
 //! The frame's values as series.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use polars::prelude::{IntoLazy, SortMultipleOptions, col, len};
 
@@ -34,11 +35,18 @@ impl Frame {
         let lower = values.optional_numbers("lower")?;
         let upper = values.optional_numbers("upper")?;
         let numbers = values.whole_numbers("series")?.into_iter().zip(values.whole_numbers("run")?);
-        for (row, ((number, run), value)) in numbers.zip(values.numbers("value")?).enumerate() {
+        let workers = values.lists("workers")?;
+        let rows = numbers.zip(values.numbers("value")?).zip(workers).enumerate();
+        for (row, (((number, run), value), workers)) in rows {
             let interval = lower[row].zip(upper[row]);
-            series[number as usize].points.push(Point { value, interval, ..runs[run as usize].clone() });
+            series[number as usize].points.push(Point { value, interval, workers, ..runs[run as usize].clone() });
         }
         Ok(series)
+    }
+
+    /// How many series there are.
+    pub fn n_series(&self) -> usize {
+        self.series.height()
     }
 
     /// The ids of the judged series: one metric a benchmark, by its newest run. It is `ratio` where the benchmark is
@@ -100,14 +108,16 @@ impl Frame {
         let keys = cells.texts("environment_key")?;
         let runs = cells.texts("run_id")?;
         let dirty = cells.flags("dirty")?;
+        let none: Arc<[f64]> = [].into();
         let points = (0..runs.len()).map(|row| Point {
-            commit: commits[row].unwrap_or_default().to_owned(),
+            commit: commits[row].unwrap_or_default().into(),
             position: positions[row].map(|position| position as usize),
             time: times[row],
             value: 0.0,
             interval: None,
-            environment_key: keys[row].to_owned(),
-            run: runs[row].to_owned(),
+            workers: Arc::clone(&none),
+            environment_key: keys[row].into(),
+            run: runs[row].into(),
             dirty: dirty[row],
         });
         Ok(points.collect())
@@ -144,7 +154,7 @@ mod tests {
         let points: Vec<_> = series[0]
             .points
             .iter()
-            .map(|point| (point.run.as_str(), point.commit.as_str(), point.position, point.value, point.dirty))
+            .map(|point| (&*point.run, &*point.commit, point.position, point.value, point.dirty))
             .collect();
         let expected = [("2", "a", Some(0), 1.0, false), ("3", "", None, 2.0, false), ("1", "b", Some(1), 3.0, true)];
         assert_eq!(points, expected);

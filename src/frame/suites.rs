@@ -32,7 +32,8 @@ impl Frame {
             worse(log_of("current") - log_of("baseline")).mean().alias("baseline"),
         ]);
         let rows = runs
-            .join(changes, &group, &group, JoinArgs::new(JoinType::Inner))
+            .join(changes, &group, &group, JoinArgs::new(JoinType::Left))
+            .with_column(col("n_series").fill_null(lit(0)))
             .sort(["suite", "machine_name", "machine"], SortMultipleOptions::default())
             .collect()?;
         let cells = Cells(&rows);

@@ -4,17 +4,19 @@
 //! tables: one row a run, one row a series, and one row a value that holds only the numbers of its run and series
 //! beside what was measured. [`Frame::rows`] joins them.
 
+use std::collections::HashMap;
+
 use polars::prelude::*;
 
 use super::FrameError;
 use super::catalogue::{Catalogue, number_of, texts};
+use super::decoded::{DecodedRuns, Decoder};
 use super::order::Order;
-use super::values::Values;
-use crate::model::benchmark::ParityStatus;
+use super::values;
 use crate::model::commit::CommitLine;
 use crate::model::environment::Machine;
+use crate::model::head::RunHead;
 use crate::model::run::RecordedRun;
-use crate::model::sample::{Estimate, Measurement};
 
 /// Recorded runs as a dataframe: one row a run, benchmark and metric.
 #[derive(Clone, Debug)]
@@ -36,30 +38,51 @@ impl Frame {
     /// # Errors
     /// When an estimate holds a number that is not finite, which no record can.
     pub fn from_runs(runs: &[RecordedRun], line: &CommitLine) -> Result<Frame, FrameError> {
-        let order = Order::of(line);
-        let mut runs: Vec<&RecordedRun> = runs.iter().filter(|run| measured(run).next().is_some()).collect();
-        runs.sort_by_cached_key(|run| order.place(run));
-        runs.dedup_by(|a, b| a.id == b.id && a.run == b.run);
-
-        let n_values = runs.iter().flat_map(|run| measured(run)).map(|measurement| measurement.estimates.len()).sum();
-        let mut catalogue = Catalogue::default();
-        let mut values = Values::with_capacity(n_values);
-        let mut places = Vec::with_capacity(runs.len());
-        for (number, run) in runs.iter().enumerate() {
-            let place = catalogue.enter_run(run);
-            places.push(place);
-            for measurement in measured(run) {
-                catalogue.enter(place, measurement, &mut values.series);
-                for estimate in &measurement.estimates {
-                    check_finite(run, measurement, estimate)?;
-                    values.push(number_of(number), estimate);
-                }
+        let mut seen: HashMap<&str, Vec<&RecordedRun>> = HashMap::new();
+        let mut decoder = Decoder::default();
+        for run in runs {
+            let same = seen.entry(&run.id).or_default();
+            if same.iter().all(|known| known.run != run.run) {
+                decoder.add("", run)?;
+                same.push(run);
             }
         }
-        let runs = runs_frame(&runs, &order, |number| catalogue.place(places[number]))?;
-        let (series, new_numbers) = catalogue.into_frame()?;
-        let values = values.into_frame(&new_numbers, &series)?;
-        Ok(Frame { runs, series, values })
+        Frame::from_decoded(&decoder.finish(), line)
+    }
+
+    /// As [`Frame::from_runs`], of runs that are decoded already, no two of them the same.
+    ///
+    /// # Errors
+    /// When a dataframe operation fails.
+    pub fn from_decoded(decoded: &DecodedRuns, line: &CommitLine) -> Result<Frame, FrameError> {
+        let order = Order::of(line);
+        let rows = decoded.rows_of_runs()?;
+        let mut measured: Vec<usize> = (0..rows.len()).filter(|&run| !rows[run].is_empty()).collect();
+        measured.sort_by_cached_key(|&run| order.place(&decoded.heads[run]));
+
+        let cells = decoded.values.column("cell")?.u32()?.rechunk();
+        let cells = cells.cont_slice()?;
+        let n_values = cells.len();
+        let mut catalogue = Catalogue::of(&decoded.cells);
+        let mut series = Vec::with_capacity(n_values);
+        let mut runs = Vec::with_capacity(n_values);
+        let mut places_of_rows = Vec::with_capacity(n_values);
+        let mut places = Vec::with_capacity(measured.len());
+        for (number, &run) in measured.iter().enumerate() {
+            let rows = rows[run].clone();
+            places.push(catalogue.enter(&decoded.heads[run], &cells[rows.clone()], &mut series));
+            runs.extend(std::iter::repeat_n(number_of(number), rows.len()));
+            places_of_rows.extend(rows.map(number_of));
+        }
+        let heads: Vec<&RunHead> = measured.iter().map(|&run| &decoded.heads[run]).collect();
+        let runs_frame = runs_frame(&heads, &order, |number| catalogue.place(places[number]))?;
+        let (series_frame, new_numbers) = catalogue.into_frame()?;
+        for series in &mut series {
+            *series = new_numbers[*series as usize];
+        }
+        let judged: Vec<bool> = series_frame.column("judged")?.bool()?.iter().map(Option::unwrap_or_default).collect();
+        let values = values::in_order(&decoded.values, places_of_rows, runs, series, &judged)?;
+        Ok(Frame { runs: runs_frame, series: series_frame, values })
     }
 
     /// One row a run, benchmark and metric, with everything that is known of it.
@@ -76,15 +99,15 @@ impl Frame {
 
 /// The runs as a frame; `place` gives the suite and machine of the run with that number.
 fn runs_frame<'a>(
-    runs: &[&'a RecordedRun],
+    runs: &[&'a RunHead],
     order: &Order<'_>,
     place: impl Fn(usize) -> (&'a str, &'a Machine),
 ) -> PolarsResult<DataFrame> {
     let places = || (0..runs.len()).map(&place);
-    let commits = || runs.iter().map(|run| run.run.commit.as_ref());
+    let commits = || runs.iter().map(|run| run.commit.as_ref());
     let positions = runs.iter().map(|run| order.position(run).map(number_of));
     let commit_times = commits().map(|commit| commit.map(|commit| commit.commit_time.timestamp_micros()));
-    let run_times = runs.iter().map(|run| run.run.timestamp.timestamp_micros());
+    let run_times = runs.iter().map(|run| run.timestamp.timestamp_micros());
     let shas = commits().map(|commit| commit.map(|commit| commit.sha.as_str()));
     let dirty = commits().map(|commit| commit.is_some_and(|commit| commit.dirty));
     DataFrame::new(
@@ -95,7 +118,7 @@ fn runs_frame<'a>(
             texts("suite", places().map(|(suite, _)| suite)),
             texts("machine", places().map(|(_, machine)| machine.id.as_str())),
             texts("machine_name", places().map(|(_, machine)| machine.name.as_str())),
-            texts("environment_key", runs.iter().map(|run| run.run.environment.key.as_str())),
+            texts("environment_key", runs.iter().map(|run| run.environment.key.as_str())),
             StringChunked::from_iter_options("commit".into(), shas).into_column(),
             Column::new("position".into(), positions.collect::<Vec<Option<u32>>>()),
             times("commit_time", commit_times),
@@ -110,40 +133,13 @@ fn times(name: &str, micros: impl Iterator<Item = Option<i64>>) -> Column {
     micros.into_datetime(TimeUnit::Microseconds, None).into_column()
 }
 
-/// The measurements of a run whose numbers mean something.
-fn measured(run: &RecordedRun) -> impl Iterator<Item = &Measurement> {
-    run.run.measurements.iter().filter(|measurement| {
-        measurement.failure.is_none()
-            && measurement.parity.status != ParityStatus::Mismatch
-            && !measurement.estimates.is_empty()
-    })
-}
-
-fn check_finite(run: &RecordedRun, measurement: &Measurement, estimate: &Estimate) -> Result<(), FrameError> {
-    let (lower, upper) = estimate.interval.unzip();
-    let numbers = [
-        ("the value", Some(estimate.value)),
-        ("the lower end", lower),
-        ("the upper end", upper),
-        ("the median", estimate.p50),
-        ("the 95th percentile", estimate.p95),
-    ];
-    match numbers.iter().find(|(_, number)| number.is_some_and(|number| !number.is_finite())) {
-        None => Ok(()),
-        Some(&(field, _)) => Err(FrameError::NotFinite {
-            run: run.id.clone(),
-            benchmark: measurement.benchmark.id(),
-            metric: estimate.metric.name.clone(),
-            field,
-        }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::frame::fixture::{line, measurement, run, run_of};
+    use crate::model::benchmark::ParityStatus;
     use crate::model::run::RunStatus;
+    use crate::model::sample::Estimate;
 
     #[test]
     fn a_row_holds_all_that_is_known() {
@@ -151,6 +147,7 @@ mod tests {
         let time = &mut measured.run.measurements[0].estimates[0];
         time.interval = Some((1.5, 2.5));
         time.p50 = Some(2.25);
+        time.workers = vec![1.75, 2.25];
         let frame = Frame::from_runs(&[measured], &line(&[("c0", 0), ("c5", 5)])).unwrap();
         let rows = frame.rows().sort(["metric"], SortMultipleOptions::default()).collect().unwrap();
         let check = |column: &str, expected: [&str; 2]| {
@@ -181,6 +178,12 @@ mod tests {
         check("p50", ["null", "2.25"]);
         check("p95", ["null", "null"]);
         check("n", ["30", "30"]);
+        let workers = rows.column("workers").unwrap().list().unwrap();
+        let workers: Vec<Vec<f64>> = workers
+            .amortized_iter()
+            .map(|one| one.unwrap().as_ref().f64().unwrap().into_no_null_iter().collect())
+            .collect();
+        assert_eq!(workers, [vec![], vec![1.75, 2.25]]);
         check("judged", ["false", "true"]);
         for column in ["machine", "environment_key"] {
             assert_eq!(rows.column(column).unwrap().null_count(), 0);
@@ -232,5 +235,8 @@ mod tests {
         check(|estimate| estimate.interval = Some((1.0, f64::INFINITY)), "the upper end");
         check(|estimate| estimate.p50 = Some(f64::NAN), "the median");
         check(|estimate| estimate.p95 = Some(f64::NAN), "the 95th percentile");
+        check(|estimate| estimate.min = Some(f64::NAN), "the minimum");
+        check(|estimate| estimate.detectable = Some(f64::INFINITY), "the detectable change");
+        check(|estimate| estimate.workers = vec![1.0, f64::NAN], "a worker's median");
     }
 }

@@ -1,68 +1,123 @@
-//! The values: one row a run, benchmark and metric, with the numbers of its run and series.
+//! The values: one row a run, benchmark and metric.
 
 use polars::prelude::*;
 
+use super::FrameError;
 use crate::model::sample::Estimate;
 
-/// The columns of the values, filled run by run in the order of the runs.
+/// The columns of the values, filled run by run.
 pub(super) struct Values {
-    /// The number of the series as the catalogue first gave it; whoever pushes a row adds to it too.
-    pub(super) series: Vec<u32>,
     run: Vec<u32>,
+    cell: Vec<u32>,
     value: Vec<f64>,
     lower: PrimitiveChunkedBuilder<Float64Type>,
     upper: PrimitiveChunkedBuilder<Float64Type>,
     p50: PrimitiveChunkedBuilder<Float64Type>,
     p95: PrimitiveChunkedBuilder<Float64Type>,
+    min: PrimitiveChunkedBuilder<Float64Type>,
+    detectable: PrimitiveChunkedBuilder<Float64Type>,
     n: Vec<u64>,
+    workers: ListPrimitiveChunkedBuilder<Float64Type>,
 }
 
-impl Values {
-    pub(super) fn with_capacity(n_values: usize) -> Values {
-        let optional = |name: &str| PrimitiveChunkedBuilder::new(name.into(), n_values);
+impl Default for Values {
+    fn default() -> Values {
+        let optional = |name: &str| PrimitiveChunkedBuilder::new(name.into(), 0);
         Values {
-            series: Vec::with_capacity(n_values),
-            run: Vec::with_capacity(n_values),
-            value: Vec::with_capacity(n_values),
+            run: Vec::new(),
+            cell: Vec::new(),
+            value: Vec::new(),
             lower: optional("lower"),
             upper: optional("upper"),
             p50: optional("p50"),
             p95: optional("p95"),
-            n: Vec::with_capacity(n_values),
+            min: optional("min"),
+            detectable: optional("detectable"),
+            n: Vec::new(),
+            workers: ListPrimitiveChunkedBuilder::new("workers".into(), 0, 0, DataType::Float64),
         }
     }
+}
 
-    pub(super) fn push(&mut self, run: u32, estimate: &Estimate) {
+impl Values {
+    pub(super) fn push(&mut self, run: u32, cell: u32, estimate: &Estimate) {
         self.run.push(run);
+        self.cell.push(cell);
         self.value.push(estimate.value);
         self.lower.append_option(estimate.interval.map(|(lower, _)| lower));
         self.upper.append_option(estimate.interval.map(|(_, upper)| upper));
         self.p50.append_option(estimate.p50);
         self.p95.append_option(estimate.p95);
+        self.min.append_option(estimate.min);
+        self.detectable.append_option(estimate.detectable);
         self.n.push(estimate.n);
+        self.workers.append_slice(&estimate.workers);
     }
 
-    /// Numbers the series anew, as `series` has them.
-    pub(super) fn into_frame(mut self, new_numbers: &[u32], series: &DataFrame) -> PolarsResult<DataFrame> {
-        let judged = series.column("judged")?.bool()?;
-        let judged: Vec<bool> = judged.iter().map(Option::unwrap_or_default).collect();
-        for series in &mut self.series {
-            *series = new_numbers[*series as usize];
-        }
-        let judged: Vec<bool> = self.series.iter().map(|&series| judged[series as usize]).collect();
-        DataFrame::new(
-            self.series.len(),
-            vec![
-                Column::new("series".into(), self.series),
-                Column::new("run".into(), self.run),
-                Column::new("judged".into(), judged),
-                Column::new("value".into(), self.value),
-                self.lower.finish().into_column(),
-                self.upper.finish().into_column(),
-                self.p50.finish().into_column(),
-                self.p95.finish().into_column(),
-                Column::new("n".into(), self.n),
-            ],
-        )
+    pub(super) fn into_frame(mut self) -> DataFrame {
+        let height = self.run.len();
+        let columns = vec![
+            Column::new("run".into(), self.run),
+            Column::new("cell".into(), self.cell),
+            Column::new("value".into(), self.value),
+            self.lower.finish().into_column(),
+            self.upper.finish().into_column(),
+            self.p50.finish().into_column(),
+            self.p95.finish().into_column(),
+            self.min.finish().into_column(),
+            self.detectable.finish().into_column(),
+            Column::new("n".into(), self.n),
+            self.workers.finish().into_column(),
+        ];
+        DataFrame::new(height, columns).expect("all columns grow by one with each value")
     }
+}
+
+/// The values with the number of their workers, and the medians of all workers in one column: to read a list costs
+/// several times as much as to read its numbers.
+pub(super) fn without_lists(values: &DataFrame) -> Result<(DataFrame, DataFrame), FrameError> {
+    let lists = values.column("workers")?.list()?.rechunk();
+    let lengths =
+        lists.downcast_as_array().offsets().as_slice().windows(2).map(|bounds| (bounds[1] - bounds[0]) as u32);
+    let lengths = Column::new("n_workers".into(), lengths.collect::<Vec<u32>>());
+    let medians = lists.get_inner().with_name("median".into()).into_column();
+    let mut plain = values.drop("workers")?;
+    plain.with_column(lengths)?;
+    Ok((plain, DataFrame::new(medians.len(), vec![medians])?))
+}
+
+/// What [`without_lists`] took apart.
+pub(super) fn with_lists(mut values: DataFrame, medians: &DataFrame) -> Result<DataFrame, FrameError> {
+    let medians = medians.column("median")?.f64()?.rechunk();
+    let mut rest = medians.cont_slice()?;
+    let lengths = values.drop_in_place("n_workers")?;
+    let mut lists =
+        ListPrimitiveChunkedBuilder::<Float64Type>::new("workers".into(), lengths.len(), rest.len(), DataType::Float64);
+    for length in lengths.u32()?.iter() {
+        let length = length.ok_or(FrameError::Gap("n_workers"))?;
+        let (workers, after) = rest.split_at_checked(length as usize).ok_or(FrameError::Gap("median"))?;
+        lists.append_slice(workers);
+        rest = after;
+    }
+    values.with_column(lists.finish().into_column())?;
+    Ok(values)
+}
+
+/// The decoded values as a frame has them: each with the numbers of its run and its series there, and whether a gate
+/// looks at it.
+pub(super) fn in_order(
+    decoded: &DataFrame,
+    rows: Vec<u32>,
+    runs: Vec<u32>,
+    series: Vec<u32>,
+    judged: &[bool],
+) -> Result<DataFrame, FrameError> {
+    let is_in_order = rows.len() == decoded.height() && rows.iter().zip(0..).all(|(&row, place)| row == place);
+    let mut values = if is_in_order { decoded.clone() } else { decoded.take(&IdxCa::from_vec("row".into(), rows))? };
+    let judged: Vec<bool> = series.iter().map(|&series| judged[series as usize]).collect();
+    values.drop_in_place("cell")?;
+    values.replace("run", Column::new("run".into(), runs))?;
+    values.with_column(Column::new("series".into(), series))?;
+    values.with_column(Column::new("judged".into(), judged))?;
+    Ok(values)
 }

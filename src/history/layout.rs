@@ -21,12 +21,12 @@ pub(super) enum Kind {
 
 /// The parts of `history/v1/<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Name<'a> {
-    suite: &'a str,
-    year: &'a str,
-    month: &'a str,
-    commit: &'a str,
-    machine: &'a str,
+pub(super) struct Name<'a> {
+    pub(super) suite: &'a str,
+    pub(super) year: &'a str,
+    pub(super) month: &'a str,
+    pub(super) commit: &'a str,
+    pub(super) machine: &'a str,
     run: &'a str,
 }
 
@@ -70,6 +70,11 @@ pub(super) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<Record
     Ok(RecordedRun { path: path.to_owned(), id, run })
 }
 
+/// The sixteen digits of its run that the name of a record bears; absent where it is not the name of one.
+pub(super) fn run_of(path: &str) -> Option<&str> {
+    Name::parse(path).ok().map(|name| name.run)
+}
+
 /// Whether an entry of a tree is a plain file.
 pub(super) fn check_mode(mode: i32) -> Result<(), String> {
     let kind = match mode {
@@ -98,7 +103,7 @@ impl fmt::Display for Difference<'_> {
 }
 
 impl<'a> Name<'a> {
-    fn parse(path: &'a str) -> Result<Name<'a>, String> {
+    pub(super) fn parse(path: &'a str) -> Result<Name<'a>, String> {
         let misnamed = || "is not named `<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`".to_owned();
         let inside = path.strip_prefix(RECORD_ROOT).and_then(|rest| rest.strip_prefix('/')).ok_or_else(misnamed)?;
         let [suite, year, month, file] = inside.split('/').collect::<Vec<_>>()[..] else { return Err(misnamed()) };

@@ -5,21 +5,27 @@
 //! the tree of the branch, never the working tree, and checks every file against its name.
 //!
 //! `layout` says where a record lies and what it must look like there. `state` keeps the lock and the journal
-//! of appends under way, in `sprag/` inside the git folder. `git` is the only place that knows git2. Nothing here
-//! runs a hook or a filter, reaches the network, or reads the clock: the time of a commit is an argument.
+//! of appends under way, in `sprag/` inside the git folder. `git` is the only place that knows git2; `sync` is what a sync is
+//! asked for and gives, and `transport` the user's own git, by which alone a remote is reached. Nothing here runs a hook
+//! or a filter of the repository, or reads the clock: the time of a commit is an argument.
 
-mod git;
 mod layout;
 mod state;
+mod transport;
+mod git;
+mod sync;
 
 use std::io;
 use std::path::PathBuf;
 
 pub use git::{
-    Activity, Appended, Author, Facts, Head, Healed, Loaded, NewCommit, Record, Store, Target, append, check_out,
-    check_writable, commit_at, commit_files, commit_line, create, facts, heal, load, measured_commit, open, source,
-    tag, target,
+    Activity, Appended, Author, Entered, Entries, Entry, Facts, Head, Healed, Listing, Loaded, NewCommit, Record,
+    Repaired, Store, Target, absent_commits, append, check_out, check_writable, commit_at, commit_files, commit_line,
+    create, entries, facts, find_commit, fold, fsck, has_commit, heal, list, load, measured_commit, open, read,
+    recorded, repair, source, sync, tag, target,
 };
+pub use sync::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
+pub use transport::{CallError, Fault};
 
 /// Why the history could not be opened, read or appended to.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +61,9 @@ pub enum HistoryError {
     /// The clone ends before the commit that was measured.
     #[error("this shallow clone ends at a record commit, so the commit that was measured cannot be told")]
     Shallow,
+    /// A part of the line of commits, or of what they hold, is not here.
+    #[error("the history is not all here: {0}")]
+    Incomplete(String),
     /// Records have no branch to go to.
     #[error("HEAD is detached, so there is no branch to record on")]
     Detached,
@@ -90,6 +99,14 @@ pub enum HistoryError {
         /// The branch.
         reference: String,
     },
+    /// Two paths that some file systems cannot hold both.
+    #[error("`{path}` cannot be recorded beside `{other}`: they differ only by case or Unicode form")]
+    Alike {
+        /// The new path, up to the part that is alike.
+        path: String,
+        /// The one that is there, or that is to be recorded with it.
+        other: String,
+    },
     /// A file lies where a folder of the history should be.
     #[error("`{path}` is not a folder on `{reference}`, so nothing can be recorded below it")]
     NotAFolder {
@@ -112,14 +129,14 @@ pub enum HistoryError {
     #[error("another sprag is recording in this repository: `{0}` stays locked")]
     Locked(PathBuf),
     /// The file system refused.
-    #[error("cannot {action} `{path}`: {source}")]
+    #[error("cannot {action} `{path}`: {reason}")]
     Io {
         /// What was tried.
         action: &'static str,
         /// On which file.
         path: PathBuf,
         /// Why not.
-        source: io::Error,
+        reason: io::Error,
     },
     /// Git refused.
     #[error("cannot {action}: {reason}")]
@@ -132,6 +149,18 @@ pub enum HistoryError {
 }
 
 impl HistoryError {
+    /// Whether the record that should go to `path` is what cannot be recorded, whatever becomes of others.
+    pub fn blames(&self, path: &str) -> bool {
+        let is_part = |part: &str| path.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        match self {
+            HistoryError::BadRecord { path: blamed, .. }
+            | HistoryError::Different { path: blamed, .. }
+            | HistoryError::NotAFolder { path: blamed, .. }
+            | HistoryError::Alike { path: blamed, .. } => is_part(blamed),
+            _ => false,
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         let own_ref = "name a branch of its own as `ref` under `[history]` in sprag.toml, such as `ref = \"sprag\"`";
@@ -145,6 +174,9 @@ impl HistoryError {
             HistoryError::Shallow => {
                 "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned()
             }
+            HistoryError::Incomplete(_) => {
+                "in a shallow clone run `git fetch --unshallow`; else run `sprag history fsck`".to_owned()
+            }
             HistoryError::Detached => format!("check out a branch, or {own_ref}"),
             HistoryError::Busy { activity, .. } => format!("finish or abort the {activity}, or {own_ref}"),
             HistoryError::BadRef { .. } => "`ref` under `[history]` takes the name of a branch".to_owned(),
@@ -152,10 +184,13 @@ impl HistoryError {
                 "if no git process is running, remove the stale `{reference}.lock` from the git folder and try again"
             ),
             HistoryError::Locked(_) => "wait until it is done, and try again".to_owned(),
-            HistoryError::Io { action: "write to", path, source }
-                if source.kind() == io::ErrorKind::PermissionDenied =>
+            HistoryError::Io { action: "write to", path, reason }
+                if reason.kind() == io::ErrorKind::PermissionDenied =>
             {
                 format!("make `{}` writable for this user; git run once as another user may own it", path.display())
+            }
+            HistoryError::Alike { other, .. } => {
+                format!("spell it as in `{other}`: file systems of macOS and Windows hold only one of the two")
             }
             HistoryError::Unreadable { .. }
             | HistoryError::Revision { .. }
@@ -170,6 +205,6 @@ impl HistoryError {
     /// Wraps what the file system said.
     fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(io::Error) -> HistoryError {
         let path = path.to_owned();
-        move |source| HistoryError::Io { action, path, source }
+        move |reason| HistoryError::Io { action, path, reason }
     }
 }

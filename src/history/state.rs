@@ -13,17 +13,24 @@ use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::HistoryError;
 
-/// How often an append tries the lock.
-const LOCK_ATTEMPTS: u32 = 66;
+/// How often an append tries the lock: often enough for dozens of processes that all want to append.
+const LOCK_ATTEMPTS: u32 = 480;
 
-/// How often healing tries it.
-const BRIEF_ATTEMPTS: u32 = 6;
+/// How often healing tries it: half a second in all.
+const BRIEF_ATTEMPTS: u32 = 12;
+
+/// From how many files on all that the file system holds is flushed in one go: one by one each takes its own time.
+pub(super) const MANY_FILES: usize = 64;
 
 /// The version of the journal that this build writes and reads.
 const JOURNAL_VERSION: u32 = 1;
+
+/// How the names of journals begin that newer versions left.
+const KEPT: &str = "journal-";
 
 /// A record whose branch is about to have it, or has it, and whose working trees may not.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,6 +42,9 @@ pub(super) struct Pending {
     pub(super) path: String,
     /// The id of the blob.
     pub(super) blob: String,
+    /// Whether the file could not be brought to its place, though the index may have it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) unplaced: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,16 +77,22 @@ impl StateFolder {
         StateFolder { folder: common_git_folder.join("sprag") }
     }
 
-    /// Waits for the lock, about eight seconds at most: an append takes milliseconds.
+    /// Waits for the lock, about a minute at most: an append takes milliseconds, and many may be waiting for it.
     pub(super) fn lock(&self) -> Result<Lock, HistoryError> {
         fs::create_dir_all(&self.folder).map_err(HistoryError::io("create the folder", &self.folder))?;
         self.lock_within(LOCK_ATTEMPTS)?.ok_or_else(|| HistoryError::Locked(self.lock_path()))
     }
 
-    /// Waits for the lock a tenth of a second. It may be held so long by nobody: where a program starts another one,
+    /// Waits for the lock half a second. It may be held so long by nobody: where a program starts another one,
     /// locks live on in the child until that has begun.
     pub(super) fn lock_briefly(&self) -> Result<Option<Lock>, HistoryError> {
         self.lock_within(BRIEF_ATTEMPTS)
+    }
+
+    /// Takes the lock of syncing, by which one process at a time reaches out; records are appended meanwhile.
+    pub(super) fn lock_sync(&self) -> Result<Option<Lock>, HistoryError> {
+        fs::create_dir_all(&self.folder).map_err(HistoryError::io("create the folder", &self.folder))?;
+        take(&self.sync_lock_path())
     }
 
     fn lock_within(&self, attempts: u32) -> Result<Option<Lock>, HistoryError> {
@@ -90,19 +106,7 @@ impl StateFolder {
     }
 
     fn try_lock(&self) -> Result<Option<Lock>, HistoryError> {
-        let path = self.lock_path();
-        let file = File::options().create(true).append(true).open(&path);
-        // The lock of another user of a shared repository can be taken as well, if not written.
-        let file = file.or_else(|error| File::open(&path).map_err(|_| error));
-        let file = file.map_err(HistoryError::io("open the lock", &path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Lock { file: Some(file) })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                Ok(Some(Lock { file: None }))
-            }
-            Err(TryLockError::Error(error)) => Err(HistoryError::io("take the lock", &path)(error)),
-        }
+        take(&self.lock_path())
     }
 
     /// Whether somebody left a journal, alive or dead.
@@ -119,6 +123,18 @@ impl StateFolder {
         }
     }
 
+    /// Puts a journal that a newer Sprag left out of the way, under a name that bears its version, and gives that name:
+    /// what it lists cannot be told from here, and ours must not be written over it.
+    pub(super) fn keep_newer_journal(&self) -> Result<Option<PathBuf>, HistoryError> {
+        let path = self.journal_path();
+        let bytes = fs::read(&path).unwrap_or_default();
+        let version = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("version")?.as_u64());
+        let Some(version) = version.filter(|version| *version > u64::from(JOURNAL_VERSION)) else { return Ok(None) };
+        let kept = self.folder.join(format!("{KEPT}{version}.json"));
+        fs::rename(&path, &kept).map_err(HistoryError::io("rename to", &kept))?;
+        Ok(Some(kept))
+    }
+
     /// Writes the journal under a temporary name and renames it.
     pub(super) fn write_journal(&self, records: &[Pending]) -> Result<(), HistoryError> {
         let journal = Journal { version: JOURNAL_VERSION, records: records.to_vec() };
@@ -127,15 +143,31 @@ impl StateFolder {
         write_synced(&temporary, &bytes)?;
         let path = self.journal_path();
         fs::rename(&temporary, &path).map_err(HistoryError::io("rename to", &path))?;
-        sync_folder(&self.folder);
-        Ok(())
+        sync_folder(&self.folder)
     }
 
     /// Writes a file that will be renamed to its place in a working tree.
     pub(super) fn stage(&self, name: &str, bytes: &[u8]) -> Result<(), HistoryError> {
+        self.stage_all(&[(name.to_owned(), bytes)])
+    }
+
+    /// Writes files that will be renamed to their places.
+    pub(super) fn stage_all(&self, files: &[(String, &[u8])]) -> Result<(), HistoryError> {
+        if files.is_empty() {
+            return Ok(());
+        }
         let folder = self.staged_folder();
         fs::create_dir_all(&folder).map_err(HistoryError::io("create the folder", &folder))?;
-        write_synced(&folder.join(name), bytes)
+        let are_many = files.len() > MANY_FILES && cfg!(target_os = "linux");
+        for (name, bytes) in files {
+            let path = folder.join(name);
+            if are_many {
+                fs::write(&path, bytes).map_err(HistoryError::io("write", &path))?;
+            } else {
+                write_synced(&path, bytes)?;
+            }
+        }
+        if are_many { sync_file_system(&folder).map(drop) } else { Ok(()) }
     }
 
     /// Where [`StateFolder::stage`] puts a file of that name.
@@ -148,11 +180,24 @@ impl StateFolder {
         self.folder.join(name)
     }
 
-    /// Removes everything but the lock and the journal.
+    /// The names of everything but the lock, in order: what an append under way has, or one that was cut short left.
+    pub(super) fn left(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
+        let names = entries
+            .filter(|entry| {
+                entry.path() != self.lock_path() && entry.path() != self.sync_lock_path() && !is_kept(&entry.path())
+            })
+            .map(|entry| entry.file_name());
+        let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// Removes everything but the locks, the journal, and what is kept of newer versions.
     pub(super) fn sweep(&self) -> Result<(), HistoryError> {
         let entries = fs::read_dir(&self.folder).map_err(HistoryError::io("list", &self.folder))?;
         for entry in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-            if entry == self.lock_path() || entry == self.journal_path() {
+            if [self.lock_path(), self.sync_lock_path(), self.journal_path()].contains(&entry) || is_kept(&entry) {
                 continue;
             }
             let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
@@ -178,6 +223,11 @@ impl StateFolder {
         self.folder.join("lock")
     }
 
+    /// The file whose lock a sync holds.
+    pub(super) fn sync_lock_path(&self) -> PathBuf {
+        self.folder.join("sync.lock")
+    }
+
     fn journal_path(&self) -> PathBuf {
         self.folder.join("journal.json")
     }
@@ -185,6 +235,24 @@ impl StateFolder {
     fn staged_folder(&self) -> PathBuf {
         self.folder.join("staged")
     }
+}
+
+/// Takes the lock of a file, unless somebody has it.
+fn take(path: &Path) -> Result<Option<Lock>, HistoryError> {
+    let file = File::options().create(true).append(true).open(path);
+    // The lock of another user of a shared repository can be taken as well, if not written.
+    let file = file.or_else(|error| File::open(path).map_err(|_| error));
+    let file = file.map_err(HistoryError::io("open the lock", path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(Lock { file: Some(file) })),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(Some(Lock { file: None })),
+        Err(TryLockError::Error(error)) => Err(HistoryError::io("take the lock", path)(error)),
+    }
+}
+
+fn is_kept(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(KEPT))
 }
 
 /// Sleeps longer with each attempt, up to a quarter of a second, by a random share so that rivals part.
@@ -203,12 +271,33 @@ pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     })
 }
 
-/// Makes a rename in `folder` durable, where the system can.
-pub(super) fn sync_folder(folder: &Path) {
-    // A failure costs durability on a power cut, and nothing can be done about it.
-    if let Ok(handle) = File::open(folder) {
-        let _ = handle.sync_all();
+/// Makes a new name in `folder` durable, where the system can.
+///
+/// A failure is not tried again: the system may have thrown away what it could not write, and would then call a second
+/// try good.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), HistoryError> {
+    // Windows opens no folder as a file, and makes names durable with the file.
+    if cfg!(unix) {
+        match File::open(folder).and_then(|handle| handle.sync_all()) {
+            // Some file systems cannot flush a folder.
+            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
+            synced => return synced.map_err(HistoryError::io("make durable the folder", folder)),
+        }
     }
+    Ok(())
+}
+
+/// Flushes all of the file system that a folder lies on; tells whether this system can.
+#[cfg(target_os = "linux")]
+pub(super) fn sync_file_system(folder: &Path) -> Result<bool, HistoryError> {
+    let synced = File::open(folder).and_then(|handle| rustix::fs::syncfs(&handle).map_err(io::Error::from));
+    synced.map(|()| true).map_err(HistoryError::io("make durable what lies in", folder))
+}
+
+/// Flushes nothing: other systems do not tell whether it worked.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn sync_file_system(_folder: &Path) -> Result<bool, HistoryError> {
+    Ok(false)
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), HistoryError> {
@@ -218,4 +307,24 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), HistoryError> {
         file.sync_all()
     };
     write().map_err(HistoryError::io("write", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_journal_is_kept_and_an_own_one_is_not_touched() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let state = StateFolder::of(root.path());
+        let _lock = state.lock().expect("nobody else is here");
+        let newer = "{\"version\": 2, \"whatever\": []}";
+        fs::write(state.journal_path(), newer).expect("a file");
+        let kept = state.keep_newer_journal().expect("it can be renamed").expect("it is newer");
+        state.write_journal(&[]).expect("it can be written");
+        assert_eq!(state.keep_newer_journal().expect("nothing is done"), None);
+        state.settle(&[]).expect("it can be swept");
+        assert_eq!(fs::read_to_string(&kept).expect("it is there"), newer);
+        assert!(!state.has_journal());
+    }
 }

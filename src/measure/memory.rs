@@ -4,9 +4,9 @@
 //! system and on what ran before.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
-static TALLY: Tally = Tally { held: AtomicI64::new(0), peak: AtomicI64::new(0) };
+static TALLY: Tally = Tally::new();
 
 /// The system's allocator, counting. A program that wants peak memory measured makes it its global allocator.
 #[derive(Debug)]
@@ -46,25 +46,51 @@ pub fn peak<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
     TALLY.peak(work)
 }
 
-/// Bytes held, and the most that were held since a stretch began.
+/// Bytes held since a stretch began, and the most of them at one time.
+///
+/// Outside of a stretch nothing is counted: to count takes longer than most allocations, the more so with several threads.
 struct Tally {
+    state: AtomicU8,
     held: AtomicI64,
     peak: AtomicI64,
 }
 
+/// No allocation was seen yet, so nobody counts.
+const SILENT: u8 = 0;
+
+/// There is an allocator that counts, and nothing to be counted.
+const IDLE: u8 = 1;
+
+/// A stretch is watched.
+const WATCHING: u8 = 2;
+
 impl Tally {
+    const fn new() -> Tally {
+        Tally { state: AtomicU8::new(SILENT), held: AtomicI64::new(0), peak: AtomicI64::new(0) }
+    }
+
     fn hold(&self, bytes: i64) {
-        let held = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.peak.fetch_max(held, Ordering::Relaxed);
+        match self.state.load(Ordering::Relaxed) {
+            WATCHING => {
+                let held = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                self.peak.fetch_max(held, Ordering::Relaxed);
+            }
+            SILENT => self.state.store(IDLE, Ordering::Relaxed),
+            _ => {}
+        }
     }
 
     fn peak<T>(&self, work: impl FnOnce() -> T) -> (T, Option<u64>) {
-        let before = self.held.load(Ordering::Relaxed);
-        self.peak.store(before, Ordering::Relaxed);
+        // A program has allocated something by now, unless nobody counts.
+        if self.state.load(Ordering::Relaxed) == SILENT {
+            return (work(), None);
+        }
+        self.held.store(0, Ordering::Relaxed);
+        self.peak.store(0, Ordering::Relaxed);
+        self.state.store(WATCHING, Ordering::SeqCst);
         let result = work();
-        let peak = self.peak.load(Ordering::Relaxed) - before;
-        // A program holds something at any time, so a count of nothing means that nobody counts.
-        (result, u64::try_from(peak).ok().filter(|_| before > 0))
+        self.state.store(IDLE, Ordering::SeqCst);
+        (result, u64::try_from(self.peak.load(Ordering::Relaxed)).ok())
     }
 }
 
@@ -74,15 +100,19 @@ mod tests {
 
     #[test]
     fn the_peak_is_the_most_that_was_held_at_one_time() {
-        let tally = Tally { held: AtomicI64::new(1000), peak: AtomicI64::new(9000) };
+        let tally = Tally::new();
+        tally.hold(9000);
+        tally.hold(-8000);
         let (result, bytes) = tally.peak(|| {
             tally.hold(500);
+            tally.hold(-500);
             tally.hold(-500);
             tally.hold(200);
             "done"
         });
         assert_eq!((result, bytes), ("done", Some(500)));
-        let silent = Tally { held: AtomicI64::new(0), peak: AtomicI64::new(0) };
+        assert_eq!(tally.peak(|| tally.hold(-500)).1, Some(0));
+        let silent = Tally::new();
         assert_eq!(silent.peak(|| ()).1, None);
     }
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::environment::Environment;
 use super::metric::Better;
 use super::run::RunStatus;
+use super::schema::{self, patterns};
 use super::series::slug;
 use super::unit::Unit;
 
@@ -16,12 +18,14 @@ use super::unit::Unit;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// The values a suite is held against.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// Always [`SCHEMA_VERSION`].
+    /// The version of the file.
+    #[schemars(extend("const" = SCHEMA_VERSION))]
     pub schema_version: u64,
     /// The suite.
+    #[schemars(extend("pattern" = patterns::SUITE))]
     pub suite: String,
     /// The class of machine it holds for.
     pub machine_class: String,
@@ -32,28 +36,33 @@ pub struct Baseline {
     /// The id of the run it was taken from.
     pub run: String,
     /// When that run took place.
+    #[schemars(extend("pattern" = patterns::TIME))]
     pub timestamp_utc: DateTime<Utc>,
     /// The status that a run must have to pass.
     pub required_status: RunStatus,
     /// A word of the one who took it.
     pub notes: String,
     /// The values, keyed by benchmark id, a blank, and metric name.
+    #[schemars(extend("minProperties" = 1))]
     pub metrics: BTreeMap<String, BaselineMetric>,
 }
 
 /// The value of one metric, and how much worse it may get.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineMetric {
     /// In base units.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub value: f64,
     /// The unit of `value` and of `max_regression_abs`.
     pub unit: Unit,
     /// Which way is better.
     pub better: Better,
     /// Allowed relative worsening: 0.25 allows a quarter more.
+    #[schemars(extend("minimum" = 0))]
     pub max_regression_ratio: f64,
     /// Allowed absolute worsening on top, in base units.
+    #[schemars(extend("minimum" = 0))]
     pub max_regression_abs: f64,
 }
 
@@ -102,6 +111,11 @@ pub struct BaselineFile {
 }
 
 impl Baseline {
+    /// The schema of the file.
+    pub fn schema() -> Value {
+        schema::of::<Baseline>()
+    }
+
     /// Where the baseline of a suite for a class of machine lies in a project.
     pub fn path(suite: &str, machine_class: &str) -> String {
         format!("baselines/{suite}.{}.json", slug(machine_class, 60))

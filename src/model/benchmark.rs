@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The longest name, parameter or variant that a record may hold, in characters.
@@ -34,6 +35,24 @@ pub enum BenchmarkError {
         text: String,
         /// The first character that is not allowed.
         character: char,
+    },
+    /// A part begins with a dash, so that a program it is given to would take it for an option.
+    #[error("benchmark {part} `{}` begins with a dash", .text.escape_debug())]
+    Dash {
+        /// Which part.
+        part: &'static str,
+        /// The offending text.
+        text: String,
+    },
+    /// A part of a name between slashes is `.` or `..`, so that the name reads as a way out of a folder.
+    #[error("benchmark {part} `{}` has `{step}` between slashes", .text.escape_debug())]
+    Step {
+        /// Which part.
+        part: &'static str,
+        /// The offending text.
+        text: String,
+        /// `.` or `..`.
+        step: String,
     },
 }
 
@@ -78,12 +97,17 @@ impl Benchmark {
     /// Names the part that cannot.
     pub fn check(&self) -> Result<(), BenchmarkError> {
         check_word("suite", &self.suite, &['/', '{', '}', '@'])?;
+        check_name("suite", &self.suite)?;
         check_word("name", &self.name, &['{', '}', '@'])?;
+        check_name("name", &self.name)?;
         for (key, value) in &self.params {
             check_word("parameter", key, &['{', '}', '=', ','])?;
+            check_name("parameter", key)?;
+            // A value may well be a negative number or a way through folders.
             check_word("parameter", value, &['{', '}', '=', ','])?;
         }
-        check_word("variant", &self.variant, &['{', '}', '@', '/'])
+        check_word("variant", &self.variant, &['{', '}', '@', '/'])?;
+        check_name("variant", &self.variant)
     }
 
     /// The written identity, without the version: `suite/name{params} @variant`.
@@ -111,7 +135,7 @@ impl fmt::Display for Benchmark {
 pub type Attributes = BTreeMap<String, String>;
 
 /// Whether a benchmark was proven to compute the right thing before it was timed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parity {
     /// What the check found.
@@ -123,7 +147,7 @@ pub struct Parity {
 }
 
 /// The outcome of a parity check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParityStatus {
     /// This is the reference itself: it writes all of its output, and the same again.
@@ -146,8 +170,33 @@ fn check_word(part: &'static str, text: &str, reserved: &[char]) -> Result<(), B
     if length > MAX_WORD {
         return Err(BenchmarkError::Long { part, length });
     }
-    match text.chars().find(|c| c.is_control() || reserved.contains(c)) {
+    match text.chars().find(|c| c.is_control() || is_invisible(*c) || reserved.contains(c)) {
         Some(character) => Err(BenchmarkError::Character { part, text: text.to_owned(), character }),
+        None => Ok(()),
+    }
+}
+
+/// Whether a character shows nothing and changes how others are read or shown: two names could look the same, or one
+/// name like another. These are the marks of direction, the joiners and spaces without width, and the byte order mark.
+fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{061c}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}'
+    )
+}
+
+/// What must hold of a word that programs and paths may be made of.
+fn check_name(part: &'static str, text: &str) -> Result<(), BenchmarkError> {
+    if text.starts_with('-') {
+        return Err(BenchmarkError::Dash { part, text: text.to_owned() });
+    }
+    match text.split('/').find(|step| matches!(*step, "." | "..")) {
+        Some(step) => Err(BenchmarkError::Step { part, text: text.to_owned(), step: step.to_owned() }),
         None => Ok(()),
     }
 }
@@ -174,5 +223,28 @@ mod tests {
         assert!(check("cpu", "a", " "));
         assert!(check("cpu", &"x".repeat(MAX_WORD + 1), "b"));
         assert!(!check("cpu", "path/like name", "b"));
+    }
+
+    #[test]
+    fn words_that_deceive_are_refused() {
+        let check = |name: &str, fine: bool| {
+            assert_eq!(Benchmark::new("cpu", name, &[], "fast").is_ok(), fine, "{}", name.escape_debug());
+            assert_eq!(Benchmark::new("cpu", "a", &[], name).is_ok(), fine && !name.contains('/'));
+            assert_eq!(Benchmark::new("cpu", "a", &[(name, "1".into())], "fast").is_ok(), fine);
+        };
+        for invisible in
+            "\u{61c}\u{200b}\u{200d}\u{200f}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{feff}".chars()
+        {
+            check(&format!("tile{invisible}pack"), false);
+        }
+        for text in ["-rf", "--help", "..", "../a", "a/..", "a/../b", "./a"] {
+            check(text, false);
+        }
+        for text in ["a-b", "a..b", "...", "a/b", "é", "\u{65}\u{301}", "数"] {
+            check(text, true);
+        }
+        // Of a parameter's value only what cannot be seen is refused.
+        let value = |text: &str| Benchmark::new("cpu", "a", &[("n", text.to_owned())], "fast").is_ok();
+        assert!(value("-1") && value("../data") && !value("1\u{202e}"));
     }
 }

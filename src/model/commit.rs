@@ -3,22 +3,28 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::schema::patterns;
 
 /// What a file name bears in place of a commit where there is none.
 pub const NO_COMMIT: &str = "000000000000";
 
 /// The commit a run measured, as it was when the run took place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commit {
     /// Forty lower-case hexadecimal digits.
+    #[schemars(extend("pattern" = patterns::COMMIT))]
     pub sha: String,
     /// The parents, first parent first.
     pub parents: Vec<String>,
     /// When it was written.
+    #[schemars(extend("pattern" = patterns::TIME))]
     pub author_time: DateTime<Utc>,
     /// When it was committed.
+    #[schemars(extend("pattern" = patterns::TIME))]
     pub commit_time: DateTime<Utc>,
     /// The first line of its message.
     pub subject: String,

@@ -1,6 +1,83 @@
 //! SHA-256, the only hash of the project (FIPS 180-4).
 
-use sha2::{Digest, Sha256};
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// The 32 bytes of a SHA-256; as text, and in JSON, 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(into = "String", try_from = "String")]
+#[schemars(with = "String", extend("pattern" = "^[0-9a-f]{64}$"))]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// The digest of the parts, one after the other.
+    pub fn of(parts: &[&[u8]]) -> Digest {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update(part);
+        }
+        Digest(hash.finalize().into())
+    }
+
+    /// The first sixteen digits, by which names bear it.
+    pub fn short(&self) -> String {
+        self.to_string()[..16].to_owned()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> String {
+        digest.to_string()
+    }
+}
+
+/// A text that is no digest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is no SHA-256: that is 64 lower-case hexadecimal digits", .0.escape_debug())]
+pub struct NoDigest(String);
+
+impl FromStr for Digest {
+    type Err = NoDigest;
+
+    fn from_str(text: &str) -> Result<Digest, NoDigest> {
+        let wrong = || NoDigest(text.chars().take(80).collect());
+        let value = |digit: u8| match digit {
+            b'0'..=b'9' => Ok(digit - b'0'),
+            b'a'..=b'f' => Ok(digit - b'a' + 10),
+            _ => Err(wrong()),
+        };
+        let digits: &[u8; 64] = text.as_bytes().try_into().map_err(|_| wrong())?;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = value(pair[0])? << 4 | value(pair[1])?;
+        }
+        Ok(Digest(bytes))
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = NoDigest;
+
+    fn try_from(text: String) -> Result<Digest, NoDigest> {
+        text.parse()
+    }
+}
 
 /// The SHA-256 of `bytes` as 64 lower-case hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
@@ -21,17 +98,19 @@ impl RunningHash {
 
     /// The hash of all pieces as 64 lower-case hexadecimal digits.
     pub fn hex(self) -> String {
-        let digest: [u8; 32] = self.0.finalize().into();
-        let mut text = String::with_capacity(64);
-        for byte in digest {
-            text.push(char::from(HEX[usize::from(byte >> 4)]));
-            text.push(char::from(HEX[usize::from(byte & 15)]));
-        }
-        text
+        hex(&self.0.finalize())
     }
 }
 
-const HEX: &[u8; 16] = b"0123456789abcdef";
+fn hex(bytes: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(char::from(HEX[usize::from(byte >> 4)]));
+        text.push(char::from(HEX[usize::from(byte & 15)]));
+    }
+    text
+}
 
 #[cfg(test)]
 mod tests {
@@ -45,5 +124,17 @@ mod tests {
         hash.add(b"a");
         hash.add(b"bc");
         assert_eq!(hash.hex(), sha256_hex(b"abc"));
+    }
+    #[test]
+    fn a_digest_reads_back_and_nothing_else_is_one() {
+        let digest = Digest::of(&[b"a", b"bc"]);
+        assert_eq!(digest.to_string(), sha256_hex(b"abc"));
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert_eq!(digest.short(), "ba7816bf8f01cfea");
+        let json = serde_json::to_string(&digest).unwrap();
+        assert_eq!(serde_json::from_str::<Digest>(&json).unwrap(), digest);
+        for wrong in ["", "ba78", &sha256_hex(b"abc").to_uppercase(), &"g".repeat(64), &"é".repeat(32)] {
+            assert!(wrong.parse::<Digest>().is_err(), "{wrong}");
+        }
     }
 }

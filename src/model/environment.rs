@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::canonical;
 use super::digest;
+use super::schema::patterns;
 
 /// The facts that the environment key covers. Nothing in it moves by itself: load, steal and clocks stay out.
 pub const KEY_FACTS: [&str; 10] = [
@@ -22,10 +24,11 @@ pub const KEY_FACTS: [&str; 10] = [
 ];
 
 /// A computer that runs suites, told from others by name or by a digest of its hardware.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// Sixteen lower-case hexadecimal digits; file names bear the first eight.
+    #[schemars(extend("pattern" = patterns::DIGITS))]
     pub id: String,
     /// What people call it: the given name, or a short description of the hardware. Never a host name.
     pub name: String,
@@ -60,10 +63,11 @@ impl Machine {
 }
 
 /// Facts recorded with a run, and the key that says which runs may be compared by a gate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// Sixteen hexadecimal digits of the digest of the facts named in [`KEY_FACTS`].
+    #[schemars(extend("pattern" = patterns::DIGITS))]
     pub key: String,
     /// Everything that was recorded, by name. A fact that could not be had is absent.
     pub facts: BTreeMap<String, String>,

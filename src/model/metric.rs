@@ -1,5 +1,6 @@
 //! What a benchmark is measured by: a name, a unit, and which way is better.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::unit::Unit;
@@ -11,7 +12,7 @@ pub const TIME: &str = "time";
 pub const RATIO: &str = "ratio";
 
 /// Which direction of change is an improvement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Smaller values are better, as for time and memory.

@@ -1,9 +1,10 @@
 //! Two builds timed against each other: what was seen of one benchmark.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One benchmark of two builds, timed in alternating blocks of paired worker processes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Paired {
     /// The benchmark's id.
     pub benchmark: String,
@@ -16,7 +17,7 @@ pub struct Paired {
 }
 
 /// What one pair of processes showed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Pair {
     /// The median of block medians of the base, in seconds a call.
     pub base_seconds: f64,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Datelike, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,7 +49,7 @@ pub struct Run {
 }
 
 /// Whether a suite ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// It ran; single benchmarks may have failed.
@@ -71,7 +72,7 @@ impl RunStatus {
 }
 
 /// Whether the numbers of a run can be trusted, and what speaks against it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quality {
     /// Nothing speaks against the numbers.
@@ -104,14 +105,12 @@ impl Run {
     /// Whether the run is of some of its suite's benchmarks only, so that others are not missing: it was filtered, or is
     /// one of several shards.
     pub fn is_partial(&self) -> bool {
-        // A shard that cannot be read is no whole run either.
-        let divided = self.config.contains_key(SHARD) && Shard::of(self).is_none_or(|shard| shard.count() > 1);
-        self.is_filtered() || divided
+        is_partial(&self.config)
     }
 
     /// Whether the run was asked for benchmarks by name.
     pub fn is_filtered(&self) -> bool {
-        self.config.get(FILTER).is_some_and(|filter| filter.as_array().is_some_and(|texts| !texts.is_empty()))
+        is_filtered(&self.config)
     }
 
     /// The texts that the run was asked for; none where it was asked for all.
@@ -138,4 +137,16 @@ impl Run {
         let commit = self.commit.as_ref().map_or(NO_COMMIT, Commit::short);
         format!("sprag: {} {} at {commit}", self.suite, self.status.word())
     }
+}
+
+/// Whether a run with these settings is of some of its suite's benchmarks only.
+pub(super) fn is_partial(config: &BTreeMap<String, Value>) -> bool {
+    // A shard that cannot be read is no whole run either.
+    let divided = config.contains_key(SHARD) && Shard::of(config).is_none_or(|shard| shard.count() > 1);
+    is_filtered(config) || divided
+}
+
+/// Whether a run with these settings was asked for benchmarks by name.
+pub(super) fn is_filtered(config: &BTreeMap<String, Value>) -> bool {
+    config.get(FILTER).is_some_and(|filter| filter.as_array().is_some_and(|texts| !texts.is_empty()))
 }

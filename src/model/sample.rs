@@ -1,6 +1,7 @@
 //! What was observed (`Sample`), what was computed from it (`Estimate`), and all of it for one benchmark
 //! (`Measurement`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::benchmark::{Attributes, Benchmark, Parity};
@@ -46,7 +47,7 @@ pub struct Estimate {
 pub const CALIBRATION: &str = "calibration";
 
 /// What a benchmark is there for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// A gate looks at it.
@@ -68,6 +69,15 @@ impl Role {
     /// a control or a calibration kernel.
     pub fn is_beside(self, variant: &str) -> bool {
         self == Role::Control || variant == CALIBRATION
+    }
+
+    /// The place of the one metric that a gate looks at, of those of a benchmark of this role.
+    pub fn judged<'n>(self, metrics: impl Iterator<Item = &'n str> + Clone) -> Option<usize> {
+        if !self.is_tracked() {
+            return None;
+        }
+        let place = |wanted: &str| metrics.clone().position(|name| name == wanted);
+        place(RATIO).or_else(|| place(TIME)).or_else(|| metrics.clone().next().map(|_| 0))
     }
 
     /// The word that records bear.
@@ -106,10 +116,8 @@ impl Measurement {
     /// The one estimate that a gate looks at: `ratio` where the benchmark was timed beside a calibration kernel, else
     /// `time`, else the first; none where the benchmark is not tracked.
     pub fn judged(&self) -> Option<&Estimate> {
-        if !self.role.is_tracked() {
-            return None;
-        }
-        self.estimate(RATIO).or_else(|| self.estimate(TIME)).or_else(|| self.estimates.first())
+        let names = self.estimates.iter().map(|estimate| estimate.metric.name.as_str());
+        self.role.judged(names).map(|place| &self.estimates[place])
     }
 
     /// Whether it is of no kernel of the suite, but of what kernels are held against.

@@ -1,5 +1,7 @@
 //! A series: one metric of one benchmark on one machine, over the commits.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 
 use super::digest;
@@ -37,11 +39,11 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// One run's value in a series.
+/// One run's value in a series. The texts of a run are shared by all its points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// The commit measured, forty digits; empty where the run knew none.
-    pub commit: String,
+    pub commit: Arc<str>,
     /// Its place on the commit line; absent where the line does not hold it.
     pub position: Option<usize>,
     /// When the run took place.
@@ -50,10 +52,12 @@ pub struct Point {
     pub value: f64,
     /// The 95 % interval over worker processes.
     pub interval: Option<(f64, f64)>,
+    /// One median a worker process, in the order in which they ran.
+    pub workers: Arc<[f64]>,
     /// The environment key of the run.
-    pub environment_key: String,
+    pub environment_key: Arc<str>,
     /// The id of the run.
-    pub run: String,
+    pub run: Arc<str>,
     /// Whether the tree differed from the commit.
     pub dirty: bool,
 }

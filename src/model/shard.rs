@@ -7,14 +7,13 @@
 
 mod assembly;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::Value;
 
 use super::benchmark::Benchmark;
 use super::digest;
-use super::run::Run;
 
 pub use self::assembly::{Assembly, Incomplete, Whole, assemble};
 
@@ -93,9 +92,9 @@ impl Shard {
         self.count
     }
 
-    /// The shard of a run: `None` where it names none, or one that cannot be.
-    pub fn of(run: &Run) -> Option<Shard> {
-        Shard::parse(run.config.get(SHARD)?.as_str()?).ok()
+    /// The shard of a run with these settings: `None` where they name none, or one that cannot be.
+    pub fn of(config: &BTreeMap<String, Value>) -> Option<Shard> {
+        Shard::parse(config.get(SHARD)?.as_str()?).ok()
     }
 
     /// Whether the benchmark is of this shard.

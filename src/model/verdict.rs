@@ -22,6 +22,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The words of all verdicts.
+    pub const WORDS: [&str; 7] =
+        ["unchanged", "improved", "regressed", "inconclusive", "not comparable", "missing", "no baseline"];
+
     /// The verdict in one or two lower-case words.
     pub fn word(&self) -> &'static str {
         match self {

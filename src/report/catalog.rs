@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::analysis::{Analysis, SeriesAnalysis};
 use crate::model::commit::CommitLine;
-use crate::model::run::RecordedRun;
+use crate::model::head::RunHead;
 
 use super::link;
 
@@ -14,19 +14,19 @@ pub(super) struct Catalog<'a> {
     pub(super) analysis: &'a Analysis,
     /// The commits.
     pub(super) line: &'a CommitLine,
-    /// The runs, newest first.
-    pub(super) runs: Vec<&'a RecordedRun>,
+    /// The heads of the runs, newest first.
+    pub(super) runs: Vec<&'a RunHead>,
     /// The suites that have a matrix, by name.
     pub(super) matrix_suites: BTreeSet<&'a str>,
     series: BTreeMap<&'a str, &'a SeriesAnalysis>,
-    runs_by_id: BTreeMap<&'a str, &'a RecordedRun>,
+    runs_by_id: BTreeMap<&'a str, &'a RunHead>,
 }
 
 impl<'a> Catalog<'a> {
     /// Indexes the input.
-    pub(super) fn new(analysis: &'a Analysis, line: &'a CommitLine, runs: &'a [RecordedRun]) -> Catalog<'a> {
-        let mut newest_first: Vec<&RecordedRun> = runs.iter().collect();
-        newest_first.sort_by(|a, b| b.run.timestamp.cmp(&a.run.timestamp).then_with(|| a.id.cmp(&b.id)));
+    pub(super) fn new(analysis: &'a Analysis, line: &'a CommitLine, heads: &'a [RunHead]) -> Catalog<'a> {
+        let mut newest_first: Vec<&RunHead> = heads.iter().collect();
+        newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);
         Catalog {
             analysis,
@@ -34,7 +34,7 @@ impl<'a> Catalog<'a> {
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
-            runs_by_id: runs.iter().map(|run| (run.id.as_str(), run)).collect(),
+            runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
         }
     }
 
@@ -43,8 +43,8 @@ impl<'a> Catalog<'a> {
         self.series.get(id).copied()
     }
 
-    /// The run of that id.
-    pub(super) fn run(&self, id: &str) -> Option<&'a RecordedRun> {
+    /// The head of the run of that id.
+    pub(super) fn run(&self, id: &str) -> Option<&'a RunHead> {
         self.runs_by_id.get(id).copied()
     }
 

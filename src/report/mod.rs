@@ -33,7 +33,7 @@ mod site_checks;
 mod size_checks;
 
 pub use markdown::digest_markdown;
-pub use site::render;
+pub use site::{render, render_runs};
 
 /// Why the pages could not be made.
 #[derive(Debug, thiserror::Error)]

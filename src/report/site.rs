@@ -1,9 +1,13 @@
-//! All pages of the site.
+//! The pages of the site.
+//!
+//! Those of single runs hold all that a run measured, and a large history has room in memory for some runs at a time:
+//! they are rendered apart, as many at once as one likes.
 
 use std::collections::BTreeSet;
 
 use crate::model::analysis::Analysis;
 use crate::model::commit::CommitLine;
+use crate::model::head::RunHead;
 use crate::model::page::Page;
 use crate::model::run::RecordedRun;
 
@@ -15,17 +19,17 @@ use super::{ReportError, Settings};
 const STYLE: &str = include_str!("../../site/style.css");
 const ICON: &str = include_str!("../../site/icon.svg");
 
-/// The site of a history: every page and asset, by path.
+/// The site of a history but for the pages of its runs: every other page and asset, by path.
 ///
 /// # Errors
 /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none.
 pub fn render(
     analysis: &Analysis,
     line: &CommitLine,
-    runs: &[RecordedRun],
+    heads: &[RunHead],
     settings: &Settings,
 ) -> Result<Vec<Page>, ReportError> {
-    let catalog = Catalog::new(analysis, line, runs);
+    let catalog = Catalog::new(analysis, line, heads);
     let mut site = vec![
         Page { path: link::STYLE.to_owned(), bytes: STYLE.as_bytes().to_vec() },
         Page { path: link::ICON.to_owned(), bytes: ICON.as_bytes().to_vec() },
@@ -41,16 +45,30 @@ pub fn render(
     for series in &analysis.series {
         site.push(pages::series(&catalog, series)?);
     }
-    if !runs.is_empty() {
+    if !heads.is_empty() {
         site.push(pages::run_list(&catalog)?);
     }
-    for run in &catalog.runs {
-        site.push(pages::run(&catalog, run)?);
-    }
     site.sort_by(|a, b| a.path.cmp(&b.path));
+    let paths = site.iter().map(|page| page.path.clone()).chain(heads.iter().map(|head| link::run(&head.id)));
     let mut seen = BTreeSet::new();
-    match site.iter().find(|page| !seen.insert(page.path.to_ascii_lowercase())) {
-        Some(twice) => Err(ReportError::Duplicate(twice.path.clone())),
-        None => Ok(site),
+    for path in paths {
+        if !seen.insert(path.to_ascii_lowercase()) {
+            return Err(ReportError::Duplicate(path));
+        }
     }
+    Ok(site)
+}
+
+/// The pages of some runs of the history.
+///
+/// # Errors
+/// When the id of a run cannot become a file name.
+pub fn render_runs(
+    analysis: &Analysis,
+    line: &CommitLine,
+    heads: &[RunHead],
+    runs: &[RecordedRun],
+) -> Result<Vec<Page>, ReportError> {
+    let catalog = Catalog::new(analysis, line, heads);
+    runs.iter().map(|run| pages::run(&catalog, run)).collect()
 }

@@ -13,7 +13,7 @@ use crate::model::sample::Role;
 const LARGEST_PAGE: usize = 1 << 20;
 
 fn site_of(sample: &Sample) -> Vec<Page> {
-    render(&sample.analysis, &sample.line, &sample.runs, &Settings::default()).expect("the sample renders")
+    sample.render().expect("the sample renders")
 }
 
 /// The site of the rich sample, made once.
@@ -247,11 +247,11 @@ fn the_page_for_missing_pages_is_safe_under_any_path() {
 fn a_name_that_is_no_file_name_is_refused() {
     let mut sample = sample_data::rich();
     "../../etc/x".clone_into(&mut sample.runs[0].id);
-    let outcome = render(&sample.analysis, &sample.line, &sample.runs, &Settings::default());
+    let outcome = sample.render();
     assert!(matches!(outcome, Err(ReportError::Name { of: "run", .. })));
     let mut sample = sample_data::rich();
     sample.runs.push(sample.runs[0].clone());
-    let outcome = render(&sample.analysis, &sample.line, &sample.runs, &Settings::default());
+    let outcome = sample.render();
     assert!(matches!(outcome, Err(ReportError::Duplicate(_))));
 }
 

@@ -72,7 +72,7 @@ pub(super) fn environment_change(before: &Point, after: &Point, catalog: &Catalo
     let (Some(before), Some(after)) = (catalog.run(&before.run), catalog.run(&after.run)) else {
         return "environment".to_owned();
     };
-    let changes = before.run.environment.differences(&after.run.environment);
+    let changes = before.environment.differences(&after.environment);
     match changes.as_slice() {
         [] => "environment".to_owned(),
         [change] => {
@@ -158,8 +158,9 @@ mod tests {
             time: DateTime::from_timestamp(day * 86_400, 0).expect("within range"),
             value: 1.0,
             interval: None,
-            environment_key: String::new(),
-            run: String::new(),
+            workers: [].into(),
+            environment_key: "".into(),
+            run: "".into(),
             dirty: false,
         }
     }

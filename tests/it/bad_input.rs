@@ -172,7 +172,7 @@ fn an_output_folder_that_cannot_be_used_is_told_before_measuring() {
     sandbox.write("mine/thesis.tex", "x");
     sandbox.sprag(&["weekly", "--quick", "--out", "file"]).expect(2).says(&["file"]);
     sandbox.sprag(&["weekly", "--quick", "--out", "file/below"]).expect(2).says(&["file"]);
-    sandbox.sprag(&["weekly", "--quick", "--out", "mine"]).expect(2).says(&["not a site of sprag", "hint:"]);
+    sandbox.sprag(&["weekly", "--quick", "--out", "mine"]).expect(2).says(&["no site of sprag", "hint:"]);
     assert!(sandbox.records("HEAD").is_empty(), "it measured all the same");
     assert_eq!(sandbox.read("mine/thesis.tex"), "x");
 }

@@ -12,6 +12,7 @@ fn a_build_against_itself_is_measured_and_the_code_says_what_came_of_it() {
     let sandbox = Sandbox::new();
     let ended = sandbox.sprag(&[&PAIR[..], &SCAN, &["--json"]].concat());
     let report: Value = serde_json::from_str(&ended.out).expect("the report is JSON");
+    crate::schemas::follows("compare-1", &ended.out);
     let benchmarks = report["benchmarks"].as_array().expect("a list");
     assert_eq!((report["schema_version"].clone(), benchmarks.len()), (1.into(), 2));
     let mut verdicts = Vec::new();

@@ -11,6 +11,7 @@ fn the_document_has_its_fields_and_tells_nothing_private() {
     let sandbox = Sandbox::new();
     let ended = sandbox.sprag(&["doctor", "--quick", "--json"]).expect(0);
     let found: serde_json::Value = serde_json::from_str(&ended.out).expect("standard output is one JSON document");
+    crate::schemas::follows("doctor-1", &ended.out);
     assert_eq!(found["schema_version"], 1);
     let home = sandbox.project.parent().expect("the project lies in a folder").join("home");
     let home = home.to_str().expect("a temporary path is text");

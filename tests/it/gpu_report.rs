@@ -41,6 +41,7 @@ fn run(sandbox: &Sandbox, machine: &Machine, options: &[&str]) -> Ended {
 }
 
 fn report(sandbox: &Sandbox) -> Value {
+    crate::schemas::follows("apex-x-gpu-report-1", &sandbox.read("gpu.json"));
     serde_json::from_str(&sandbox.read("gpu.json")).expect("the report is JSON")
 }
 

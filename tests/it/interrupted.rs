@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::bad_input::QUARANTINED;
+use crate::run_files::{run, text};
 use crate::sandbox::Sandbox;
 
 /// What must hold after whatever happened: git is whole, every record can be read, the tree heals, work goes on.
@@ -35,6 +36,50 @@ fn a_kill_at_any_moment_loses_nothing_recorded() {
     let pending = sandbox.project.join(".sprag/pending").read_dir().expect("the folder is there");
     let waiting = pending.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().extension().is_some()));
     assert_eq!(waiting.count(), 0, "a run that was kept was not recorded by the next one");
+}
+
+/// Kills `history add` at points spread over the time that it takes; where each falls is up to the machine.
+#[test]
+#[cfg(unix)]
+fn a_kill_at_any_moment_of_adding_loses_no_record_that_was_acknowledged() {
+    const KILLS: u32 = 100;
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "/in\n");
+    sandbox.commit("Ignore what comes in");
+    let add = |number: i64| {
+        let file = format!("in/{number}.json");
+        sandbox.write(&file, &text(&run(number)));
+        sandbox.start(&["history", "add", &file])
+    };
+    let begun = std::time::Instant::now();
+    let ended = add(0).wait().expect("our own child ends");
+    assert!(ended.success());
+    let takes = begun.elapsed();
+    let mut acknowledged = vec![0];
+    for kill in 0..KILLS {
+        let number = i64::from(kill) + 1;
+        let mut child = add(number);
+        std::thread::sleep(takes * kill / KILLS);
+        child.kill().expect("our own child can be killed");
+        if child.wait().expect("a killed child ends").success() {
+            acknowledged.push(number);
+        }
+        if kill % 10 == 0 {
+            // Nobody mends anything by hand: the next command does.
+            assert!(add(1_000 + number).wait().expect("our own child ends").success(), "after kill {kill}");
+            acknowledged.push(1_000 + number);
+            assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "after kill {kill}");
+            sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
+        }
+    }
+    sandbox.sprag(&["history", "add", "in/0.json"]).expect(0);
+    let records = sandbox.records("main");
+    for number in acknowledged {
+        let (_, path, bytes) = run(number).to_record();
+        assert!(records.contains(&path), "the record {number} was acknowledged and is not there");
+        assert_eq!(sandbox.read(&path).as_bytes(), bytes, "the record {number} is torn");
+    }
+    check(&sandbox, records.len());
 }
 
 #[test]

@@ -2,6 +2,10 @@
 
 /// The fixture: a temporary project in which the binary runs.
 mod sandbox;
+/// Run files, made without measuring.
+mod run_files;
+/// A remote and its clones, in such a project.
+mod clones;
 /// A driver, a compiler and a device that are made of files in `tests/cuda`.
 #[cfg(target_os = "linux")]
 mod emulator;
@@ -16,8 +20,12 @@ mod compare;
 mod command;
 /// Baselines and the check.
 mod gate;
+/// The cache of decoded runs.
+mod cache;
 /// What users get wrong, and what befalls them.
 mod bad_input;
+/// Run files that are recorded.
+mod history_add;
 /// The report of the seed's CPU suite.
 mod seed_report;
 /// The measured report of the seed's GPU suite.
@@ -43,10 +51,27 @@ mod instructions;
 mod conformance;
 /// What the doctor finds, in text and JSON.
 mod doctor;
+/// What other tools measured, as records.
+mod import;
 /// The demo.
 mod demo;
+/// The recorded runs: listed, checked, repaired and proven.
+mod fsck;
+/// The history in other forms.
+mod export;
+/// The published schemas.
+mod schemas;
 /// Killed, or on a full disk.
 mod interrupted;
+/// Every system call that writes failing in turn.
+#[cfg(target_os = "linux")]
+mod faults;
+/// Clones that share one history by way of a remote.
+mod sync;
+/// Rivals, refusals, rewritten remotes and harmful checkouts.
+mod sync_refused;
+/// The same killed, and many at once.
+mod sync_killed;
 /// The emulator: what it computes, what it refuses.
 #[cfg(target_os = "linux")]
 mod emulated;

@@ -65,6 +65,14 @@ impl Sandbox {
         sandbox
     }
 
+    /// The same project, home and all, in another place.
+    pub(crate) fn copied(&self) -> Sandbox {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        copy(self.folder.path(), folder.path());
+        let project = folder.path().join("project");
+        Sandbox { folder, project }
+    }
+
     /// Takes the git user away.
     pub(crate) fn forget_identity(&self) {
         fs::write(self.home().join(".gitconfig"), "").expect("a file");
@@ -110,6 +118,18 @@ impl Sandbox {
         self.ended(command.output().expect("sprag runs"))
     }
 
+    /// Runs the binary with that text as its standard input.
+    pub(crate) fn sprag_reading(&self, text: &str, arguments: &[&str]) -> Ended {
+        use std::io::Write as _;
+        let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("sprag starts");
+        let mut input = child.stdin.take().expect("the input is a pipe");
+        input.write_all(text.as_bytes()).expect("the input is read");
+        drop(input);
+        self.ended(child.wait_with_output().expect("sprag runs"))
+    }
+
     /// Starts the binary and does not wait for it.
     pub(crate) fn start(&self, arguments: &[&str]) -> std::process::Child {
         let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
@@ -151,6 +171,19 @@ impl Sandbox {
             text.replace(&text_of(&self.project), "[project]")
         };
         Ended { code: output.status.code().unwrap_or(-1), out: redact(&output.stdout), err: redact(&output.stderr) }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("the folder can be listed") {
+        let (entry, to) =
+            entry.map(|entry| (entry.path(), to.join(entry.file_name()))).expect("the folder can be listed");
+        if entry.is_dir() {
+            fs::create_dir(&to).expect("a folder");
+            copy(&entry, &to);
+        } else {
+            fs::copy(&entry, &to).expect("a file");
+        }
     }
 }
 

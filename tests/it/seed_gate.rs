@@ -126,6 +126,7 @@ fn a_baseline_of_the_seed_is_taken_from_a_report_worth_it() {
     sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": 2}}");
     sandbox.sprag(&[&other[..], &["--notes", "mine"]].concat()).expect(0);
     let written: Value = serde_json::from_str(&sandbox.read("other.json")).expect("a baseline is JSON");
+    crate::schemas::follows("apex-x-baseline-1", &sandbox.read("other.json"));
     let spec = json!({"value_ms": 2.0, "max_regression_ratio": 0.75, "max_regression_abs_ms": 2.0});
     assert_eq!((&written["metrics"]["a_ms"], &written["baseline_notes"]), (&spec, &json!("mine")));
 }

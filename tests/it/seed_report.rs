@@ -19,6 +19,7 @@ fn the_report_has_the_keys_of_the_seed_and_stands_beside_the_record() {
 
     let text = sandbox.read("made/here/report.json");
     let report: Value = serde_json::from_str(&text).expect("the report is JSON");
+    crate::schemas::follows("apex-x-cpu-report-1", &text);
     assert_eq!((&report["schema_version"], &report["suite"]), (&json!(1), &json!("apex_x_cpu_perf_regression")));
     let expected = json!({
         "infer_warmup": 0, "infer_iters": 3, "micro_warmup": 1, "micro_iters": 2, "seed": 7,
@@ -99,6 +100,7 @@ fn a_gpu_suite_has_a_report_as_json_and_as_markdown() {
     let ended = sandbox.sprag(&[&["run", "--quick", "--suite", "gpu"][..], &outputs, &options].concat());
     let text = sandbox.read("made/gpu.json");
     let report: Value = serde_json::from_str(&text).expect("the report is JSON");
+    crate::schemas::follows("apex-x-gpu-report-1", &text);
     let is_skipped = report["status"] == "skipped";
     let ended = ended.expect(if is_skipped { 5 } else { 0 });
     for file in ["gpu.json", "gpu.md"] {

@@ -73,6 +73,7 @@ fn a_sweep_is_measured_recorded_and_reported() {
 
     let text = sandbox.read("out/sweep.json");
     let report: Value = serde_json::from_str(&text).expect("the report is JSON");
+    crate::schemas::follows("apex-x-trt-report-1", &text);
     assert!(
         text.starts_with("{\n  \"schema_version\": 1,\n  \"suite\": \"apex_x_trt_engine_shape_sweep\",")
             && !text.ends_with('\n')
@@ -170,6 +171,7 @@ fn what_is_missing_skips_the_suite_with_its_code() {
         let told = run["reason"].as_str().expect("it says why");
         assert!(told.starts_with(reason), "{told}");
         let report: Value = serde_json::from_str(&sandbox.read("out/sweep.json")).expect("the report is JSON");
+        crate::schemas::follows("apex-x-trt-report-1", &sandbox.read("out/sweep.json"));
         assert_eq!((&report["status"], report["reason"].as_str()), (&json!("skipped"), Some(told)));
         assert_eq!(report["summary"], json!({"ok_count": 0, "skipped_count": 1, "failed_count": 0}));
     };
@@ -221,6 +223,7 @@ fn one_case_fails_and_the_others_stand() {
     let (_, run) = run(&sandbox, &["--output", "out/sweep.json"], 1);
     assert!(run["benchmarks"][0]["failure"].is_null() && run["benchmarks"][1]["failure"].is_string(), "{run}");
     let report: Value = serde_json::from_str(&sandbox.read("out/sweep.json")).expect("the report is JSON");
+    crate::schemas::follows("apex-x-trt-report-1", &sandbox.read("out/sweep.json"));
     assert_eq!((&report["status"], &report["cases"][1]["status"]), (&json!("partial"), &json!("failed")));
     // It is tried again, as it may be a matter of chance.
     assert_eq!(sandbox.read("trtexec.log").lines().count(), 6);

@@ -4,7 +4,9 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 use super::case::Outcome;
-use super::{autotune, canonical, fused, fusion, infer, markdown, ordering, pack, scan, seed_gate, selection, stats};
+use super::{
+    autotune, canonical, formats, fused, fusion, infer, markdown, ordering, pack, scan, seed_gate, selection, stats,
+};
 use super::{trt_sweep, unpack};
 
 /// The reason given for a case that this build holds nothing for.
@@ -50,7 +52,7 @@ const FAMILIES: &[(&str, Runner)] = &[
     (IDENTICAL_CODE, Runner::NotBuilt),
     (TEXT_GATE, Runner::NotBuilt),
     (SAMPLE_GATE, Runner::NotBuilt),
-    (FORMATS, Runner::NotBuilt),
+    (FORMATS, Runner::Built(formats::run)),
 ];
 
 /// Runs a case of the family.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::family::{FORMATS, IDENTICAL_CODE, SAMPLE_GATE, STATISTICS, TEXT_GATE};
+use super::formats;
 
 /// A case as it was found.
 pub(super) struct Found {
@@ -96,7 +97,9 @@ fn recognise(file: &Path, mut value: Value, found: &mut Vec<Found>) -> Result<()
         _ => None,
     };
     if let Some(family) = whole {
-        let name = name_of(&value).unwrap_or_else(|| file.display().to_string());
+        let folder = || file.parent().and_then(Path::file_name).unwrap_or(file.as_os_str());
+        let name = name_of(&value).unwrap_or_else(|| folder().to_string_lossy().into_owned());
+        let value = if family == FORMATS { formats::case(file, value) } else { value };
         found.push(Found { family: family.to_owned(), name, file: file.to_owned(), value });
         return Ok(());
     }

@@ -16,6 +16,7 @@ mod family;
 mod autotune;
 mod canonical;
 mod ff;
+mod formats;
 mod fused;
 mod fusion;
 mod infer;

@@ -107,6 +107,9 @@ mod tests {
     /// A family whose cases hold one text that is expected, in a field of another name.
     const TEXTS: (&str, usize) = ("baseline_template", 3);
 
+    /// A family whose cases are rows beside samples.
+    const SAMPLES: (&str, usize) = ("formats", 15);
+
     fn golden() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden")
     }
@@ -131,7 +134,7 @@ mod tests {
         assert_eq!(tally.failed, 0, "{text}");
         assert_eq!(tally.passed + tally.skipped, 633);
         assert!(tally.passed >= BUILT.iter().map(|(_, passed)| passed).sum());
-        for (family, passed) in BUILT.into_iter().chain([TEXTS]) {
+        for (family, passed) in BUILT.into_iter().chain([TEXTS, SAMPLES]) {
             let skipped = match family {
                 "replay_manifest" => "3 skipped (not built yet)",
                 _ => "0 skipped",

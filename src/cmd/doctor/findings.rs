@@ -5,15 +5,17 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The version of the document.
 pub(super) const SCHEMA_VERSION: u32 = 1;
 
 /// All of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct Findings {
-    /// [`SCHEMA_VERSION`].
+    /// The version of the document.
+    #[schemars(extend("const" = SCHEMA_VERSION))]
     pub(super) schema_version: u32,
     /// The version of this program.
     pub(super) sprag: String,
@@ -33,8 +35,13 @@ pub(super) struct Findings {
     pub(super) advice: Vec<Advice>,
 }
 
+/// The schema of the document.
+pub(in crate::cmd) fn schema() -> serde_json::Value {
+    crate::model::schema::of_closed::<Findings>()
+}
+
 /// Which machine this is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct MachineFindings {
     /// Sixteen hexadecimal digits.
     pub(super) id: String,
@@ -51,7 +58,7 @@ pub(super) struct MachineFindings {
 }
 
 /// Something that can be measured or done, or why not.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct Ability {
     /// What, such as `suite cpu`.
     pub(super) name: String,
@@ -62,7 +69,7 @@ pub(super) struct Ability {
 }
 
 /// What the clocks can tell.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct Clocks {
     /// The monotonic clock that times kernels.
     pub(super) wall: Clock,
@@ -71,7 +78,7 @@ pub(super) struct Clocks {
 }
 
 /// What one clock can tell, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct Clock {
     /// The smallest step seen.
     pub(super) resolution: Option<f64>,
@@ -80,7 +87,7 @@ pub(super) struct Clock {
 }
 
 /// What pressed on the machine while it was examined.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct Pressures {
     /// Load average over a minute at the start, in tasks.
     pub(super) load_before: Option<f64>,
@@ -99,7 +106,7 @@ pub(super) struct Pressures {
 }
 
 /// How noisy the machine is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct NoiseFindings {
     /// Worker processes that gave a report.
     pub(super) processes: usize,
@@ -112,7 +119,7 @@ pub(super) struct NoiseFindings {
 }
 
 /// How fit the machine is for kernels of a class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct ClassFitness {
     /// `compute`, `cache` or `dram`.
     pub(super) class: String,
@@ -123,7 +130,7 @@ pub(super) struct ClassFitness {
 }
 
 /// How fit a machine is, the best first: of several the last is what counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Fitness {
     /// A change as small as the gate allows would be seen.
@@ -149,7 +156,7 @@ impl Fitness {
 }
 
 /// The figures of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct KernelFindings {
     /// `compute`, `cache` or `dram`.
     pub(super) class: String,
@@ -178,7 +185,7 @@ pub(super) struct KernelFindings {
 }
 
 /// Something to change.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct Advice {
     /// What it is about, in a word or two.
     pub(super) about: String,

@@ -12,3 +12,5 @@ mod metrics;
 pub mod compare;
 pub mod compare_text;
 pub mod baseline_template;
+pub mod import;
+pub mod schema;

@@ -1,48 +1,28 @@
 //! Adding records to the branch of the history.
 //!
 //! In order: the lock; the objects; where working trees are on the branch, the new files staged inside the git folder;
-//! the journal; the ref, by compare-and-swap; then the files and the index entries; last the journal goes. Whatever is
-//! cut short before the ref moves has not happened. Whatever is cut short after it has, and the journal lets the
-//! working trees catch up.
-
-use std::collections::BTreeMap;
+//! the journal; git's locks of the indexes of those trees; the ref, by compare-and-swap; then the files and the index
+//! entries; last the journal goes. Whatever is cut short before the ref moves has not happened. Whatever is cut short
+//! after it has, and the journal lets the working trees catch up.
 
 use chrono::{DateTime, Utc};
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature};
 
-use super::checkout::{Checkouts, heal_locked};
+use super::batch::Batch;
+use super::checkout::{Checkout, Checkouts, heal_locked};
+use super::index::IndexLock;
 use super::target::{Target, tip};
-use super::{Store, durable, failed};
+use super::{Record, Store, durable, failed, likeness};
 use crate::history::HistoryError;
-use crate::history::layout::{self, Kind, PLAIN};
+use crate::history::layout::PLAIN;
 use crate::history::state::{Pending, StateFolder, pause};
-use crate::model::run::Run;
 
-/// How often a moved or locked ref is tried again, about two seconds in all.
-const ATTEMPTS: u32 = 16;
+/// How often a moved or locked ref is tried again, about eight seconds in all: a `git commit` in a loop moves it quickly.
+const ATTEMPTS: u32 = 64;
 
 /// Who commits where git's configuration names nobody.
 const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
-
-/// A file to record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Where it goes in the tree.
-    pub path: String,
-    /// Its content.
-    pub bytes: Vec<u8>,
-    /// The subject of the commit that records it alone.
-    pub subject: String,
-}
-
-impl Record {
-    /// The record of a run.
-    pub fn of(run: &Run) -> Record {
-        let (_, path, bytes) = run.to_record();
-        Record { path, bytes, subject: run.subject() }
-    }
-}
 
 /// What an append did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,13 +46,20 @@ pub struct Appended {
 /// Appends the records to the branch, all in one commit that bears `time`.
 ///
 /// A record that the history has already is nothing to do. Nothing is checked out, and what users have staged stays as
-/// it is; signing is left out even where git's configuration asks for it. Where the branch is checked out, in whichever
-/// working tree, the files and their index entries are added there; when that fails, the records are safe all the same,
-/// and the failure is a warning.
+/// it is. Where the branch is checked out, in whichever working tree, the files and their index entries are added there;
+/// when that fails, the records are safe all the same, and the failure is a warning.
+///
+/// Of git's configuration `user.name` and `user.email` count, from wherever they are included; where they name nobody,
+/// a stand-in commits. So do the settings by which libgit2 writes objects, refs and their logs. No program runs: no hook
+/// (neither those of `core.hooksPath` nor `reference-transaction`), no filter driver, no `core.fsmonitor`, no program
+/// that signs, even where the configuration asks for signing. Line endings are not converted. Where a filter or an
+/// encoding is named for the records, git itself may call them changed afterwards; that is a warning, with the line for
+/// `.gitattributes` that helps. Variables of the environment such as `GIT_DIR` or `GIT_AUTHOR_NAME` do not count.
 ///
 /// # Errors
-/// When a record is one that loading would refuse, when its path is taken by something else, when the ref cannot be
-/// moved, or when git or the file system refuse. The history is then as it was.
+/// When a record is one that loading would refuse, when its path is taken by something else or is alike to another one
+/// but for case, when the ref cannot be moved, or when git or the file system refuse, in flushing to the disk too. The
+/// history is then as it was.
 pub fn append(
     store: &Store,
     target: &Target,
@@ -93,12 +80,12 @@ pub(super) enum Step {
     Staged,
     /// The journal is written.
     Journalled,
+    /// The index of a working tree is locked.
+    IndexLocked,
     /// The branch has the records.
     RefMoved,
     /// A file is at its place.
     FilePlaced,
-    /// The index is locked.
-    IndexLocked,
     /// The new index lies in the git folder.
     IndexReady,
     /// The new index is in place, and still locked.
@@ -128,23 +115,34 @@ pub(super) fn append_watched(
     let (healed, unfinished) = heal_locked(repository, &state, &lock, watch)?;
     watch(Step::Locked);
     let checkouts = Checkouts::of(repository, &target.reference)?;
-    let append = Append { repository, target, records: &records, time, state: &state, unfinished };
-    let moved = match append.move_ref(!checkouts.found.is_empty(), watch) {
+    let append =
+        Append { repository, target, records: &records, time, state: &state, checkouts: &checkouts.found, unfinished };
+    let mut locks = Vec::new();
+    let moved = match append.move_ref(&mut locks, watch) {
         Ok(moved) => moved,
         Err(error) => {
             // The error that came first is the one to tell; what is left lying is removed by the next append.
-            let _ = state.settle(&append.unfinished);
+            // A lock that stays is removed by its mark, as long as there is a journal.
+            if release(&mut locks).is_ok() {
+                let _ = state.settle(&append.unfinished);
+            }
             return Err(error);
         }
     };
     watch(Step::RefMoved);
     let mut warnings = healed.warnings;
     warnings.extend(checkouts.warnings);
+    warnings.extend(moved.warnings);
     let mut unfinished = append.unfinished.clone();
-    for checkout in &checkouts.found {
-        let caught_up = checkout.catch_up(&append.pending(), &state, watch);
+    let was_locked = locks.iter().all(Option::is_some);
+    locks.resize_with(checkouts.found.len(), || None);
+    for (checkout, lock) in checkouts.found.iter().zip(locks) {
+        let caught_up = checkout.catch_up(&append.pending(), lock, &state, watch);
         warnings.extend(caught_up.warnings);
         unfinished.extend(caught_up.unfinished);
+    }
+    if !was_locked {
+        warnings.extend(append.dropped()?);
     }
     watch(Step::CaughtUp);
     unfinished.sort();
@@ -152,53 +150,16 @@ pub(super) fn append_watched(
     if let Err(error) = state.settle(&unfinished) {
         warnings.push(error.to_string());
     }
-    Ok(Appended { warnings, ..moved })
+    Ok(Appended { warnings, ..moved.appended })
 }
 
-/// Records with distinct paths, in order of path, each with the id of its blob.
-struct Batch<'a>(BTreeMap<&'a str, (&'a Record, Oid)>);
-
-impl<'a> Batch<'a> {
-    fn new(records: &'a [Record]) -> Result<Batch<'a>, HistoryError> {
-        let mut batch: BTreeMap<&str, (&Record, Oid)> = BTreeMap::new();
-        for record in records {
-            let fault = |reason: String| HistoryError::BadRecord { path: record.path.clone(), reason };
-            match layout::check_path(&record.path).map_err(fault)? {
-                Kind::Run => layout::check_record(&record.path, PLAIN, &record.bytes).map(|_| ()).map_err(fault)?,
-                Kind::Aside => {}
-            }
-            let blob = Oid::hash_object(ObjectType::Blob, &record.bytes).map_err(failed("hash a record"))?;
-            let earlier = batch.insert(&record.path, (record, blob));
-            if earlier.is_some_and(|(_, earlier)| earlier != blob) {
-                return Err(fault("is given twice, with different content".to_owned()));
-            }
-        }
-        Ok(Batch(batch))
+/// Lets go of the locks of indexes, up to the first that stays.
+pub(super) fn release(locks: &mut Vec<Option<IndexLock>>) -> Result<(), HistoryError> {
+    while let Some(lock) = locks.last() {
+        lock.as_ref().map_or(Ok(()), IndexLock::release)?;
+        locks.pop();
     }
-
-    /// The subject of the record where it is alone; of a few of one commit `sprag: cpu ok, gpu skipped at …`; else how
-    /// many there are, and the subject of each below.
-    fn message(&self) -> String {
-        let subjects: Vec<&str> = self.0.values().map(|(record, _)| record.subject.as_str()).collect();
-        match (&subjects[..], joined(&subjects)) {
-            ([only], _) => format!("{only}\n"),
-            (_, Some(together)) => format!("{together}\n"),
-            (several, None) => format!("sprag: {} records\n\n{}\n", several.len(), several.join("\n")),
-        }
-    }
-}
-
-/// The subjects in one, if they are of one commit and few enough to be read.
-fn joined(subjects: &[&str]) -> Option<String> {
-    const MOST: usize = 4;
-    let parts: Option<Vec<(&str, &str)>> =
-        subjects.iter().map(|subject| subject.strip_prefix("sprag: ")?.rsplit_once(" at ")).collect();
-    let parts = parts.filter(|parts| parts.len() <= MOST)?;
-    let commit = parts.first()?.1;
-    let runs: Vec<&str> = parts.iter().map(|(run, _)| *run).collect();
-    let distinct = runs.iter().collect::<std::collections::BTreeSet<_>>().len() == runs.len();
-    (distinct && parts.iter().all(|(_, other)| *other == commit))
-        .then(|| format!("sprag: {} at {commit}", runs.join(", ")))
+    Ok(())
 }
 
 /// An append with the lock held.
@@ -208,14 +169,25 @@ struct Append<'a> {
     records: &'a Batch<'a>,
     time: DateTime<Utc>,
     state: &'a StateFolder,
+    /// The working trees on the branch.
+    checkouts: &'a [Checkout],
     /// What an earlier append left that could not be healed yet; it stays in the journal.
     unfinished: Vec<Pending>,
 }
 
+/// A branch that has the records.
+struct Moved {
+    appended: Appended,
+    warnings: Vec<String>,
+}
+
 impl Append<'_> {
     /// Makes the commit on the tip and moves the ref from the tip to it, until nobody was faster.
-    fn move_ref(&self, stage: bool, watch: Watch<'_>) -> Result<Appended, HistoryError> {
-        let (signature, stand_in) = self.signature()?;
+    ///
+    /// The indexes of the working trees are locked across the move, and stay so: between the ref and the index entry, a
+    /// `git commit` would take the record out of the branch again.
+    fn move_ref(&self, locks: &mut Vec<Option<IndexLock>>, watch: Watch<'_>) -> Result<Moved, HistoryError> {
+        let (signature, stand_in) = signature_at(self.repository, self.time)?;
         let author = signature.to_string();
         let mut appended = Appended {
             reference: self.target.reference.clone(),
@@ -232,22 +204,27 @@ impl Append<'_> {
             let tip = tip(self.repository, self.target)?;
             (appended.added, appended.present) = self.split(tip.as_ref().map(|(commit, _)| commit))?;
             if appended.added.is_empty() {
-                return Ok(appended);
+                return Ok(Moved { appended, warnings: Vec::new() });
             }
             let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
             watch(Step::CommitWritten);
             if !prepared {
-                self.prepare(stage, watch)?;
+                self.prepare(watch)?;
                 prepared = true;
             }
+            // Others wait meanwhile, so this is the last thing before the move.
+            *locks = self.checkouts.iter().map(|checkout| checkout.lock(self.state, watch)).collect();
             let expected = tip.as_ref().filter(|(_, name)| *name == self.target.reference).map(|(tip, _)| tip.id());
             match self.compare_and_swap(expected, commit) {
                 Ok(()) => {
                     appended.commit = Some(commit.to_string());
-                    return Ok(appended);
+                    let synced = durable::sync_ref(self.repository, &self.target.reference);
+                    let warnings = synced.err().map(|error| format!("{error}; the record may not outlast a power cut"));
+                    return Ok(Moved { appended, warnings: warnings.into_iter().collect() });
                 }
                 Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
                     refusal = error.message().to_owned();
+                    release(locks)?;
                     pause(attempt);
                 }
                 Err(error) => return Err(failed("move the branch of the history")(error)),
@@ -268,7 +245,10 @@ impl Append<'_> {
                 let Some(tree) = &tree else { break };
                 let entry = match tree.get_path(path[..end].as_ref()) {
                     Ok(entry) => entry,
-                    Err(error) if error.code() == ErrorCode::NotFound => break,
+                    Err(error) if error.code() == ErrorCode::NotFound => {
+                        likeness::check(self.repository, tree, &path[..end])?;
+                        break;
+                    }
                     Err(error) => return Err(failed("read the tree of the history")(error)),
                 };
                 if end == path.len() {
@@ -287,7 +267,22 @@ impl Append<'_> {
                 }
             }
         }
+        if let Some((path, other)) = likeness::alike(self.records.0.keys().copied()) {
+            return Err(HistoryError::Alike { path: path.to_owned(), other: other.to_owned() });
+        }
         Ok((added, present))
+    }
+
+    /// What to say of records that the branch has no more, though it was moved to them: where an index could not be
+    /// locked, a `git commit` that was under way may have taken them out.
+    fn dropped(&self) -> Result<Option<String>, HistoryError> {
+        let tip = tip(self.repository, self.target)?;
+        let (dropped, _) = self.split(tip.as_ref().map(|(commit, _)| commit))?;
+        let reference = &self.target.reference;
+        let warning = |path: &String| {
+            format!("a commit that was under way took `{path}` out of `{reference}` again; record it again")
+        };
+        Ok(dropped.first().map(warning))
     }
 
     fn commit(
@@ -307,24 +302,25 @@ impl Append<'_> {
         let mut update = TreeUpdateBuilder::new();
         for path in paths {
             let (record, _) = self.records.0[path.as_str()];
-            let blob = self.repository.blob(&record.bytes).map_err(refused())?;
+            let blob = self.repository.blob(&record.bytes).map_err(failed("write the object of a record"))?;
             update.upsert(path.as_str(), blob, FileMode::Blob);
         }
-        let tree = update.create_updated(self.repository, &base).map_err(refused())?;
+        let tree = update.create_updated(self.repository, &base).map_err(failed("write the folders of the history"))?;
         let tree = self.repository.find_tree(tree).map_err(refused())?;
         let parents: Vec<&Commit<'_>> = tip.into_iter().collect();
         let message = self.records.message();
         let commit = self.repository.commit(None, signature, signature, &message, &tree, &parents).map_err(refused())?;
-        durable::sync_commit(self.repository, commit, &tree, paths);
+        durable::sync_commit(self.repository, commit, &tree, paths)?;
         Ok(commit)
     }
 
     /// Stages the files, where working trees want them, and writes the journal: a full disk is found before the ref
     /// moves, and if the process dies while it does, the lock of the ref is known for ours.
-    fn prepare(&self, stage: bool, watch: Watch<'_>) -> Result<(), HistoryError> {
-        for (record, blob) in self.records.0.values().filter(|_| stage) {
-            self.state.stage(&blob.to_string(), &record.bytes)?;
-        }
+    fn prepare(&self, watch: Watch<'_>) -> Result<(), HistoryError> {
+        let wanted = self.records.0.values().filter(|_| !self.checkouts.is_empty());
+        let files: Vec<(String, &[u8])> =
+            wanted.map(|(record, blob)| (blob.to_string(), record.bytes.as_slice())).collect();
+        self.state.stage_all(&files)?;
         watch(Step::Staged);
         self.state.write_journal(&[self.unfinished.clone(), self.pending()].concat())?;
         watch(Step::Journalled);
@@ -338,7 +334,6 @@ impl Append<'_> {
             Some(expected) => self.repository.reference_matching(name, commit, true, expected, message)?,
             None => self.repository.reference(name, commit, false, message)?,
         };
-        durable::sync_ref(self.repository, name);
         Ok(())
     }
 
@@ -349,21 +344,24 @@ impl Append<'_> {
             reference: reference.clone(),
             path: (*path).to_owned(),
             blob: blob.to_string(),
+            unplaced: false,
         });
         pending.collect()
     }
+}
 
-    /// Who commits, and whether that is a stand-in.
-    fn signature(&self) -> Result<(Signature<'static>, bool), HistoryError> {
-        let time = git2::Time::new(self.time.timestamp(), 0);
-        if let Ok(known) = self.repository.signature() {
-            let (name, email) =
-                (String::from_utf8_lossy(known.name_bytes()), String::from_utf8_lossy(known.email_bytes()));
-            if let Ok(signature) = Signature::new(&name, &email, &time) {
-                return Ok((signature, false));
-            }
+/// Who commits at `time`, and whether that is a stand-in.
+pub(super) fn signature_at(
+    repository: &Repository,
+    time: DateTime<Utc>,
+) -> Result<(Signature<'static>, bool), HistoryError> {
+    let time = git2::Time::new(time.timestamp(), 0);
+    if let Ok(known) = repository.signature() {
+        let (name, email) = (String::from_utf8_lossy(known.name_bytes()), String::from_utf8_lossy(known.email_bytes()));
+        if let Ok(signature) = Signature::new(&name, &email, &time) {
+            return Ok((signature, false));
         }
-        let (name, email) = NOBODY;
-        Ok((Signature::new(name, email, &time).map_err(failed("name an author"))?, true))
     }
+    let (name, email) = NOBODY;
+    Ok((Signature::new(name, email, &time).map_err(failed("name an author"))?, true))
 }

@@ -12,8 +12,8 @@ use git2::{Oid, Repository};
 
 use super::append::{Step, Watch};
 use super::facts::{Activity, head_branch};
-use super::index::{self, Wanted};
-use super::{Store, failed, leftovers};
+use super::index::{self, IndexLock, Wanted};
+use super::{Store, attributes, failed, leftovers};
 use crate::history::HistoryError;
 use crate::history::state::{Lock, Pending, StateFolder, rename_new, sync_folder};
 
@@ -49,11 +49,19 @@ pub(super) fn heal_locked(
     lock: &Lock,
     watch: Watch<'_>,
 ) -> Result<(Healed, Vec<Pending>), HistoryError> {
+    let kept = state.keep_newer_journal()?;
     let pending = state.read_journal();
     if lock.is_exclusive() {
         state.sweep()?;
     }
     let mut healed = Healed::default();
+    healed.warnings.extend(kept.map(|kept| {
+        format!(
+            "a newer sprag was cut short here, and what it left is kept as `{}`; if `git status` misses files of the \
+             history, run `git restore history`",
+            kept.display()
+        )
+    }));
     let mut unfinished = BTreeSet::new();
     let references: BTreeSet<&str> = pending.iter().map(|record| record.reference.as_str()).collect();
     for reference in references {
@@ -67,7 +75,7 @@ pub(super) fn heal_locked(
             if lock.is_exclusive() {
                 leftovers::remove_index_lock(&checkout.repository);
             }
-            let caught_up = checkout.catch_up(&of_branch, state, watch);
+            let caught_up = checkout.catch_up(&of_branch, None, state, watch);
             healed.records.extend(caught_up.added);
             healed.warnings.extend(caught_up.warnings);
             unfinished.extend(caught_up.unfinished);
@@ -105,14 +113,23 @@ pub(super) struct Checkouts {
 
 /// A working tree.
 pub(super) struct Checkout {
-    repository: Repository,
-    folder: PathBuf,
+    pub(super) repository: Repository,
+    pub(super) folder: PathBuf,
+}
+
+/// A record that a working tree lacks.
+#[derive(Clone, Copy)]
+struct Lacking<'a> {
+    record: &'a Pending,
+    blob: Oid,
+    /// Whether only the file is lacking.
+    in_index: bool,
 }
 
 /// What became of the records in one working tree.
 #[derive(Default)]
 pub(super) struct CaughtUp {
-    added: Vec<String>,
+    pub(super) added: Vec<String>,
     pub(super) warnings: Vec<String>,
     pub(super) unfinished: Vec<Pending>,
 }
@@ -160,53 +177,116 @@ impl Checkout {
         (found.path() == repository.path()).then_some(Checkout { repository: found, folder })
     }
 
-    /// Gives the working tree the files and index entries of those records that its HEAD has and its index has not.
-    pub(super) fn catch_up(&self, records: &[Pending], state: &StateFolder, watch: Watch<'_>) -> CaughtUp {
+    pub(super) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// The root of the working tree.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Locks the index, so that `git commit` cannot begin here; absent where it stays locked by others, or cannot be.
+    pub(super) fn lock(&self, state: &StateFolder, watch: Watch<'_>) -> Option<IndexLock> {
+        let lock = IndexLock::take(&self.repository, state).ok()?;
+        watch(Step::IndexLocked);
+        Some(lock)
+    }
+
+    /// Gives the working tree the files and index entries of those records that its HEAD has and its index has not,
+    /// and lets go of the lock of the index, which is taken where it is needed and absent.
+    pub(super) fn catch_up(
+        &self,
+        records: &[Pending],
+        lock: Option<IndexLock>,
+        state: &StateFolder,
+        watch: Watch<'_>,
+    ) -> CaughtUp {
         let mut caught_up = CaughtUp::default();
-        let lacking = match self.lacking(records) {
-            Ok(lacking) => lacking,
+        let wanted = match self.lacking(records) {
+            Ok(lacking) => self.place_all(&lacking, &mut caught_up, state, watch),
             Err(error) => {
                 caught_up.warn(&self.folder, &error.to_string());
+                Vec::new()
+            }
+        };
+        let lock = match lock {
+            None if wanted.is_empty() => return caught_up,
+            None => IndexLock::take(&self.repository, state).inspect(|_| watch(Step::IndexLocked)),
+            Some(lock) => Ok(lock),
+        };
+        let later = |caught_up: &mut CaughtUp| caught_up.unfinished.extend_from_slice(records);
+        let lock = match lock {
+            Ok(lock) => lock,
+            Err(error) => {
+                caught_up.warn(&self.folder, &error.to_string());
+                later(&mut caught_up);
                 return caught_up;
             }
         };
+        if !wanted.is_empty() {
+            let paths = wanted.iter().map(|wanted| wanted.record.path.as_str());
+            if let Some(warning) = attributes::warning(&self.repository, paths) {
+                caught_up.warn(&self.folder, &warning);
+            }
+            match index::add(&self.repository, &wanted, state, watch) {
+                Ok(obstacles) => {
+                    obstacles.iter().for_each(|obstacle| caught_up.warn(&self.folder, obstacle));
+                    caught_up.added.extend(wanted.iter().map(|wanted| wanted.record.path.clone()));
+                }
+                Err(error) => {
+                    caught_up.warn(&self.folder, &error.to_string());
+                    if error.passes() {
+                        later(&mut caught_up);
+                    }
+                }
+            }
+        }
+        if let Err(error) = lock.release() {
+            // As long as the journal names records, the lock is removed by its mark.
+            caught_up.warn(&self.folder, &error.to_string());
+            later(&mut caught_up);
+        }
+        caught_up
+    }
+
+    /// Brings the files to their places, and gives what the index should then have.
+    fn place_all<'a>(
+        &self,
+        lacking: &[Lacking<'a>],
+        caught_up: &mut CaughtUp,
+        state: &StateFolder,
+        watch: Watch<'_>,
+    ) -> Vec<Wanted<'a>> {
         let mut wanted = Vec::new();
-        for (record, blob) in lacking {
+        for &Lacking { record, blob, in_index } in lacking {
             match self.place(&record.path, blob, state) {
                 Ok(None) => watch(Step::FilePlaced),
                 Ok(Some(obstacle)) => caught_up.warn(&self.folder, &obstacle),
                 Err(error) => {
                     caught_up.warn(&self.folder, &error.to_string());
-                    caught_up.unfinished.push(record.clone());
+                    caught_up.unfinished.push(Pending { unplaced: true, ..record.clone() });
                 }
+            }
+            if in_index {
+                continue;
             }
             let placed = fs::symlink_metadata(self.folder.join(&record.path)).ok();
             wanted.push(Wanted { record, blob, stat: placed.filter(|stat| stat.is_file()) });
         }
-        if wanted.is_empty() {
-            return caught_up;
-        }
         let places = wanted.iter().map(|wanted| self.folder.join(&wanted.record.path));
         let folders: BTreeSet<PathBuf> = places.filter_map(|place| place.parent().map(PathBuf::from)).collect();
-        folders.iter().for_each(|folder| sync_folder(folder));
-        match index::add(&self.repository, &wanted, state, watch) {
-            Ok(obstacles) => {
-                obstacles.iter().for_each(|obstacle| caught_up.warn(&self.folder, obstacle));
-                caught_up.added.extend(wanted.iter().map(|wanted| wanted.record.path.clone()));
-            }
-            Err(error) => {
-                caught_up.warn(&self.folder, &error.to_string());
-                if error.passes() {
-                    caught_up.unfinished.extend(wanted.iter().map(|wanted| wanted.record.clone()));
-                }
-            }
+        // A place that is not there was warned of.
+        for error in folders.iter().filter(|folder| folder.is_dir()).filter_map(|folder| sync_folder(folder).err()) {
+            caught_up.warn(&self.folder, &format!("{error}; the new files may not outlast a power cut"));
         }
-        caught_up
+        wanted
     }
 
-    /// The records that HEAD has and the index has not. A record that the index has came there by an append that
-    /// placed the file before, or by git: what became of the file since is the user's business.
-    fn lacking<'a>(&self, records: &'a [Pending]) -> Result<Vec<(&'a Pending, Oid)>, HistoryError> {
+    /// The records that HEAD has and the index has not, and those whose file is known to have had no place. Another
+    /// record that the index has came there by an append that placed the file before, or by git: what became of the file
+    /// since is the user's business.
+    fn lacking<'a>(&self, records: &'a [Pending]) -> Result<Vec<Lacking<'a>>, HistoryError> {
         let Some(branch) = head_branch(&self.repository)? else { return Ok(Vec::new()) };
         let Ok(tree) = self.repository.head().and_then(|head| head.peel_to_tree()) else { return Ok(Vec::new()) };
         let index = self.repository.index().map_err(failed("read the index"))?;
@@ -216,15 +296,15 @@ impl Checkout {
             let path = Path::new(&record.path);
             let in_head = tree.get_path(path).is_ok_and(|entry| entry.id() == blob);
             let in_index = index.get_path(path, 0).is_some_and(|entry| entry.id == blob);
-            if branch == record.reference && in_head && !in_index {
-                lacking.push((record, blob));
+            if branch == record.reference && in_head && (!in_index || record.unplaced) {
+                lacking.push(Lacking { record, blob, in_index });
             }
         }
         Ok(lacking)
     }
 
     /// Brings the file to its place, unless something is there; says what stands in the way.
-    fn place(&self, path: &str, blob: Oid, state: &StateFolder) -> Result<Option<String>, HistoryError> {
+    pub(super) fn place(&self, path: &str, blob: Oid, state: &StateFolder) -> Result<Option<String>, HistoryError> {
         let mut folder = self.folder.clone();
         let (parents, _) = path.rsplit_once('/').unwrap_or(("", path));
         for part in parents.split('/') {

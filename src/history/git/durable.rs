@@ -2,18 +2,26 @@
 //!
 //! Git leaves loose objects to the system, which writes them in its own time. A branch that survives a crash without
 //! the objects it names is broken, and benchmark machines do crash; so the objects are flushed before the ref moves,
-//! and the ref after. Objects that lie in a pack, or cannot be opened, are passed over.
+//! and the ref after. What cannot be flushed is an error, and nothing is flushed twice: after a failure the system may
+//! have dropped what it could not write, and would call the second try good. Objects that lie in a pack are passed over.
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use git2::{Oid, Repository, Tree};
 
-use crate::history::state::sync_folder;
+use crate::history::HistoryError;
+use crate::history::state::{MANY_FILES, sync_file_system, sync_folder};
 
 /// Flushes a commit, its tree, and the trees and blobs on the way to `paths`.
-pub(super) fn sync_commit(repository: &Repository, commit: Oid, tree: &Tree<'_>, paths: &[String]) {
+pub(super) fn sync_commit(
+    repository: &Repository,
+    commit: Oid,
+    tree: &Tree<'_>,
+    paths: &[String],
+) -> Result<(), HistoryError> {
     let mut objects = BTreeSet::from([commit, tree.id()]);
     let mut seen = BTreeSet::new();
     for path in paths {
@@ -23,22 +31,35 @@ pub(super) fn sync_commit(repository: &Repository, commit: Oid, tree: &Tree<'_>,
             }
         }
     }
+    let root = repository.commondir().join("objects");
+    if objects.len() > MANY_FILES && sync_file_system(&root)? {
+        return Ok(());
+    }
+    let mut folders = BTreeSet::from([root.clone()]);
     for object in objects {
         let name = object.to_string();
-        sync_file(&repository.commondir().join("objects").join(&name[..2]).join(&name[2..]));
+        let folder = root.join(&name[..2]);
+        if sync_file(&folder.join(&name[2..]))? {
+            folders.insert(folder);
+        }
     }
+    folders.iter().try_for_each(|folder| sync_folder(folder))
 }
 
 /// Flushes a ref.
-pub(super) fn sync_ref(repository: &Repository, reference: &str) {
+pub(super) fn sync_ref(repository: &Repository, reference: &str) -> Result<(), HistoryError> {
     let path = repository.commondir().join(reference);
-    sync_file(&path);
-    path.parent().iter().for_each(|folder| sync_folder(folder));
+    sync_file(&path)?;
+    path.parent().map_or(Ok(()), sync_folder)
 }
 
-fn sync_file(path: &Path) {
-    // Nothing can be done about a failure, and the record is written all the same.
-    if let Ok(file) = File::open(path) {
-        let _ = file.sync_all();
-    }
+/// Flushes a file; tells whether it is there.
+fn sync_file(path: &Path) -> Result<bool, HistoryError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(HistoryError::io("open", path)(error)),
+    };
+    file.sync_all().map_err(HistoryError::io("make durable", path))?;
+    Ok(true)
 }

@@ -125,6 +125,11 @@ pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
     })
 }
 
+/// Whether the repository holds a commit, by the digits of its id.
+pub fn has_commit(store: &Store, sha: &str) -> bool {
+    git2::Oid::from_str(sha).and_then(|id| store.repository.find_commit(id)).is_ok()
+}
+
 /// The branch that HEAD stands for, in full; absent when it is detached.
 pub(super) fn head_branch(repository: &Repository) -> Result<Option<String>, HistoryError> {
     let head = repository.find_reference("HEAD").map_err(failed("read HEAD"))?;

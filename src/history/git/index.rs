@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 use git2::{Index, IndexEntry, IndexTime, Oid, Repository};
 
 use super::append::{Step, Watch};
+use crate::history::HistoryError;
 use crate::history::layout::PLAIN;
-use crate::history::state::{Pending, StateFolder, pause, rename_new};
+use crate::history::state::{Pending, StateFolder, pause, rename_new, sync_folder};
 
 /// How often a lock of another process is waited for: about a second in all.
 const LOCK_ATTEMPTS: u32 = 12;
@@ -55,42 +56,95 @@ impl IndexError {
     }
 }
 
-/// Adds the records; says which of them something of the user's stands in the way of.
+/// Git's lock of an index. It stays until it is released, also where this process ends in whatever way: then it is
+/// known by its mark and removed when the append is healed.
+pub(super) struct IndexLock {
+    path: PathBuf,
+}
+
+impl IndexLock {
+    /// Takes git's lock. The mark is in it from the first moment, since it comes there by a rename.
+    pub(super) fn take(repository: &Repository, state: &StateFolder) -> Result<IndexLock, IndexError> {
+        let path = lock_path(repository);
+        let mark = state.scratch("mark");
+        for attempt in 0..LOCK_ATTEMPTS {
+            fs::write(&mark, MARK)?;
+            match rename_new(&mark, &path) {
+                Ok(()) => return Ok(IndexLock { path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => pause(attempt),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(IndexError::Locked)
+    }
+
+    /// Lets go of the lock; says so where that cannot be done.
+    pub(super) fn release(&self) -> Result<(), HistoryError> {
+        fs::remove_file(&self.path).map_err(HistoryError::io("remove", &self.path))
+    }
+}
+
+/// Adds the records to the index that is locked; says which of them something of the user's stands in the way of.
 pub(super) fn add(
     repository: &Repository,
     wanted: &[Wanted<'_>],
     state: &StateFolder,
     watch: Watch<'_>,
 ) -> Result<Vec<String>, IndexError> {
-    let lock = take_lock(repository, state)?;
-    watch(Step::IndexLocked);
-    let result = change(repository, wanted, state, watch);
-    // A lock that cannot be removed is found and removed by its mark later.
-    let _ = fs::remove_file(&lock);
-    result
-}
-
-/// Takes git's lock. The mark is in it from the first moment, since it comes there by a rename.
-fn take_lock(repository: &Repository, state: &StateFolder) -> Result<PathBuf, IndexError> {
-    let path = lock_path(repository);
-    let mark = state.scratch("mark");
-    for attempt in 0..LOCK_ATTEMPTS {
-        fs::write(&mark, MARK)?;
-        match rename_new(&mark, &path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => pause(attempt),
-            Err(error) => return Err(error.into()),
+    let mut obstacles = Vec::new();
+    let mut edit = |index: &mut Index| -> Result<(), git2::Error> {
+        for wanted in wanted {
+            match obstacle(index, &wanted.record.path) {
+                None => index.add(&entry(wanted))?,
+                Some(obstacle) => {
+                    obstacles.push(format!("`{}` was not added to the index, {obstacle}", wanted.record.path))
+                }
+            }
         }
-    }
-    Err(IndexError::Locked)
+        Ok(())
+    };
+    let warning = change(repository, state, &mut edit, watch)?;
+    obstacles.extend(warning);
+    Ok(obstacles)
 }
 
+/// An entry that the index should no longer have.
+pub(super) struct Removed {
+    pub(super) path: PathBuf,
+    /// Its content; an entry with another one stays, since that is the user's.
+    pub(super) blob: Oid,
+}
+
+/// Locks the index and removes the entries, as far as it has them.
+pub(super) fn remove(repository: &Repository, removed: &[Removed], state: &StateFolder) -> Result<(), IndexError> {
+    if removed.is_empty() {
+        return Ok(());
+    }
+    let mut edit = |index: &mut Index| -> Result<(), git2::Error> {
+        for Removed { path, blob } in removed {
+            if index.get_path(path, 0).is_some_and(|entry| entry.id == *blob) {
+                index.remove(path, 0)?;
+            }
+        }
+        Ok(())
+    };
+    let lock = IndexLock::take(repository, state)?;
+    let changed = change(repository, state, &mut edit, &mut |_| {});
+    // A lock that cannot be removed is found and removed by its mark later.
+    let _ = lock.release();
+    changed.map(|_| ())
+}
+
+/// What is to be done to an index.
+type Edit<'a> = &'a mut dyn FnMut(&mut Index) -> Result<(), git2::Error>;
+
+/// Changes the index that is locked; says so where the change may not last.
 fn change(
     repository: &Repository,
-    wanted: &[Wanted<'_>],
     state: &StateFolder,
+    edit: Edit<'_>,
     watch: Watch<'_>,
-) -> Result<Vec<String>, IndexError> {
+) -> Result<Option<String>, IndexError> {
     let unknown = |error: git2::Error| IndexError::Unknown(error.message().to_owned());
     let original = repository.path().join("index");
     let copy = state.scratch("index");
@@ -103,15 +157,7 @@ fn change(
         Err(error) => return Err(error.into()),
     };
     let mut index = Index::open(&copy).map_err(unknown)?;
-    let mut obstacles = Vec::new();
-    for wanted in wanted {
-        match obstacle(&index, &wanted.record.path) {
-            None => index.add(&entry(wanted)).map_err(unknown)?,
-            Some(obstacle) => {
-                obstacles.push(format!("`{}` was not added to the index, {obstacle}", wanted.record.path))
-            }
-        }
-    }
+    edit(&mut index).map_err(unknown)?;
     index.write().map_err(|error| IndexError::Io(io::Error::other(error.message().to_owned())))?;
     let file = File::options().write(true).open(&copy)?;
     if let Some(time) = time {
@@ -120,8 +166,10 @@ fn change(
     file.sync_all()?;
     watch(Step::IndexReady);
     fs::rename(&copy, &original)?;
+    let synced = sync_folder(repository.path());
+    let warning = synced.err().map(|error| format!("{error}; the index may not outlast a power cut"));
     watch(Step::IndexWritten);
-    Ok(obstacles)
+    Ok(warning)
 }
 
 /// What of the user's is staged at the path, or makes a folder of it impossible.

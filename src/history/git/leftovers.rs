@@ -38,8 +38,21 @@ pub(super) fn remove_ref_lock(repository: &Repository, reference: &str, records:
     }
 }
 
+/// Removes the lock of a ref that only a sync writes, if it does not change while we watch; the caller holds the lock
+/// of syncing. The git of a sync that was killed may live on, but holds a ref for moments.
+pub(super) fn remove_sync_ref_lock(repository: &Repository, reference: &str) {
+    let lock = repository.commondir().join(format!("{reference}.lock"));
+    if lock.exists() && stays(&lock, |_| true) {
+        let _ = fs::remove_file(lock);
+    }
+}
+
 fn stays_empty(lock: &Path) -> bool {
-    let look = || fs::metadata(lock).ok().filter(|metadata| metadata.len() == 0).as_ref().map(identity);
+    stays(lock, |metadata| metadata.len() == 0)
+}
+
+fn stays(lock: &Path, fits: impl Fn(&Metadata) -> bool) -> bool {
+    let look = || fs::metadata(lock).ok().filter(&fits).as_ref().map(identity);
     let before = look();
     thread::sleep(WATCH);
     before.is_some() && before == look()

@@ -1,23 +1,20 @@
-//! Reading the history from the tree of its branch.
+//! Reading records of the history, each checked against its name.
 
 use std::collections::BTreeMap;
 use std::thread;
 
-use git2::{ErrorCode, ObjectType, Odb, OdbLookupFlags, Oid, Repository, Tree, TreeEntry};
+use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
-use super::checkout::heal;
-use super::target::{Target, tip};
-use super::{Store, failed};
+use super::listing::{Entry, Listing, absent_or, list};
+use super::target::Target;
+use super::{Store, failed, loose};
 use crate::history::HistoryError;
-use crate::history::layout::{self, FOLDER};
+use crate::history::layout;
 use crate::model::record::MAX_RECORD_BYTES;
-use crate::model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT, RecordedRun};
+use crate::model::run::{Quarantined, RecordedRun};
 
-/// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
-const RECORD_DEPTH: usize = 3;
-
-/// How many files are held in memory to be decoded together.
-const BATCH: usize = 512;
+/// So few records are read on the thread that asks: to open the repository once more would take longer.
+const FEW: usize = 16;
 
 /// What a history holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,194 +31,109 @@ pub struct Loaded {
     pub warnings: Vec<String>,
 }
 
-/// Loads every run of the history, each checked against its name; whatever fails a check is quarantined with the
-/// reason, and the others load.
+/// Loads every run of the history; whatever fails a check is quarantined with the reason, and the others load.
 ///
-/// Reads objects alone, never the working tree. Folders below `history/v1/` that begin with an underscore hold no runs,
-/// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.
+/// All measurements of all runs are held in memory. Where that is too much, [`list`] says what there is to [`read`].
 ///
 /// # Errors
 /// When the ref or the commit it names cannot be read.
 pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
-    let repository = &store.repository;
-    // Reading does not depend on healing, as in a repository that may not be written to.
-    let mut warnings = heal(store).map_or_else(|error| vec![error.to_string()], |healed| healed.warnings);
-    let Some((commit, reference)) = tip(repository, target)? else {
-        let reference = target.reference.clone();
-        return Ok(Loaded { tip: None, reference, runs: Vec::new(), quarantined: Vec::new(), warnings });
-    };
-    let tree = commit.tree().map_err(failed("read the tree of the history"))?;
-    let odb = repository.odb().map_err(failed("open the object database"))?;
-    let mut reader = Reader {
-        repository,
-        odb,
-        waiting: Vec::new(),
-        runs: Vec::new(),
-        quarantined: Vec::new(),
-        warnings: Vec::new(),
-    };
-    reader.read_top(&tree);
-    reader.decode();
-    reader.warn_of_absent_commits();
-    let Reader { mut runs, mut quarantined, warnings: found, .. } = reader;
+    let Listing { tip, reference, entries, mut quarantined, mut warnings } = list(store, target)?;
+    let mut runs = Vec::with_capacity(entries.len());
+    for record in read(store, &entries)? {
+        match record {
+            Ok(run) => runs.push(run),
+            Err(bad) => quarantined.push(bad),
+        }
+    }
     runs.sort_by(|a, b| (a.run.timestamp, &a.path).cmp(&(b.run.timestamp, &b.path)));
     quarantined.sort_by(|a, b| a.path.cmp(&b.path));
-    warnings.extend(found);
-    Ok(Loaded { tip: Some(commit.id().to_string()), reference, runs, quarantined, warnings })
+    let commits = runs.iter().filter_map(|run| run.run.commit.as_ref()).map(|commit| commit.sha.as_str());
+    warnings.extend(absent_commits(store, commits)?);
+    Ok(Loaded { tip, reference, runs, quarantined, warnings })
 }
 
-/// A file that may be a record.
-struct File {
-    path: String,
-    mode: i32,
-    bytes: Vec<u8>,
+/// Reads the records, in the order given, on all processors. Each is checked against its name; one that fails a check,
+/// or is not here, is quarantined with the reason.
+///
+/// All of them are in memory when it returns. Whoever reads many takes them in one by one, by [`fold`].
+///
+/// # Errors
+/// When the repository cannot be opened once more.
+pub fn read(store: &Store, entries: &[Entry]) -> Result<Vec<Result<RecordedRun, Quarantined>>, HistoryError> {
+    let shares = fold(store, entries, Vec::new, |all, _, record| all.push(record))?;
+    Ok(shares.into_iter().flatten().collect())
 }
 
-/// A walk over the folders of the history.
-struct Reader<'r> {
-    repository: &'r Repository,
-    odb: Odb<'r>,
-    /// Files that are read and not yet decoded.
-    waiting: Vec<File>,
-    runs: Vec<RecordedRun>,
-    quarantined: Vec<Quarantined>,
-    warnings: Vec<String>,
+/// As [`read`], where each record is taken in as soon as it is read, and need not be kept: every processor has a share of
+/// the records and something of its own to take them into. Gives those in the order of the shares.
+///
+/// # Errors
+/// When the repository cannot be opened once more.
+pub fn fold<T: Send>(
+    store: &Store,
+    entries: &[Entry],
+    begin: impl Fn() -> T + Sync,
+    take: impl Fn(&mut T, &Entry, Result<RecordedRun, Quarantined>) + Sync,
+) -> Result<Vec<T>, HistoryError> {
+    let take_share = |repository: &Repository, share: &[Entry]| {
+        let odb = repository.odb().map_err(failed("open the object database"))?;
+        let mut taken = begin();
+        for entry in share {
+            let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
+            take(&mut taken, entry, read_one(repository, &odb, entry).map_err(quarantine));
+        }
+        Ok(taken)
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    if workers == 1 || entries.len() <= FEW {
+        return Ok(vec![take_share(&store.repository, entries)?]);
+    }
+    // A repository may not be shared between threads, so each opens its own.
+    let path = store.repository.path();
+    let open = || Repository::open(path).map_err(failed("open the repository"));
+    thread::scope(|scope| {
+        let shares = entries.chunks(entries.len().div_ceil(workers));
+        let workers: Vec<_> = shares.map(|share| scope.spawn(|| take_share(&open()?, share))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("reading a record does not panic")).collect()
+    })
 }
 
-impl<'r> Reader<'r> {
-    fn read_top(&mut self, tree: &Tree<'_>) {
-        let Some(history) = tree.get_name(FOLDER) else { return };
-        let Some(folder) = self.folder(FOLDER, &history) else { return };
-        for entry in &folder {
-            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
-            let path = format!("{FOLDER}/{name}");
-            let version = name.strip_prefix('v').and_then(|version| version.parse::<u64>().ok());
-            if path == RECORD_ROOT {
-                self.read_version(&entry);
-            } else if version.is_some_and(|version| version > LAYOUT_VERSION) {
-                let reason = "is of a newer layout and was not read; a newer sprag can read it";
-                self.warnings.push(format!("`{path}/` {reason}"));
-            } else if entry.kind() == Some(ObjectType::Tree) {
-                self.warnings.push(format!("`{path}/` is no part of the layout and was not read"));
-            }
-        }
+fn read_one(repository: &Repository, odb: &Odb<'_>, entry: &Entry) -> Result<RecordedRun, String> {
+    let unread = |error: git2::Error| absent_or(&error, "its content");
+    let blob = Oid::from_str(&entry.blob).map_err(unread)?;
+    let (size, _) = odb.read_header(blob).map_err(unread)?;
+    if size > MAX_RECORD_BYTES {
+        return Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"));
     }
+    loose::check(repository, blob).map_err(unread)?;
+    let object = odb.read(blob).map_err(unread)?;
+    layout::check_record(&entry.path, layout::PLAIN, object.data())
+}
 
-    fn read_version(&mut self, entry: &TreeEntry<'_>) {
-        let Some(folder) = self.folder(RECORD_ROOT, entry) else { return };
-        for entry in &folder {
-            if !entry.name_bytes().starts_with(b"_") {
-                self.read_entry(RECORD_ROOT, &entry, 0);
-            }
-        }
-    }
-
-    fn read_entry(&mut self, parent: &str, entry: &TreeEntry<'_>, depth: usize) {
-        if entry.name_bytes().starts_with(b".git") {
-            return;
-        }
-        let Ok(name) = entry.name() else {
-            let path = format!("{parent}/{}", String::from_utf8_lossy(entry.name_bytes()));
-            return self.quarantine(path, "has a name that is not UTF-8".to_owned());
-        };
-        let path = format!("{parent}/{name}");
-        if entry.kind() != Some(ObjectType::Tree) {
-            return match self.read_file(&path, entry) {
-                Ok(file) => self.wait(file),
-                Err(reason) => self.quarantine(path, reason),
-            };
-        }
-        if depth == RECORD_DEPTH {
-            return self.quarantine(path, "is a folder, where a record is a plain file".to_owned());
-        }
-        let Some(folder) = self.folder(&path, entry) else { return };
-        for entry in &folder {
-            self.read_entry(&path, &entry, depth + 1);
-        }
-    }
-
-    fn read_file(&self, path: &str, entry: &TreeEntry<'_>) -> Result<File, String> {
-        layout::check_mode(entry.filemode())?;
-        let unread = |error: git2::Error| absent_or(&error, "its content");
-        let (size, _) = self.odb.read_header(entry.id()).map_err(unread)?;
-        if size > MAX_RECORD_BYTES {
-            return Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"));
-        }
-        let object = self.odb.read(entry.id()).map_err(unread)?;
-        Ok(File { path: path.to_owned(), mode: entry.filemode(), bytes: object.data().to_vec() })
-    }
-
-    fn wait(&mut self, file: File) {
-        self.waiting.push(file);
-        if self.waiting.len() == BATCH {
-            self.decode();
-        }
-    }
-
-    /// Decodes what waits on all processors: that takes far longer than reading it.
-    fn decode(&mut self) {
-        let workers = thread::available_parallelism().map_or(1, usize::from);
-        let share = self.waiting.len().div_ceil(workers).max(1);
-        let check = |file: &File| layout::check_record(&file.path, file.mode, &file.bytes);
-        let decoded: Vec<Result<RecordedRun, String>> = thread::scope(|scope| {
-            let shares = self.waiting.chunks(share);
-            let workers: Vec<_> =
-                shares.map(|files| scope.spawn(move || files.iter().map(check).collect::<Vec<_>>())).collect();
-            workers.into_iter().flat_map(|worker| worker.join().expect("checking a record does not panic")).collect()
+/// A sentence on how many of the runs that measured these commits did so on commits that are not here.
+///
+/// # Errors
+/// When the object database cannot be opened.
+pub fn absent_commits<'c>(
+    store: &Store,
+    commits: impl Iterator<Item = &'c str>,
+) -> Result<Option<String>, HistoryError> {
+    let odb = store.repository.odb().map_err(failed("open the object database"))?;
+    let mut known: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut absent = 0;
+    for sha in commits {
+        let here = *known.entry(sha).or_insert_with(|| {
+            // Objects do not come while we read, so a miss need not make libgit2 list the packs again.
+            Oid::from_str(sha).is_ok_and(|id| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH))
         });
-        for (file, decoded) in std::mem::take(&mut self.waiting).into_iter().zip(decoded) {
-            match decoded {
-                Ok(run) => self.runs.push(run),
-                Err(reason) => self.quarantine(file.path, reason),
-            }
-        }
+        absent += usize::from(!here);
     }
-
-    /// The folder that an entry stands for; quarantines it where it is none, or not here.
-    fn folder(&mut self, path: &str, entry: &TreeEntry<'_>) -> Option<Tree<'r>> {
-        if entry.kind() != Some(ObjectType::Tree) {
-            self.quarantine(path.to_owned(), "is a file, where a folder of records is expected".to_owned());
-            return None;
-        }
-        match self.repository.find_tree(entry.id()) {
-            Ok(tree) => Some(tree),
-            Err(error) => {
-                self.quarantine(path.to_owned(), absent_or(&error, "the folder"));
-                None
-            }
-        }
-    }
-
-    fn quarantine(&mut self, path: String, reason: String) {
-        self.quarantined.push(Quarantined { path, reason });
-    }
-
-    fn warn_of_absent_commits(&mut self) {
-        let mut known: BTreeMap<&str, bool> = BTreeMap::new();
-        let mut absent = 0;
-        for run in &self.runs {
-            let Some(commit) = &run.run.commit else { continue };
-            let here = *known.entry(&commit.sha).or_insert_with(|| {
-                // Objects do not come while we read, so a miss need not make libgit2 list the packs again.
-                Oid::from_str(&commit.sha).is_ok_and(|id| self.odb.exists_ext(id, OdbLookupFlags::NO_REFRESH))
-            });
-            absent += usize::from(!here);
-        }
-        let runs = match absent {
-            0 => return,
-            1 => "1 run".to_owned(),
-            many => format!("{many} runs"),
-        };
-        self.warnings
-            .push(format!("{runs} measured commits that this repository does not hold (squashed, or a shallow clone)"));
-    }
-}
-
-/// Why an object could not be read.
-fn absent_or(error: &git2::Error, what: &str) -> String {
-    if error.code() == ErrorCode::NotFound {
-        format!("cannot be read: {what} is not in this repository, as in a partial clone")
-    } else {
-        format!("cannot be read: {}", error.message())
-    }
+    let runs = match absent {
+        0 => return Ok(None),
+        1 => "1 run".to_owned(),
+        many => format!("{many} runs"),
+    };
+    let what = "measured commits that this repository does not hold (squashed, or a shallow clone)";
+    Ok(Some(format!("{runs} {what}")))
 }

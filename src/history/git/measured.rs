@@ -40,6 +40,22 @@ pub fn commit_at(store: &Store, revision: &str) -> Result<Option<model::commit::
     Ok(nearest_code(&store.repository, commit)?.map(|commit| describe(&commit, None, false)))
 }
 
+/// The commit of that id, or of the one id that begins so, if the repository holds it.
+///
+/// # Errors
+/// When the object database cannot be read.
+pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
+    let found = store.repository.find_commit_by_prefix(id);
+    match found {
+        Ok(commit) => Ok(Some(describe(&commit, None, false))),
+        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Ambiguous | ErrorCode::InvalidSpec) => {
+            Ok(None)
+        }
+        Err(error) if error.class() == git2::ErrorClass::Invalid => Ok(None),
+        Err(error) => Err(failed("look for a commit")(error)),
+    }
+}
+
 /// The commit that a revision names.
 pub(super) fn resolve<'r>(repository: &'r Repository, revision: &str) -> Result<Commit<'r>, HistoryError> {
     let named = repository.revparse_single(revision).and_then(|object| object.peel_to_commit());

@@ -1,5 +1,8 @@
 //! The door to git2: a repository, the branch of its history, and what is read from and written to it.
 
+mod batch;
+mod likeness;
+mod attributes;
 mod append;
 mod checkout;
 mod create;
@@ -8,10 +11,16 @@ mod facts;
 mod index;
 mod leftovers;
 mod line;
+mod listing;
 mod load;
 mod measured;
 mod target;
 mod trees;
+mod sync;
+mod loose;
+mod past;
+mod entries;
+mod fsck;
 
 #[cfg(test)]
 mod testing;
@@ -25,13 +34,18 @@ use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::HistoryError;
 
-pub use append::{Appended, Record, append};
+pub use append::{Appended, append};
+pub use batch::Record;
 pub use checkout::{Healed, heal};
 pub use create::{Author, NewCommit, check_out, commit_files, create, tag};
-pub use facts::{Activity, Facts, Head, facts};
+pub use entries::{Entered, Entries, entries};
+pub use facts::{Activity, Facts, Head, facts, has_commit};
+pub use fsck::{Repaired, fsck, recorded, repair};
 pub use line::commit_line;
-pub use load::{Loaded, load};
-pub use measured::{commit_at, measured_commit};
+pub use listing::{Entry, Listing, list};
+pub use load::{Loaded, absent_commits, fold, load, read};
+pub use measured::{commit_at, find_commit, measured_commit};
+pub use sync::sync;
 pub use target::{Target, check_writable, source, target};
 
 /// An open repository.
@@ -75,7 +89,15 @@ fn not_opened(path: PathBuf, error: &git2::Error) -> HistoryError {
 
 /// Wraps what git2 said.
 fn failed(action: &'static str) -> impl FnOnce(git2::Error) -> HistoryError {
-    move |error| HistoryError::Git { action, reason: error.message().to_owned() }
+    move |error| HistoryError::Git { action, reason: reason_of(&error) }
+}
+
+/// What git2 said, or that it said nothing: some failures of the file system reach it without a word.
+fn reason_of(error: &git2::Error) -> String {
+    match error.message() {
+        "" | "no error" => "the file system refused".to_owned(),
+        message => message.to_owned(),
+    }
 }
 
 /// A time of git, which may be any number, as one of ours; what no calendar holds becomes 1970.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::compiler::{self, Architecture, Usage};
@@ -20,7 +21,7 @@ use crate::model::benchmark::{Parity, ParityStatus};
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
 
 /// A kernel as it was compiled for an architecture.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CompiledKernel {
     /// The file under `kernels/`.
     pub file: &'static str,
@@ -45,7 +46,7 @@ pub struct CompiledKernel {
 }
 
 /// A form of an operation at one shape, checked on the device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Checked {
     /// The operation.
     pub operation: &'static str,

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::model::canonical;
 ///
 /// The seed's reports know the words `heuristic`, `triton_best_config` and `registry_cache`. Ours bear `heuristic`,
 /// `autotuned` and `registry_cache`: Triton has no part in our choices, and its word would claim one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The one used untuned. The same in the seed.
@@ -69,7 +70,7 @@ pub struct Launched {
 }
 
 /// What is known of one operation at one shape.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The operation.
@@ -91,7 +92,7 @@ pub struct Entry {
 }
 
 /// The entries of a registry together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
     /// How many entries there are.
@@ -107,7 +108,7 @@ pub struct Summary {
 }
 
 /// What a registry held at one moment: the block `triton_autotune` of the seed's report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
     /// All together.

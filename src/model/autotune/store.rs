@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Key;
 use crate::model::canonical;
+use crate::model::schema::{self, patterns};
 
 /// The version of the file that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -20,16 +22,20 @@ pub const SCHEMA_VERSION: u64 = 1;
 const MOST_CHOICES: usize = 10_000;
 
 /// The choice for one key.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
     /// The chosen configuration, by name.
+    #[schemars(extend("minLength" = 1))]
     pub selected: String,
     /// Its time over that of the one it replaced, below one; absent where it was in use before and stayed.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub ratio: Option<f64>,
     /// When it was chosen.
+    #[schemars(extend("pattern" = patterns::TIME))]
     pub date: DateTime<Utc>,
     /// Every candidate with its time over that of the one then in use; absent where it could not be timed.
+    #[schemars(extend("additionalProperties" = { "type": ["number", "null"], "exclusiveMinimum": 0 }))]
     pub candidates: BTreeMap<String, Option<f64>>,
 }
 
@@ -60,18 +66,23 @@ impl NewerVersion {
     }
 }
 
-/// The file.
-#[derive(Serialize, Deserialize)]
+/// The choices of earlier tunings.
+#[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    #[schemars(extend("const" = SCHEMA_VERSION))]
     schema_version: u64,
+    /// Each key with its choice.
     choices: Vec<Choice>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A choice and what it holds for.
+#[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Choice {
+    /// What it holds for.
     key: Key,
+    /// What was chosen.
     choice: Stored,
 }
 
@@ -113,6 +124,11 @@ impl Store {
             self.choices = newest.into_iter().collect();
         }
         self
+    }
+
+    /// The schema of the file.
+    pub fn schema() -> Value {
+        schema::of::<File>()
     }
 
     /// The text of the file.

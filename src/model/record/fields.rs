@@ -6,73 +6,124 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Datelike, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::RecordError;
-use crate::model::benchmark::{Attributes, Benchmark, BenchmarkError, Parity};
+use super::published::{positive, reasoned};
+use crate::model::benchmark::{Attributes, Benchmark, BenchmarkError, MAX_WORD, Parity};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
 use crate::model::metric::{Better, Metric, RATIO};
 use crate::model::run::{Quality, Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement, Role};
+use crate::model::schema::{self, patterns};
 use crate::model::shard::SHARD;
 use crate::model::unit::Unit;
 
-/// The fields of a record.
-#[derive(Serialize, Deserialize)]
+/// A run: one suite on one commit, machine and time.
+#[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("allOf" = [reasoned()]))]
 pub(super) struct RunRecord {
+    /// The version of the record.
     schema_version: u64,
+    /// The suite.
+    #[schemars(extend("pattern" = patterns::SUITE))]
     suite: String,
+    /// When the run began, to the second.
+    #[schemars(extend("pattern" = patterns::SECOND))]
     timestamp_utc: DateTime<Utc>,
+    /// What was measured.
     commit: Option<Commit>,
+    /// Where.
     machine: Machine,
+    /// Under which circumstances.
     environment: Environment,
+    /// The settings of the protocol, by name.
     config: BTreeMap<String, Value>,
+    /// Whether the suite ran.
     status: RunStatus,
+    /// Why it was skipped or failed.
     reason: Option<String>,
+    /// Whether its numbers can be trusted.
     quality: Quality,
+    /// The benchmarks, each id once.
     benchmarks: Vec<BenchmarkRecord>,
+    /// Configurations that a tuner chose.
     autotune: Vec<Value>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A benchmark of the run. The fields stand as they are sorted, which spares the writer to sort them.
+#[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BenchmarkRecord {
+    /// How it ran, beyond its identity.
+    attributes: Attributes,
+    /// Why it has no metrics.
+    failure: Option<String>,
+    /// `suite/name{params} @variant`, as the parts below make it.
     id: String,
+    /// What was measured.
+    metrics: Vec<MetricRecord>,
+    /// The kernel or workload.
+    #[schemars(extend("minLength" = 1, "maxLength" = MAX_WORD, "pattern" = patterns::WORD))]
     name: String,
-    version: u32,
+    /// Sizes and settings that are part of the identity.
+    #[schemars(extend(
+        "propertyNames" = schema::word(patterns::PARAMETER),
+        "additionalProperties" = schema::word(patterns::PARAMETER)
+    ))]
     params: BTreeMap<String, String>,
-    variant: String,
+    /// Whether its result was checked.
+    parity: Parity,
+    /// What it is there for; absent where a gate looks at it.
     #[serde(default, skip_serializing_if = "Role::is_tracked")]
     role: Role,
-    attributes: Attributes,
-    parity: Parity,
-    failure: Option<String>,
-    metrics: Vec<MetricRecord>,
+    /// `reference`, `fast`, `cuda` or a word of the user's.
+    #[schemars(extend("minLength" = 1, "maxLength" = MAX_WORD, "pattern" = patterns::VARIANT))]
+    variant: String,
+    /// Counts up when the work behind the name changes.
+    version: u32,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A metric of a benchmark. The fields stand as they are sorted.
+#[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("allOf" = [positive()]))]
 struct MetricRecord {
-    name: String,
-    unit: Unit,
+    /// Which way is better.
     better: Better,
-    value: f64,
-    workers: Vec<f64>,
-    p50: Option<f64>,
-    p95: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    min: Option<f64>,
-    interval: Option<(f64, f64)>,
+    /// The smallest relative change that shows in four cases of five.
+    #[schemars(with = "f64", extend("minimum" = 0))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     detectable: Option<f64>,
+    /// The 95 % interval of `value` over worker processes, the lower end first.
+    interval: Option<(f64, f64)>,
+    /// The smallest clean sample.
+    #[schemars(with = "f64")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min: Option<f64>,
+    /// How many samples stand behind it.
     n: u64,
+    /// One word.
+    #[schemars(extend("minLength" = 1, "maxLength" = 100, "pattern" = patterns::METRIC))]
+    name: String,
+    /// The median of all samples.
+    p50: Option<f64>,
+    /// Their 95th percentile.
+    p95: Option<f64>,
+    /// The unit of its numbers.
+    unit: Unit,
+    /// The median over worker processes of their medians.
+    value: f64,
+    /// The median of each worker process, in the order in which they ran.
+    workers: Vec<f64>,
 }
 
 /// The lowest version that can hold a run.
-fn lowest_version(run: &Run) -> u64 {
+pub(super) fn lowest_version(run: &Run) -> u64 {
     let newer = |estimate: &Estimate| estimate.min.is_some() || estimate.detectable.is_some();
     let needs_2 = |one: &Measurement| !one.role.is_tracked() || one.estimates.iter().any(newer);
     // An older reader would take a shard for the whole.
@@ -95,6 +146,10 @@ impl RunRecord {
             benchmarks: run.measurements.iter().map(BenchmarkRecord::from_measurement).collect(),
             autotune: run.autotune.clone(),
         }
+    }
+
+    pub(super) fn schema_version(&self) -> u64 {
+        self.schema_version
     }
 
     pub(super) fn into_run(self) -> Result<Run, RecordError> {
@@ -121,13 +176,12 @@ impl RunRecord {
             });
         }
         let mut measurements = Vec::with_capacity(self.benchmarks.len());
-        let mut seen = BTreeSet::new();
         for record in self.benchmarks {
-            let measurement = record.into_measurement(&self.suite)?;
-            if !seen.insert(measurement.benchmark.clone()) {
-                return Err(RecordError::Duplicate(measurement.benchmark.id()));
-            }
-            measurements.push(measurement);
+            measurements.push(record.into_measurement(&self.suite)?);
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = measurements.iter().find(|measurement| !seen.insert(&measurement.benchmark)) {
+            return Err(RecordError::Duplicate(twice.benchmark.id()));
         }
         Ok(Run {
             suite: self.suite,
@@ -181,7 +235,7 @@ impl BenchmarkRecord {
             if !Metric::is_word(word) {
                 return Err(fault(format!("the metric name `{}` is not a word", word.escape_debug())));
             }
-            if !names.insert(word.clone()) {
+            if !names.insert(word) {
                 return Err(fault(format!("it has the metric `{word}` twice")));
             }
         }
@@ -246,14 +300,33 @@ impl MetricRecord {
     }
 }
 
-/// A suite names a folder, so it is held to letters, digits, `-`, `_` and `.`, and may not start with a dot.
+/// Names that Windows keeps for devices, with whatever extension.
+const DEVICES: [&str; 4] = ["con", "nul", "aux", "prn"];
+
+/// Devices of which Windows numbers several.
+const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
+
+/// A suite names a folder, so it is held to letters, digits, `-`, `_` and `.`, may not start with a dot, a dash or an
+/// underscore, and may not be the name of a device.
 fn check_path_word(field: &'static str, word: &str) -> Result<(), RecordError> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if word.is_empty() || word.len() > 100 || word.starts_with(['.', '-', '_']) || !word.chars().all(fine) {
         let reason = format!("`{}`, which cannot name a folder", word.escape_debug());
         return Err(RecordError::Field { field, reason });
     }
+    if is_device(word) {
+        let reason = format!("`{word}`, which Windows keeps for a device and which cannot name a folder there");
+        return Err(RecordError::Field { field, reason });
+    }
     Ok(())
+}
+
+/// Whether Windows takes a name for a device.
+fn is_device(word: &str) -> bool {
+    let stem = word.split('.').next().unwrap_or(word).to_ascii_lowercase();
+    let is_number = |rest: &str| matches!(rest.as_bytes(), [b'0'..=b'9']);
+    DEVICES.contains(&stem.as_str())
+        || NUMBERED_DEVICES.iter().any(|device| stem.strip_prefix(device).is_some_and(is_number))
 }
 
 fn check_hex(field: &'static str, text: &str, length: usize) -> Result<(), RecordError> {

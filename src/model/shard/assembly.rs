@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{MERGED, OCCUPIED, SHARD, Shard};
 use crate::model::benchmark::Benchmark;
-use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
+use crate::model::head::RunHead;
+use crate::model::run::{self, Quality, RecordedRun, Run, RunStatus};
 use crate::model::sample::Measurement;
 
 /// What a heap of runs comes to.
@@ -25,7 +26,7 @@ pub struct Assembly<'a> {
 pub struct Whole<'a> {
     /// Whether the members are shards.
     divided: bool,
-    members: Vec<&'a RecordedRun>,
+    members: Vec<&'a RunHead>,
 }
 
 /// A set of shards of which some are missing.
@@ -45,26 +46,25 @@ pub struct Incomplete {
 ///
 /// Shards are of one set where suite, commit, machine, environment key and division are equal; of each shard the
 /// newest run counts.
-pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RecordedRun>) -> Assembly<'a> {
+pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RunHead>) -> Assembly<'a> {
     let mut assembly = Assembly::default();
-    let mut sets: BTreeMap<_, BTreeMap<Shard, &RecordedRun>> = BTreeMap::new();
-    for recorded in runs {
-        let run = &recorded.run;
-        if run.is_filtered() {
+    let mut sets: BTreeMap<_, BTreeMap<Shard, &RunHead>> = BTreeMap::new();
+    for run in runs {
+        if run::is_filtered(&run.config) {
             continue;
         }
-        let Some(shard) = Shard::of(run) else {
+        let Some(shard) = Shard::of(&run.config) else {
             // A shard that cannot be read is of no set, and no whole run either.
-            if !run.is_partial() {
-                assembly.whole.push(Whole::of(recorded));
+            if !run::is_partial(&run.config) {
+                assembly.whole.push(Whole::of(run));
             }
             continue;
         };
         let commit = run.commit.as_ref().map(|commit| (&commit.sha, commit.dirty));
         let key = (&run.suite, commit, &run.machine.id, &run.environment.key, shard.count(), needed(run, shard));
-        let newest = sets.entry(key).or_default().entry(shard).or_insert(recorded);
-        if age(recorded) > age(newest) {
-            *newest = recorded;
+        let newest = sets.entry(key).or_default().entry(shard).or_insert(run);
+        if run.age() > newest.age() {
+            *newest = run;
         }
     }
     for ((suite, _, _, _, count, needed), set) in sets {
@@ -75,7 +75,7 @@ pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RecordedRun>) -> Assembly
         if missing.is_empty() {
             assembly.whole.push(whole);
         } else {
-            let newest = &whole.newest().run;
+            let newest = whole.newest();
             assembly.incomplete.push(Incomplete {
                 suite: suite.clone(),
                 commit: newest.commit.as_ref().map(|commit| commit.short().to_owned()),
@@ -84,7 +84,7 @@ pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RecordedRun>) -> Assembly
             });
         }
     }
-    assembly.whole.sort_by(|a, b| age(a.newest()).cmp(&age(b.newest())));
+    assembly.whole.sort_by(|a, b| a.newest().age().cmp(&b.newest().age()));
     assembly.incomplete.sort_by_key(|set| set.newest);
     assembly
 }
@@ -100,47 +100,49 @@ impl Incomplete {
 }
 
 impl<'a> Whole<'a> {
-    /// One record, taken for all there is.
-    pub fn of(recorded: &'a RecordedRun) -> Whole<'a> {
-        Whole { divided: false, members: vec![recorded] }
+    /// One run, taken for all there is.
+    pub fn of(run: &'a RunHead) -> Whole<'a> {
+        Whole { divided: false, members: vec![run] }
     }
 
-    /// The records it is made of.
-    pub fn members(&self) -> &[&'a RecordedRun] {
+    /// The heads of the records it is made of.
+    pub fn members(&self) -> &[&'a RunHead] {
         &self.members
     }
 
     /// The newest of them: a merged run goes by its id and time.
-    pub fn newest(&self) -> &'a RecordedRun {
-        self.members.iter().max_by_key(|one| age(one)).expect("a whole run has a member")
+    pub fn newest(&self) -> &'a RunHead {
+        self.members.iter().max_by_key(|one| one.age()).expect("a whole run has a member")
     }
 
-    /// The run of the whole suite.
+    /// The run of the whole suite, made of the records of its members; absent where one of those is not given.
     ///
     /// Benchmarks are united and sorted; where two shards measured the same one (a control, say), the newer counts.
     /// Settings are those on which all agree. It is `ok` or `skipped` only where every shard is.
-    pub fn run(&self) -> Cow<'a, Run> {
-        match self.members[..] {
-            [only] if !self.divided => Cow::Borrowed(&only.run),
-            _ => Cow::Owned(self.merge()),
-        }
+    pub fn run<'r>(&self, records: &'r [RecordedRun]) -> Option<Cow<'r, Run>> {
+        let mut by_age = self.members.clone();
+        by_age.sort_by(|a, b| a.age().cmp(&b.age()));
+        let record = |head: &&RunHead| records.iter().find(|one| one.path == head.path).map(|one| &one.run);
+        let runs: Vec<&'r Run> = by_age.iter().map(record).collect::<Option<_>>()?;
+        Some(match runs[..] {
+            [only] if !self.divided => Cow::Borrowed(only),
+            _ => Cow::Owned(self.merge(&runs)),
+        })
     }
 
-    fn merge(&self) -> Run {
-        let newest = &self.newest().run;
-        let mut sorted = self.members.clone();
-        sorted.sort_by(|a, b| age(a).cmp(&age(b)));
-        let by_age: Vec<&Run> = sorted.iter().map(|one| &one.run).collect();
+    /// Unites the runs of all members, oldest first.
+    fn merge(&self, runs: &[&Run]) -> Run {
+        let newest = runs[runs.len() - 1];
         let measurements: BTreeMap<&Benchmark, &Measurement> =
-            by_age.iter().flat_map(|run| &run.measurements).map(|one| (&one.benchmark, one)).collect();
+            runs.iter().flat_map(|run| &run.measurements).map(|one| (&one.benchmark, one)).collect();
         let agreed = |(key, value): (&String, &Value)| {
-            let same = by_age.iter().all(|run| run.config.get(key) == Some(value));
+            let same = runs.iter().all(|run| run.config.get(key) == Some(value));
             (same && key != SHARD && key != OCCUPIED).then(|| (key.clone(), value.clone()))
         };
         let mut config: BTreeMap<String, Value> = newest.config.iter().filter_map(agreed).collect();
-        config.insert(MERGED.to_owned(), Value::from(self.members.len()));
+        config.insert(MERGED.to_owned(), Value::from(runs.len()));
         let mut autotune: Vec<Value> = Vec::new();
-        for choice in self.members.iter().flat_map(|one| &one.run.autotune) {
+        for choice in runs.iter().flat_map(|run| &run.autotune) {
             if !autotune.contains(choice) {
                 autotune.push(choice.clone());
             }
@@ -163,13 +165,13 @@ impl<'a> Whole<'a> {
 
     /// One status where all agree. Else it failed: part of the suite did not run.
     fn status(&self) -> (RunStatus, Option<String>) {
-        let first = self.newest().run.status;
-        let agreed = self.members.iter().all(|one| one.run.status == first);
+        let first = self.newest().status;
+        let agreed = self.members.iter().all(|one| one.status == first);
         let reasons: Vec<(String, &str)> = self
             .members
             .iter()
-            .filter(|one| one.run.status != RunStatus::Ok)
-            .map(|one| (name(one), one.run.reason.as_deref().unwrap_or("no reason given")))
+            .filter(|one| one.status != RunStatus::Ok)
+            .map(|one| (name(one), one.reason.as_deref().unwrap_or("no reason given")))
             .collect();
         let reason = (!reasons.is_empty()).then(|| told(&reasons, self.members.len()).join("; "));
         (if agreed { first } else { RunStatus::Failed }, reason)
@@ -179,20 +181,15 @@ impl<'a> Whole<'a> {
         let reasons: Vec<(String, &str)> = self
             .members
             .iter()
-            .flat_map(|one| one.run.quality.reasons.iter().map(|reason| (name(one), reason.as_str())))
+            .flat_map(|one| one.quality.reasons.iter().map(|reason| (name(one), reason.as_str())))
             .collect();
-        let clean = self.members.iter().all(|one| one.run.quality.clean);
+        let clean = self.members.iter().all(|one| one.quality.clean);
         Quality { clean, reasons: told(&reasons, self.members.len()) }
     }
 }
 
-/// What newest means: the time, and where two are equal the id.
-fn age(recorded: &RecordedRun) -> (DateTime<Utc>, &str) {
-    (recorded.run.timestamp, &recorded.id)
-}
-
-fn name(recorded: &RecordedRun) -> String {
-    Shard::of(&recorded.run).map_or_else(String::new, |shard| format!("shard {shard}"))
+fn name(run: &RunHead) -> String {
+    Shard::of(&run.config).map_or_else(String::new, |shard| format!("shard {shard}"))
 }
 
 /// Reasons with the shards that gave them; what all of them say stands once, without a name.
@@ -209,7 +206,7 @@ fn told(reasons: &[(String, &str)], members: usize) -> Vec<String> {
 }
 
 /// The places of which a record is needed: those that hold a benchmark, or all where the run does not say.
-fn needed(run: &Run, shard: Shard) -> BTreeSet<u32> {
+fn needed(run: &RunHead, shard: Shard) -> BTreeSet<u32> {
     let numbers = |list: &Vec<Value>| -> Option<BTreeSet<u32>> {
         list.iter().map(|one| one.as_u64().and_then(|number| u32::try_from(number).ok())).collect()
     };
@@ -277,9 +274,13 @@ mod tests {
         (1..=count).map(|index| shard(index, count, hour)).filter(|one| one.run.measurements.len() > 1).collect()
     }
 
+    fn heads(runs: &[RecordedRun]) -> Vec<RunHead> {
+        runs.iter().map(RunHead::of).collect()
+    }
+
     fn only_whole(runs: &[RecordedRun]) -> Option<Run> {
-        match &assemble(runs).whole[..] {
-            [one] => Some(one.run().into_owned()),
+        match &assemble(&heads(runs)).whole[..] {
+            [one] => Some(one.run(runs).expect("all records are given").into_owned()),
             _ => None,
         }
     }
@@ -304,9 +305,12 @@ mod tests {
     fn the_newest_of_each_shard_counts() {
         let mut runs = set(2, 1);
         runs.push(shard(1, 2, 5));
-        let assembly = assemble(&runs);
+        let heads = heads(&runs);
+        let assembly = assemble(&heads);
         assert_eq!(assembly.whole[0].newest().id, runs[2].id);
-        let control = assembly.whole[0].run().measurements.iter().find(|one| one.benchmark.name == "control").cloned();
+        assert_eq!(assembly.whole[0].run(&runs[..1]), None);
+        let whole = only_whole(&runs).expect("none is missing");
+        let control = whole.measurements.iter().find(|one| one.benchmark.name == "control").cloned();
         assert_eq!(control.map(|one| one.attributes["of"].clone()).as_deref(), Some("1/2 at 5"));
     }
 
@@ -315,7 +319,8 @@ mod tests {
         let check = |change: fn(&mut Run), expected: &str| {
             let mut runs = set(2, 1);
             change(&mut runs[1].run);
-            let assembly = assemble(&runs);
+            let heads = heads(&runs);
+            let assembly = assemble(&heads);
             assert!(assembly.whole.is_empty());
             let sentences: Vec<String> = assembly.incomplete.iter().map(Incomplete::sentence).collect();
             assert!(sentences.iter().any(|one| one == expected), "{sentences:?}");
@@ -333,7 +338,8 @@ mod tests {
         );
         let mut filtered = set(2, 1);
         filtered.iter_mut().for_each(|one| drop(filter(&mut one.run)));
-        assert!(assemble(&filtered).whole.is_empty() && assemble(&filtered).incomplete.is_empty());
+        let heads = heads(&filtered);
+        assert!(assemble(&heads).whole.is_empty() && assemble(&heads).incomplete.is_empty());
     }
 
     #[test]
@@ -375,10 +381,11 @@ mod tests {
             // One lost: none, and the lost one is named.
             let lost = &runs[lost % runs.len()];
             let rest: Vec<RecordedRun> = runs.iter().filter(|one| one.id != lost.id).cloned().collect();
-            let assembly = assemble(&rest);
+            let heads = heads(&rest);
+            let assembly = assemble(&heads);
             prop_assert!(assembly.whole.is_empty());
             if !rest.is_empty() {
-                prop_assert_eq!(&assembly.incomplete[0].missing, &Shard::of(&lost.run).into_iter().collect::<Vec<_>>());
+                prop_assert_eq!(&assembly.incomplete[0].missing, &Shard::of(&lost.run.config).into_iter().collect::<Vec<_>>());
             }
         }
     }

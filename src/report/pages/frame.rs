@@ -56,7 +56,7 @@ impl Frame {
     /// The frame of the page at `path`, in that part of the site.
     pub(super) fn new(catalog: &Catalog<'_>, path: &str, part: Part, title: String, description: String) -> Frame {
         let analysis = catalog.analysis;
-        let newest = catalog.runs.first().and_then(|run| run.run.commit.as_ref());
+        let newest = catalog.runs.first().and_then(|run| run.commit.as_ref());
         Frame {
             title: format!("{title} – {}", analysis.project),
             description,

@@ -4,8 +4,9 @@ use askama::Template;
 
 use super::frame::{Frame, Part};
 use super::page;
+use crate::model::head::RunHead;
 use crate::model::page::Page;
-use crate::model::run::{RecordedRun, RunStatus};
+use crate::model::run::RunStatus;
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit, short_digest};
 use crate::report::date;
@@ -45,7 +46,7 @@ struct Row {
 /// The page that lists all runs.
 pub(in crate::report) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let runs = &catalog.runs;
-    let not_ok = runs.iter().filter(|run| run.run.status != RunStatus::Ok).count();
+    let not_ok = runs.iter().filter(|run| run.status != RunStatus::Ok).count();
     let headline = number::counted(runs.len(), "run", "runs");
     let mut lede = format!("Newest first. {} skipped or failed.", number::count(not_ok));
     if runs.len() > ROWS {
@@ -57,12 +58,11 @@ pub(in crate::report) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportE
     page(link::RUN_LIST.to_owned(), &RunListPage { frame, headline, lede, rows })
 }
 
-fn row(recorded: &RecordedRun) -> Row {
-    let run = &recorded.run;
-    let failed = run.measurements.iter().filter(|measurement| measurement.failure.is_some()).count();
-    let measured = number::count(run.measurements.len() - failed);
+fn row(run: &RunHead) -> Row {
+    let failed = run.failed;
+    let measured = number::count(run.benchmarks - failed);
     Row {
-        page: link::run(&recorded.id),
+        page: link::run(&run.id),
         time: date::moment(run.timestamp),
         suite: run.suite.clone(),
         machine: run.machine.name.clone(),
@@ -78,6 +78,6 @@ fn row(recorded: &RecordedRun) -> Row {
             RunStatus::Ok => Mark::of_quality(&run.quality),
             RunStatus::Skipped | RunStatus::Failed => Mark::new(Tone::Plain, number::NONE, ""),
         },
-        id: short_digest(&recorded.id).to_owned(),
+        id: short_digest(&run.id).to_owned(),
     }
 }

@@ -72,13 +72,14 @@ fn all_series(line: &CommitLine, recorded: &[RecordedRun]) -> BTreeMap<String, S
                 });
                 let commit = run.commit.as_ref().expect("every run of the sample has a commit");
                 series.points.push(Point {
-                    commit: commit.sha.clone(),
+                    commit: commit.sha.as_str().into(),
                     position: positions.get(commit.sha.as_str()).copied(),
                     time: run.timestamp,
                     value: estimate.value,
                     interval: estimate.interval,
-                    environment_key: run.environment.key.clone(),
-                    run: run_id.clone(),
+                    workers: estimate.workers.as_slice().into(),
+                    environment_key: run.environment.key.as_str().into(),
+                    run: run_id.as_str().into(),
                     dirty: commit.dirty,
                 });
             }
@@ -94,7 +95,7 @@ fn judged(series: &Series) -> bool {
 fn found(series: Series, recorded: &[RecordedRun]) -> SeriesAnalysis {
     let newest = series.newest().expect("every series of the sample has points").clone();
     let newest_run = newest_of(&series.suite, &series.machine, recorded);
-    let at_tip = newest.run == newest_run.id;
+    let at_tip = *newest.run == *newest_run.id;
     let judged = judged(&series);
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let baseline = (judged && series.suite == "cpu").then(|| values[BASELINE_RUN.min(values.len() - 1)]);
@@ -102,7 +103,7 @@ fn found(series: Series, recorded: &[RecordedRun]) -> SeriesAnalysis {
     let latest = LatestRow {
         series: series.id.clone(),
         current: newest.value,
-        run: newest.run.clone(),
+        run: newest.run.to_string(),
         previous,
         baseline,
         change_previous: previous.map(|previous| newest.value / previous - 1.0),

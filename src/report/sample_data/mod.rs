@@ -6,8 +6,11 @@
 mod findings;
 mod runs;
 
+use super::{ReportError, Settings, render, render_runs};
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::commit::CommitLine;
+use crate::model::head::RunHead;
+use crate::model::page::Page;
 use crate::model::run::RecordedRun;
 
 /// Input of the site.
@@ -15,6 +18,22 @@ pub(super) struct Sample {
     pub(super) analysis: Analysis,
     pub(super) line: CommitLine,
     pub(super) runs: Vec<RecordedRun>,
+}
+
+impl Sample {
+    /// The heads of its runs.
+    pub(super) fn heads(&self) -> Vec<RunHead> {
+        self.runs.iter().map(RunHead::of).collect()
+    }
+
+    /// The whole site.
+    pub(super) fn render(&self) -> Result<Vec<Page>, ReportError> {
+        let heads = self.heads();
+        let mut site = render(&self.analysis, &self.line, &heads, &Settings::default())?;
+        site.extend(render_runs(&self.analysis, &self.line, &heads, &self.runs)?);
+        site.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(site)
+    }
 }
 
 /// Text that would harm a page that believed it.

@@ -12,9 +12,9 @@ const STEPS: [Step; 10] = [
     Step::CommitWritten,
     Step::Staged,
     Step::Journalled,
+    Step::IndexLocked,
     Step::RefMoved,
     Step::FilePlaced,
-    Step::IndexLocked,
     Step::IndexReady,
     Step::IndexWritten,
     Step::CaughtUp,
@@ -60,15 +60,8 @@ fn every_step_leaves_before_or_after() {
         assert_eq!(loaded.warnings, [""; 0], "{fatal:?}");
         assert_eq!(loaded.quarantined, [], "{fatal:?}");
         let moved = fixture.head() != before;
-        let after = matches!(
-            fatal,
-            Step::RefMoved
-                | Step::FilePlaced
-                | Step::IndexLocked
-                | Step::IndexReady
-                | Step::IndexWritten
-                | Step::CaughtUp
-        );
+        let after =
+            matches!(fatal, Step::RefMoved | Step::FilePlaced | Step::IndexReady | Step::IndexWritten | Step::CaughtUp);
         assert_eq!((moved, loaded.runs.len()), (after, if after { 3 } else { 1 }), "{fatal:?}");
         assert_eq!(
             (fixture.status(), fixture.git(&["diff", "--cached"])),
@@ -150,12 +143,25 @@ fn healing_never_overwrites_a_file() {
 
 #[test]
 fn a_journal_that_cannot_be_read_is_passed_over() {
-    for text in ["", "{", "{\"version\":9,\"records\":[]}", "[]"] {
+    for text in ["", "{", "{\"version\":0,\"records\":[]}", "[]"] {
         let fixture = busy();
         fixture.write(".git/sprag/journal.json", text);
         assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
         assert!(!fixture.root.join(".git/sprag/journal.json").exists());
     }
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_kept() {
+    let fixture = busy();
+    let newer = "{\"version\":9,\"entries\":[]}";
+    fixture.write(".git/sprag/journal.json", newer);
+    let warnings = heal(&fixture.store()).unwrap().warnings;
+    assert!(warnings.len() == 1 && warnings[0].contains("journal-9.json"), "{warnings:?}");
+    let store = fixture.store();
+    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    assert_eq!(fs::read_to_string(fixture.root.join(".git/sprag/journal-9.json")).unwrap(), newer);
+    assert_eq!(heal(&store).unwrap().warnings, [""; 0]);
 }
 
 #[test]

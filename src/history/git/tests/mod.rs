@@ -1,8 +1,10 @@
 //! Tests that take more than one file of this module: appending, loading back, and being cut short.
 
 mod appending;
+mod configured;
 mod checkouts;
 mod interruption;
 mod opening;
 mod quarantine;
 mod racing;
+mod syncing;

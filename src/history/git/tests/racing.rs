@@ -1,9 +1,10 @@
 //! Appends that meet other writers.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use super::super::append::{Step, append_watched};
-use super::super::testing::{Fixture, isolated, minute, run};
+use super::super::testing::{Fixture, isolated, minute, run, try_git_in};
 use super::super::{Record, append, load, target};
 use crate::history::HistoryError;
 
@@ -105,4 +106,74 @@ fn a_branch_below_another_one_is_an_error() {
     let store = fixture.store();
     let below = target(&store, Some("main/records")).unwrap();
     append(&store, &below, &[Record::of(&run(1))], minute(1)).unwrap_err();
+}
+
+#[test]
+fn a_commit_of_gits_between_two_steps_takes_no_record_away() {
+    for tried_after in [Step::Journalled, Step::IndexLocked, Step::RefMoved, Step::FilePlaced, Step::IndexReady] {
+        let fixture = Fixture::new();
+        fixture.write("README", "staged\n");
+        fixture.git(&["add", "README"]);
+        let store = fixture.store();
+        let target = target(&store, None).unwrap();
+        let mut committed = false;
+        let mut watch = |step| {
+            if step == tried_after && !committed {
+                committed = try_git_in(&fixture.root, &["commit", "--quiet", "-m", "Between"]).0;
+            }
+        };
+        let appended = append_watched(&store, &target, &[Record::of(&run(1))], minute(1), &mut watch).unwrap();
+        assert_eq!(committed, tried_after == Step::Journalled, "{tried_after:?}");
+        assert_eq!(appended.warnings, [""; 0], "{tried_after:?}");
+        try_git_in(&fixture.root, &["commit", "--quiet", "-m", "After"]);
+        let loaded = load(&store, &target).unwrap();
+        assert_eq!((loaded.runs.len(), fixture.status()), (1, String::new()), "{tried_after:?}");
+        assert_eq!(fixture.git(&["rev-list", "--count", "HEAD"]), "4", "{tried_after:?}");
+    }
+}
+
+#[test]
+fn a_record_that_a_commit_takes_out_where_the_index_could_not_be_locked_is_named() {
+    let fixture = Fixture::new();
+    fixture.write(".git/index.lock", "");
+    let store = fixture.store();
+    let target = target(&store, None).unwrap();
+    let mut watch = |step| {
+        if step == Step::RefMoved {
+            std::fs::remove_file(fixture.root.join(".git/index.lock")).unwrap();
+            fixture.git(&["commit", "--quiet", "-m", "Between"]);
+        }
+    };
+    let appended = append_watched(&store, &target, &[Record::of(&run(1))], minute(1), &mut watch).unwrap();
+    assert!(appended.warnings.iter().any(|warning| warning.contains("record it again")), "{:?}", appended.warnings);
+    assert_eq!(load(&store, &target).unwrap().runs.len(), 0);
+    assert_eq!(append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap().added.len(), 1);
+    assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (1, String::new()));
+}
+
+#[test]
+fn commits_of_gits_in_a_loop_take_no_record_away() {
+    const RECORDS: i64 = 30;
+    let fixture = Fixture::new();
+    let (done, commits) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let committed = try_git_in(&fixture.root, &["commit", "--quiet", "--allow-empty", "-m", "Loop"]).0;
+                commits.fetch_add(usize::from(committed), Ordering::Relaxed);
+            }
+        });
+        let store = fixture.store();
+        let target = target(&store, None).unwrap();
+        let appended: Result<Vec<_>, _> =
+            (0..RECORDS).map(|number| append(&store, &target, &[Record::of(&run(number))], minute(number))).collect();
+        done.store(true, Ordering::Relaxed);
+        appended.unwrap();
+    });
+    let store = fixture.store();
+    let loaded = load(&store, &target(&store, None).unwrap()).unwrap();
+    assert_eq!((loaded.runs.len(), loaded.quarantined.len()), (RECORDS as usize, 0));
+    assert!(commits.load(Ordering::Relaxed) > 0);
+    assert_eq!(fixture.status(), "");
+    fixture.fsck();
 }

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::unique::unique;
-use super::{FormatError, MOST_BENCHMARKS, number};
+use crate::formats::unique::unique;
+use crate::formats::{FormatError, MOST_BENCHMARKS, number};
 use crate::model::benchmark::Benchmark;
 use crate::model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric, recordable};
 use crate::model::metric::Metric;
@@ -21,63 +21,79 @@ use crate::model::metric::Metric;
 pub const FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json"];
 
 /// The name of the parameter of a parametrised bench.
-const PARAMETER: &str = "parameter";
+pub(super) const PARAMETER: &str = "parameter";
 
 /// Reads the files of a folder of results, named relative to it, as the benchmarks of a suite.
 ///
 /// # Errors
 /// When there is no benchmark in it, or too many. One that is at fault alone is part of the result.
 pub fn read(suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatError> {
-    let mut folders: BTreeMap<&str, BTreeMap<&str, &[u8]>> = BTreeMap::new();
-    for output in outputs {
-        if let Some((folder, file)) = output.name.rsplit_once("/new/") {
-            folders.entry(folder).or_default().insert(file, &output.bytes);
-        }
-    }
-    match folders.len() {
-        0 => return Err(FormatError::Nothing("the folder of Criterion".to_owned())),
-        count if count > MOST_BENCHMARKS => {
-            return Err(FormatError::Many { name: "the folder of Criterion".to_owned(), count });
-        }
-        _ => {}
-    }
-    let read = |(place, (folder, files)): (usize, (&&str, &BTreeMap<&str, &[u8]>))| {
+    let folders = folders(outputs)?;
+    let read = |(place, (folder, files)): (usize, (&&str, &Files<'_>))| {
         benchmark(suite, files).unwrap_or_else(|reason| Reported::failed(suite, folder, place + 1, reason))
     };
     Ok(unique(folders.iter().enumerate().map(read).collect()))
 }
 
+/// The files of the newest run of one benchmark, by name.
+pub(super) type Files<'a> = BTreeMap<&'a str, &'a [u8]>;
+
+/// The benchmarks of a folder of results: their folders, each with its files.
+pub(super) fn folders(outputs: &[Output]) -> Result<BTreeMap<&str, Files<'_>>, FormatError> {
+    let mut folders: BTreeMap<&str, Files<'_>> = BTreeMap::new();
+    for output in outputs {
+        if let Some((folder, file)) = folder_and_file(output) {
+            folders.entry(folder).or_default().insert(file, &output.bytes);
+        }
+    }
+    let name = "the folder of Criterion".to_owned();
+    match folders.len() {
+        0 => Err(FormatError::Nothing(name)),
+        count if count > MOST_BENCHMARKS => Err(FormatError::Many { name, count }),
+        _ => Ok(folders),
+    }
+}
+
+/// The folder of the benchmark that a file is of, and its name, where it is of a newest run.
+pub(super) fn folder_and_file(output: &Output) -> Option<(&str, &str)> {
+    output.name.rsplit_once("/new/")
+}
+
 /// `benchmark.json`; what it holds beyond is of no use here.
 #[derive(Deserialize)]
-struct Identity {
+pub(super) struct Identity {
     group_id: String,
     function_id: Option<String>,
     value_str: Option<String>,
-    throughput: Option<Value>,
+    pub(super) throughput: Option<Value>,
+    pub(super) full_id: Option<String>,
+}
+
+impl Identity {
+    /// Its group and its function.
+    pub(super) fn name(&self) -> String {
+        let parts = [Some(&self.group_id), self.function_id.as_ref()].into_iter().flatten();
+        parts.map(String::as_str).filter(|part| !part.is_empty()).collect::<Vec<&str>>().join("/")
+    }
+
+    /// The value of a parametrised bench.
+    pub(super) fn parameter(&self) -> Option<&str> {
+        self.value_str.as_deref().filter(|value| !value.is_empty())
+    }
 }
 
 /// `sample.json`.
 #[derive(Deserialize)]
-struct Sampled {
+pub(super) struct Sampled {
     iters: Vec<f64>,
     times: Vec<f64>,
 }
 
-fn benchmark(suite: &str, files: &BTreeMap<&str, &[u8]>) -> Result<Reported, String> {
+fn benchmark(suite: &str, files: &Files<'_>) -> Result<Reported, String> {
     let identity: Identity = json(files, "benchmark.json")?;
-    let name: Vec<&str> = [Some(&identity.group_id), identity.function_id.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .filter(|part| !part.is_empty())
-        .collect();
-    let params: Vec<(&str, String)> = identity
-        .value_str
-        .iter()
-        .filter(|value| !value.is_empty())
-        .map(|value| (PARAMETER, recordable(value)))
-        .collect();
-    let benchmark = Benchmark::new(suite, &recordable(&name.join("/")), &params, DEFAULT_VARIANT)
+    let params: Vec<(&str, String)> =
+        identity.parameter().map(|value| (PARAMETER, recordable(value))).into_iter().collect();
+    let benchmark = Benchmark::new(suite, &recordable(&identity.name()), &params, DEFAULT_VARIANT)
         .map_err(|error| error.to_string())?;
     let result = json(files, "sample.json").and_then(samples);
     let result = result.map(|samples| vec![ReportedMetric { metric: Metric::time(), samples }]);
@@ -85,13 +101,13 @@ fn benchmark(suite: &str, files: &BTreeMap<&str, &[u8]>) -> Result<Reported, Str
 }
 
 /// The file of a benchmark; the fault says which and why.
-fn json<T: for<'a> Deserialize<'a>>(files: &BTreeMap<&str, &[u8]>, name: &str) -> Result<T, String> {
+pub(super) fn json<T: for<'a> Deserialize<'a>>(files: &Files<'_>, name: &str) -> Result<T, String> {
     let bytes = files.get(name).ok_or_else(|| format!("this run of the bench wrote no `new/{name}` for it"))?;
     serde_json::from_slice(bytes).map_err(|error| format!("its `new/{name}` cannot be read: {error}"))
 }
 
 /// Seconds a call, one a sample.
-fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
+pub(super) fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
     let (iters, times) = (sampled.iters, sampled.times);
     if iters.len() != times.len() || iters.is_empty() {
         return Err(format!("its `new/sample.json` has {} times of {} samples", times.len(), iters.len()));
@@ -104,7 +120,7 @@ fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
 }
 
 /// The throughputs that a bench declares, such as `{"Elements": 32}`; a kind that is not known is left alone.
-fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
+pub(super) fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
     let count = |value: &Value| value.as_f64().filter(|count| (1.0..=number::LARGEST).contains(count));
     let Some(kinds) = throughput.and_then(Value::as_object) else { return Vec::new() };
     let mut work = Vec::new();

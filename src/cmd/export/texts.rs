@@ -1,0 +1,81 @@
+//! Exports that are one text: CSV, JSON Lines, OpenMetrics.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::selection::Selection;
+use crate::cli::ExportTextArgs;
+use crate::cmd::Exit;
+use crate::cmd::project::{Project, check_writable, write_whole_by};
+use crate::formats::{json_lines, openmetrics, table_csv, values_csv};
+use crate::model::flat::BENCHMARKS;
+use crate::model::run::RecordedRun;
+
+/// The form of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// One line a run and benchmark.
+    Csv,
+    /// One line a commit, benchmark and metric.
+    LongCsv,
+    /// One object a run, benchmark and metric.
+    JsonLines,
+    /// The newest value of each series.
+    OpenMetrics,
+}
+
+/// Writes the selected part of the history to standard output or to a file, which is whole or as it was.
+pub(super) fn write(
+    project: &Project,
+    form: Form,
+    folder: &Path,
+    args: &ExportTextArgs,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let selection = Selection::of(&args.selection)?;
+    let file = (args.out.as_os_str() != "-").then(|| folder.join(&args.out));
+    if let Some(file) = &file {
+        check_writable(file)?;
+    }
+    let runs = selection.load(project)?;
+    match file {
+        None => text(form, &selection, &runs, out)?,
+        Some(file) => {
+            write_whole_by(&file, &mut |file| text(form, &selection, &runs, file))?;
+            writeln!(out, "wrote {}: {}", file.display(), crate::cmd::text::count(runs.len(), "run"))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes the text, a run at a time.
+fn text(form: Form, selection: &Selection<'_>, runs: &[RecordedRun], out: &mut dyn Write) -> anyhow::Result<()> {
+    match form {
+        Form::Csv => {
+            out.write_all(&table_csv::header(BENCHMARKS))?;
+            for run in runs {
+                out.write_all(&table_csv::lines(BENCHMARKS, &selection.benchmark_rows(run)))?;
+            }
+        }
+        Form::LongCsv => {
+            let mut writer = values_csv::Writer::default();
+            out.write_all(&values_csv::header())?;
+            for run in runs.iter().rev() {
+                out.write_all(&writer.lines(&selection.value_rows(run)))?;
+            }
+        }
+        Form::JsonLines => {
+            for run in runs {
+                out.write_all(&json_lines::lines(&selection.value_rows(run)))?;
+            }
+        }
+        Form::OpenMetrics => {
+            let mut newest = openmetrics::Newest::default();
+            for run in runs {
+                newest.take(&selection.value_rows(run));
+            }
+            out.write_all(newest.text().as_bytes())?;
+        }
+    }
+    Ok(())
+}

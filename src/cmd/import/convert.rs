@@ -1,0 +1,324 @@
+//! Runs of other people's tools as runs of the history.
+//!
+//! A record of an import holds nothing of the moment or the place of importing: equal input gives equal bytes, so what
+//! was imported before is found to be there.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, SubsecRound as _, Utc};
+use serde_json::{Value, json};
+
+use super::word::{self, Part};
+use crate::formats;
+use crate::model::benchmark::{Attributes, Benchmark, Parity, ParityStatus};
+use crate::model::commit::Commit;
+use crate::model::environment::{Environment, Machine};
+use crate::model::foreign::DEFAULT_VARIANT;
+use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use crate::model::metric::Metric;
+use crate::model::run::{Quality, Run, RunStatus};
+use crate::model::sample::{Estimate, Measurement, Role};
+use crate::stats::{bootstrap, describe};
+
+/// The setting of a run that tells where it was imported from.
+pub(super) const IMPORT: &str = "import";
+
+/// The machine of a source that names none.
+pub(super) const NO_MACHINE: &str = "imported";
+
+/// From this number of samples on, a 95th percentile is more than the largest few.
+const FEWEST_FOR_P95: usize = 100;
+
+/// The most medians of processes that a record holds; beyond, the interval alone tells of them.
+const MOST_WORKERS: usize = 30;
+
+/// The most attributes of one benchmark, and the longest of them in characters.
+const MOST_ATTRIBUTES: usize = 16;
+const LONGEST_ATTRIBUTE: usize = 200;
+
+/// What is decided outside of the source.
+pub(super) struct Place {
+    /// The folder of the suite.
+    pub(super) suite: String,
+    /// The commit, where it can be recorded.
+    pub(super) commit: Option<Commit>,
+    /// The name of the machine.
+    pub(super) machine: String,
+    /// When it was measured.
+    pub(super) time: DateTime<Utc>,
+}
+
+/// The run that a record is made of.
+pub(super) fn run(format: &str, imported: &Imported, source: &ImportedRun, place: Place) -> Run {
+    let class = ["gpu_model", "cpu_model"].iter().find_map(|name| source.facts.get(*name));
+    let class = class.map_or(NO_MACHINE, String::as_str);
+    let measurements = measurements(&place.suite, &source.entries);
+    let (status, reason) = status(&measurements, &source.entries);
+    let tool = match &imported.tool_version {
+        Some(version) => format!("{} {version}", imported.tool),
+        None => imported.tool.clone(),
+    };
+    Run {
+        machine: Machine::named(&place.machine, class),
+        suite: place.suite,
+        timestamp: place.time.trunc_subsecs(0),
+        environment: Environment::from_facts(source.facts.clone()),
+        config: BTreeMap::from([(IMPORT.to_owned(), provenance(format, imported, source))]),
+        status,
+        reason,
+        quality: Quality {
+            clean: false,
+            reasons: vec![format!("imported: measured by {tool}, and how noisy the machine was is unknown")],
+        },
+        measurements,
+        autotune: Vec::new(),
+        commit: place.commit,
+    }
+}
+
+fn provenance(format: &str, imported: &Imported, source: &ImportedRun) -> Value {
+    let mut provenance = json!({ "format": format, "tool": imported.tool, "sha256": source.digest });
+    let told = [
+        ("tool_version", imported.tool_version.clone()),
+        ("suite", source.suite.clone()),
+        ("commit", source.commit.as_ref().map(|commit| commit.sha.clone())),
+    ];
+    for (key, value) in told {
+        if let Some(value) = value {
+            provenance[key] = Value::from(value);
+        }
+    }
+    provenance
+}
+
+/// Ok where anything ran; else skipped or failed with the reason of the first.
+fn status(measurements: &[Measurement], entries: &[Entry]) -> (RunStatus, Option<String>) {
+    if measurements.iter().any(|one| one.failure.is_none()) {
+        return (RunStatus::Ok, None);
+    }
+    let reason = measurements.iter().find_map(|one| one.failure.clone());
+    let reason = reason.unwrap_or_else(|| "the source holds no benchmark".to_owned());
+    let skipped = entries.iter().all(|entry| matches!(entry.status, EntryStatus::Skipped(_)));
+    (if skipped && !entries.is_empty() { RunStatus::Skipped } else { RunStatus::Failed }, Some(reason))
+}
+
+/// One measurement an id; where a source has several of one id, none of them can be told from the other.
+fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
+    let mut places: BTreeMap<Benchmark, usize> = BTreeMap::new();
+    let mut measurements: Vec<Measurement> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let one = measurement(suite, entry);
+        match places.get(&one.benchmark) {
+            Some(place) => {
+                let known = &mut measurements[*place];
+                known.estimates.clear();
+                known.failure = Some(format!("`{}` is in the source more than once", known.benchmark.id()));
+            }
+            None => {
+                places.insert(one.benchmark.clone(), measurements.len());
+                measurements.push(one);
+            }
+        }
+    }
+    measurements
+}
+
+fn measurement(suite: &str, entry: &Entry) -> Measurement {
+    let params = entry.params.iter();
+    let benchmark = Benchmark {
+        suite: suite.to_owned(),
+        name: word::part(&entry.name, Part::Name),
+        params: params
+            .map(|(key, value)| (word::part(key, Part::Parameter), word::part(value, Part::Parameter)))
+            .collect(),
+        variant: entry.variant.as_ref().map_or(DEFAULT_VARIANT.to_owned(), |text| word::part(text, Part::Variant)),
+        version: 1,
+    };
+    let (estimates, failure) = match &entry.status {
+        EntryStatus::Ok => match estimates(&entry.observations) {
+            Ok(estimates) => (estimates, None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        },
+        EntryStatus::Skipped(reason) => (Vec::new(), Some(format!("skipped: {}", told(reason)))),
+        EntryStatus::Failed(reason) => (Vec::new(), Some(told(reason))),
+    };
+    Measurement {
+        benchmark,
+        role: Role::Tracked,
+        attributes: attributes(entry),
+        parity: Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None },
+        estimates,
+        failure,
+    }
+}
+
+/// A reason of a source, on one line and not too long.
+fn told(reason: &str) -> String {
+    let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short: String = line.chars().filter(|c| !word::is_unseen(*c)).take(500).collect();
+    if short.is_empty() { "it did not run, and the source does not say why".to_owned() } else { short }
+}
+
+fn estimates(observations: &[Observation]) -> Result<Vec<Estimate>, String> {
+    if observations.is_empty() {
+        return Err("the source holds no value of it".to_owned());
+    }
+    let mut estimates: Vec<Estimate> = Vec::with_capacity(observations.len());
+    for observation in observations {
+        let metric = recordable(&observation.metric);
+        if estimates.iter().any(|known| known.metric.name == metric.name) {
+            return Err(format!("it has the metric `{}` twice", metric.name));
+        }
+        let numbers =
+            observation.samples.iter().chain(&observation.processes).chain(std::iter::once(&observation.value));
+        if let Some(fault) = numbers.into_iter().find_map(|number| formats::impossible(&metric, *number)) {
+            return Err(format!("its metric `{}` is {fault}", metric.name));
+        }
+        estimates.push(estimate(metric, observation));
+    }
+    Ok(estimates)
+}
+
+fn estimate(metric: Metric, observation: &Observation) -> Estimate {
+    let Observation { value, samples, processes, n, .. } = observation;
+    let all = (samples.len() >= FEWEST_FOR_P95).then_some(samples);
+    let few = !processes.is_empty() && processes.len() <= MOST_WORKERS;
+    Estimate {
+        metric,
+        value: *value,
+        workers: if few { processes.clone() } else { vec![*value] },
+        p50: describe::median(samples),
+        p95: all.and_then(|samples| describe::quantile(samples, 0.95)),
+        min: samples.iter().copied().reduce(f64::min),
+        interval: bootstrap::median_interval(processes).filter(|(low, high)| low <= high),
+        detectable: None,
+        n: (*n).max(1),
+    }
+}
+
+/// The metric under a name that a record takes, and that does not stand for something else.
+fn recordable(metric: &Metric) -> Metric {
+    let clean: String =
+        metric.name.chars().map(|c| if c.is_whitespace() || word::is_unseen(c) { '_' } else { c }).collect();
+    let short: String = clean.chars().take(60).collect();
+    let name = if short.is_empty() { "value".to_owned() } else { short };
+    let clashes = Metric::reserved()
+        .into_iter()
+        .any(|known| known.name == name && (known.unit != metric.unit || known.better != metric.better));
+    Metric { name: if clashes { format!("{name}_value") } else { name }, ..metric.clone() }
+}
+
+/// What the source tells beside, as text; units that are not those of the record; the name, where it had to change.
+fn attributes(entry: &Entry) -> Attributes {
+    let mut attributes = Attributes::new();
+    let mut put = |key: &str, value: String| {
+        if attributes.len() < MOST_ATTRIBUTES && !value.is_empty() {
+            let clean = |text: &str| text.chars().filter(|c| !word::is_unseen(*c)).take(LONGEST_ATTRIBUTE).collect();
+            attributes.insert(clean(key), clean(&value));
+        }
+    };
+    for observation in &entry.observations {
+        if observation.source_unit != observation.metric.unit.symbol() {
+            put(&format!("unit.{}", observation.metric.name), observation.source_unit.clone());
+        }
+    }
+    for (key, value) in &entry.extras {
+        match value {
+            Value::Null => {}
+            Value::String(text) => put(key, text.clone()),
+            Value::Object(fields) => {
+                for (field, value) in fields.iter().filter(|(_, value)| !value.is_object() && !value.is_array()) {
+                    put(&format!("{key}.{field}"), value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                }
+            }
+            single => put(key, single.to_string()),
+        }
+    }
+    attributes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, observations: Vec<Observation>) -> Entry {
+        Entry { series: name.to_owned(), name: name.to_owned(), observations, ..Entry::default() }
+    }
+
+    fn time(samples: &[f64]) -> Observation {
+        Observation::sampled(Metric::time(), "ns", samples[0], samples.to_vec())
+    }
+
+    fn converted(entries: Vec<Entry>) -> Run {
+        let source =
+            ImportedRun { entries, digest: "00".to_owned(), suite: Some("S x".to_owned()), ..Default::default() };
+        let imported = Imported {
+            tool: "tool".to_owned(),
+            tool_version: Some("1.2".to_owned()),
+            runs: vec![source.clone()],
+            notes: Vec::new(),
+        };
+        let time = "2026-01-02T03:04:05.678Z".parse().expect("a time");
+        let place = Place { suite: "s".to_owned(), commit: None, machine: "m".to_owned(), time };
+        let run = run("tool-json", &imported, &source, place);
+        let (_, _, bytes) = run.to_record();
+        assert_eq!(Run::from_record(&bytes).expect("it can be recorded").1, run);
+        run
+    }
+
+    #[test]
+    fn a_record_tells_where_it_is_from() {
+        let run = converted(vec![entry("a", vec![time(&[2e-6, 1e-6, 4e-6])])]);
+        let import =
+            json!({"format": "tool-json", "tool": "tool", "tool_version": "1.2", "sha256": "00", "suite": "S x"});
+        assert_eq!(run.config[IMPORT], import);
+        assert!(run.quality.reasons[0].contains("measured by tool 1.2"), "{:?}", run.quality);
+        let estimate = &run.measurements[0].estimates[0];
+        assert_eq!((estimate.value, estimate.p50, estimate.min, estimate.n), (2e-6, Some(2e-6), Some(1e-6), 3));
+        assert_eq!((estimate.p95, estimate.interval), (None, None));
+        assert_eq!(run.measurements[0].attributes, BTreeMap::from([("unit.time".to_owned(), "ns".to_owned())]));
+    }
+
+    #[test]
+    fn processes_give_an_interval() {
+        let mut observation = time(&[2e-6]);
+        observation.processes = vec![1e-6, 2e-6, 3e-6, 2e-6, 2e-6];
+        let run = converted(vec![entry("a", vec![observation.clone()])]);
+        let estimate = &run.measurements[0].estimates[0];
+        assert!(estimate.workers.len() == 5 && estimate.interval.is_some(), "{estimate:?}");
+        observation.processes = vec![1e-6; 100];
+        let run = converted(vec![entry("a", vec![observation])]);
+        assert_eq!(run.measurements[0].estimates[0].workers, [2e-6]);
+    }
+
+    #[test]
+    fn what_cannot_be_fails_alone() {
+        let failed = |one: Entry, words: &str| {
+            let run = converted(vec![one, entry("fine", vec![time(&[1e-6])])]);
+            assert_eq!(run.status, RunStatus::Ok);
+            let reason = run.measurements[0].failure.as_deref().unwrap_or_default();
+            assert!(reason.contains(words), "{reason}");
+        };
+        failed(entry("a", vec![]), "holds no value");
+        failed(entry("a", vec![time(&[0.0])]), "more than zero is needed");
+        failed(entry("a", vec![time(&[f64::NAN])]), "which is no number");
+        failed(entry("a", vec![time(&[1.0]), time(&[1.0])]), "twice");
+        failed(Entry { status: EntryStatus::Skipped("no\n GPU".into()), ..entry("a", vec![]) }, "skipped: no GPU");
+        let run = converted(vec![entry("a", vec![time(&[1.0])]), entry("a", vec![time(&[2.0])])]);
+        assert_eq!((run.measurements.len(), run.status), (1, RunStatus::Failed));
+        let skipped = Entry { status: EntryStatus::Skipped("why".into()), ..entry("a", vec![]) };
+        assert_eq!(converted(vec![skipped]).status, RunStatus::Skipped);
+        assert_eq!(converted(vec![]).status, RunStatus::Failed);
+    }
+
+    #[test]
+    fn names_of_metrics_keep_their_meaning() {
+        let check = |name: &str, metric: Metric, expected: &str| {
+            assert_eq!(recordable(&Metric { name: name.to_owned(), ..metric }).name, expected);
+        };
+        check("time", Metric::time(), "time");
+        check("time", Metric::ratio(), "time_value");
+        check("cpu time", Metric::time(), "cpu_time");
+        check("", Metric::time(), "value");
+    }
+}

@@ -1,0 +1,237 @@
+//! A folder that is replaced as a whole, such as a site: built aside, then swapped in, so that a reader or a failure meets
+//! the old one or the new one.
+
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::Advice;
+use super::project::Project;
+
+/// What a folder holds that is ours to replace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    /// What it is called in messages.
+    pub(super) name: &'static str,
+    /// The file in it that says so.
+    pub(super) marker: &'static str,
+}
+
+impl Kind {
+    /// Fails where the folder holds anything that is not of this kind.
+    ///
+    /// # Errors
+    /// Names the folder.
+    pub(super) fn check(self, folder: &Path) -> anyhow::Result<()> {
+        match fs::read_dir(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error)
+                .with_context(|| format!("cannot use `{}` as the folder of the {}", folder.display(), self.name)),
+            Ok(mut entries) => {
+                if folder.join(self.marker).is_file() || entries.next().is_none() {
+                    return Ok(());
+                }
+                Err(Advice {
+                    message: format!("`{}` holds files that are no {} of sprag", folder.display(), self.name),
+                    hint: "name an empty folder or a new one with `--out`".to_owned(),
+                }
+                .into())
+            }
+        }
+    }
+
+    /// Whether a folder can be put there: proven with a file that has no name, so that nothing can stay behind.
+    ///
+    /// # Errors
+    /// Names the place that cannot be written to.
+    pub(super) fn check_place(self, folder: &Path) -> anyhow::Result<()> {
+        let place = parent(folder);
+        let tried = fs::create_dir_all(place).and_then(|()| tempfile::tempfile_in(place).map(drop));
+        tried.map_err(|error| {
+            let message = format!("cannot write beside `{}`: {}", folder.display(), error.kind());
+            let hint = format!(
+                "the {} is built aside and swapped in, so its parent folder must be writable; see `--out`",
+                self.name
+            );
+            Advice { message, hint }.into()
+        })
+    }
+}
+
+/// A folder that is being built.
+pub(super) struct WholeFolder {
+    kind: Kind,
+    folder: PathBuf,
+    aside: Aside,
+}
+
+impl WholeFolder {
+    /// Begins a folder that will take the place of what is at `folder`.
+    ///
+    /// # Errors
+    /// When that is not ours to replace, or nothing can be written beside it.
+    pub(super) fn begin(project: &Project, kind: Kind, folder: &Path) -> anyhow::Result<WholeFolder> {
+        kind.check(folder)?;
+        kind.check_place(folder)?;
+        Ok(WholeFolder { kind, folder: folder.to_owned(), aside: Aside::beside(project, kind, folder)? })
+    }
+
+    /// Writes a file; the path is relative, with `/`.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written; what was at the folder then stands.
+    pub(super) fn write(&self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
+        write_file(&self.aside.folder.join(NEW).join(path), bytes)
+    }
+
+    /// Swaps it in.
+    ///
+    /// # Errors
+    /// When it cannot take its place; what was there then stands.
+    pub(super) fn put(self) -> anyhow::Result<()> {
+        let WholeFolder { kind, folder, aside } = self;
+        put(kind, &aside.folder.join(NEW), &folder)?;
+        // The old one; if it cannot go now it goes with the next build.
+        let _ = fs::remove_dir_all(&aside.folder);
+        Ok(())
+    }
+}
+
+/// The name of the new folder in the one where it is built.
+const NEW: &str = "new";
+
+/// Where a folder is built before it takes its place.
+struct Aside {
+    folder: PathBuf,
+    /// Held while the folder of the project is in use; the system lets go of it when the process ends.
+    _lock: Option<File>,
+    /// Removes the folder where it is not the project's.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl Aside {
+    /// An empty folder on the same file system. For a place inside the project it is one that is always the same and
+    /// that git does not see, so that what a kill leaves there is in nobody's way and goes with the next build.
+    fn beside(project: &Project, kind: Kind, place: &Path) -> anyhow::Result<Aside> {
+        if place.starts_with(&project.root) && !project.is_bare {
+            let private = project.private_folder()?;
+            let folder = private.join(kind.name);
+            let prepare = || {
+                let lock = File::create(private.join(format!("{}.lock", kind.name)))?;
+                lock.lock()?;
+                match fs::remove_dir_all(&folder) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                    _ => fs::create_dir(&folder)?,
+                }
+                Ok(lock)
+            };
+            let lock = prepare().with_context(|| format!("cannot prepare `{}`", folder.display()))?;
+            return Ok(Aside { folder, _lock: Some(lock), _temporary: None });
+        }
+        let temporary = tempfile::Builder::new().prefix(&format!(".sprag-{}-", kind.name)).tempdir_in(parent(place));
+        let temporary = temporary.with_context(|| format!("cannot write beside `{}`", place.display()))?;
+        Ok(Aside { folder: temporary.path().to_owned(), _lock: None, _temporary: Some(temporary) })
+    }
+}
+
+fn parent(folder: &Path) -> &Path {
+    folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let folder = parent(path);
+    fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    fs::write(path, bytes).with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// Marks the new folder and puts it in the place of `folder`; what was there ends up at `new`.
+fn put(kind: Kind, new: &Path, folder: &Path) -> anyhow::Result<()> {
+    let text = b"This folder was made by sprag, which replaces it as a whole.\n";
+    write_file(&new.join(kind.marker), text)?;
+    swap(new, folder).with_context(|| format!("cannot put the new {} at `{}`", kind.name, folder.display()))
+}
+
+/// Puts `new` in the place of `folder`; what was there ends up at `new`, to be removed with its parent.
+fn swap(new: &Path, folder: &Path) -> std::io::Result<()> {
+    if !folder.exists() {
+        return fs::rename(new, folder);
+    }
+    match exchange(new, folder) {
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) => {
+            two_renames(new, folder)
+        }
+        result => result,
+    }
+}
+
+/// One step: no moment without a site.
+#[cfg(target_os = "linux")]
+fn exchange(new: &Path, folder: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, new, CWD, folder, RenameFlags::EXCHANGE).map_err(std::io::Error::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_new: &Path, _folder: &Path) -> std::io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Where two folders cannot be exchanged in one step: the old one steps aside and returns if the new one cannot come.
+fn two_renames(new: &Path, folder: &Path) -> std::io::Result<()> {
+    let old = new.with_file_name("old");
+    fs::rename(folder, &old)?;
+    fs::rename(new, folder).inspect_err(|_| {
+        // Nothing better can be done than to try; the error of the rename is what the user must see.
+        let _ = fs::rename(&old, folder);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: Kind = Kind { name: "site", marker: ".sprag-site" };
+
+    #[test]
+    fn a_site_replaces_a_site_and_nothing_else() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let folder = root.path().join("deep/_site");
+        SITE.check(&folder).expect("a folder that is not there is free");
+        fs::create_dir_all(parent(&folder)).expect("a folder");
+        let new = root.path().join("aside/new");
+        write_file(&new.join("index.html"), b"1").expect("a page");
+        write_file(&new.join("series/a.html"), b"a").expect("a page");
+        put(SITE, &new, &folder).expect("the first site");
+        SITE.check(&folder).expect("our own site may be replaced");
+        let new = root.path().join("aside/newer");
+        write_file(&new.join("index.html"), b"2").expect("a page");
+        put(SITE, &new, &folder).expect("the second site");
+        assert_eq!(fs::read_to_string(folder.join("index.html")).expect("a page"), "2");
+        assert!(!folder.join("series").exists(), "a page that is gone stays");
+        assert_eq!(fs::read_dir(root.path().join("deep")).expect("a folder").count(), 1, "something is left beside");
+        let other = Kind { name: "export", marker: ".sprag-export" };
+        assert!(other.check(&folder).is_err(), "a site is no export");
+    }
+
+    #[test]
+    fn two_renames_do_what_one_exchange_does() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let (new, folder) = (root.path().join("new"), root.path().join("site"));
+        fs::create_dir(&new).expect("a folder");
+        fs::create_dir(&folder).expect("a folder");
+        fs::write(new.join("a"), "new").expect("a file");
+        two_renames(&new, &folder).expect("both folders are there");
+        assert_eq!(fs::read_to_string(folder.join("a")).expect("a file"), "new");
+    }
+
+    #[test]
+    fn foreign_files_are_left_alone() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        fs::write(root.path().join("thesis.tex"), "mine").expect("a file");
+        let error = SITE.check(root.path()).expect_err("the folder is not ours");
+        assert!(error.to_string().contains("no site of sprag"), "{error}");
+        assert!(SITE.check(&root.path().join("thesis.tex")).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! The benchmarks of a report: of its `metrics` (CPU), of the blocks below `benchmarks` (GPU), or of its `cases` (TRT).
+//!
+//! A block holds `p50_ms`, `p95_ms`, `peak_memory_mb` and one rate. Shapes and data types that the report says it ran
+//! with are parameters of its benchmarks.
+
+use serde_json::{Map, Value};
+
+use super::figures::{Entries, milliseconds, number, place, seconds};
+use crate::formats::outputs;
+use crate::model::imported::{Entry, EntryStatus};
+use crate::model::metric::{Metric, TIME};
+
+/// How many names deep a block of a GPU report lies at most.
+const DEEPEST: usize = 8;
+
+/// Bytes of what the seed calls a megabyte.
+const MEBIBYTE: f64 = 1_048_576.0;
+
+/// The fields of the configuration that are parameters of the GPU suite.
+const GPU_PARAMETERS: [&str; 7] = ["batch", "channels", "height", "width", "tile_size", "kmax", "steps"];
+
+/// The benchmarks of a CPU report.
+pub(super) fn cpu(metrics: &Map<String, Value>, config: &Value) -> Vec<Entry> {
+    let mut entries = Entries::default();
+    for (name, value) in metrics.iter().filter(|(_, value)| !value.is_null()) {
+        let (series, metric) = place(name);
+        let is_infer = series == "infer";
+        let n = config.get(if is_infer { "infer_iters" } else { "micro_iters" }).and_then(Value::as_u64);
+        let entry = entries.add(&series, milliseconds(metric, name, value, n.unwrap_or(0)));
+        let keys: &[&str] = if is_infer { &["input_shape"] } else { &["tile_shape", "tile_size"] };
+        take_parameters(entry, config, keys);
+    }
+    entries.into_vec()
+}
+
+/// The benchmarks of a GPU report.
+pub(super) fn gpu(benchmarks: &Map<String, Value>, config: &Value, dtype: Option<&str>) -> Vec<Entry> {
+    let mut entries = Entries::default();
+    let n = config.get("iters").and_then(Value::as_u64).unwrap_or(0);
+    walk(&mut entries, &mut Vec::new(), benchmarks, n);
+    let mut entries = entries.into_vec();
+    for entry in &mut entries {
+        take_parameters(entry, config, &GPU_PARAMETERS);
+        entry.params.extend(dtype.map(|dtype| ("dtype".to_owned(), dtype.to_owned())));
+        if let Some((name, variant)) = entry.series.rsplit_once('.') {
+            (entry.name, entry.variant) = (name.to_owned(), Some(variant.to_owned()));
+        }
+    }
+    entries
+}
+
+/// Takes every block below an object.
+fn walk<'a>(entries: &mut Entries, path: &mut Vec<&'a str>, holder: &'a Map<String, Value>, n: u64) {
+    for (key, value) in holder {
+        let Some(fields) = value.as_object().filter(|_| path.len() < DEEPEST) else { continue };
+        path.push(key);
+        let series = path.join(".");
+        let status = fields.get("status").and_then(Value::as_str);
+        if let Some(status) = status.filter(|status| *status != "ok") {
+            entries.of(&series).status = not_run(status, fields);
+        } else if fields.contains_key("p50_ms") {
+            block(entries, &series, fields, n);
+            // Only what goes by way of the dispatcher is of its backend.
+            for told in ["backend", "fallback_reason"].iter().filter(|_| key.contains("dispatch")) {
+                let value = holder.get(*told).filter(|value| value.is_string());
+                entries.of(&series).extras.extend(value.map(|value| ((*told).to_owned(), value.clone())));
+            }
+        } else if let (Some(_), Some(metrics)) = (status, fields.get("metrics").and_then(Value::as_object)) {
+            block(entries, &series, metrics, n);
+        } else {
+            walk(entries, path, fields, n);
+        }
+        path.pop();
+    }
+}
+
+/// Takes a block of metrics: its times, its memory, its rate, and what else it tells in a word.
+fn block(entries: &mut Entries, series: &str, fields: &Map<String, Value>, n: u64) {
+    for (field, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+        if field == "p50_ms" || field == "p95_ms" {
+            let (_, metric) = place(&format!("{series}.{field}"));
+            entries.add(series, milliseconds(metric, field, value, n));
+            continue;
+        }
+        let known = match field.as_str() {
+            "peak_memory_mb" => Some((Metric::peak_memory(), "MiB", MEBIBYTE)),
+            rate if rate.ends_with("_per_s") && Metric::is_word(rate) => Some((Metric::throughput(rate), "1/s", 1.0)),
+            _ => None,
+        };
+        if let Some((metric, unit, factor)) = known {
+            let found = number(value).ok_or_else(|| format!("its `{field}` is no number"));
+            entries.add(series, found.and_then(|value| outputs::summary(metric, unit, field, value * factor)));
+        } else if !value.is_array() && !value.is_object() {
+            entries.of(series).extras.insert(field.clone(), value.clone());
+        }
+    }
+    let entry = entries.of(series);
+    if entry.status == EntryStatus::Ok && !entry.observations.iter().any(|one| one.metric.name == TIME) {
+        entry.status = EntryStatus::Failed("its `p50_ms` is no number".to_owned());
+        entry.observations.clear();
+    }
+}
+
+/// The benchmarks of a sweep: its cases, each by its label, and the summary over them.
+///
+/// # Errors
+/// Where a case has no label; to be read after the file's name.
+pub(super) fn trt(report: &Value, cases: &[Value], config: &Value) -> Result<Vec<Entry>, String> {
+    let n = config.get("iters").and_then(Value::as_u64).unwrap_or(0);
+    let mut all = Vec::with_capacity(cases.len() + 1);
+    for (number, case) in cases.iter().enumerate() {
+        let label = case.get("label").and_then(Value::as_str).filter(|label| !label.is_empty());
+        let (Some(label), Some(fields)) = (label, case.as_object()) else {
+            return Err(format!("has no `label` of case {}", number + 1));
+        };
+        let mut entries = Entries::default();
+        let series = format!("case.{label}");
+        match (fields.get("status").and_then(Value::as_str), fields.get("metrics").and_then(Value::as_object)) {
+            (Some("ok") | None, Some(metrics)) => block(&mut entries, &series, metrics, n),
+            (status, _) => entries.of(&series).status = not_run(status.unwrap_or("failed"), fields),
+        }
+        let shapes: Vec<&str> = fields
+            .get("input_shapes")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        if !shapes.is_empty() {
+            entries.of(&series).params.insert("input_shapes".to_owned(), shapes.join(" "));
+        }
+        all.extend(entries.into_vec());
+    }
+    let mut entries = Entries::default();
+    for figure in ["p50_ms_min", "p50_ms_median", "p50_ms_max"] {
+        if let Some(value) = report.get("summary").and_then(|summary| summary.get(figure)).filter(|one| !one.is_null())
+        {
+            let (series, metric) = place(&format!("summary.{figure}"));
+            entries.add(&series, milliseconds(seconds(&metric.name), figure, value, 0));
+        }
+    }
+    all.extend(entries.into_vec());
+    Ok(outputs::told_apart(all))
+}
+
+/// The status of what did not run, with its reason.
+fn not_run(status: &str, fields: &Map<String, Value>) -> EntryStatus {
+    let reason = fields.get("reason").and_then(Value::as_str).unwrap_or("without a reason").to_owned();
+    if status == "skipped" { EntryStatus::Skipped(reason) } else { EntryStatus::Failed(reason) }
+}
+
+/// Takes fields of the configuration as parameters: numbers and words as they are, a shape as `1x3x128x128`.
+fn take_parameters(entry: &mut Entry, config: &Value, keys: &[&str]) {
+    for key in keys {
+        let text = match config.get(key) {
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::String(text)) if !text.is_empty() => text.clone(),
+            Some(Value::Array(sides)) => sides.iter().map(Value::to_string).collect::<Vec<_>>().join("x"),
+            _ => continue,
+        };
+        entry.params.insert((*key).to_owned(), text);
+    }
+}

@@ -1,0 +1,174 @@
+//! The profile that Callgrind writes (`callgrind.out`): how many instructions a program executed.
+//!
+//! The line `events:` names what was counted, `totals:` at the end or `summary:` in the head tells how often, in that
+//! order; zeros at the end of such a line may be missing. A file may hold several parts, as of threads: they are added
+//! up. What stands between, function by function, is left alone. Of the format's version 1.
+
+use serde_json::{Map, Value, json};
+
+use super::{FormatError, outputs};
+use crate::model::foreign::Output;
+use crate::model::imported::{Entry, Imported, ImportedRun};
+use crate::model::metric::Metric;
+
+/// How the names of the files end.
+pub const FILES: &[&str] = &[".out"];
+
+/// The event that counts instructions.
+const INSTRUCTIONS: &str = "Ir";
+
+/// Whether there is a profile of Callgrind among the outputs.
+pub fn recognises(outputs: &[Output]) -> bool {
+    outputs.iter().any(is_profile)
+}
+
+fn is_profile(output: &Output) -> bool {
+    let start = outputs::start(output);
+    start.lines().next() == Some("# callgrind format")
+        || start.lines().take(20).any(|line| line.starts_with("creator: callgrind"))
+}
+
+/// Reads profiles, each a benchmark that is called after its file; of several outputs those that are one.
+///
+/// # Errors
+/// When a profile is cut short, or does not count instructions.
+pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+    let used: Vec<&Output> = outputs.iter().filter(|output| outputs.len() == 1 || is_profile(output)).collect();
+    let mut version = None;
+    let mut entries = Vec::with_capacity(used.len());
+    for output in &used {
+        let profile = profile(output)?;
+        let creator = profile.creator.as_deref().and_then(|creator| creator.strip_prefix("callgrind-"));
+        version = version.or(creator.map(str::to_owned));
+        entries.push(entry(output, profile)?);
+    }
+    let entries = outputs::counted("the folder of Callgrind", entries)?;
+    let run = ImportedRun { entries, digest: outputs::digest(&used), ..ImportedRun::default() };
+    Ok(Imported { tool: "callgrind".to_owned(), tool_version: version, runs: vec![run], notes: Vec::new() })
+}
+
+/// What a file counted in all.
+#[derive(Default)]
+struct Profile {
+    creator: Option<String>,
+    events: Vec<String>,
+    counts: Vec<f64>,
+    parts: u64,
+}
+
+impl Profile {
+    /// Adds what a part counted.
+    fn add(&mut self, part: &mut Option<Vec<f64>>) {
+        let Some(part) = part.take() else { return };
+        self.parts += 1;
+        self.counts.resize(self.counts.len().max(part.len()), 0.0);
+        for (count, more) in self.counts.iter_mut().zip(part) {
+            *count += more;
+        }
+    }
+}
+
+fn profile(output: &Output) -> Result<Profile, FormatError> {
+    let mut profile = Profile::default();
+    // The counts of the part that is being read; its totals count for more than its summary, as they come later.
+    let mut part: Option<Vec<f64>> = None;
+    for (number, line) in outputs::lines(output)? {
+        let Some((key, value)) = line.split_once(':') else { continue };
+        match key {
+            "creator" if profile.creator.is_none() => profile.creator = Some(value.trim().to_owned()),
+            "part" => profile.add(&mut part),
+            "events" => {
+                let events: Vec<String> = value.split_whitespace().map(str::to_owned).collect();
+                if !profile.events.is_empty() && profile.events != events {
+                    let reason = format!("counts other events from line {number} on than before");
+                    return Err(outputs::schema(output, reason));
+                }
+                profile.events = events;
+            }
+            "summary" | "totals" => {
+                let counts: Option<Vec<f64>> =
+                    value.split_whitespace().map(|word| word.parse::<u64>().ok().map(|count| count as f64)).collect();
+                let counts = counts.filter(|counts| !counts.is_empty() && counts.len() <= profile.events.len());
+                let reason = || format!("has no counts of its events in line {number}");
+                part = Some(counts.ok_or_else(|| outputs::schema(output, reason()))?);
+            }
+            _ => {}
+        }
+    }
+    profile.add(&mut part);
+    match profile.parts {
+        0 => Err(outputs::schema(output, "has neither `totals` nor `summary`: it is cut short, or no profile")),
+        _ => Ok(profile),
+    }
+}
+
+fn entry(output: &Output, profile: Profile) -> Result<Entry, FormatError> {
+    let Some(place) = profile.events.iter().position(|event| event == INSTRUCTIONS) else {
+        return Err(outputs::schema(output, format!("does not count `{INSTRUCTIONS}`")));
+    };
+    let instructions = profile.counts.get(place).copied().unwrap_or(0.0);
+    let found = if instructions > 0.0 {
+        outputs::summary(Metric::instructions(), "instructions", INSTRUCTIONS, instructions).map(|one| vec![one])
+    } else {
+        Err(format!("its `{INSTRUCTIONS}` is 0: nothing was collected"))
+    };
+    let mut entry = outputs::entry(&output.name, found);
+    let counts = profile.counts.into_iter().chain(std::iter::repeat(0.0));
+    let events: Map<String, Value> = profile.events.into_iter().zip(counts.map(|count| json!(count))).collect();
+    entry.extras.extend(profile.creator.map(|creator| ("creator".to_owned(), json!(creator))));
+    entry.extras.insert("events".to_owned(), Value::Object(events));
+    Ok(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::golden;
+    use crate::model::imported::EntryStatus;
+
+    fn output(text: &str) -> Output {
+        Output { name: "callgrind.out.1".to_owned(), bytes: text.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn the_golden_profile_gives_the_expected_row() {
+        golden::check("callgrind", read);
+        golden::recognised(recognises, &["callgrind"]);
+        let imported = read(&golden::samples("callgrind")).expect("it is fine");
+        assert_eq!(imported.tool_version.as_deref(), Some("3.19.0"));
+        assert_eq!(imported.runs[0].entries[0].extras["events"]["DLmw"], json!(261.0));
+    }
+
+    #[test]
+    fn parts_are_added_and_totals_count_for_more() {
+        let check = |text: &str, instructions: f64| {
+            let run = read(&[output(text)]).expect("it is fine").runs.remove(0);
+            assert_eq!(run.entries[0].observations[0].value, instructions, "{text}");
+        };
+        check("events: Ir\nsummary: 5\n", 5.0);
+        check("events: Ir\nsummary: 5\nfn=x\n1 6\ntotals: 6\n", 6.0);
+        check("events: Dr Ir Dw\ntotals: 1 2\n", 2.0);
+        check("part: 1\nevents: Ir\nsummary: 5\ntotals: 5\npart: 2\nevents: Ir\nsummary: 7\n", 12.0);
+    }
+
+    #[test]
+    fn what_is_no_whole_profile_is_refused() {
+        let check = |text: &str, words: &str| {
+            let error = read(&[output(text)]).expect_err("it is refused").to_string();
+            assert!(error.contains("callgrind.out.1") && error.contains(words), "{error}");
+        };
+        check("", "is empty");
+        check("events: Ir\nfn=x\n", "neither `totals` nor `summary`");
+        check("events: Dr\ntotals: 1\n", "does not count `Ir`");
+        check("events: Ir\ntotals: 1 2\n", "no counts of its events in line 2");
+        check("events: Ir\ntotals: -1\n", "in line 2");
+        check("events: Ir\ntotals: nan\n", "in line 2");
+        check("totals: 1\nevents: Ir\n", "in line 1");
+        check("events: Ir\ntotals: 1\npart: 2\nevents: Dr\n", "counts other events from line 4 on");
+        let idle = read(&[output("events: Ir\ntotals: 0\n")]).expect("it is read").runs.remove(0);
+        assert!(
+            matches!(&idle.entries[0].status, EntryStatus::Failed(reason) if reason.contains("nothing was collected"))
+        );
+        golden::survives(&golden::samples("callgrind"), read);
+    }
+}

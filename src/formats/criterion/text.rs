@@ -1,0 +1,265 @@
+//! What a bench of Criterion prints, in a file: the estimate of each benchmark and what goes with it.
+//!
+//! A benchmark is a line `name   time:   [low estimate high]`; where the name is longer than 23 bytes it stands alone on
+//! the line before. Criterion prints its slope or mean for the estimate, so that is the value; the bounds are kept as
+//! `low` and `high`. Lines of throughput and change belong to the benchmark before them. Colours are taken out, times
+//! have units from `ps` to `s` with either letter for micro, and whatever else a terminal shows is passed over.
+
+use serde_json::{Value, json};
+
+use crate::formats::{FormatError, console, outputs};
+use crate::model::foreign::Output;
+use crate::model::imported::{Entry, Imported, ImportedRun, Observation};
+use crate::model::metric::Metric;
+
+/// The longest name that stands on the line of its estimate, in bytes.
+const SHORT_NAME: usize = 23;
+
+/// Whether each of the outputs is a text of Criterion.
+pub fn recognises(outputs: &[Output]) -> bool {
+    !outputs.is_empty() && outputs.iter().all(is_text)
+}
+
+/// Whether some line has an estimate. What other formats begin with is none.
+fn is_text(output: &Output) -> bool {
+    let start = outputs::start(output);
+    let json = start.trim_start().starts_with(['{', '[']);
+    !json
+        && start
+            .lines()
+            .any(|line| bracketed(&console::plain(line), "time:").and_then(|(_, it)| three_times(it)).is_some())
+}
+
+/// Reads a text; of several, each as a run.
+///
+/// # Errors
+/// When it is not UTF-8, has too long a line, or holds no estimate.
+pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+    let mut notes = Vec::new();
+    let mut runs = Vec::new();
+    for output in outputs {
+        let entries = entries(output, &mut notes)?;
+        runs.push(ImportedRun { entries, digest: outputs::digest(&[output]), ..ImportedRun::default() });
+    }
+    if runs.is_empty() {
+        return Err(FormatError::Nothing("the text of Criterion".to_owned()));
+    }
+    Ok(Imported { tool: "criterion".to_owned(), tool_version: None, runs, notes })
+}
+
+/// The benchmarks of a text. Where a name comes twice the last counts.
+pub(in crate::formats) fn entries(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut before = String::new();
+    let mut samples: Option<u64> = None;
+    for (number, line) in outputs::lines(output)? {
+        let line = console::plain(line);
+        if let Some((label, content)) = bracketed(&line, "time:") {
+            let own_line = label.trim().is_empty() && line.starts_with([' ', '\t']);
+            let name = if own_line && before.len() > SHORT_NAME { before.as_str() } else { label.trim() };
+            match three_times(content) {
+                Some(times) if !name.is_empty() => {
+                    outputs::push(output, &mut entries, estimate(name, times, samples.take()))?;
+                }
+                _ if content.contains('%') => changed(entries.last_mut(), content),
+                _ => outputs::note(notes, format!("{} line {number}: `time:` is followed by no estimate", output.name)),
+            }
+        } else if let Some((_, content)) = bracketed(&line, "thrpt:") {
+            throughput(entries.last_mut(), content);
+        } else if let Some((_, content)) = bracketed(&line, "change:") {
+            changed(entries.last_mut(), content);
+        } else if let Some(found) = count_between(&line, ": Collecting ", " samples") {
+            samples = Some(found);
+        } else if let (Some(found), Some(entry)) =
+            (count_between(&line, " among ", " measurements"), entries.last_mut())
+        {
+            counted(entry, found);
+        }
+        line.trim_end().clone_into(&mut before);
+    }
+    outputs::counted(&output.name, outputs::newest_of_each(entries, notes))
+}
+
+/// What stands before the label, and between the brackets that follow it.
+fn bracketed<'a>(line: &'a str, label: &str) -> Option<(&'a str, &'a str)> {
+    let (before, after) = line.split_once(label)?;
+    let (content, _) = after.trim_start().strip_prefix('[')?.split_once(']')?;
+    Some((before, content))
+}
+
+/// The three quantities between brackets, as texts: a number and a unit, with or without blanks between.
+fn three(content: &str) -> Option<[String; 3]> {
+    let mut parts: Vec<String> = Vec::with_capacity(3);
+    for word in content.split_whitespace() {
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
+        let room = parts.len() < 3;
+        match parts.last_mut().filter(|number| !is_number && !number.contains(' ')) {
+            Some(number) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            None if room => parts.push(word.to_owned()),
+            None => return None,
+        }
+    }
+    parts.try_into().ok()
+}
+
+/// Three times in seconds, and the unit of the one in the middle; numbers that cannot be read are none.
+fn three_times(content: &str) -> Option<([f64; 3], String)> {
+    let [low, middle, high] = three(content)?;
+    let times = [console::seconds(&low)?, console::seconds(&middle)?, console::seconds(&high)?];
+    Some((times, console::number_and_unit(&middle).1.to_owned()))
+}
+
+fn estimate(name: &str, ([low, middle, high], unit): ([f64; 3], String), samples: Option<u64>) -> Entry {
+    let check = |field: &str, value: f64| outputs::possible(&Metric::time(), field, value);
+    let found = check("time", middle)
+        .and_then(|value| check("lower bound", low).and(check("upper bound", high)).map(|_| value))
+        .map(|value| Observation { n: samples.unwrap_or(0), ..Observation::summary(Metric::time(), &unit, value) });
+    let fine = found.is_ok();
+    let mut entry = outputs::entry(name, found.map(|time| vec![time]));
+    if fine {
+        entry.extras.insert("low".to_owned(), json!(low));
+        entry.extras.insert("high".to_owned(), json!(high));
+    }
+    entry
+}
+
+/// Takes a line of throughput, unless it tells a change.
+fn throughput(entry: Option<&mut Entry>, content: &str) {
+    let Some([_, middle, _]) = three(content) else { return };
+    let (Some(entry), Some((name, value))) = (entry, console::rate(&middle)) else { return };
+    let unit = console::number_and_unit(&middle).1;
+    let n = entry.observations.first().map_or(0, |time| time.n);
+    let is_new = !entry.observations.iter().any(|one| one.metric.name == name);
+    if let (false, true, Ok(rate)) =
+        (entry.observations.is_empty(), is_new, outputs::summary(Metric::throughput(name), unit, name, value))
+    {
+        entry.observations.push(Observation { n, ..rate });
+    }
+}
+
+/// Takes the change of the time since Criterion's last run, as shares.
+fn changed(entry: Option<&mut Entry>, content: &str) {
+    let shares: Option<Vec<f64>> = content
+        .split_whitespace()
+        .map(|word| word.strip_suffix('%')?.replace('\u{2212}', "-").parse::<f64>().ok().filter(|one| one.is_finite()))
+        .map(|percent| percent.map(|percent| percent / 100.0))
+        .collect();
+    if let (Some(entry), Some([low, middle, high])) = (entry, shares.as_deref()) {
+        let change: Value = json!({"low": low, "estimate": middle, "high": high});
+        entry.extras.insert("change".to_owned(), change);
+    }
+}
+
+/// Notes how many samples stand behind an estimate.
+fn counted(entry: &mut Entry, samples: u64) {
+    for observation in &mut entry.observations {
+        observation.n = samples;
+    }
+}
+
+/// The count that stands between two words.
+fn count_between(line: &str, before: &str, after: &str) -> Option<u64> {
+    let (_, rest) = line.split_once(before)?;
+    rest.split_once(after)?.0.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::golden;
+    use crate::model::imported::EntryStatus;
+
+    fn text(text: &str) -> Output {
+        Output { name: "console.txt".to_owned(), bytes: text.as_bytes().to_vec() }
+    }
+
+    fn entries_of(lines: &str) -> Vec<Entry> {
+        read(&[text(lines)]).expect("there is an estimate").runs.remove(0).entries
+    }
+
+    #[test]
+    fn the_golden_text_is_read() {
+        let outputs = golden::samples("criterion");
+        let console = outputs.iter().find(|output| output.name == "console.txt").expect("it is there");
+        let run = read(std::slice::from_ref(console)).expect("it is fine").runs.remove(0);
+        let told: Vec<_> = run.entries.iter().map(|one| (one.series.as_str(), one.observations[0].value)).collect();
+        let expected = [
+            ("tile_pack/cpu_ref/kmax8", 6.9715e-6),
+            ("tile_pack/cpu_ref/kmax32", 25.229e-6),
+            ("tilessm_scan", 1.1699e-6),
+        ];
+        for ((series, value), (wanted, time)) in told.iter().zip(expected) {
+            assert!(*series == wanted && (value / time - 1.0_f64).abs() < 1e-12, "{series} {value}");
+        }
+        let first = &run.entries[0];
+        assert_eq!((first.observations[0].n, first.observations[1].n), (20, 20));
+        assert_eq!(first.observations[1].metric.name, "elements_per_s");
+        assert_eq!([0, 1].map(|place| first.observations[place].source_unit.as_str()), ["µs", "Melem/s"]);
+        assert!((first.observations[1].value / 1.1475e6 - 1.0).abs() < 1e-12);
+        assert!(first.extras["low"].as_f64().is_some_and(|low| (low / 6.0799e-6 - 1.0).abs() < 1e-12));
+        golden::recognised(recognises, &["criterion/console.txt"]);
+    }
+
+    #[test]
+    fn lines_are_told_apart() {
+        let check = |lines: &str, expected: &[(&str, f64)]| {
+            let entries = entries_of(lines);
+            let found: Vec<_> = entries.iter().map(|one| (one.series.as_str(), one.observations[0].value)).collect();
+            assert_eq!(found, expected, "{lines}");
+        };
+        check("a b   time:   [1 s 2 s 3 s] trailing", &[("a b", 2.0)]);
+        check("a\ttime:[1s\t2s 3s]\r\n", &[("a", 2.0)]);
+        check("\u{1b}[32ma\u{1b}[0m  time:   [\u{1b}[2m1 s\u{1b}[0m \u{1b}[1m2 s\u{1b}[0m 3 s]", &[("a", 2.0)]);
+        let long = "a_name_of_more_than_23_bytes";
+        check(&format!("{long}\n                        time:   [1 s 2 s 3 s]"), &[(long, 2.0)]);
+        check("short\n                  time:   [1 s 9 s 3 s]\nb time: [1 s 2 s 3 s]", &[("b", 2.0)]);
+        check(&format!("{long}\ntime: [1 s 9 s 3 s]\nb time: [1 s 2 s 3 s]"), &[("b", 2.0)]);
+        check("a time: [1 s 2 s 3 s]\na time: [1 s 4 s 5 s]", &[("a", 4.0)]);
+        check("a time: [1 s 2 s]\nb time: 1 s 2 s 3 s\nc time: [1 x 2 x 3 x]\nd time: [1 s 2 s 3 s]", &[("d", 2.0)]);
+        check("ps_and_mu time: [900 ms 1 s 2000000 μs]", &[("ps_and_mu", 1.0)]);
+    }
+
+    #[test]
+    fn changes_and_throughputs_belong_to_the_benchmark_before() {
+        let change = "a time: [1 s 2 s 4 s]\n  thrpt: [2.5 Kelem/s 5 Kelem/s 9 Kelem/s]\n  change:\n   \
+                      time:   [-1.5% +2% +3.25%] (p = 0.54 > 0.05)\n  thrpt: [-1% -2% -3%]\nb time: [1 s 2 s 3 s]\n  \
+                      change: [-50% +0% +1%] (p = 0.1)";
+        let entries = entries_of(change);
+        assert_eq!(entries[0].observations[1].value, 5000.0);
+        assert_eq!(entries[0].extras["change"], json!({"low": -0.015, "estimate": 0.02, "high": 0.0325}));
+        assert_eq!(entries[1].extras["change"]["low"], json!(-0.5));
+        assert_eq!(entries[1].observations.len(), 1);
+    }
+
+    #[test]
+    fn an_impossible_number_fails_alone_and_the_rest_is_noted() {
+        let check = |line: &str, words: &str| {
+            let entries = entries_of(&format!("{line}\nfine time: [1 s 2 s 3 s]"));
+            let EntryStatus::Failed(reason) = &entries[0].status else { panic!("it has failed") };
+            assert!(reason.contains(words), "{reason}");
+            assert_eq!((entries.len(), &entries[1].status), (2, &EntryStatus::Ok));
+        };
+        check("a time: [0 s 0 s 0 s]", "its `time` is 0 s, where more than zero is needed");
+        check("a time: [1 s 1.2.3 s 3 s]", "its `time` is NaN");
+        check("a time: [-1 s 2 s 3 s]", "its `lower bound` is -1 s");
+        check("a time: [1 s 2 s 1e400 s]", "its `upper bound` is inf");
+        let imported = read(&[text("a time: [1 s 2 s 3 s]\na time: [1 s 2 s]")]).expect("it is fine");
+        assert_eq!(imported.notes, ["console.txt line 2: `time:` is followed by no estimate"]);
+    }
+
+    #[test]
+    fn what_is_no_text_of_criterion_is_refused() {
+        let check = |bytes: &[u8], words: &str| {
+            let output = Output { name: "c.txt".to_owned(), bytes: bytes.to_vec() };
+            let error = read(&[output]).expect_err("it is refused").to_string();
+            assert!(error.contains("c.txt") && error.contains(words), "{error}");
+        };
+        check(b"nothing here", "lists no benchmark");
+        check(b"a time: [1 s 2 s 3 s]\n\xff", "not UTF-8 at byte 22");
+        check("x".repeat(2 << 20).as_bytes(), "has a line 1 of more than");
+        golden::survives(&[text("a time: [1 s 2 s 3 s]\n thrpt: [1 B/s 2 B/s 3 B/s]\nb time: [1 s 2 s 3 s]")], read);
+    }
+}

@@ -1,0 +1,342 @@
+//! What a bench of divan prints: a tree of benchmarks with the columns fastest, slowest, median, mean, samples and iters.
+//!
+//! A line of the tree has three characters a level, then `├─ ` or `╰─ ` and a name; a benchmark has its times in the
+//! columns. The lines that follow without such a mark are its rates, and its blocks of allocations. divan prints four
+//! digits and no samples: the median is the value, the other columns are kept beside it. Each tree is a run, whose suite
+//! is the name at its root. Of divan 0.1.
+//!
+//! A benchmark is called by the names on its way from the root, joined by `::`; a leaf `t=N` is its number of threads.
+
+use serde_json::{Map, Value, json};
+
+use super::{FormatError, console, outputs};
+use crate::model::digest;
+use crate::model::foreign::Output;
+use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use crate::model::metric::Metric;
+
+/// The columns, in their order.
+const COLUMNS: [&str; 6] = ["fastest", "slowest", "median", "mean", "samples", "iters"];
+
+/// The place of the median among the columns.
+const MEDIAN: usize = 2;
+
+/// How deep a tree may be: modules in modules and groups in groups are few.
+const DEEPEST: usize = 100;
+
+/// Whether each of the outputs is a text of divan.
+pub fn recognises(outputs: &[Output]) -> bool {
+    !outputs.is_empty()
+        && outputs.iter().all(|output| outputs::start(output).lines().any(|line| root(&console::plain(line)).is_some()))
+}
+
+/// Reads a text; of several, one after the other.
+///
+/// # Errors
+/// When it is not UTF-8, has too long a line, or no benchmark.
+pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+    let mut notes = Vec::new();
+    let mut runs = Vec::new();
+    for output in outputs {
+        let trees = trees(output, &mut notes)?;
+        let alone = trees.len() == 1;
+        for tree in trees {
+            let digest = if alone { outputs::digest(&[output]) } else { digest::sha256_hex(tree.text.as_bytes()) };
+            let entries = outputs::counted(&output.name, outputs::newest_of_each(tree.entries, &mut notes))?;
+            runs.push(ImportedRun { suite: Some(tree.root), entries, digest, ..ImportedRun::default() });
+        }
+    }
+    match runs.is_empty() {
+        true => Err(FormatError::Nothing(outputs.first().map_or("divan", |output| &output.name).to_owned())),
+        false => Ok(Imported { tool: "divan".to_owned(), tool_version: None, runs, notes }),
+    }
+}
+
+/// The benchmarks of one bench.
+struct Tree {
+    root: String,
+    /// Its lines.
+    text: String,
+    /// The names on the way to the line that was read last.
+    path: Vec<String>,
+    entries: Vec<Entry>,
+    /// Whether lines that follow may belong to the last entry.
+    has_leaf: bool,
+    /// The block of allocations that lines are read of, and how many of them were.
+    block: Option<(&'static str, usize)>,
+}
+
+/// The trees with a benchmark. Whatever stands between them is passed over.
+fn trees(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Tree>, FormatError> {
+    let mut trees: Vec<Tree> = Vec::new();
+    let mut is_inside = false;
+    for (number, line) in outputs::lines(output)? {
+        let line = console::plain(line);
+        let line = line.trim_end();
+        if let Some(root) = root(line) {
+            let (root, text, block) = (root.to_owned(), format!("{line}\n"), None);
+            trees.push(Tree { root, text, path: Vec::new(), entries: Vec::new(), has_leaf: false, block });
+            is_inside = true;
+            continue;
+        }
+        let Some(tree) = trees.last_mut().filter(|_| is_inside && !line.is_empty()) else {
+            is_inside = false;
+            continue;
+        };
+        tree.text.push_str(line);
+        tree.text.push('\n');
+        match branch(line) {
+            Some((depth, rest)) if depth <= tree.path.len() && depth < DEEPEST => {
+                if let Some(entry) = tree.branch(depth, rest) {
+                    outputs::push(output, &mut tree.entries, entry)?;
+                }
+            }
+            Some(_) => {
+                return Err(outputs::schema(output, format!("has a branch without its parent in line {number}")));
+            }
+            None if tree.follow(line) => {}
+            None => outputs::note(notes, format!("{} line {number}: no part of the tree", output.name)),
+        }
+    }
+    trees.retain(|tree| !tree.entries.is_empty());
+    Ok(trees)
+}
+
+impl Tree {
+    /// Takes a line with a name: a level of the tree, or a benchmark that ran or was left out.
+    fn branch(&mut self, depth: usize, rest: &str) -> Option<Entry> {
+        let (first, columns) = columns(rest);
+        let (name, value) = match first.trim_end().rsplit_once("  ") {
+            Some((name, value)) => (name.trim(), value.trim()),
+            None => (first.trim(), ""),
+        };
+        self.path.truncate(depth);
+        self.path.push(name.to_owned());
+        (self.has_leaf, self.block) = (false, None);
+        let status = if value == "(ignored)" { Some(EntryStatus::Skipped("ignored".to_owned())) } else { None };
+        if value.is_empty() || (status.is_none() && columns.len() < COLUMNS.len() - 1) {
+            return None;
+        }
+        let cells: Vec<&str> = std::iter::once(value).chain(columns).collect();
+        let series = self.path.join("::");
+        let mut entry = match status {
+            Some(status) => Entry { status, ..outputs::entry(&series, Ok(Vec::new())) },
+            None => benchmark(&series, &cells),
+        };
+        let threads = name.strip_prefix("t=").filter(|count| count.parse::<u32>().is_ok());
+        if let (Some(threads), Some((_, parents))) = (threads, self.path.split_last()) {
+            entry.name = parents.join("::");
+            entry.params.insert("threads".to_owned(), threads.to_owned());
+        }
+        self.has_leaf = entry.status == EntryStatus::Ok && !entry.observations.is_empty();
+        Some(entry)
+    }
+
+    /// Takes a line of the last benchmark: a rate, or of a block of allocations. `false` where it is none.
+    fn follow(&mut self, line: &str) -> bool {
+        let (first, columns) = columns(line);
+        let first = first.trim_matches(|c: char| c == '│' || c.is_whitespace());
+        let is_row = !columns.is_empty();
+        let cells: Vec<&str> = std::iter::once(first).chain(columns).collect();
+        let Some(entry) = self.entries.last_mut().filter(|_| self.has_leaf) else { return is_row };
+        let blocks = [
+            ("max alloc:", "max_alloc"),
+            ("alloc:", "alloc"),
+            ("dealloc:", "dealloc"),
+            ("grow:", "grow"),
+            ("shrink:", "shrink"),
+        ];
+        if let Some((_, name)) = blocks.iter().find(|(title, _)| *title == first) {
+            self.block = Some((name, 0));
+            return true;
+        }
+        let Some(median) = cells.get(MEDIAN).map(|cell| cell.trim()) else { return false };
+        if let Some((name, place)) = self.block.take_if(|(_, place)| *place < 2) {
+            self.block = Some((name, place + 1));
+            return allocated(entry, name, place, median);
+        }
+        let Some((name, value)) = console::rate(median) else { return false };
+        let n = entry.observations.first().map_or(0, |time| time.n);
+        if let Ok(rate) = outputs::summary(Metric::throughput(name), unit(Some(&median)), name, value) {
+            entry.observations.push(Observation { n, ..rate });
+        }
+        true
+    }
+}
+
+/// Takes a line of a block of allocations: first how many there were, then how many bytes. The most bytes that were
+/// allocated at one time are the peak memory.
+fn allocated(entry: &mut Entry, block: &str, place: usize, median: &str) -> bool {
+    let (key, value) = match place {
+        0 => ("count", median.parse().ok()),
+        _ => ("bytes", console::bytes(median)),
+    };
+    let Some(value) = value.filter(|value: &f64| value.is_finite()) else { return false };
+    let tally = entry.extras.entry(block.to_owned()).or_insert_with(|| Value::Object(Map::new()));
+    tally[key] = json!(value);
+    if (block, key) == ("max_alloc", "bytes")
+        && let Ok(memory) = outputs::summary(Metric::peak_memory(), "B", "max alloc", value)
+    {
+        let n = entry.observations.first().map_or(0, |time| time.n);
+        entry.observations.push(Observation { n, ..memory });
+    }
+    true
+}
+
+/// The unit in a cell.
+fn unit<'a>(cell: Option<&&'a str>) -> &'a str {
+    console::number_and_unit(cell.copied().unwrap_or_default()).1
+}
+
+/// A benchmark of the cells of its line.
+fn benchmark(series: &str, cells: &[&str]) -> Entry {
+    let time = |place: usize| {
+        let (cell, column) = (cells.get(place).unwrap_or(&"").trim(), COLUMNS.get(place).unwrap_or(&""));
+        let seconds = console::seconds(cell).ok_or_else(|| format!("its `{column}` is no time"))?;
+        outputs::possible(&Metric::time(), column, seconds)
+    };
+    let count = |place: usize| cells.get(place).and_then(|cell| cell.trim().parse::<u64>().ok());
+    let found = time(MEDIAN).and_then(|median| {
+        let times = [(0, time(0)?), (1, time(1)?), (3, time(3)?)];
+        let n = count(4).ok_or("its `samples` is no count")?;
+        Ok((times, Observation { n, ..Observation::summary(Metric::time(), unit(cells.get(MEDIAN)), median) }))
+    });
+    let (times, found) = match found {
+        Ok((times, time)) => (times.to_vec(), Ok(vec![time])),
+        Err(reason) => (Vec::new(), Err(reason)),
+    };
+    let mut entry = outputs::entry(series, found);
+    for (place, seconds) in times {
+        entry.extras.extend(COLUMNS.get(place).map(|column| ((*column).to_owned(), json!(seconds))));
+    }
+    for place in [4, 5] {
+        let column = COLUMNS.get(place).zip(count(place));
+        entry.extras.extend(column.map(|(column, count)| ((*column).to_owned(), json!(count))));
+    }
+    entry
+}
+
+/// The name at the root of a tree, where the line is the head of one.
+fn root(line: &str) -> Option<&str> {
+    let (first, columns) = columns(line);
+    let fine =
+        columns.len() == COLUMNS.len() - 1 && columns.iter().map(|cell| cell.trim()).eq(COLUMNS[1..].iter().copied());
+    first.trim_end().strip_suffix(COLUMNS[0]).filter(|_| fine).map(str::trim)
+}
+
+/// What stands before the columns together with the first of them, and the last five.
+fn columns(line: &str) -> (&str, Vec<&str>) {
+    let mut cells: Vec<&str> = line.rsplitn(COLUMNS.len(), '│').collect();
+    cells.reverse();
+    let is_row = cells.len() == COLUMNS.len();
+    match cells.split_first() {
+        Some((first, rest)) if is_row => (first, rest.to_vec()),
+        _ => (line, Vec::new()),
+    }
+}
+
+/// The level of a line with a name, and what follows the mark.
+fn branch(line: &str) -> Option<(usize, &str)> {
+    let (mut depth, mut rest) = (0, line);
+    loop {
+        if let Some(found) = rest.strip_prefix("├─ ").or_else(|| rest.strip_prefix("╰─ ")) {
+            return Some((depth, found));
+        }
+        rest = rest.strip_prefix("│  ").or_else(|| rest.strip_prefix("   "))?;
+        depth += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::golden;
+
+    const HEAD: &str = "b    fastest │ slowest │ median │ mean │ samples │ iters\n";
+
+    fn text(rows: &str) -> Output {
+        Output { name: "d.txt".to_owned(), bytes: format!("{HEAD}{rows}").into_bytes() }
+    }
+
+    fn entries_of(rows: &str) -> Vec<Entry> {
+        read(&[text(rows)]).expect("there is a benchmark").runs.remove(0).entries
+    }
+
+    #[test]
+    fn the_golden_text_is_read() {
+        golden::check("divan", read);
+        golden::recognised(recognises, &["divan"]);
+        let run = read(&golden::samples("divan")).expect("it is fine").runs.remove(0);
+        assert_eq!((run.suite.as_deref(), run.entries.len()), (Some("dv"), 5));
+        let rates: Vec<_> =
+            run.entries[1].observations.iter().map(|one| (one.metric.name.as_str(), one.value, one.n)).collect();
+        assert_eq!(run.entries[1].observations[1].source_unit, "GB/s");
+        assert_eq!(rates, [("time", 7.62 * 1e-6, 100), ("bytes_per_s", 34.39e9, 100), ("items_per_s", 4.199e6, 100)]);
+    }
+
+    #[test]
+    fn allocations_threads_and_what_was_ignored() {
+        let rows = "├─ f                 │         │        │      │         │\n\
+                    │  ├─ t=1  1 ns      │ 3 ns    │ 2 ns   │ 2 ns │ 10      │ 20\n\
+                    │  │       max alloc:│         │        │      │         │\n\
+                    │  │         4       │ 5       │ 4.5    │ 4.5  │         │\n\
+                    │  │         1 KB    │ 2 KB    │ 1.5 KB │ 2 KB │         │\n\
+                    │  │       alloc:    │         │        │      │         │\n\
+                    │  │         7       │ 7       │ 7      │ 7    │         │\n\
+                    │  │         8 B     │ 8 B     │ 8 B    │ 8 B  │         │\n\
+                    │  ╰─ t=4  (ignored) │         │        │      │         │\n\
+                    ╰─ g  1 m  │ 3 m │ 2 m │ 2 m │ 1 │ 1\n\
+                    \n\
+                    other text\n";
+        let entries = entries_of(rows);
+        let [one, ignored, minutes] = &entries[..] else { panic!("three entries: {entries:?}") };
+        assert_eq!((one.series.as_str(), one.name.as_str()), ("f::t=1", "f"));
+        assert_eq!(one.params.get("threads").map(String::as_str), Some("1"));
+        assert_eq!((one.observations[1].metric.clone(), one.observations[1].value), (Metric::peak_memory(), 1500.0));
+        assert_eq!(one.extras["alloc"], json!({"count": 7.0, "bytes": 8.0}));
+        assert_eq!(ignored.status, EntryStatus::Skipped("ignored".to_owned()));
+        assert_eq!((minutes.series.as_str(), minutes.observations[0].value), ("g", 120.0));
+    }
+
+    #[test]
+    fn each_tree_is_a_run() {
+        let tree = |name: &str, time: &str| {
+            format!("{name} {HEAD}╰─ f  {time} │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n\n     Running benches/x.rs\n")
+        };
+        let both = Output { name: "d".to_owned(), bytes: (tree("a", "1 ns") + &tree("c", "1 ns")).into_bytes() };
+        let more = Output { bytes: (tree("a", "1 ns") + &tree("c", "2 ns")).into_bytes(), ..both.clone() };
+        let (both, more) = (read(&[both]).expect("it is fine"), read(&[more]).expect("it is fine"));
+        let suites: Vec<_> = both.runs.iter().map(|run| run.suite.as_deref()).collect();
+        assert_eq!(suites, [Some("a b"), Some("c b")]);
+        assert_eq!(both.runs[0].digest, more.runs[0].digest, "the first tree is the same");
+        assert_ne!(both.runs[1].digest, more.runs[1].digest);
+    }
+
+    #[test]
+    fn an_impossible_number_fails_alone() {
+        let check = |row: &str, words: &str| {
+            let entries = entries_of(&format!("├─ bad  {row}\n╰─ fine  1 ns │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n"));
+            let EntryStatus::Failed(reason) = &entries[0].status else { panic!("it has failed") };
+            assert!(reason.contains(words), "{reason}");
+            assert_eq!(entries[1].status, EntryStatus::Ok);
+        };
+        check("1 ns │ 3 ns │ 0 ns │ 2 ns │ 1 │ 1", "its `median` is 0 s");
+        check("1 ns │ inf s │ 1 ns │ 2 ns │ 1 │ 1", "its `slowest` is inf");
+        check("1 ns │ 3 ns │ x ns │ 2 ns │ 1 │ 1", "its `median` is NaN");
+        check("1 ns │ 3 KB │ 1 ns │ 2 ns │ 1 │ 1", "its `slowest` is no time");
+        check("1 ns │ 3 ns │ 1 ns │ 2 ns │ -1 │ 1", "its `samples` is no count");
+    }
+
+    #[test]
+    fn what_is_no_tree_is_refused() {
+        let check = |output: Output, words: &str| {
+            let error = read(&[output]).expect_err("it is refused").to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        check(text(""), "lists no benchmark");
+        check(text("│  ├─ f  1 ns │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n"), "a branch without its parent in line 2");
+        check(text(&format!("{}├─ f\n", "│  ".repeat(300_000))), "line 2");
+        check(Output { name: "d".to_owned(), bytes: b"a\xffb".to_vec() }, "not UTF-8 at byte 1");
+        golden::survives(&golden::samples("divan"), read);
+    }
+}

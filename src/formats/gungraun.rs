@@ -1,0 +1,237 @@
+//! The summaries of gungraun, which was iai-callgrind before: instructions of a benchmark, counted under Callgrind.
+//!
+//! A summary is an object of JSON, alone in a file (`summary.json`) or one of many between the lines of a log. Version 7
+//! (gungraun 0.18 and later) holds `{"new": n, "old": o}` of each event, version 6 `{"Both": [{"Int": n}, {"Int": o}]}`
+//! or one side alone. Taken are `Ir` of Callgrind or Cachegrind, and of DHAT the bytes at the peak. A benchmark is
+//! called after its module path and its id.
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::json::{Strict, text};
+use super::{FormatError, outputs};
+use crate::model::foreign::Output;
+use crate::model::imported::{Entry, Imported, ImportedRun, Observation};
+use crate::model::metric::Metric;
+
+/// How the names of the files end.
+pub const FILES: &[&str] = &["summary.json", ".ndjson"];
+
+/// What DHAT calls the bytes that were allocated at the peak.
+const PEAK: &str = "AtTGmaxBytes";
+
+/// Whether there is a summary among the outputs.
+pub fn recognises(outputs: &[Output]) -> bool {
+    outputs.iter().any(is_summary)
+}
+
+fn is_summary(output: &Output) -> bool {
+    let start = outputs::start(output);
+    let kinds = ["\"LibraryBenchmark\"", "\"BinaryBenchmark\""];
+    start.contains("\"module_path\"") && kinds.iter().any(|kind| start.contains(kind))
+}
+
+/// Reads summaries; of several outputs those that hold one.
+///
+/// # Errors
+/// When one cannot be read, or there is none.
+pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+    let used: Vec<&Output> = outputs.iter().filter(|output| outputs.len() == 1 || is_summary(output)).collect();
+    let (mut entries, mut notes, mut time) = (Vec::new(), Vec::new(), None::<DateTime<Utc>>);
+    for output in &used {
+        for found in summaries(output)? {
+            let (line, summary) = found?;
+            let started = summary.get("started_at").and_then(Value::as_str).and_then(|text| text.parse().ok());
+            time = [time, started].into_iter().flatten().min();
+            let entry = benchmark(&summary)
+                .map_err(|fault| outputs::schema(output, format!("holds a summary at line {line} that {fault}")))?;
+            outputs::push(output, &mut entries, entry)?;
+        }
+    }
+    let name = used.first().map_or("the folder of gungraun", |output| &output.name);
+    let entries = outputs::counted(name, outputs::newest_of_each(entries, &mut notes))?;
+    let run = ImportedRun { time, entries, digest: outputs::digest(&used), ..ImportedRun::default() };
+    Ok(Imported { tool: "gungraun".to_owned(), tool_version: None, runs: vec![run], notes })
+}
+
+/// The objects in an output with the lines they begin at. A line that begins with something else is one of a log.
+fn summaries(output: &Output) -> Result<impl Iterator<Item = Result<(usize, Value), FormatError>>, FormatError> {
+    let (mut rest, mut line) = (text(output)?, 1);
+    Ok(std::iter::from_fn(move || {
+        while !rest.trim_start_matches([' ', '\t']).starts_with('{') {
+            (_, rest) = rest.split_once('\n')?;
+            line += 1;
+        }
+        let mut reader = serde_json::Deserializer::from_str(rest).into_iter::<Strict>();
+        let found = reader.next()?.map(|Strict(value)| (line, value)).map_err(|error| {
+            outputs::schema(output, format!("holds an object at line {line} that cannot be read: {error}"))
+        });
+        // After a fault nothing can be told from the rest.
+        let (read, after) = rest.split_at(if found.is_ok() { reader.byte_offset() } else { rest.len() });
+        line += read.matches('\n').count();
+        rest = after;
+        Some(found)
+    }))
+}
+
+/// What of a summary tells which benchmark it is of.
+#[derive(Deserialize)]
+struct Identity {
+    version: Value,
+    module_path: String,
+    id: Option<String>,
+}
+
+/// The benchmark of a summary; the fault is to be read after "a summary that".
+fn benchmark(summary: &Value) -> Result<Entry, String> {
+    let identity = Identity::deserialize(summary).map_err(|error| format!("names no benchmark: {error}"))?;
+    let id = identity.id.filter(|id| !id.is_empty());
+    let series = match &id {
+        Some(id) => format!("{}::{id}", identity.module_path),
+        None => identity.module_path.clone(),
+    };
+    let profiles = summary.get("profiles").and_then(Value::as_array);
+    let events: Vec<Map<String, Value>> = profiles.into_iter().flatten().filter_map(events).collect();
+    let mut entry = outputs::entry(&series, observations(&events));
+    entry.name = identity.module_path;
+    entry.params.extend(id.map(|id| ("id".to_owned(), id)));
+    let schema = identity.version.as_str().map_or_else(|| identity.version.to_string(), str::to_owned);
+    entry.extras.insert("schema".to_owned(), json!(schema));
+    if let Some(counts) = events.iter().find(|events| events.contains_key("Ir")) {
+        let cycles = counts.get("EstimatedCycles").and_then(|cycles| new_and_old(cycles).0);
+        let old = counts.get("Ir").and_then(|instructions| new_and_old(instructions).1);
+        entry.extras.extend(cycles.map(|cycles| ("estimated_cycles".to_owned(), json!(cycles))));
+        entry.extras.extend(old.map(|old| ("old".to_owned(), json!(old))));
+    }
+    Ok(entry)
+}
+
+/// The events that a profile counted in all, of either version.
+fn events(profile: &Value) -> Option<Map<String, Value>> {
+    let in_7 = profile.pointer("/data/total/metrics").and_then(Value::as_object);
+    let in_6 = || {
+        let tools = profile.pointer("/summaries/total/summary")?.as_object()?;
+        tools.values().next()?.as_object()
+    };
+    in_7.or_else(in_6).cloned()
+}
+
+fn observations(events: &[Map<String, Value>]) -> Result<Vec<Observation>, String> {
+    let mut observations = Vec::new();
+    for (event, metric, unit) in [("Ir", Metric::instructions(), "instructions"), (PEAK, Metric::peak_memory(), "B")] {
+        let Some(counts) = events.iter().find_map(|events| events.get(event)) else { continue };
+        let Some(count) = new_and_old(counts).0 else { return Err(format!("its `{event}` has no new value")) };
+        if count <= 0.0 && event == "Ir" {
+            return Err(format!("its `{event}` is {count}, where more than zero is needed"));
+        }
+        observations.push(outputs::summary(metric, unit, event, count)?);
+    }
+    if observations.is_empty() { Err(format!("it has no profile with `Ir` or `{PEAK}`")) } else { Ok(observations) }
+}
+
+/// The count of this run and that of the one before.
+fn new_and_old(event: &Value) -> (Option<f64>, Option<f64>) {
+    let number = |value: &Value| value.as_f64().or_else(|| value.get("Int").or_else(|| value.get("Float"))?.as_f64());
+    if let Some(values) = event.get("values") {
+        return (values.get("new").and_then(number), values.get("old").and_then(number));
+    }
+    let side = |path: &str| event.get("metrics").and_then(|metrics| metrics.pointer(path)).and_then(number);
+    (side("/Both/0").or_else(|| side("/Left")), side("/Both/1").or_else(|| side("/Right")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::golden;
+    use crate::model::imported::EntryStatus;
+
+    fn output(text: &str) -> Output {
+        Output { name: "summary.json".to_owned(), bytes: text.as_bytes().to_vec() }
+    }
+
+    fn of_7(path: &str, values: &str) -> String {
+        format!(
+            r#"{{"version":"7","kind":"LibraryBenchmark","module_path":"{path}","id":null,"started_at":
+            "2026-11-21T02:06:56.6Z","profiles":[{{"tool":"Callgrind","data":{{"parts":[],"total":{{"metrics":{{
+            "Ir":{{"values":{values},"change":{{"diff_pct":"1.5"}}}}}}}}}}}}]}}"#
+        )
+    }
+
+    fn of_6(instructions: &str) -> String {
+        format!(
+            r#"{{"version":"6","kind":"LibraryBenchmark","module_path":"a::b","id":"c","profiles":[{{"tool":"Callgrind",
+            "summaries":{{"parts":[],"total":{{"summary":{{"Callgrind":{{"Ir":{{"diffs":null,"metrics":{instructions}}},
+            "EstimatedCycles":{{"metrics":{{"Left":{{"Int":9}}}}}}}}}},"regressions":[]}}}}}}]}}"#
+        )
+    }
+
+    #[test]
+    fn the_golden_summaries_give_the_expected_rows() {
+        golden::check("gungraun", read);
+        let files = ["gungraun", "gungraun/tile_pack.k8.summary.json", "gungraun/tilessm_scan.summary.json"];
+        golden::recognised(recognises, &files);
+        let run = read(&golden::samples("gungraun")).expect("it is fine").runs.remove(0);
+        assert_eq!(run.time.map(|time| time.to_rfc3339()), Some("2026-11-21T02:06:56.609145805+00:00".to_owned()));
+        assert_eq!(run.entries[0].params.get("id").map(String::as_str), Some("k8"));
+    }
+
+    #[test]
+    fn both_versions_are_read() {
+        let check = |text: &str, series: &str, value: f64, old: Option<f64>| {
+            let run = read(&[output(text)]).expect("it is fine").runs.remove(0);
+            let entry = &run.entries[0];
+            assert_eq!((entry.series.as_str(), entry.observations[0].value), (series, value));
+            assert_eq!(entry.extras.get("old").and_then(Value::as_f64), old);
+        };
+        check(&of_7("a::b", r#"{"new":5,"old":4}"#), "a::b", 5.0, Some(4.0));
+        check(&of_7("a::b", r#"{"new":5}"#), "a::b", 5.0, None);
+        check(&of_6(r#"{"Both":[{"Int":7},{"Int":8}]}"#), "a::b::c", 7.0, Some(8.0));
+        check(&of_6(r#"{"Left":{"Int":7}}"#), "a::b::c", 7.0, None);
+        let log = format!(
+            "Gungraun 0.20\n{}\nit went on {{\n  {}\n\n",
+            of_6(r#"{"Left":{"Int":7}}"#),
+            of_7("z", "{\"new\":1}")
+        );
+        let run = read(&[output(&log)]).expect("it is fine").runs.remove(0);
+        assert_eq!(run.entries.iter().map(|entry| entry.series.as_str()).collect::<Vec<_>>(), ["a::b::c", "z"]);
+        let peak = of_7("p", r#"{"new":4096}"#).replace("\"Ir\"", "\"AtTGmaxBytes\"");
+        let run = read(&[output(&peak)]).expect("it is fine").runs.remove(0);
+        assert_eq!(
+            (run.entries[0].observations[0].metric.clone(), run.entries[0].observations[0].value),
+            (Metric::peak_memory(), 4096.0)
+        );
+    }
+
+    #[test]
+    fn an_impossible_count_fails_alone() {
+        let check = |values: &str, words: &str| {
+            let both = format!("{}\n{}", of_7("bad", values), of_7("fine", r#"{"new":1}"#));
+            let run = read(&[output(&both)]).expect("it is read").runs.remove(0);
+            let EntryStatus::Failed(reason) = &run.entries[0].status else { panic!("it has failed") };
+            assert!(reason.contains(words), "{reason}");
+            assert_eq!(run.entries[1].status, EntryStatus::Ok);
+        };
+        check(r#"{"new":0}"#, "its `Ir` is 0, where more than zero is needed");
+        check(r#"{"new":-5}"#, "its `Ir` is -5");
+        check(r#"{"new":1e40}"#, "its `Ir` is 1e40");
+        check(r#"{"old":1}"#, "its `Ir` has no new value");
+        check(r#"{"new":null}"#, "its `Ir` has no new value");
+        check("[]", "its `Ir` has no new value");
+    }
+
+    #[test]
+    fn what_is_no_summary_is_refused() {
+        let check = |text: &str, words: &str| {
+            let error = read(&[output(text)]).expect_err("it is refused").to_string();
+            assert!(error.contains("summary.json") && error.contains(words), "{error}");
+        };
+        check("", "is empty");
+        check("no object\n", "lists no benchmark");
+        check("log\n{\"version\": NaN}", "an object at line 2 that cannot be read");
+        check("\n\n{\"version\":\"7\"}", "a summary at line 3 that names no benchmark");
+        check("{\"a\":1,\"a\":2}", "stands twice");
+        check(&"{\"a\":".repeat(10_000), "recursion limit");
+        golden::survives(&golden::samples("gungraun"), read);
+    }
+}

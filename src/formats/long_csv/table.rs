@@ -1,0 +1,329 @@
+//! The table as a whole: rows gathered into runs.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use csv::{ReaderBuilder, StringRecord, Trim};
+use serde_json::json;
+
+use super::super::head::head;
+use super::super::{FormatError, MOST_BENCHMARKS, json};
+use super::row::{COLUMNS, Header, Row};
+use crate::model::canonical;
+use crate::model::digest::RunningHash;
+use crate::model::foreign::Output;
+use crate::model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
+use crate::stats::describe;
+
+/// The longest line that is read, in bytes.
+const MOST_LINE: usize = 64 << 10;
+
+/// Whether all outputs begin with the names of the columns.
+pub(in crate::formats) fn recognises(outputs: &[Output]) -> bool {
+    let fits = |output: &Output| {
+        let head = head(output);
+        let first = head.lines().next().unwrap_or_default();
+        let cells: Vec<&str> = first.split(',').map(|cell| cell.trim().trim_matches('"')).collect();
+        COLUMNS.iter().all(|column| *column == "params" || cells.contains(column))
+    };
+    !outputs.is_empty() && outputs.iter().all(fits)
+}
+
+/// Reads tables, one run a suite, commit and machine.
+///
+/// # Errors
+/// Names the file and the row that cannot be read, or that contradicts another.
+pub(in crate::formats) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+    let mut gathered = Gathered::default();
+    for output in outputs {
+        let text = json::text(output)?;
+        let at = |row: usize, reason: String| FormatError::Schema {
+            name: output.name.clone(),
+            reason: format!("has in row {row}: {reason}"),
+        };
+        if let Some(line) = text.lines().position(|line| line.len() > MOST_LINE) {
+            return Err(at(line + 1, format!("more than {MOST_LINE} bytes on one line")));
+        }
+        let mut reader = ReaderBuilder::new().has_headers(false).trim(Trim::All).from_reader(text.as_bytes());
+        let mut record = StringRecord::new();
+        let mut header = None;
+        let before = gathered.rows;
+        loop {
+            let row = line(text, reader.position());
+            match reader.read_record(&mut record) {
+                Ok(false) => break,
+                Ok(true) => {}
+                Err(error) => return Err(at(row, reason(&error))),
+            }
+            match &header {
+                None => header = Some(Header::read(&record).map_err(|reason| at(row, reason))?),
+                Some(header) => {
+                    let read = Row::read(header, &record).map_err(|reason| at(row, reason))?;
+                    gathered.take(read, row).map_err(|reason| at(row, reason))?;
+                }
+            }
+        }
+        if gathered.rows == before {
+            return Err(FormatError::Nothing(output.name.clone()));
+        }
+    }
+    if gathered.runs.is_empty() {
+        return Err(FormatError::Nothing("the folder of tables".to_owned()));
+    }
+    let runs = gathered.runs.into_iter().map(Gathering::finish).collect();
+    Ok(Imported { tool: "csv".to_owned(), tool_version: None, runs, notes: Vec::new() })
+}
+
+/// The line on which the next row begins, empty ones passed over.
+fn line(text: &str, position: &csv::Position) -> usize {
+    let rest = usize::try_from(position.byte()).ok().and_then(|byte| text.as_bytes().get(byte..)).unwrap_or_default();
+    let empty = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    let line = usize::try_from(position.line()).unwrap_or(usize::MAX);
+    line.saturating_add(empty.filter(|byte| **byte == b'\n').count())
+}
+
+/// Why the rows cannot be told apart.
+fn reason(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} cells, where the header has {expected_len}; is a quote left open?")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// The runs in the order of their first rows.
+#[derive(Default)]
+struct Gathered {
+    runs: Vec<Gathering>,
+    /// How many rows were taken.
+    rows: usize,
+    /// Place of a run by suite, commit and machine.
+    places: BTreeMap<(String, Option<String>, String), usize>,
+    /// When a commit was committed, and the row that said so.
+    times: BTreeMap<String, (DateTime<Utc>, usize)>,
+}
+
+/// A run whose rows are still coming.
+#[derive(Default)]
+struct Gathering {
+    run: ImportedRun,
+    entries: BTreeMap<String, usize>,
+    /// Place of an observation in its entry, by entry and metric, and the row of its first sample.
+    observations: BTreeMap<(usize, String), (usize, usize)>,
+    hash: RunningHash,
+}
+
+impl Gathered {
+    fn take(&mut self, row: Row, number: usize) -> Result<(), String> {
+        self.rows += 1;
+        if let (Some(commit), Some(time)) = (&row.commit, row.commit_time) {
+            let (first, place) = *self.times.entry(commit.clone()).or_insert((time, number));
+            if first != time {
+                return Err(format!("`commit_time` of `{commit}` is another than in row {place}"));
+            }
+        }
+        let key = (row.suite.clone(), row.commit.clone(), row.machine.clone());
+        let place = *self.places.entry(key).or_insert_with(|| {
+            self.runs.push(Gathering::default());
+            self.runs.len() - 1
+        });
+        let gathering = self.runs.get_mut(place).expect("the place was given when the run was added");
+        gathering.take(row, number)
+    }
+}
+
+impl Gathering {
+    fn take(&mut self, row: Row, number: usize) -> Result<(), String> {
+        let time = row.commit_time.map(|time| time.to_rfc3339());
+        let value = row.value.as_ref().map_or_else(|reason| json!(reason), |value| json!(value));
+        let metric = &row.metric;
+        let identity = json!([row.suite, row.commit, time, row.machine, row.benchmark, row.params]);
+        let line = json!([identity, metric.name, metric.unit.symbol(), metric.better, value]);
+        self.hash.add(canonical::to_string(&line).as_bytes());
+        let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        self.run.suite = named(&row.suite);
+        self.run.machine = named(&row.machine);
+        if let Some(sha) = &row.commit {
+            let before = self.run.commit.take().and_then(|commit| commit.time);
+            let time = row.commit_time.or(before);
+            self.run.commit = Some(ImportedCommit { sha: sha.clone(), time, subject: None, branch: None });
+        }
+        let series = row.series();
+        let place = match self.entries.get(&series) {
+            Some(place) => *place,
+            None if self.run.entries.len() == MOST_BENCHMARKS => {
+                return Err(format!("one benchmark more than the {MOST_BENCHMARKS} that a run may have"));
+            }
+            None => {
+                let (name, variant) = row.name_and_variant();
+                let (name, variant, params) = (name.to_owned(), variant.map(str::to_owned), row.params.clone());
+                self.run.entries.push(Entry { series: series.clone(), name, variant, params, ..Entry::default() });
+                self.entries.insert(series, self.run.entries.len() - 1);
+                self.run.entries.len() - 1
+            }
+        };
+        let entry = self.run.entries.get_mut(place).expect("the place was given when the entry was added");
+        let value = match row.value {
+            Ok(value) => value,
+            Err(reason) => {
+                if entry.status == EntryStatus::Ok {
+                    entry.status = EntryStatus::Failed(format!("{reason}, in row {number}"));
+                }
+                return Ok(());
+            }
+        };
+        let next = (entry.observations.len(), number);
+        let (at, first) = *self.observations.entry((place, row.metric.name.clone())).or_insert(next);
+        match entry.observations.get_mut(at) {
+            None => {
+                let observation = Observation::sampled(row.metric, &row.unit, value, vec![value]);
+                entry.observations.push(observation);
+            }
+            Some(observation) if observation.metric == row.metric => observation.samples.push(value),
+            Some(observation) => {
+                let name = observation.metric.name.escape_debug();
+                return Err(format!("the metric `{name}` has another unit or direction than in row {first}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> ImportedRun {
+        for entry in &mut self.run.entries {
+            if entry.status != EntryStatus::Ok {
+                entry.observations.clear();
+            }
+            for observation in &mut entry.observations {
+                observation.value = describe::median(&observation.samples).unwrap_or(observation.value);
+                // One number may be a sample or the summary of many: the table does not say.
+                if observation.samples.len() == 1 {
+                    observation.samples.clear();
+                }
+                observation.n = observation.samples.len() as u64;
+            }
+        }
+        self.run.digest = self.hash.hex();
+        self.run
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::formats::golden;
+
+    const HEADER: &str = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value,params\n";
+    const ROW: &str = "cpu,sort,time,ms,lower,6a580d9,2026-11-20T10:00:00Z,box,1.5,n=8\n";
+
+    fn table(text: &str) -> [Output; 1] {
+        [Output { name: "long.csv".to_owned(), bytes: text.as_bytes().to_vec() }]
+    }
+
+    #[test]
+    fn rows_become_runs_and_rows_that_agree_samples() {
+        let text = format!(
+            "{HEADER}{ROW}gpu,sort,,tiles/s,higher,6A580D9,,box,9,\n{ROW}cpu,sort,time,us,lower,6a580d9,1795168800,box,2500,n=8\n\
+             cpu,\"a, b\",memory,KiB,lower,6a580d9,,box,2,\"{{\"\"k\"\": 1}}\"\ncpu,sort,score,,higher,,,,-3,\n"
+        );
+        assert!(recognises(&table(&text)));
+        let runs = read(&table(&text)).expect("it is a table").runs;
+        let told: Vec<_> =
+            runs.iter().map(|run| (run.suite.as_deref(), run.machine.as_deref(), run.entries.len())).collect();
+        assert_eq!(told, [(Some("cpu"), Some("box"), 2), (Some("gpu"), Some("box"), 1), (Some("cpu"), None, 1)]);
+        let commit = runs[0].commit.as_ref().expect("it has a commit");
+        assert_eq!((commit.sha.as_str(), commit.time), ("6a580d9", "2026-11-20T10:00:00Z".parse().ok()));
+        let [sort, other] = &runs[0].entries[..] else { panic!("two entries") };
+        assert_eq!((sort.series.as_str(), sort.name.as_str(), sort.params["n"].as_str()), ("sort{n=8}", "sort", "8"));
+        let time = &sort.observations[0];
+        assert_eq!((time.value, &time.samples, time.n), (1.5e-3, &vec![1.5e-3, 1.5e-3, 2.5e-3], 3));
+        assert_eq!(
+            (other.series.as_str(), other.observations[0].value, other.observations[0].n),
+            ("a, b{k=1}", 2048.0, 0)
+        );
+        assert_eq!(runs[1].entries[0].observations[0].metric.name, "tiles_per_s");
+        assert_eq!((&runs[2].commit, runs[2].entries[0].observations[0].value), (&None, -3.0));
+    }
+
+    #[test]
+    fn a_run_stays_itself_when_the_table_grows() {
+        let short = read(&table(&format!("{HEADER}{ROW}"))).expect("it is a table");
+        let more = ROW.replace("6a580d9", "bf95499");
+        let long = read(&table(&format!("{HEADER}{more}{ROW}"))).expect("it is a table");
+        assert_eq!(short.runs[0], long.runs[1]);
+        assert_ne!(long.runs[0].digest, long.runs[1].digest);
+    }
+
+    #[test]
+    fn columns_may_stand_in_any_order_and_no_sample_of_others_is_a_table() {
+        let text = "value,machine,commit_time,commit,better,unit,metric,benchmark,suite\r\n2,,,,lower,s,,a,\r\n";
+        let imported = read(&table(text)).expect("it is a table");
+        assert_eq!(imported.runs[0].entries[0].observations[0].value, 2.0);
+        assert!(recognises(&table(text)) && !recognises(&[]));
+        golden::recognised(recognises, &[]);
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_fails_alone() {
+        let check = |value: &str, words: &str| {
+            let text = format!("{HEADER}{ROW}{}{}", ROW.replace("1.5", value), ROW.replace("sort", "merge"));
+            let runs = read(&table(&text)).expect("it is a table").runs;
+            let [sort, merge] = &runs[0].entries[..] else { panic!("two entries") };
+            assert!(matches!(&sort.status, EntryStatus::Failed(reason) if reason.contains(words)), "{:?}", sort.status);
+            assert_eq!((sort.observations.len(), merge.observations.len()), (0, 1));
+        };
+        check("NaN", "its `value` is NaN, which is no number, in row 3");
+        check("-inf", "-inf, which is no number");
+        check("1e999", "inf, which is no number");
+        check("0", "more than zero");
+        check("-1", "more than zero");
+        check("1e-320", "too little, in row 3");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_with_its_row() {
+        let check = |text: &str, words: &str| {
+            let error = read(&table(text)).expect_err("it is refused").to_string();
+            assert!(error.contains("long.csv") && error.contains(words), "{error}");
+        };
+        check("", "is empty");
+        check(HEADER, "lists no benchmark");
+        check(&HEADER.replace("better", "best"), "row 1: the column `best` is none of suite, benchmark");
+        check(&HEADER.replace("better", "unit"), "row 1: the column `unit` stands twice");
+        check("suite,benchmark\n", "row 1: the column `metric` is missing");
+        let with = |from: &str, to: &str| format!("{HEADER}{ROW}{}", ROW.replace(from, to));
+        check(&with("1.5", "1.5,2"), "row 3: 11 cells, where the header has 10");
+        check(&with("sort", "\"sort"), "row 3: 2 cells");
+        check(&with("sort", ""), "row 3: `benchmark` is empty");
+        check(&with("cpu,sort", "\r\n\n\"c\npu\","), "row 5: `benchmark` is empty");
+        check(&with("lower", "less"), "row 3: `better` is `less`, where");
+        check(&with("6a580d9", "main"), "row 3: `commit` is `main`");
+        check(&with("2026-11-20T10:00:00Z", "today"), "row 3: `commit_time` is `today`");
+        check(&with("2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z"), "`6a580d9` is another than in row 2");
+        check(&with("1.5", "fast\u{202e}"), "row 3: `value` is `fast\\u{202e}`");
+        check(&with("1.5", ""), "row 3: `value` is ``");
+        check(&with("time", "two words"), "row 3: `metric` is `two words`");
+        check(&with("ms", "MiB"), "row 3: the metric `time` has another unit or direction than in row 2");
+        check(&with("n=8", "n"), "row 3: `params` has `n`");
+        check(&with("sort", &"x".repeat(MOST_LINE)), "row 3: more than 65536 bytes on one line");
+        let bytes = [HEADER.as_bytes(), b"\xff"].concat();
+        let error = read(&[Output { name: "long.csv".to_owned(), bytes }]).expect_err("it is refused").to_string();
+        assert!(error.contains("is not UTF-8 at byte 75"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_bring_it_down(at in 0_usize..210, byte: u8, cut in 0_usize..20) {
+            let mut bytes = format!("{HEADER}{ROW}{ROW}").into_bytes();
+            let end = (at + cut).min(bytes.len());
+            bytes.splice(at.min(end)..end, [byte]);
+            if let Ok(imported) = read(&[Output { name: "long.csv".to_owned(), bytes }]) {
+                prop_assert!(!imported.runs.is_empty());
+                let mut entries = imported.runs.iter().flat_map(|run| &run.entries);
+                prop_assert!(entries.all(|entry| entry.observations.iter().all(|found| found.value.is_finite())));
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The newest value of each series as OpenMetrics text, version 1.0, as Prometheus and its relatives read it.
+//!
+//! A metric is a family of gauges, `sprag_<metric>_<unit>`: `time` in seconds is `sprag_time_seconds`, `tiles_per_s` is
+//! `sprag_tiles_per_second`, and a pure number has no unit. There are no time stamps on samples, so that a collector of
+//! text files takes them; `sprag_newest_run_timestamp_seconds` tells how old the numbers of a suite are. Series are told
+//! apart by labels that are bounded by the suites: the commit moves with the value.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::model::canonical;
+use crate::model::digest;
+use crate::model::flat::Row;
+use crate::model::unit::Unit;
+
+/// The family that tells when suites ran last.
+const NEWEST_RUN: &str = "sprag_newest_run_timestamp_seconds";
+
+/// The newest values so far.
+#[derive(Clone, Debug, Default)]
+pub struct Newest {
+    /// By name and unit of the metric, then by the labels that make a series.
+    values: BTreeMap<(String, Unit), BTreeMap<String, Sample>>,
+    /// The time of the newest run, by labels.
+    runs: BTreeMap<String, f64>,
+}
+
+#[derive(Clone, Debug)]
+struct Sample {
+    /// The commit, as a label.
+    commit: String,
+    value: f64,
+}
+
+impl Newest {
+    /// Takes the rows of a run; those of a newer run are to come later.
+    pub fn take(&mut self, rows: &[Row<'_>]) {
+        for row in rows {
+            let run = &row.recorded.run;
+            let machine = [("machine", run.machine.name.as_str()), ("machine_id", &run.machine.id)];
+            let place = labels([("suite", run.suite.as_str())].into_iter().chain(machine));
+            self.runs.insert(place, run.timestamp.timestamp() as f64);
+            let (Some(measurement), Some(estimate)) = (row.measurement, row.estimate) else { continue };
+            let benchmark = &measurement.benchmark;
+            let name = format!("{}{}", benchmark.name, benchmark.params_text());
+            let version = benchmark.version.to_string();
+            let series = [
+                ("suite", run.suite.as_str()),
+                ("benchmark", &name),
+                ("variant", &benchmark.variant),
+                ("version", &version),
+            ];
+            let commit = run.commit.as_ref().map_or("", |commit| commit.sha.as_str());
+            let sample = Sample { commit: labels([("commit", commit)].into_iter()), value: estimate.value };
+            let metric = (estimate.metric.name.clone(), estimate.metric.unit);
+            self.values.entry(metric).or_default().insert(labels(series.into_iter().chain(machine)), sample);
+        }
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if !self.runs.is_empty() {
+            head(
+                &mut text,
+                NEWEST_RUN,
+                Some("seconds"),
+                "When the newest run of a suite began, in seconds since 1970.",
+            );
+            for (labels, time) in &self.runs {
+                sample(&mut text, NEWEST_RUN, labels, *time);
+            }
+        }
+        let mut taken = vec![NEWEST_RUN.to_owned()];
+        for ((metric, unit), samples) in &self.values {
+            let (family, suffix) = family(metric, *unit, &mut taken);
+            let help = match unit {
+                Unit::One => format!("The newest {metric} of each series."),
+                unit => format!("The newest {metric} of each series, in {unit}."),
+            };
+            head(&mut text, &family, suffix, &help);
+            for (labels, newest) in samples {
+                sample(&mut text, &family, &format!("{labels},{}", newest.commit), newest.value);
+            }
+        }
+        text.push_str("# EOF\n");
+        text
+    }
+}
+
+/// The name of the family of a metric and the unit at its end. Two metrics whose names differ only in what no family may
+/// be called are told apart by a digest.
+fn family(metric: &str, unit: Unit, taken: &mut Vec<String>) -> (String, Option<&'static str>) {
+    let suffix = match unit {
+        Unit::Second => Some("seconds"),
+        Unit::Byte => Some("bytes"),
+        Unit::PerSecond => Some("per_second"),
+        Unit::One => None,
+    };
+    let stem = if unit == Unit::PerSecond { metric.strip_suffix("_per_s").unwrap_or(metric) } else { metric };
+    let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let name = |stem: &str| match suffix {
+        Some(suffix) => format!("sprag_{stem}_{suffix}"),
+        None => format!("sprag_{stem}"),
+    };
+    let mut family = name(&stem);
+    if taken.contains(&family) {
+        family = name(&format!("{stem}_{}", &digest::sha256_hex(metric.as_bytes())[..8]));
+    }
+    taken.push(family.clone());
+    (family, suffix)
+}
+
+fn head(text: &mut String, family: &str, unit: Option<&str>, help: &str) {
+    writeln!(text, "# TYPE {family} gauge").expect("writing to a String cannot fail");
+    if let Some(unit) = unit {
+        writeln!(text, "# UNIT {family} {unit}").expect("writing to a String cannot fail");
+    }
+    writeln!(text, "# HELP {family} {}", escaped(help)).expect("writing to a String cannot fail");
+}
+
+fn sample(text: &mut String, family: &str, labels: &str, value: f64) {
+    let value = canonical::float_text(value);
+    writeln!(text, "{family}{{{labels}}} {value}").expect("writing to a String cannot fail");
+}
+
+fn labels<'a>(list: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    list.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::flat::example::{estimate, measurement, recorded, recorded_as, skipped};
+    use crate::model::flat::value_rows;
+    use crate::model::metric::{Better, Metric};
+    use crate::model::run::Run;
+
+    fn newest(runs: &[Run]) -> String {
+        let mut newest = Newest::default();
+        for run in runs {
+            newest.take(&value_rows(&recorded_as(run.clone())));
+        }
+        newest.text()
+    }
+
+    /// Reads a text as strictly as the standard asks, and gives its samples.
+    fn parsed(text: &str) -> Vec<(String, BTreeMap<String, String>, f64)> {
+        let body = text.strip_suffix("# EOF\n").expect("it ends with the mark");
+        assert!(!body.contains('\r') && !body.contains("# EOF"));
+        let (mut samples, mut family, mut seen) = (Vec::new(), String::new(), Vec::new());
+        for line in body.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').expect("a family and its type");
+                assert_eq!(kind, "gauge");
+                assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{name}");
+                assert!(!seen.contains(&name.to_owned()), "the family `{name}` comes twice");
+                seen.push(name.to_owned());
+                family = name.to_owned();
+            } else if let Some(rest) = line.strip_prefix("# UNIT ") {
+                let (name, unit) = rest.split_once(' ').expect("a family and its unit");
+                assert!(name == family && family.ends_with(&format!("_{unit}")), "{line}");
+            } else if let Some(rest) = line.strip_prefix("# HELP ") {
+                assert!(rest.starts_with(&format!("{family} ")), "{line}");
+            } else {
+                let (name, rest) = line.split_once('{').expect("a sample has labels");
+                assert_eq!(name, family);
+                let (labels, value) = labels_of(rest);
+                let value: f64 = value.strip_prefix(' ').and_then(|value| value.parse().ok()).expect("a number");
+                assert!(!samples.iter().any(|(n, l, _)| n == name && *l == labels), "twice: {line}");
+                samples.push((name.to_owned(), labels, value));
+            }
+        }
+        samples
+    }
+
+    /// The labels up to the closing brace, and what follows it.
+    fn labels_of(text: &str) -> (BTreeMap<String, String>, &str) {
+        let (mut labels, mut rest) = (BTreeMap::new(), text);
+        loop {
+            let (name, quoted) = rest.split_once("=\"").expect("a label");
+            let mut value = String::new();
+            let mut characters = quoted.char_indices();
+            let end = loop {
+                match characters.next().expect("a label is closed") {
+                    (_, '\\') => value.push(match characters.next().expect("an escape").1 {
+                        'n' => '\n',
+                        other => other,
+                    }),
+                    (end, '"') => break end,
+                    (_, other) => value.push(other),
+                }
+            };
+            assert!(labels.insert(name.to_owned(), value).is_none(), "the label `{name}` comes twice");
+            rest = &quoted[end + 1..];
+            match rest.strip_prefix(',') {
+                Some(more) => rest = more,
+                None => return (labels, rest.strip_prefix('}').expect("the labels are closed")),
+            }
+        }
+    }
+
+    #[test]
+    fn the_newest_value_of_a_series_is_told() {
+        let old = recorded().run;
+        let mut new = old.clone();
+        new.timestamp += chrono::TimeDelta::hours(2);
+        new.measurements[0].estimates[0].value = 0.5;
+        new.measurements.truncate(1);
+        let samples = parsed(&newest(&[old, new, skipped().run]));
+        let value = |name: &str, benchmark: &str| {
+            let of = |labels: &BTreeMap<String, String>| labels.get("benchmark").is_none_or(|one| one == benchmark);
+            samples.iter().find(|(one, labels, _)| one == name && of(labels)).map(|(_, _, value)| *value)
+        };
+        assert_eq!(value("sprag_time_seconds", "tile_pack{c=64,t=8}"), Some(0.5));
+        assert_eq!(value("sprag_time_seconds", "sort{n=1000}"), Some(2.0));
+        assert_eq!(value("sprag_ratio", "tile_pack{c=64,t=8}"), Some(1.5));
+        assert_eq!(value("sprag_tiles_per_second", "tile_pack{c=64,t=8}"), Some(4096.0));
+        assert_eq!(value("sprag_peak_memory_bytes", "tile_pack{c=64,t=8}"), Some(8192.0));
+        assert_eq!(value(NEWEST_RUN, ""), Some(1_777_870_921.0));
+        let is_pack = |labels: &BTreeMap<String, String>| labels.get("variant").is_some_and(|one| one == "fast");
+        let time = samples.iter().find(|(_, labels, _)| is_pack(labels)).expect("there is a series");
+        assert_eq!(time.1["commit"], "0123456789abcdef0123456789abcdef01234567");
+        assert_eq!((time.1["machine"].as_str(), time.1["variant"].as_str()), ("bench", "fast"));
+        assert_eq!(samples.len(), 7);
+    }
+
+    #[test]
+    fn odd_names_are_escaped_and_told_apart() {
+        let metric = |name: &str| Metric { name: name.to_owned(), unit: Unit::One, better: Better::Lower };
+        let mut run = recorded().run;
+        let odd = [estimate(metric("a-b"), 1.0), estimate(metric("a_b"), 2.0), estimate(metric("µ"), 3.0)];
+        let stamp = Metric { unit: Unit::Second, ..metric("newest_run_timestamp") };
+        let odd = odd.into_iter().chain([estimate(stamp, 4.0)]).collect();
+        run.measurements = vec![measurement("so \"r\\t\"", &[], "v", odd)];
+        run.machine.name = "a\nb\\".to_owned();
+        let samples = parsed(&newest(&[run]));
+        assert_eq!(samples.len(), 5);
+        assert_eq!(samples[0].1["machine"], "a\nb\\");
+        assert_eq!(samples[1].1["benchmark"], "so \"r\\t\"");
+        let names: Vec<&str> = samples.iter().map(|(name, _, _)| name.as_str()).collect();
+        assert_eq!(names[1], "sprag_a_b");
+        assert!(names[2].starts_with("sprag_a_b_") && names[2].len() == "sprag_a_b_01234567".len(), "{}", names[2]);
+        assert_eq!(newest(&[]), "# EOF\n");
+    }
+}

@@ -1,0 +1,83 @@
+//! A look at the beginning of a JSON text, so that its format is recognised without reading it all.
+
+use std::collections::BTreeSet;
+
+use crate::model::foreign::Output;
+
+/// How far is looked: what tells a format stands in its first entries.
+const WINDOW: usize = 64 << 10;
+
+/// The deepest nesting that is followed; nothing that tells a format lies deeper.
+const DEEPEST: usize = 16;
+
+/// The longest key that is kept; those that tell formats are short.
+const LONGEST_KEY: usize = 64;
+
+/// The keys at the beginning of a JSON text, as paths such as `benchmarks.runs.values`. An array counts for its items.
+/// What is no JSON has none, or some that fit no format.
+pub(super) fn key_paths(output: &Output) -> BTreeSet<String> {
+    paths(output.bytes.get(..WINDOW).unwrap_or(&output.bytes))
+}
+
+/// One object or array that is open.
+struct Open {
+    is_object: bool,
+    key: String,
+}
+
+/// As [`key_paths`], of bytes that may end anywhere.
+pub(super) fn paths(bytes: &[u8]) -> BTreeSet<String> {
+    let mut paths = BTreeSet::new();
+    let mut open: Vec<Open> = Vec::new();
+    let mut place = 0;
+    while let Some(byte) = bytes.get(place) {
+        place += 1;
+        match byte {
+            b'{' | b'[' if open.len() >= DEEPEST => break,
+            b'{' | b'[' => open.push(Open { is_object: *byte == b'{', key: String::new() }),
+            b'}' | b']' => drop(open.pop()),
+            b'"' => {
+                let Some(length) = string_length(&bytes[place..]) else { break };
+                let string = &bytes[place..place + length];
+                place += length + 1;
+                let is_key = bytes[place.min(bytes.len())..].iter().find(|byte| !byte.is_ascii_whitespace());
+                let Some(top) = open.last_mut().filter(|top| top.is_object && is_key == Some(&b':')) else { continue };
+                top.key = String::from_utf8_lossy(&string[..length.min(LONGEST_KEY)]).into_owned();
+                let keys: Vec<&str> = open.iter().filter(|one| one.is_object).map(|one| one.key.as_str()).collect();
+                paths.insert(keys.join("."));
+            }
+            _ => {}
+        }
+    }
+    paths
+}
+
+/// The length of a string after its opening quote, where it ends.
+fn string_length(bytes: &[u8]) -> Option<usize> {
+    let mut escaped = false;
+    bytes.iter().position(|byte| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_found_with_their_paths() {
+        let check = |text: &str, expected: &[&str]| {
+            let found: Vec<String> = paths(text.as_bytes()).into_iter().collect();
+            assert_eq!(found, expected, "{text}");
+        };
+        check(r#"{"a": 1, "b": [{"c": "d", "e": {"f": []}}, {"c": 2}]}"#, &["a", "b", "b.c", "b.e", "b.e.f"]);
+        check(r#"{"a\"b" : "c:", "d": "x"#, &["a\\\"b", "d"]);
+        check(r#"["a", {"b": 1"#, &["b"]);
+        check("", &[]);
+        check("}}]{\"a\"", &[]);
+        check("\"a\": 1", &[]);
+        check(&"[".repeat(1000), &[]);
+    }
+}

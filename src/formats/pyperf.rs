@@ -1,0 +1,292 @@
+//! What pyperf writes: its JSON of version 1.0, plain or compressed by gzip.
+//!
+//! A benchmark is measured by several processes of a few values each. A value is of one iteration of the loop already:
+//! seconds, bytes, or a plain number. Processes that only found out how many loops to take have no values and do not
+//! count; warm-ups do not either.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+
+use super::registry::Format;
+use super::source::{self, Source};
+use super::{FormatError, field, json, peek};
+use crate::model::foreign::Output;
+use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use crate::model::metric::{Better, Metric};
+use crate::model::unit::Unit;
+use crate::stats::describe;
+
+/// What the registry lists.
+pub(super) const FORMAT: Format = Format { name: "pyperf", title: "pyperf, JSON", recognises, read, files: FILES };
+
+const FILES: &[&str] = &[".json", ".json.gz"];
+
+/// The version of the file that this build reads.
+const VERSION: &str = "1.0";
+
+/// How compressed files begin.
+const GZIP: &[u8] = b"\x1f\x8b";
+
+/// The most bytes that a compressed file may hold: a small file must not fill the memory.
+const MOST_BYTES: u64 = 256 << 20;
+
+fn recognises(outputs: &[Output]) -> bool {
+    let mut files = source::relevant(outputs, FILES).peekable();
+    files.peek().is_some() && files.all(is_report)
+}
+
+fn is_report(output: &Output) -> bool {
+    let keys = if output.bytes.starts_with(GZIP) {
+        // What is cut short or damaged is recognised by what can be had of it.
+        let mut start = Vec::new();
+        let _ = MultiGzDecoder::new(&output.bytes[..]).take(64 << 10).read_to_end(&mut start);
+        peek::paths(&start)
+    } else {
+        peek::key_paths(output)
+    };
+    ["benchmarks.runs.values", "benchmarks.runs.warmups"].iter().any(|key| keys.contains(*key))
+}
+
+fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+    source::each("pyperf", outputs, FILES, |output| {
+        if output.bytes.starts_with(GZIP) { read_one(&unpacked(output)?) } else { read_one(output) }
+    })
+}
+
+fn unpacked(output: &Output) -> Result<Output, FormatError> {
+    let mut bytes = Vec::new();
+    let read = MultiGzDecoder::new(&output.bytes[..]).take(MOST_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| source::schema(output, format!("cannot be unpacked: {error}")))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let reason = format!("holds more than {} MiB, unpack it and split it", MOST_BYTES >> 20);
+        return Err(source::schema(output, reason));
+    }
+    Ok(Output { name: output.name.clone(), bytes })
+}
+
+fn read_one(output: &Output) -> Result<Source, FormatError> {
+    let value = json::parse_with_not_finite(output)?;
+    let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
+        return Err(source::schema(output, "is no file of pyperf: it has no list `benchmarks`"));
+    };
+    match value.get("version").and_then(Value::as_str) {
+        Some(VERSION) | None => {}
+        Some(version) => {
+            let reason = format!("has version {}, this build reads {VERSION}", field::told(version).escape_debug());
+            return Err(source::schema(output, reason));
+        }
+    }
+    let common = value.get("metadata").unwrap_or(&Value::Null);
+    let entries = benchmarks.iter().enumerate().map(|(place, benchmark)| entry(benchmark, common, place)).collect();
+    let time = benchmarks.iter().find_map(date).or_else(|| date_of(common));
+    let facts = facts(common, benchmarks.first().unwrap_or(&Value::Null));
+    let notes = time.map(|_| format!("the dates in {} bear no time zone and are taken for UTC", output.name));
+    let tool_version = field::text(common, "perf_version").map(field::told);
+    let run = ImportedRun { time, facts, entries, ..ImportedRun::default() };
+    Ok(Source { run, tool_version, notes: notes.into_iter().collect() })
+}
+
+/// When the first process of a benchmark began.
+fn date(benchmark: &Value) -> Option<chrono::DateTime<chrono::Utc>> {
+    benchmark.get("runs")?.as_array()?.iter().find_map(|run| date_of(run.get("metadata")?))
+}
+
+fn date_of(metadata: &Value) -> Option<chrono::DateTime<chrono::Utc>> {
+    field::text(metadata, "date").and_then(source::time)
+}
+
+/// What the file tells of the machine: neither its host name, nor paths, nor options of a build, which hold paths.
+fn facts(common: &Value, first: &Value) -> BTreeMap<String, String> {
+    let own = first.get("metadata").unwrap_or(&Value::Null);
+    let merged = |key: &str| own.get(key).or_else(|| common.get(key));
+    let mut facts = BTreeMap::new();
+    let named = [
+        ("cpu_model", "cpu_model_name"),
+        ("cores", "cpu_count"),
+        ("allowed_cpus", "cpu_affinity"),
+        ("cpu_config", "cpu_config"),
+        ("cpu_freq", "cpu_freq"),
+        ("compiler", "python_compiler"),
+        ("python", "python_version"),
+        ("python_implementation", "python_implementation"),
+        ("platform", "platform"),
+        ("timer", "timer"),
+        ("load_1m", "load_avg_1min"),
+    ];
+    named.iter().for_each(|(name, key)| field::fact(&mut facts, name, merged(key)));
+    let aslr = match merged("aslr").and_then(Value::as_str) {
+        Some("Full randomization") => Some("full"),
+        Some("Conservative randomization") => Some("partial"),
+        Some("No randomization") => Some("off"),
+        Some(_) | None => None,
+    };
+    facts.extend(aslr.map(|word| ("aslr".to_owned(), word.to_owned())));
+    facts
+}
+
+fn entry(benchmark: &Value, common: &Value, place: usize) -> Entry {
+    let own = benchmark.get("metadata").unwrap_or(&Value::Null);
+    let merged = |key: &str| field::text(own, key).or_else(|| field::text(common, key));
+    let Some(name) = merged("name") else {
+        let reason = "it has no name in its metadata".to_owned();
+        let series = format!("benchmarks[{place}]");
+        return Entry { name: series.clone(), series, status: EntryStatus::Failed(reason), ..Entry::default() };
+    };
+    let mut entry = Entry { series: name.to_owned(), name: name.to_owned(), ..Entry::default() };
+    let observed = metric(merged("unit").unwrap_or("second")).and_then(|(metric, unit)| {
+        let processes = processes(benchmark, &metric)?;
+        Ok((metric, unit, processes))
+    });
+    let (metric, unit, processes) = match observed {
+        Ok(observed) => observed,
+        Err(reason) => {
+            entry.status = EntryStatus::Failed(reason);
+            return entry;
+        }
+    };
+    entry.extras.insert("processes".to_owned(), Value::from(processes.len()));
+    for key in ["loops", "inner_loops"] {
+        entry.extras.extend(own.get(key).and_then(field::plain).map(|value| (key.to_owned(), value)));
+    }
+    let samples = processes.concat();
+    match describe::median(&samples) {
+        Some(value) => {
+            let processes = processes.iter().filter_map(|values| describe::median(values)).collect();
+            let observation = Observation::sampled(metric, unit, value, samples);
+            entry.observations.push(Observation { processes, ..observation });
+        }
+        None => entry.status = EntryStatus::Failed("it has no values, only calibrations or warm-ups".to_owned()),
+    }
+    entry
+}
+
+/// What a unit of pyperf is a quantity of, and how a table would spell it.
+fn metric(unit: &str) -> Result<(Metric, &'static str), String> {
+    let lower = |name: &str, unit: Unit| Metric { name: name.to_owned(), unit, better: Better::Lower };
+    match unit {
+        "second" => Ok((Metric::time(), "s")),
+        "byte" => Ok((lower("memory", Unit::Byte), "B")),
+        "integer" => Ok((lower("value", Unit::One), "")),
+        _ => Err(format!("its `unit` is `{}`, where second, byte or integer is needed", field::told(unit))),
+    }
+}
+
+/// The values of each process that has any.
+fn processes(benchmark: &Value, metric: &Metric) -> Result<Vec<Vec<f64>>, String> {
+    let Some(Value::Array(runs)) = benchmark.get("runs") else { return Err("it has no list `runs`".to_owned()) };
+    let mut processes = Vec::new();
+    for (place, run) in runs.iter().enumerate() {
+        let values = field::all_measured(run, "values", metric, 1.0);
+        let values = values.map_err(|fault| format!("in `runs[{place}]`, {fault}"))?;
+        if !values.is_empty() {
+            processes.push(values);
+        }
+    }
+    Ok(processes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::formats::golden;
+
+    fn file(benchmarks: &str, more: &str) -> Output {
+        let text = format!("{{\"benchmarks\": [{benchmarks}], \"version\": \"1.0\"{more}}}");
+        Output { name: "p.json".to_owned(), bytes: text.into_bytes() }
+    }
+
+    fn gzip(output: &Output) -> Output {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(&output.bytes).expect("memory takes it");
+        Output { name: format!("{}.gz", output.name), bytes: encoder.finish().expect("memory takes it") }
+    }
+
+    fn run(output: Output) -> ImportedRun {
+        read(&[output]).unwrap_or_else(|error| panic!("{error}")).runs.remove(0)
+    }
+
+    #[test]
+    fn the_sample_is_read() {
+        golden::check("pyperf", read);
+        golden::check_recognition(&FORMAT, "pyperf", &["pyperf.json"]);
+        let imported = read(&golden::samples("pyperf")).expect("it is read");
+        let run = &imported.runs[0];
+        assert_eq!(imported.tool_version.as_deref(), Some("2.10.0"));
+        assert_eq!(run.time.map(|time| time.to_rfc3339()).as_deref(), Some("2026-11-21T01:52:46.564075+00:00"));
+        assert_eq!(run.entries[0].observations[0].processes.len(), 4);
+        assert_eq!((run.facts["cpu_model"].as_str(), run.facts["aslr"].as_str()), ("AMD EPYC", "full"));
+        assert!(!run.facts.values().any(|value| value == "vm" || value.contains("/home") || value.contains("/src")));
+    }
+
+    #[test]
+    fn a_compressed_file_reads_as_the_plain_one() {
+        let plain = golden::sample("pyperf", "pyperf.json");
+        let packed = gzip(&plain);
+        assert!(recognises(std::slice::from_ref(&packed)));
+        assert_eq!(run(packed.clone()).entries, run(plain).entries);
+        golden::survives(std::slice::from_ref(&packed), read);
+        let cut = Output { bytes: packed.bytes[..packed.bytes.len() / 2].to_vec(), ..packed };
+        let error = read(&[cut]).expect_err("it is cut short").to_string();
+        assert!(error.starts_with("pyperf.json.gz cannot be unpacked"), "{error}");
+    }
+
+    #[test]
+    fn every_known_form_is_read() {
+        let check = |unit: &str, values: &str, name: &str, value: f64| {
+            let benchmark = format!(
+                r#"{{"metadata":{{"name":"b","unit":"{unit}"}},"runs":[{{"warmups":[[1,5]]}},{{"values":{values}}}]}}"#
+            );
+            let run = run(file(&benchmark, ""));
+            let observation = &run.entries[0].observations[0];
+            assert_eq!((observation.metric.name.as_str(), observation.value), (name, value));
+        };
+        check("second", "[1, 2]", "time", 1.5);
+        check("byte", "[1024]", "memory", 1024.0);
+        check("integer", "[0, 2]", "value", 1.0);
+        // One benchmark may have its name among what is common to all.
+        let common = run(file(r#"{"runs":[{"values":[1]}]}"#, r#", "metadata": {"name": "n"}"#));
+        assert_eq!(common.entries[0].series, "n");
+    }
+
+    #[test]
+    fn a_benchmark_at_fault_fails_alone() {
+        let check = |fields: &str, words: &str| {
+            let good = r#"{"metadata":{"name":"g"},"runs":[{"values":[1]}]}"#;
+            let run = run(file(&format!("{{{fields}}}, {good}"), ""));
+            let EntryStatus::Failed(reason) = &run.entries[0].status else { panic!("{fields}: {run:?}") };
+            assert!(reason.contains(words), "{reason}");
+            assert_eq!(run.entries[1].status, EntryStatus::Ok);
+        };
+        let named = |rest: &str| format!(r#""metadata":{{"name":"b"}},{rest}"#);
+        check(r#""runs":[]"#, "no name");
+        check(&named(r#""runs":7"#), "no list `runs`");
+        check(&named(r#""runs":[{"warmups":[[1,2]]}]"#), "only calibrations");
+        check(&named(r#""runs":[{"values":[1]},{"values":[1,NaN]}]"#), "in `runs[1]`, its `values[1]` is NaN");
+        check(&named(r#""runs":[{"values":[-Infinity]}]"#), "is -inf");
+        check(&named(r#""runs":[{"values":[0.0]}]"#), "more than zero");
+        check(&named(r#""runs":[{"values":"x"}]"#), "no list");
+        check(r#""metadata":{"name":"b","unit":"parsec"},"runs":[]"#, "its `unit` is `parsec`");
+    }
+
+    #[test]
+    fn what_is_no_file_of_it_is_refused() {
+        let check = |output: Output, words: &str| {
+            let error = read(&[output]).expect_err("it is refused").to_string();
+            assert!(error.starts_with("p.json ") && error.contains(words), "{error}");
+        };
+        check(file("", ""), "lists no benchmark");
+        check(file("", ", \"version\": \"1.0\""), "stands twice");
+        check(Output { name: "p.json".to_owned(), bytes: b"{\"benchmarks\":[],\"version\":\"2.0\"}".to_vec() }, "2.0");
+        check(Output { name: "p.json".to_owned(), bytes: b"{\"version\":\"1.0\"}".to_vec() }, "no list `benchmarks`");
+    }
+
+    #[test]
+    fn damage_makes_no_panic() {
+        golden::survives(&golden::samples("pyperf"), read);
+    }
+}

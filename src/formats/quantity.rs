@@ -1,0 +1,130 @@
+//! Units as programs spell them, turned into base units.
+
+use crate::model::metric::{Better, Metric, PEAK_MEMORY};
+use crate::model::unit::Unit;
+
+/// What a unit of a source stands for: one of it is `factor` of `unit`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Quantity {
+    /// The base unit.
+    pub(super) unit: Unit,
+    /// Base units in one of the source's.
+    pub(super) factor: f64,
+}
+
+/// The quantity of a unit that a source spells so; what is not known is a plain number.
+///
+/// Spaces do not count. Times may be said to be of one iteration (`ns/iter`), rates of anything a second
+/// (`frames/s`, `MB/sec`): the noun of a rate is dropped, and binary and decimal prefixes of bytes are told apart.
+pub(super) fn quantity(text: &str) -> Quantity {
+    let text = text.trim();
+    let time = text.strip_suffix("/iter").or_else(|| text.strip_suffix("/op")).unwrap_or(text).trim();
+    if let Some(factor) = seconds(time) {
+        return Quantity { unit: Unit::Second, factor };
+    }
+    if let Some(factor) = bytes(text) {
+        return Quantity { unit: Unit::Byte, factor };
+    }
+    let rate = ["/s", "/sec", "/second", " per second"].iter().find_map(|end| text.strip_suffix(end));
+    if let Some(noun) = rate {
+        return Quantity { unit: Unit::PerSecond, factor: bytes(noun).unwrap_or_else(|| prefix(noun)) };
+    }
+    match text {
+        "Hz" | "ops" | "op/sec" | "qps" | "rps" | "fps" => Quantity { unit: Unit::PerSecond, factor: 1.0 },
+        "%" | "percent" => Quantity { unit: Unit::One, factor: 0.01 },
+        _ => Quantity { unit: Unit::One, factor: 1.0 },
+    }
+}
+
+/// The metric that a source means which names a unit alone: `time`, `peak_memory`, a rate by its unit such as
+/// `tiles_per_s`, else `value`.
+pub(super) fn metric_of(unit_text: &str, better: Better) -> Metric {
+    let unit = quantity(unit_text).unit;
+    let name = match unit {
+        Unit::Second if better == Better::Lower => "time".to_owned(),
+        Unit::Byte if better == Better::Lower => PEAK_MEMORY.to_owned(),
+        Unit::PerSecond => rate_name(unit_text),
+        Unit::Second | Unit::Byte | Unit::One => "value".to_owned(),
+    };
+    Metric { name, unit, better }
+}
+
+fn rate_name(text: &str) -> String {
+    let noun = text.split(['/', ' ']).next().unwrap_or_default();
+    let noun = if bytes(noun).is_some() { "bytes" } else { noun };
+    let clean: String = noun.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    if clean.is_empty() || text.trim() == "Hz" { "per_s".to_owned() } else { format!("{clean}_per_s") }
+}
+
+fn seconds(text: &str) -> Option<f64> {
+    Some(match text {
+        "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+        "ms" | "msec" | "millisecond" | "milliseconds" => 1e-3,
+        "us" | "µs" | "μs" | "usec" | "microsecond" | "microseconds" => 1e-6,
+        "ns" | "nsec" | "nanosecond" | "nanoseconds" => 1e-9,
+        "ps" | "picosecond" | "picoseconds" => 1e-12,
+        "min" | "minute" | "minutes" => 60.0,
+        "h" | "hour" | "hours" => 3600.0,
+        _ => return None,
+    })
+}
+
+fn bytes(text: &str) -> Option<f64> {
+    Some(match text.trim() {
+        "B" | "byte" | "bytes" | "Byte" | "Bytes" => 1.0,
+        "kB" | "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "TB" => 1e12,
+        "KiB" => 1024.0,
+        "MiB" => 1_048_576.0,
+        "GiB" => 1_073_741_824.0,
+        "TiB" => 1_099_511_627_776.0,
+        _ => return None,
+    })
+}
+
+/// The factor of a count with a prefix of its own, such as `Melem` or `kops`.
+fn prefix(noun: &str) -> f64 {
+    let noun = noun.trim();
+    let known =
+        |rest: &str| matches!(rest, "elem" | "items" | "item" | "ops" | "op" | "FLOP" | "flop" | "FLOPs" | "bit");
+    let steps = [("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
+    let found = steps.iter().find(|(step, _)| noun.strip_prefix(step).is_some_and(known));
+    found.map_or(1.0, |(_, factor)| *factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read_as_base_units() {
+        let check =
+            |text: &str, unit: Unit, factor: f64| assert_eq!(quantity(text), Quantity { unit, factor }, "{text}");
+        check("ns/iter", Unit::Second, 1e-9);
+        check(" µs ", Unit::Second, 1e-6);
+        check("seconds", Unit::Second, 1.0);
+        check("MiB", Unit::Byte, 1_048_576.0);
+        check("MB", Unit::Byte, 1e6);
+        check("iter/sec", Unit::PerSecond, 1.0);
+        check("MB/s", Unit::PerSecond, 1e6);
+        check("Melem/s", Unit::PerSecond, 1e6);
+        check("tiles/s", Unit::PerSecond, 1.0);
+        check("%", Unit::One, 0.01);
+        check("cycles", Unit::One, 1.0);
+        check("", Unit::One, 1.0);
+    }
+
+    #[test]
+    fn a_metric_is_named_after_its_unit() {
+        let check = |text: &str, better: Better, name: &str| assert_eq!(metric_of(text, better).name, name, "{text}");
+        check("us", Better::Lower, "time");
+        check("us", Better::Higher, "value");
+        check("MiB", Better::Lower, "peak_memory");
+        check("tiles/s", Better::Higher, "tiles_per_s");
+        check("MB/s", Better::Higher, "bytes_per_s");
+        check("Hz", Better::Higher, "per_s");
+        check("cycles", Better::Lower, "value");
+    }
+}

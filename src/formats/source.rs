@@ -1,0 +1,143 @@
+//! Files that hold one run each, and what their readers tell of a run beside its benchmarks.
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+
+use super::{FormatError, MOST_BENCHMARKS};
+use crate::model::digest::RunningHash;
+use crate::model::foreign::Output;
+use crate::model::imported::{Imported, ImportedRun};
+
+/// What one file holds.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    /// Its run. The digest is taken by [`each`] where it is empty.
+    pub(super) run: ImportedRun,
+    /// The version of the tool, where the file tells.
+    pub(super) tool_version: Option<String>,
+    /// What was passed over.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads every file by itself: one run each. Several files are of a folder, of which those with one of the `endings`
+/// count.
+///
+/// # Errors
+/// Names the file that cannot be read, has no benchmark, or too many; or says that no file is there.
+pub(super) fn each(
+    tool: &str,
+    outputs: &[Output],
+    endings: &[&str],
+    read: impl Fn(&Output) -> Result<Source, FormatError>,
+) -> Result<Imported, FormatError> {
+    let mut imported = Imported { tool: tool.to_owned(), tool_version: None, runs: Vec::new(), notes: Vec::new() };
+    for output in relevant(outputs, endings) {
+        if let Some(json) = better_told(output, outputs) {
+            imported.notes.push(format!("{} is passed over, {json} tells more", output.name));
+            continue;
+        }
+        let mut source = read(output)?;
+        match source.run.entries.len() {
+            0 => return Err(FormatError::Nothing(output.name.clone())),
+            count if count > MOST_BENCHMARKS => return Err(FormatError::Many { name: output.name.clone(), count }),
+            _ => {}
+        }
+        if source.run.digest.is_empty() {
+            source.run.digest = digest(&[output]);
+        }
+        if imported.tool_version.is_some() && imported.tool_version != source.tool_version {
+            imported.notes.push(format!("{} is of another version of {tool} than the first file", output.name));
+        }
+        imported.tool_version = imported.tool_version.or(source.tool_version);
+        imported.runs.push(source.run);
+        imported.notes.extend(source.notes);
+    }
+    if imported.runs.is_empty() { Err(FormatError::Nothing(format!("the folder of {tool}"))) } else { Ok(imported) }
+}
+
+/// The files that count: one alone may be called anything.
+pub(super) fn relevant<'a>(outputs: &'a [Output], endings: &[&str]) -> impl Iterator<Item = &'a Output> {
+    outputs.iter().filter(move |one| outputs.len() == 1 || endings.iter().any(|ending| one.name.ends_with(ending)))
+}
+
+/// The JSON of the same name beside a CSV.
+fn better_told(output: &Output, outputs: &[Output]) -> Option<String> {
+    let json = format!("{}.json", output.name.strip_suffix(".csv")?);
+    outputs.iter().any(|other| other.name == json).then_some(json)
+}
+
+/// The digest of the bytes of one file; of several, of their names and bytes in order.
+pub(super) fn digest(outputs: &[&Output]) -> String {
+    let mut hash = RunningHash::default();
+    for output in outputs {
+        if outputs.len() > 1 {
+            // A name holds no zero byte, and the length tells where its bytes end.
+            hash.add(output.name.as_bytes());
+            hash.add(&[0]);
+            hash.add(output.bytes.len().to_string().as_bytes());
+            hash.add(&[0]);
+        }
+        hash.add(&output.bytes);
+    }
+    hash.hex()
+}
+
+/// A file that is not of the format, and why.
+pub(super) fn schema(output: &Output, reason: impl Into<String>) -> FormatError {
+    FormatError::Schema { name: output.name.clone(), reason: reason.into() }
+}
+
+/// A point in time as programs write it; one without a zone is taken for UTC.
+pub(super) fn time(text: &str) -> Option<DateTime<Utc>> {
+    let text = text.trim();
+    let zoned =
+        DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f%:z"));
+    if let Ok(time) = zoned {
+        return Some(time.to_utc());
+    }
+    let plain = |form: &str| NaiveDateTime::parse_from_str(text, form).ok();
+    let naive = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"].into_iter().find_map(plain)?;
+    Some(naive.and_utc())
+}
+
+/// The digits of a commit: seven hexadecimal ones or more, in lower case.
+pub(super) fn commit_digits(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_commit = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_commit.then(|| text.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_in_time_are_read() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(time(text).map(|time| time.to_rfc3339()).as_deref(), expected, "{text}");
+        };
+        check("2026-11-21T01:53:55+02:00", Some("2026-11-20T23:53:55+00:00"));
+        check("2026-11-21T01:53:04Z", Some("2026-11-21T01:53:04+00:00"));
+        check("2026-11-21 01:52:46.5", Some("2026-11-21T01:52:46.500+00:00"));
+        check("2026-11-21 01:52:46+01:00", Some("2026-11-21T00:52:46+00:00"));
+        check("2016/08/02-21:07:26", None);
+        check("999999-11-21T01:53:04Z", None);
+    }
+
+    #[test]
+    fn commits_are_hexadecimal() {
+        let check = |text: &str, expected: Option<&str>| assert_eq!(commit_digits(text).as_deref(), expected);
+        check("DEADBEEF", Some("deadbeef"));
+        check("abcdef", None);
+        check("unversioned", None);
+        check(&"a".repeat(65), None);
+    }
+
+    #[test]
+    fn a_digest_tells_files_apart() {
+        let output = |name: &str, text: &str| Output { name: name.to_owned(), bytes: text.as_bytes().to_vec() };
+        let (one, other) = (output("a", "b1"), output("b", ""));
+        assert_eq!(digest(&[&one]), crate::model::digest::sha256_hex(b"b1"));
+        assert_ne!(digest(&[&one, &other]), digest(&[&other, &one]));
+        assert_ne!(digest(&[&one, &other]), digest(&[&output("a", "b"), &output("b", "1")]));
+    }
+}

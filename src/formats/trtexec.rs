@@ -1,0 +1,286 @@
+//! What `trtexec` exports of a TensorRT engine: times of each call (`--exportTimes`), or of its layers
+//! (`--exportProfile`).
+//!
+//! A file of times is one benchmark, called after the file: `gpu_compute` (`computeMs`), `latency` (transfers and
+//! compute) and, where the version tells it, `enqueue`. The file holds the warm-up as well and does not say how long it
+//! was, so every call is taken: the median does not mind. `enqueue` is a difference of times that are printed with six
+//! digits; where a difference comes to nothing it is left out, with a note. Keys are those of TensorRT 7 to 10.
+//!
+//! A profile is a benchmark a layer, `layer_time`: the median where the version (from 8.6) tells it, else the mean. Names
+//! of layers stand there without escapes; where that makes the file unreadable they are mended, with a note.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{FormatError, json as strict, number, outputs};
+use crate::model::foreign::Output;
+use crate::model::imported::{Entry, Imported, ImportedRun, Observation};
+use crate::model::metric::{Better, Metric};
+use crate::model::unit::Unit;
+
+/// How the names of the files end.
+pub const FILES: &[&str] = &[".json"];
+
+/// The two files.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Times,
+    Profile,
+}
+
+/// Whether there is a file of `trtexec` among the outputs.
+pub fn recognises(outputs: &[Output]) -> bool {
+    outputs.iter().any(|output| kind(output).is_some())
+}
+
+/// Which file it is, by the keys at its start.
+fn kind(output: &Output) -> Option<Kind> {
+    let start = outputs::start(output);
+    let has = |key: &str| start.contains(key);
+    match start.trim_start().starts_with('[') {
+        true if has("\"computeMs\"") => Some(Kind::Times),
+        true if has("\"averageMs\"") && has("\"timeMs\"") => Some(Kind::Profile),
+        _ => None,
+    }
+}
+
+/// Reads files of either kind, each as a run; of several outputs those that are one.
+///
+/// # Errors
+/// When one cannot be read, or there is none.
+pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+    let (mut notes, mut runs) = (Vec::new(), Vec::new());
+    for output in outputs {
+        let entries = match kind(output) {
+            Some(Kind::Times) => vec![times(output, &mut notes)?],
+            Some(Kind::Profile) => profile(output, &mut notes)?,
+            None if outputs.len() > 1 => continue,
+            None => {
+                strict::text(output)?;
+                return Err(outputs::schema(output, "is no list with `computeMs` or `averageMs`"));
+            }
+        };
+        let entries = outputs::counted(&output.name, entries)?;
+        runs.push(ImportedRun { entries, digest: outputs::digest(&[output]), ..ImportedRun::default() });
+    }
+    match runs.is_empty() {
+        true => Err(FormatError::Nothing("the folder of trtexec".to_owned())),
+        false => Ok(Imported { tool: "trtexec".to_owned(), tool_version: None, runs, notes }),
+    }
+}
+
+/// A call; what else is told of it is of no use here.
+#[derive(Deserialize)]
+struct Call {
+    #[serde(rename = "computeMs")]
+    compute: Option<Value>,
+    #[serde(rename = "latencyMs")]
+    latency: Option<Value>,
+    #[serde(rename = "startEnqMs")]
+    start_enqueue: Option<Value>,
+    #[serde(rename = "endEnqMs")]
+    end_enqueue: Option<Value>,
+}
+
+/// The count of calls, or a layer.
+#[derive(Deserialize)]
+struct Layer {
+    count: Option<u64>,
+    name: Option<String>,
+    #[serde(rename = "averageMs")]
+    average: Option<Value>,
+    #[serde(rename = "medianMs")]
+    median: Option<Value>,
+    percentage: Option<Value>,
+}
+
+/// The seconds of a field in milliseconds. A word such as `nan` has been put in quotes, and is no number.
+fn seconds(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN) * 1e-3
+}
+
+fn metric(name: &str) -> Metric {
+    Metric { name: name.to_owned(), unit: Unit::Second, better: Better::Lower }
+}
+
+fn list<T: DeserializeOwned>(output: &Output, text: &str) -> Result<Vec<T>, FormatError> {
+    let text = number::quote_not_finite(text);
+    serde_json::from_str(&text).map_err(|error| FormatError::Json { name: output.name.clone(), error })
+}
+
+fn times(output: &Output, notes: &mut Vec<String>) -> Result<Entry, FormatError> {
+    let calls: Vec<Call> = list(output, strict::text(output)?)?;
+    if let Some(place) = calls.iter().position(|call| call.compute.is_none()) {
+        return Err(outputs::schema(output, format!("has no `computeMs` of call {}", place + 1)));
+    }
+    let column = |of: fn(&Call) -> Option<&Value>| calls.iter().filter_map(of).map(seconds).collect::<Vec<f64>>();
+    let compute = outputs::sampled(metric("gpu_compute"), "ms", "computeMs", column(|call| call.compute.as_ref()));
+    let latency = column(|call| call.latency.as_ref());
+    let both = calls.iter().filter_map(|call| call.end_enqueue.as_ref().zip(call.start_enqueue.as_ref()));
+    let enqueue: Vec<f64> = both
+        .map(|(end, start)| end.as_f64().zip(start.as_f64()).map_or(f64::NAN, |(end, start)| (end - start) * 1e-3))
+        .collect();
+    let found = compute.and_then(|compute| {
+        let mut found = vec![compute];
+        if latency.len() == calls.len() {
+            found.push(outputs::sampled(metric("latency"), "ms", "latencyMs", latency)?);
+        }
+        if enqueue.len() == calls.len() {
+            match outputs::sampled(metric("enqueue"), "ms", "endEnqMs", enqueue) {
+                Ok(enqueue) => found.push(enqueue),
+                Err(fault) => notes.push(format!("{}: without `enqueue`, {fault}", output.name)),
+            }
+        }
+        Ok(found)
+    });
+    Ok(outputs::entry(&output.name, found))
+}
+
+fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
+    let text = strict::text(output)?;
+    let layers: Vec<Layer> = match list(output, text) {
+        Ok(layers) => layers,
+        Err(error) => {
+            let layers = list(output, &mended(text)).map_err(|_| error)?;
+            notes.push(format!("{}: names of layers are not escaped, and were mended", output.name));
+            layers
+        }
+    };
+    let calls = layers.iter().find_map(|layer| layer.count).unwrap_or(0);
+    let entries = layers.into_iter().filter_map(|layer| {
+        let name = layer.name?;
+        let (field, value) = match (&layer.median, &layer.average) {
+            (Some(median), _) => ("medianMs", seconds(median)),
+            (None, Some(average)) => ("averageMs", seconds(average)),
+            (None, None) => ("averageMs", f64::NAN),
+        };
+        let found = outputs::summary(metric("layer_time"), "ms", field, value);
+        let mut entry = outputs::entry(&name, found.map(|time| vec![Observation { n: calls, ..time }]));
+        let percentage = layer.percentage.filter(Value::is_number);
+        entry.extras.extend(percentage.map(|percentage| ("percentage".to_owned(), percentage)));
+        let average = layer.average.filter(Value::is_number).map(|average| json!(seconds(&average)));
+        entry.extras.extend(average.map(|average| ("average".to_owned(), average)));
+        Some(entry)
+    });
+    Ok(outputs::told_apart(entries.collect()))
+}
+
+/// The text with what stands in names escaped: a name reaches from `"name" : "` to the next `", "timeMs"`.
+fn mended(text: &str) -> String {
+    const BEGIN: &str = "\"name\" : \"";
+    const END: &str = "\", \"timeMs\"";
+    let mut mended = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(BEGIN) {
+        let Some((name, _)) = after.split_once(END) else { break };
+        mended.push_str(before);
+        mended.push_str(BEGIN);
+        for character in name.chars() {
+            match character {
+                '"' | '\\' => mended.extend(['\\', character]),
+                control if control.is_control() => mended.push_str(&format!("\\u{:04x}", u32::from(control))),
+                other => mended.push(other),
+            }
+        }
+        rest = after.get(name.len()..).unwrap_or_default();
+    }
+    mended.push_str(rest);
+    mended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::golden;
+    use crate::model::imported::EntryStatus;
+
+    fn output(text: &str) -> Output {
+        Output { name: "t.json".to_owned(), bytes: text.as_bytes().to_vec() }
+    }
+
+    fn one(text: &str) -> Entry {
+        read(&[output(text)]).expect("it is read").runs.remove(0).entries.remove(0)
+    }
+
+    fn metrics(entry: &Entry) -> Vec<(&str, f64)> {
+        entry.observations.iter().map(|one| (one.metric.name.as_str(), one.value)).collect()
+    }
+
+    #[test]
+    fn the_golden_files_give_the_expected_rows() {
+        golden::check("trtexec", read);
+        golden::recognised(recognises, &["trtexec", "trtexec/profile.json", "trtexec/times.json"]);
+        let imported = read(&golden::samples("trtexec")).expect("it is fine");
+        assert_eq!(imported.runs.iter().map(|run| run.entries.len()).collect::<Vec<_>>(), [4, 1]);
+        assert_eq!(imported.runs[0].entries[0].observations[0].n, 20);
+    }
+
+    #[test]
+    fn keys_of_other_versions_are_read() {
+        let check = |text: &str, expected: &[(&str, f64)]| assert_eq!(metrics(&one(text)), expected);
+        check(
+            r#"[{"startInMs":0,"endInMs":1,"computeMs":2,"outMs":1,"latencyMs":4,"endToEndMs":5}]"#,
+            &[("gpu_compute", 0.002), ("latency", 0.004)],
+        );
+        check(
+            r#"[{"startEnqMs":1,"endEnqMs":2,"computeMs":2,"latencyMs":4,"endToEndMs":[1]}]"#,
+            &[("gpu_compute", 0.002), ("latency", 0.004), ("enqueue", 0.001)],
+        );
+        check(r#"[{"computeMs":2},{"computeMs":4,"latencyMs":9}]"#, &[("gpu_compute", 0.003)]);
+        check(r#"[{"count":2},{"name":"l","timeMs":4,"averageMs":2,"percentage":100}]"#, &[("layer_time", 0.002)]);
+        check(r#"[{"name":"l","timeMs":4,"averageMs":2,"medianMs":1,"percentage":100}]"#, &[("layer_time", 0.001)]);
+        let late = r#"[{"startEnqMs":123456,"endEnqMs":123456,"computeMs":2}]"#;
+        assert_eq!(metrics(&one(late)), [("gpu_compute", 0.002)]);
+        assert!(read(&[output(late)]).expect("it is read").notes[0].contains("without `enqueue`"));
+    }
+
+    #[test]
+    fn names_without_escapes_are_mended() {
+        let check = |name: &str| {
+            let text = format!(
+                "[\n  {{ \"count\" : 2 }}\n, {{ \"name\" : \"{name}\", \"timeMs\" : 4, \"averageMs\" : 2, \
+                 \"percentage\" : 50 }}\n, {{ \"name\" : \"b\", \"timeMs\" : 4, \"averageMs\" : 2, \"percentage\" : 50 }}\n]"
+            );
+            let imported = read(&[output(&text)]).expect("it can be mended");
+            assert_eq!((imported.runs[0].entries[0].series.as_str(), imported.notes.len()), (name, 1));
+            assert_eq!(imported.runs[0].entries[1].series, "b");
+        };
+        check("say \"hi\" \\ to");
+        check("C:\\x");
+        check("two\nlines");
+        check("\", \"");
+    }
+
+    #[test]
+    fn an_impossible_number_fails_alone() {
+        let check = |text: &str, words: &str| {
+            let EntryStatus::Failed(reason) = one(text).status else { panic!("it has failed") };
+            assert!(reason.contains(words), "{reason}");
+        };
+        check(r#"[{"computeMs":0}]"#, "sample 1 of its `computeMs` is 0 s");
+        check(r#"[{"computeMs":1},{"computeMs":-nan}]"#, "sample 2 of its `computeMs` is NaN");
+        check(r#"[{"computeMs":inf}]"#, "sample 1 of its `computeMs` is NaN");
+        check(r#"[{"computeMs":1,"latencyMs":-1}]"#, "sample 1 of its `latencyMs`");
+        check(r#"[{"name":"l","timeMs":0,"averageMs":0,"medianMs":nan}]"#, "its `medianMs` is NaN");
+        let twice = r#"[{"name":"l","timeMs":1,"averageMs":1},{"name":"l","timeMs":1,"averageMs":1}]"#;
+        check(twice, "`l` is reported more than once");
+    }
+
+    #[test]
+    fn what_is_no_file_of_trtexec_is_refused() {
+        let check = |text: &str, words: &str| {
+            let error = read(&[output(text)]).expect_err("it is refused").to_string();
+            assert!(error.contains("t.json") && error.contains(words), "{error}");
+        };
+        check("", "is empty");
+        check("[]", "no list with `computeMs` or `averageMs`");
+        check(r#"{"computeMs":1}"#, "no list with");
+        check(r#"[{"computeMs":1},{"latencyMs":1}]"#, "no `computeMs` of call 2");
+        check(r#"[{"computeMs":1,"computeMs":2}]"#, "duplicate field");
+        check("[{\"computeMs\":1},\n", "line 2");
+        check(r#"[{"count":1},{"timeMs":1,"averageMs":1}]"#, "lists no benchmark");
+        check(&format!("[{{\"computeMs\":{}", "[".repeat(10_000)), "recursion limit");
+        golden::survives(&golden::samples("trtexec"), read);
+    }
+}

@@ -1,0 +1,241 @@
+//! Decoded runs as bytes, to be kept between two commands.
+//!
+//! A line of text names the format, the versions that decide what decoding gives, and the SHA-256 of all that follows:
+//! four Parquet tables (runs, cells, values, medians of workers), each behind its length. Whatever differs in one bit, is cut short or is of
+//! another version is not read, and whoever asked decodes the records again. So nothing in here needs to be trusted, and
+//! nothing is lost with it. The digest does not keep out those who mean harm: whoever can write to the cache of a project
+//! can write to the project.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+use polars::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::FrameError;
+use super::catalogue::texts;
+use super::cells::Cells;
+use super::decoded::{Cell, DecodedRuns};
+use super::values;
+use crate::model::benchmark::Benchmark;
+use crate::model::digest;
+use crate::model::metric::Metric;
+use crate::model::record::SCHEMA_VERSION;
+use crate::model::sample::Role;
+
+/// Counts up with each change of what is written here, or of what decoding a record gives.
+const FORMAT: u32 = 1;
+
+/// How many tables follow the line.
+const TABLES: usize = 4;
+
+/// A cell as the cache holds it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CellRecord {
+    suite: String,
+    name: String,
+    params: BTreeMap<String, String>,
+    variant: String,
+    version: u32,
+    role: Role,
+    metric: Metric,
+}
+
+impl DecodedRuns {
+    /// The bytes to keep.
+    ///
+    /// # Errors
+    /// When a table cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FrameError> {
+        let cells = self.cells.iter().map(|cell| {
+            let Benchmark { suite, name, params, variant, version } = cell.benchmark.clone();
+            json(&CellRecord { suite, name, params, variant, version, role: cell.role, metric: cell.metric.clone() })
+        });
+        let runs =
+            vec![texts("blob", self.blobs.iter().map(String::as_str)), texts("head", self.heads.iter().map(json))];
+        let runs = DataFrame::new(self.heads.len(), runs)?;
+        let cells = DataFrame::new(self.cells.len(), vec![texts("cell", cells)])?;
+        let (values, medians) = values::without_lists(&self.values)?;
+        let mut body = Vec::new();
+        for (table, compression) in [
+            (runs, ParquetCompression::Zstd(None)),
+            (cells, ParquetCompression::Zstd(None)),
+            // Measured numbers hardly compress, and every load would pay for the attempt.
+            (values, ParquetCompression::Uncompressed),
+            (medians, ParquetCompression::Uncompressed),
+        ] {
+            let mut table = table;
+            let mut bytes = Vec::new();
+            ParquetWriter::new(&mut bytes)
+                .with_compression(compression)
+                .with_statistics(StatisticsOptions::empty())
+                .with_row_group_size(Some(table.height().max(1)))
+                .finish(&mut table)?;
+            body.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            body.append(&mut bytes);
+        }
+        let mut whole = first_line(&digest::sha256_hex(&body)).into_bytes();
+        whole.append(&mut body);
+        Ok(whole)
+    }
+
+    /// The runs that were kept; absent where the bytes are not exactly what this version of Sprag wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Option<DecodedRuns> {
+        let line = first_line(&"0".repeat(64)).len();
+        let (first, body) = bytes.split_at_checked(line)?;
+        if first != first_line(&digest::sha256_hex(body)).as_bytes() {
+            return None;
+        }
+        let mut rest = body;
+        let mut tables = Vec::with_capacity(TABLES);
+        for _ in 0..TABLES {
+            let (length, after) = rest.split_first_chunk::<8>()?;
+            let (table, after) = after.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+            tables.push(table);
+            rest = after;
+        }
+        let [runs, cells, values, medians] = tables[..] else { return None };
+        rest.is_empty().then(|| read(runs, cells, values, medians).ok())?
+    }
+}
+
+/// The line before the tables, of one length for every digest.
+fn first_line(digest: &str) -> String {
+    format!("sprag decoded runs {FORMAT}, sprag {}, records {SCHEMA_VERSION}, {digest}\n", env!("CARGO_PKG_VERSION"))
+}
+
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("it holds nothing that JSON cannot")
+}
+
+fn read(runs: &[u8], cells: &[u8], values: &[u8], medians: &[u8]) -> Result<DecodedRuns, FrameError> {
+    let table = |bytes: &[u8]| ParquetReader::new(Cursor::new(bytes)).finish();
+    let damaged = |name: &'static str| move |_: serde_json::Error| FrameError::Gap(name);
+    let runs = table(runs)?;
+    let blobs = Cells(&runs).texts("blob")?.into_iter().map(str::to_owned).collect();
+    let heads = Cells(&runs).texts("head")?.into_iter().map(|head| serde_json::from_str(head).map_err(damaged("head")));
+    let heads = heads.collect::<Result<_, FrameError>>()?;
+    let cells = table(cells)?;
+    let cell = |text: &str| {
+        let CellRecord { suite, name, params, variant, version, role, metric } =
+            serde_json::from_str(text).map_err(damaged("cell"))?;
+        Ok(Cell { benchmark: Benchmark { suite, name, params, variant, version }, role, metric })
+    };
+    let cells = Cells(&cells).texts("cell")?.into_iter().map(cell).collect::<Result<_, FrameError>>()?;
+    let values = values::with_lists(table(values)?, &table(medians)?)?;
+    Ok(DecodedRuns { heads, blobs, cells, values })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::frame::fixture::{History, histories, measurement, run};
+    use crate::frame::{Decoder, Frame};
+    use crate::model::run::RecordedRun;
+
+    fn decoded(runs: &[RecordedRun]) -> DecodedRuns {
+        let mut decoder = Decoder::default();
+        runs.iter().for_each(|run| decoder.add(&format!("blob of {}", run.id), run).unwrap());
+        decoder.finish()
+    }
+
+    fn small() -> DecodedRuns {
+        let mut one = run("1", 1, &[measurement("pack", &[("time", 1.0), ("ratio", 2.0)])]);
+        one.run.measurements[0].estimates[0].workers = vec![0.5, 1.0, 2.0];
+        decoded(&[one, run("2", 2, &[measurement("pack", &[("time", 3.0)])]), run("3", 3, &[])])
+    }
+
+    #[test]
+    fn one_wrong_bit_anywhere_is_seen() {
+        let whole = small().to_bytes().unwrap();
+        assert!(DecodedRuns::from_bytes(&whole).is_some());
+        let line = first_line(&"0".repeat(64)).len();
+        // All of the first line; of the tables a byte here and there, as the digest covers them.
+        for place in (0..line + 40).chain((line..whole.len()).step_by(41)).chain(whole.len() - 40..whole.len()) {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 1 << (place % 8);
+            assert!(DecodedRuns::from_bytes(&damaged).is_none(), "byte {place}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_exactly_ours_is_not_read() {
+        let whole = small().to_bytes().unwrap();
+        for length in [0, 1, 40, 100, whole.len() / 2, whole.len() - 1] {
+            assert!(DecodedRuns::from_bytes(&whole[..length]).is_none(), "{length}");
+        }
+        assert!(DecodedRuns::from_bytes(&[&whole[..], b"\n"].concat()).is_none());
+        assert!(DecodedRuns::from_bytes(b"PAR1 and what others write").is_none());
+        let check = |from: &str, to: &str| {
+            let text = whole.iter().map(|&byte| char::from(byte)).collect::<String>();
+            assert!(text.contains(from), "{from}");
+            let changed: Vec<u8> = text.replacen(from, to, 1).chars().map(|c| c as u8).collect();
+            assert!(DecodedRuns::from_bytes(&changed).is_none(), "{to}");
+        };
+        check("runs 1,", "runs 2,");
+        check(concat!("sprag ", env!("CARGO_PKG_VERSION")), "sprag 0.0.9");
+        check("records 2", "records 3");
+    }
+
+    #[test]
+    fn a_table_of_other_columns_is_not_read() {
+        // The digest is right, as of a format that somebody forgot to count up.
+        let body: Vec<u8> = [[0; 8]; TABLES].concat();
+        let whole = [first_line(&digest::sha256_hex(&body)).as_bytes(), &body].concat();
+        assert!(DecodedRuns::from_bytes(&whole).is_none());
+    }
+
+    #[test]
+    fn no_runs_are_kept_and_found() {
+        let none = DecodedRuns::from_bytes(&DecodedRuns::none().to_bytes().unwrap()).unwrap();
+        assert_eq!((none.heads().len(), none.n_values()), (0, 0));
+        let mut some = none.clone();
+        some.append(small()).unwrap();
+        some.append(none).unwrap();
+        assert_eq!((some.heads().len(), some.n_values()), (3, 3));
+        let records: Vec<&str> = some.records().map(|(_, blob)| blob).collect();
+        assert_eq!(records, ["blob of 1", "blob of 2", "blob of 3"]);
+    }
+
+    /// Holds all that a frame gives against that of the runs themselves.
+    fn check(history: &History, runs: &[RecordedRun], decoded: &DecodedRuns) -> Result<(), TestCaseError> {
+        let expected = Frame::from_runs(runs, &history.line).unwrap();
+        let frame = Frame::from_decoded(decoded, &history.line).unwrap();
+        prop_assert_eq!(frame.series().unwrap(), expected.series().unwrap());
+        prop_assert_eq!(frame.judged().unwrap(), expected.judged().unwrap());
+        prop_assert_eq!(frame.latest(&history.baselines).unwrap(), expected.latest(&history.baselines).unwrap());
+        prop_assert_eq!(frame.weeks().unwrap(), expected.weeks().unwrap());
+        prop_assert_eq!(frame.suites(&history.baselines).unwrap(), expected.suites(&history.baselines).unwrap());
+        prop_assert_eq!(decoded.heads().len(), runs.len());
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn kept_runs_make_the_same_frame(history in histories(), cut in any::<prop::sample::Index>(), kept in any::<u64>()) {
+            let cut = cut.index(history.runs.len() + 1);
+            let (before, after) = history.runs.split_at(cut);
+            let kept_and_read = |runs| DecodedRuns::from_bytes(&decoded(runs).to_bytes().unwrap()).unwrap();
+            // What was kept in two files, or in one of them and read anew.
+            let mut both = kept_and_read(after);
+            both.append(kept_and_read(before)).unwrap();
+            check(&history, &history.runs, &both)?;
+            let mut half = decoded(before);
+            half.append(kept_and_read(after)).unwrap();
+            check(&history, &history.runs, &half)?;
+            // Some of the runs are gone.
+            let is_kept = |place: usize| kept >> (place % 64) & 1 == 1;
+            let mut place = 0;
+            let some = half.select(|_, _| { place += 1; is_kept(place - 1) }).unwrap();
+            let runs: Vec<RecordedRun> =
+                history.runs.iter().enumerate().filter(|(place, _)| is_kept(*place)).map(|(_, run)| run.clone()).collect();
+            check(&history, &runs, &some)?;
+            check(&history, &runs, &DecodedRuns::from_bytes(&some.to_bytes().unwrap()).unwrap())?;
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The list of runs in the order in which they entered the branch, and the Merkle tree over it.
+//!
+//! A run enters with the first commit of the first-parent line that has its record: a file at a path of the layout whose
+//! name bears the start of the digest of its content. Commits count from the oldest on, the files of one commit by
+//! path; a run that is there already does not enter again. So appending only makes the list longer, and neither
+//! damaging, removing, setting aside nor restoring a record changes it; rewriting the commits does.
+
+use std::collections::{HashMap, HashSet};
+
+use git2::{Odb, Oid, Repository};
+
+use super::past::{Past, reason};
+use super::target::{Target, tip};
+use super::{Store, failed, loose};
+use crate::history::HistoryError;
+use crate::history::layout::{self, Kind};
+use crate::model::digest::Digest;
+use crate::model::merkle::MerkleTree;
+use crate::model::record::MAX_RECORD_BYTES;
+
+/// The runs of a branch in the order in which they entered.
+#[derive(Clone, Debug, Default)]
+pub struct Entries {
+    /// The ref they were read from.
+    pub reference: String,
+    /// The commit it is at; absent where there is no history yet.
+    pub tip: Option<String>,
+    /// The runs.
+    pub runs: Vec<Entered>,
+    /// The tree over their digests.
+    pub tree: MerkleTree,
+}
+
+/// A run that entered the branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entered {
+    /// The SHA-256 of its canonical JSON.
+    pub digest: Digest,
+    /// Where its record lay first.
+    pub path: String,
+    /// The commit that brought it.
+    pub commit: String,
+}
+
+/// Reads the list of the branch.
+///
+/// # Errors
+/// When the ref cannot be read, and when a shallow clone or a missing object leaves a part of the list out.
+pub fn entries(store: &Store, target: &Target) -> Result<Entries, HistoryError> {
+    let Some((commit, reference)) = tip(&store.repository, target)? else {
+        return Ok(Entries { reference: target.reference.clone(), ..Entries::default() });
+    };
+    let past = Past::of(&store.repository, commit.id())?;
+    if let Some((what, why)) = past.unreadable.first() {
+        return Err(HistoryError::Incomplete(format!("{what} cannot be read, {why}")));
+    }
+    if !past.is_whole {
+        return Err(HistoryError::Incomplete("this is a shallow clone".to_owned()));
+    }
+    let digests = Digests::of(&store.repository)?;
+    let mut contents = Contents { digests, unreadable: Vec::new() };
+    let entries = contents.list(&past);
+    match contents.unreadable.first() {
+        Some((path, why)) => Err(HistoryError::Incomplete(format!("`{path}` cannot be read, {why}"))),
+        None => Ok(Entries { reference, tip: Some(commit.id().to_string()), ..entries }),
+    }
+}
+
+/// The digests of contents, each computed once.
+pub(super) struct Digests<'r> {
+    repository: &'r Repository,
+    odb: Odb<'r>,
+    known: HashMap<Oid, Option<Digest>>,
+}
+
+impl<'r> Digests<'r> {
+    pub(super) fn of(repository: &'r Repository) -> Result<Digests<'r>, HistoryError> {
+        let odb = repository.odb().map_err(failed("open the object database"))?;
+        Ok(Digests { repository, odb, known: HashMap::new() })
+    }
+
+    /// Tells the digest of a content that somebody else has read.
+    pub(super) fn learn(&mut self, blob: Oid, digest: Option<Digest>) {
+        self.known.insert(blob, digest);
+    }
+
+    /// The digest that names of records bear; absent where the content is none that a record may have.
+    pub(super) fn get(&mut self, blob: Oid) -> Result<Option<Digest>, git2::Error> {
+        if let Some(known) = self.known.get(&blob) {
+            return Ok(*known);
+        }
+        loose::check(self.repository, blob)?;
+        let (size, _) = self.odb.read_header(blob)?;
+        let digest = if size > MAX_RECORD_BYTES { None } else { record_digest(self.odb.read(blob)?.data()) };
+        self.known.insert(blob, digest);
+        Ok(digest)
+    }
+}
+
+/// The digest of a record with these bytes: that of all but the line feed at the end.
+pub(super) fn record_digest(bytes: &[u8]) -> Option<Digest> {
+    bytes.strip_suffix(b"\n").map(|json| Digest::of(&[json]))
+}
+
+/// Whether the name of a record bears the start of this digest.
+pub(super) fn vouches(path: &str, digest: Option<&Digest>) -> bool {
+    digest.is_some_and(|digest| layout::run_of(path) == Some(&digest.short()))
+}
+
+/// The contents of a past, as far as they can be read.
+pub(super) struct Contents<'r> {
+    pub(super) digests: Digests<'r>,
+    /// Paths whose content cannot be read, and why.
+    pub(super) unreadable: Vec<(String, String)>,
+}
+
+impl Contents<'_> {
+    /// The list of the runs of a past.
+    pub(super) fn list(&mut self, past: &Past) -> Entries {
+        let mut entries = Entries::default();
+        let mut entered = HashSet::new();
+        let mut files: Vec<_> = past.files.iter().filter(|file| file.kind == Kind::Run).collect();
+        files.sort_by(|a, b| (a.commit, &a.path).cmp(&(b.commit, &b.path)));
+        for file in files {
+            let digest = match self.digests.get(file.blob) {
+                Ok(digest) => digest,
+                Err(error) => {
+                    self.unreadable.push((file.path.clone(), reason(&error)));
+                    continue;
+                }
+            };
+            let Some(digest) = digest.filter(|digest| vouches(&file.path, Some(digest))) else { continue };
+            if entered.insert(digest) {
+                let (commit, _) = past.commits[file.commit];
+                entries.runs.push(Entered { digest, path: file.path.clone(), commit: commit.to_string() });
+                entries.tree.push(digest);
+            }
+        }
+        entries
+    }
+}

@@ -1,0 +1,7 @@
+//! Findings and repairs on crafted repositories, with git's own command line as the judge.
+
+mod crafted;
+mod damage;
+mod warnings;
+mod flips;
+mod rewritten;

@@ -1,0 +1,181 @@
+//! The records that the tip of the history lists, without reading any of them.
+
+use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
+
+use super::checkout::heal;
+use super::target::{Target, tip};
+use super::{Store, failed};
+use crate::history::HistoryError;
+use crate::history::layout::{self, FOLDER, Name};
+use crate::model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
+
+/// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
+const RECORD_DEPTH: usize = 3;
+
+/// What the tip of a history lists.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    /// The commit it was read at; absent where there is no history yet.
+    pub tip: Option<String>,
+    /// The ref it was read from.
+    pub reference: String,
+    /// The files that may be records, by path.
+    pub entries: Vec<Entry>,
+    /// The files that cannot be, by path.
+    pub quarantined: Vec<Quarantined>,
+    /// What else is odd, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A plain file that is named like a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path in the history's tree.
+    pub path: String,
+    /// The id of its content, as git names it: forty hexadecimal digits.
+    pub blob: String,
+}
+
+impl Entry {
+    /// The suite that it is named after.
+    pub fn suite(&self) -> &str {
+        self.name().suite
+    }
+
+    /// The year and month that it is named after, such as `("2026", "05")`.
+    pub fn month(&self) -> (&str, &str) {
+        (self.name().year, self.name().month)
+    }
+
+    /// The twelve digits of the commit that it is named after.
+    pub fn commit(&self) -> &str {
+        self.name().commit
+    }
+
+    /// The eight digits of the machine that it is named after.
+    pub fn machine(&self) -> &str {
+        self.name().machine
+    }
+
+    fn name(&self) -> Name<'_> {
+        Name::parse(&self.path).expect("only files that are named like a record are listed")
+    }
+}
+
+/// Lists the records of the history. What is misnamed, or no plain file, is quarantined with the reason; whether the
+/// content is a record is seen by [`super::read`].
+///
+/// Reads trees alone, never the working tree. Folders below `history/v1/` that begin with an underscore hold no runs,
+/// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.
+///
+/// # Errors
+/// When the ref or the commit it names cannot be read.
+pub fn list(store: &Store, target: &Target) -> Result<Listing, HistoryError> {
+    let repository = &store.repository;
+    // Reading does not depend on healing, as in a repository that may not be written to.
+    let warnings = heal(store).map_or_else(|error| vec![error.to_string()], |healed| healed.warnings);
+    let mut listing = Listing {
+        tip: None,
+        reference: target.reference.clone(),
+        entries: Vec::new(),
+        quarantined: Vec::new(),
+        warnings,
+    };
+    let Some((commit, reference)) = tip(repository, target)? else { return Ok(listing) };
+    let tree = commit.tree().map_err(failed("read the tree of the history"))?;
+    listing.tip = Some(commit.id().to_string());
+    listing.reference = reference;
+    let mut walk = Walk { repository, listing };
+    walk.enter_top(&tree);
+    let mut listing = walk.listing;
+    listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    listing.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(listing)
+}
+
+/// A walk over the folders of the history.
+struct Walk<'r> {
+    repository: &'r Repository,
+    listing: Listing,
+}
+
+impl<'r> Walk<'r> {
+    fn enter_top(&mut self, tree: &Tree<'_>) {
+        let Some(history) = tree.get_name(FOLDER) else { return };
+        let Some(folder) = self.folder(FOLDER, &history) else { return };
+        for entry in &folder {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            let path = format!("{FOLDER}/{name}");
+            let version = name.strip_prefix('v').and_then(|version| version.parse::<u64>().ok());
+            if path == RECORD_ROOT {
+                self.enter_version(&entry);
+            } else if version.is_some_and(|version| version > LAYOUT_VERSION) {
+                let reason = "is of a newer layout and was not read; a newer sprag can read it";
+                self.listing.warnings.push(format!("`{path}/` {reason}"));
+            } else if entry.kind() == Some(ObjectType::Tree) {
+                self.listing.warnings.push(format!("`{path}/` is no part of the layout and was not read"));
+            }
+        }
+    }
+
+    fn enter_version(&mut self, entry: &TreeEntry<'_>) {
+        let Some(folder) = self.folder(RECORD_ROOT, entry) else { return };
+        for entry in &folder {
+            if !entry.name_bytes().starts_with(b"_") {
+                self.enter(RECORD_ROOT, &entry, 0);
+            }
+        }
+    }
+
+    fn enter(&mut self, parent: &str, entry: &TreeEntry<'_>, depth: usize) {
+        if entry.name_bytes().starts_with(b".git") {
+            return;
+        }
+        let Ok(name) = entry.name() else {
+            let path = format!("{parent}/{}", String::from_utf8_lossy(entry.name_bytes()));
+            return self.quarantine(path, "has a name that is not UTF-8".to_owned());
+        };
+        let path = format!("{parent}/{name}");
+        if entry.kind() != Some(ObjectType::Tree) {
+            return match layout::check_mode(entry.filemode()).and_then(|()| Name::parse(&path).map(drop)) {
+                Ok(()) => self.listing.entries.push(Entry { path, blob: entry.id().to_string() }),
+                Err(reason) => self.quarantine(path, reason),
+            };
+        }
+        if depth == RECORD_DEPTH {
+            return self.quarantine(path, "is a folder, where a record is a plain file".to_owned());
+        }
+        let Some(folder) = self.folder(&path, entry) else { return };
+        for entry in &folder {
+            self.enter(&path, &entry, depth + 1);
+        }
+    }
+
+    /// The folder that an entry stands for; quarantines it where it is none, or not here.
+    fn folder(&mut self, path: &str, entry: &TreeEntry<'_>) -> Option<Tree<'r>> {
+        if entry.kind() != Some(ObjectType::Tree) {
+            self.quarantine(path.to_owned(), "is a file, where a folder of records is expected".to_owned());
+            return None;
+        }
+        match self.repository.find_tree(entry.id()) {
+            Ok(tree) => Some(tree),
+            Err(error) => {
+                self.quarantine(path.to_owned(), absent_or(&error, "the folder"));
+                None
+            }
+        }
+    }
+
+    fn quarantine(&mut self, path: String, reason: String) {
+        self.listing.quarantined.push(Quarantined { path, reason });
+    }
+}
+
+/// Why an object could not be read.
+pub(super) fn absent_or(error: &git2::Error, what: &str) -> String {
+    if error.code() == ErrorCode::NotFound {
+        format!("cannot be read: {what} is not in this repository, as in a partial clone")
+    } else {
+        format!("cannot be read: {}", error.message())
+    }
+}

@@ -1,0 +1,177 @@
+//! Fetching and pushing one branch.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use super::answer::{Fault, Fetched, Pushed, read_push};
+use super::environment::cleaned;
+use super::process::{Ended, Ending, run};
+use super::program::{find_git, joined, trusted_path};
+use super::words::words;
+
+/// How long one call may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The most that is kept of each output, in bytes.
+const KEPT: usize = 256 << 10;
+
+/// The exit code by which `git ls-remote --exit-code` says that nothing matches.
+const NOTHING_MATCHES: i32 = 2;
+
+/// Settings that hold in every call, whatever the configuration of the user and of the checkout says.
+const SETTINGS: [&str; 10] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "protocol.ext.allow=never",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "fetch.prune=false",
+    "fetch.writeCommitGraph=false",
+    "push.gpgSign=false",
+    "push.followTags=false",
+];
+
+/// Where the calls work.
+pub(in crate::history) struct Place {
+    /// The folder to be in: the root of the working tree, from which an address such as `../other.git` counts.
+    pub(in crate::history) folder: PathBuf,
+    /// The git folder.
+    pub(in crate::history) git_folder: PathBuf,
+    /// Folders of which no program is run.
+    pub(in crate::history) working_trees: Vec<PathBuf>,
+}
+
+/// Why a call gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// There is no git.
+    #[error("there is no `git` in the folders of PATH that lie outside the working tree")]
+    NoGit,
+    /// It cannot be run.
+    #[error("`{program}` cannot be run: {source}")]
+    Start {
+        /// The git that was found.
+        program: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It took too long, or was ended by a signal.
+    #[error("`git {verb}` {manner}")]
+    Ended {
+        /// What it was asked to do.
+        verb: &'static str,
+        /// How it ended.
+        manner: String,
+    },
+    /// The remote gave nothing.
+    #[error("{}", fault.clause())]
+    Remote {
+        /// Why, as far as it can be told.
+        fault: Fault,
+        /// What git said.
+        words: String,
+    },
+}
+
+/// The git of the user, ready to be called.
+pub(in crate::history) struct Transport {
+    program: PathBuf,
+    variables: Vec<(OsString, OsString)>,
+    place: Place,
+}
+
+impl Transport {
+    /// Finds git by the variables of this process.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(in crate::history) fn find(
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+        place: Place,
+    ) -> Result<Transport, CallError> {
+        let variables: Vec<(OsString, OsString)> = variables.into_iter().collect();
+        let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone()).unwrap_or_default();
+        let folders = trusted_path(&path, &place.working_trees);
+        let program = find_git(&folders).ok_or(CallError::NoGit)?;
+        Ok(Transport { program, variables: cleaned(variables, joined(&folders)), place })
+    }
+
+    /// Fetches `branch` of the remote, both in full, into the ref `into`, whatever that held.
+    ///
+    /// No tags, no other branches, and FETCH_HEAD stays as it is.
+    ///
+    /// # Errors
+    /// When git fails. That there is no such branch is no error, and is said only where the remote was asked twice.
+    pub(in crate::history) fn fetch(&self, remote: &str, branch: &str, into: &str) -> Result<Fetched, CallError> {
+        let options = [
+            "--quiet",
+            "--no-tags",
+            "--no-prune",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--end-of-options",
+            remote,
+        ];
+        let ended = self.call("fetch", &options, &[format!("+{branch}:{into}")])?;
+        if ended.code() == Some(0) {
+            return Ok(Fetched::Branch);
+        }
+        let said = words(&ended.error);
+        let ended = match said.contains("couldn't find remote ref") {
+            true => self.call("ls-remote", &["--exit-code", "--end-of-options", remote], &[branch.to_owned()])?,
+            false => return Err(CallError::Remote { fault: Fault::of(&said), words: said }),
+        };
+        match ended.code() {
+            Some(NOTHING_MATCHES) => Ok(Fetched::NoBranch),
+            // It came into being in between.
+            Some(0) => Err(CallError::Remote { fault: Fault::Locked, words: said }),
+            _ => {
+                let words = words(&ended.error);
+                Err(CallError::Remote { fault: Fault::of(&words), words })
+            }
+        }
+    }
+
+    /// Pushes the commit to `branch` of the remote, without force: a remote that has moved on refuses.
+    ///
+    /// # Errors
+    /// When git cannot be run, or is ended, or the connection breaks: the remote may then have taken the commit or not.
+    pub(in crate::history) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed, CallError> {
+        let options = [
+            "--porcelain",
+            "--no-progress",
+            "--no-verify",
+            "--no-signed",
+            "--no-follow-tags",
+            "--recurse-submodules=no",
+            "--end-of-options",
+            remote,
+        ];
+        let ended = self.call("push", &options, &[format!("{commit}:{branch}")])?;
+        let porcelain = String::from_utf8_lossy(&ended.output);
+        let words = words(&ended.error);
+        let pushed = read_push(&porcelain, branch, ended.code(), &words);
+        pushed.ok_or_else(|| CallError::Remote { fault: Fault::of(&words), words })
+    }
+
+    fn call(&self, verb: &'static str, options: &[&str], rest: &[String]) -> Result<Ended, CallError> {
+        let mut command = Command::new(&self.program);
+        command.current_dir(&self.place.folder).env_clear().envs(self.variables.iter().cloned());
+        command.arg("--no-pager").arg("--git-dir").arg(&self.place.git_folder);
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.arg(verb).args(options).args(rest);
+        let start = |source| CallError::Start { program: self.program.clone(), source };
+        let ended = run(&mut command, LIMIT, KEPT).map_err(start)?;
+        match ended.ending {
+            Ending::Status(status) if status.code().is_some() => Ok(ended),
+            _ => Err(CallError::Ended { verb, manner: ended.manner(LIMIT) }),
+        }
+    }
+}

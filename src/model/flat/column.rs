@@ -1,0 +1,82 @@
+//! A column: one fact of a row.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, Utc};
+
+use super::Row;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// A whole number of 32 bits, signed.
+    Small,
+    /// A whole number of 64 bits, signed.
+    Whole,
+    /// A number.
+    Number,
+    /// A moment, to the microsecond, in UTC.
+    Time,
+    /// Yes or no.
+    Flag,
+    /// A list of numbers.
+    Numbers,
+}
+
+/// What a row has in a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// Nothing.
+    Absent,
+    /// Of [`Kind::Text`].
+    Text(Cow<'a, str>),
+    /// Of [`Kind::Small`] or [`Kind::Whole`].
+    Whole(i64),
+    /// Of [`Kind::Number`]; finite.
+    Number(f64),
+    /// Of [`Kind::Time`].
+    Time(DateTime<Utc>),
+    /// Of [`Kind::Flag`].
+    Flag(bool),
+    /// Of [`Kind::Numbers`]; finite.
+    Numbers(&'a [f64]),
+}
+
+/// One fact of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name, in every format.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether every row has it.
+    pub is_given: bool,
+    /// What it means, with its unit.
+    pub meaning: &'static str,
+    /// Reads it off a row.
+    pub cell: for<'a> fn(&Row<'a>) -> Cell<'a>,
+}
+
+impl<'a> Cell<'a> {
+    /// A text, where there is one.
+    pub(super) fn text(text: Option<&'a str>) -> Cell<'a> {
+        text.map_or(Cell::Absent, |text| Cell::Text(Cow::Borrowed(text)))
+    }
+
+    /// A text that had to be put together, where there is one.
+    pub(super) fn owned(text: Option<String>) -> Cell<'a> {
+        text.map_or(Cell::Absent, |text| Cell::Text(Cow::Owned(text)))
+    }
+
+    /// A number, where there is one.
+    pub(super) fn number(number: Option<f64>) -> Cell<'a> {
+        number.map_or(Cell::Absent, Cell::Number)
+    }
+
+    /// A whole number, where there is one that fits.
+    pub(super) fn whole<T: TryInto<i64>>(number: Option<T>) -> Cell<'a> {
+        number.and_then(|number| number.try_into().ok()).map_or(Cell::Absent, Cell::Whole)
+    }
+}

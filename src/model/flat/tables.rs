@@ -1,0 +1,328 @@
+//! The tables, column by column.
+
+use super::column::Kind::{Flag, Number, Numbers, Small, Text, Time, Whole};
+use super::facts::{
+    attribute, backend, benchmark, commit, device, estimate, peak_memory, shape, share, throughput, time,
+    whole_parameter,
+};
+use super::{Cell, Column, Kind, Row};
+use crate::model::metric::{Better, RATIO};
+use crate::model::series::Series;
+
+/// The version of the rows: raised when a column goes or changes its meaning, not when one is added.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// A table: its name and its columns, in groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Its name, such as `benchmarks`.
+    pub name: &'static str,
+    groups: &'static [&'static [Column]],
+}
+
+impl Table {
+    /// The columns in order.
+    pub fn columns(&self) -> impl Iterator<Item = &'static Column> {
+        self.groups.iter().copied().flatten()
+    }
+}
+
+/// One row a run and benchmark: the flat table of CSV and Parquet.
+pub const BENCHMARKS: Table = Table { name: "benchmarks", groups: &[RUN, BENCHMARK, COMMIT, PLACE, FIGURES, STANDING] };
+
+/// One row a run, benchmark and metric that was measured, with what stands behind the number: the second table of
+/// Parquet, to be joined by `run_id` and `series`.
+pub const SAMPLES: Table = Table { name: "samples", groups: &[RUN, SERIES, TIMES, MACHINE, VALUE] };
+
+/// One row a run, benchmark and metric with everything: the lines of JSON Lines.
+pub const VALUES: Table = Table { name: "values", groups: &[RUN, BENCHMARK, COMMIT, PLACE, VALUE, STANDING] };
+
+type Reader = for<'a> fn(&Row<'a>) -> Cell<'a>;
+
+/// A column that every row has.
+const fn given(name: &'static str, kind: Kind, meaning: &'static str, cell: Reader) -> Column {
+    Column { name, kind, is_given: true, meaning, cell }
+}
+
+/// A column that may be empty.
+const fn column(name: &'static str, kind: Kind, meaning: &'static str, cell: Reader) -> Column {
+    Column { name, kind, is_given: false, meaning, cell }
+}
+
+const RUN: &[Column] = &[
+    given("run_id", Text, "the sixteen digits of the record's name", |row| Cell::text(Some(&row.recorded.id))),
+    given("suite", Text, "the suite", |row| Cell::text(Some(&row.recorded.run.suite))),
+];
+
+const SERIES: &[Column] =
+    &[column("series", Text, "the benchmark as it is written: `suite/name{params} @variant`", |row| {
+        Cell::owned(benchmark(row).map(|one| one.id()))
+    })];
+
+const BENCHMARK: &[Column] = &[
+    SERIES[0],
+    column("kernel", Text, "the kernel or workload", |row| Cell::text(benchmark(row).map(|one| one.name.as_str()))),
+    column("variant", Text, "`reference`, `fast`, `cuda` or a word of the user's", |row| {
+        Cell::text(benchmark(row).map(|one| one.variant.as_str()))
+    }),
+    column("version", Small, "counts up when the work behind the name changes", |row| {
+        Cell::whole(benchmark(row).map(|one| one.version))
+    }),
+    column("role", Text, "`tracked` (a gate looks at it), `reported` or `control`", |row| {
+        Cell::text(row.measurement.map(|one| one.role.word()))
+    }),
+    column("backend", Text, "`cpu`, `cuda` or `tensorrt`; empty for other people's programs", |row| {
+        Cell::text(backend(row))
+    }),
+    column("dtype", Text, "the element type, where it is a parameter", |row| {
+        Cell::text(benchmark(row).and_then(|one| one.params.get("dtype")).map(String::as_str))
+    }),
+    column("shape", Text, "all parameters as `k=v`, joined by commas", |row| Cell::owned(shape(row))),
+    column("b", Small, "the parameter `b`: images of a call", |row| whole_parameter(row, "b")),
+    column("c", Small, "the parameter `c`: channels", |row| whole_parameter(row, "c")),
+    column("h", Small, "the parameter `h`: rows", |row| whole_parameter(row, "h")),
+    column("w", Small, "the parameter `w`: columns", |row| whole_parameter(row, "w")),
+    column("t", Small, "the parameter `t`: the side of a tile", |row| whole_parameter(row, "t")),
+    column("k", Small, "the parameter `k`: tiles that are taken", |row| whole_parameter(row, "k")),
+    column("steps", Small, "the parameter `steps`: steps of a scan", |row| whole_parameter(row, "steps")),
+    column("threads", Small, "the parameter `threads`", |row| whole_parameter(row, "threads")),
+];
+
+const TIMES: &[Column] = &[
+    column("commit_time", Time, "when the commit was made", |row| {
+        commit(row).map_or(Cell::Absent, |commit| Cell::Time(commit.commit_time))
+    }),
+    given("run_time", Time, "when the run began", |row| Cell::Time(row.recorded.run.timestamp)),
+];
+
+const COMMIT: &[Column] = &[
+    column("commit", Text, "the commit that was measured, forty digits", |row| {
+        Cell::text(commit(row).map(|commit| commit.sha.as_str()))
+    }),
+    column("parent", Text, "its first parent", |row| {
+        Cell::text(commit(row).and_then(|commit| commit.parents.first()).map(String::as_str))
+    }),
+    column("branch", Text, "the branch that was checked out", |row| {
+        Cell::text(commit(row).and_then(|commit| commit.branch.as_deref()))
+    }),
+    column("dirty", Flag, "whether tracked files differed from the commit", |row| {
+        commit(row).map_or(Cell::Absent, |commit| Cell::Flag(commit.dirty))
+    }),
+    TIMES[0],
+    TIMES[1],
+];
+
+const MACHINE: &[Column] =
+    &[given("machine_id", Text, "the machine, sixteen digits", |row| Cell::text(Some(&row.recorded.run.machine.id)))];
+
+const PLACE: &[Column] = &[
+    MACHINE[0],
+    given("machine_name", Text, "what people call it", |row| Cell::text(Some(&row.recorded.run.machine.name))),
+    given("machine_class", Text, "machines of one class may share a baseline", |row| {
+        Cell::text(Some(&row.recorded.run.machine.class))
+    }),
+    given("environment_key", Text, "a gate never compares two of these", |row| {
+        Cell::text(Some(&row.recorded.run.environment.key))
+    }),
+    given("device", Text, "the model of the processor or of the GPU", |row| Cell::text(Some(device(row)))),
+];
+
+/// What a benchmark came to, a column a figure.
+const FIGURES: &[Column] = &[
+    column("time_s", Number, "seconds a call: the median over worker processes of their medians", |row| {
+        Cell::number(time(row).map(|one| one.value))
+    }),
+    column("p50_s", Number, "the median of all samples, in seconds", |row| {
+        Cell::number(time(row).and_then(|one| one.p50))
+    }),
+    column("p95_s", Number, "their 95th percentile, in seconds", |row| Cell::number(time(row).and_then(|one| one.p95))),
+    column("min_s", Number, "the smallest clean sample, in seconds", |row| {
+        Cell::number(time(row).and_then(|one| one.min))
+    }),
+    column("ci_lo_s", Number, "the lower end of the 95 % interval of `time_s`, in seconds", |row| {
+        Cell::number(time(row).and_then(|one| one.interval).map(|(low, _)| low))
+    }),
+    column("ci_hi_s", Number, "its upper end, in seconds", |row| {
+        Cell::number(time(row).and_then(|one| one.interval).map(|(_, high)| high))
+    }),
+    column("ratio", Number, "time over that of `ref_series`, timed beside it", |row| {
+        Cell::number(row.sound_estimate(RATIO).map(|one| one.value))
+    }),
+    column("ref_series", Text, "the calibration kernel of `ratio`", |row| Cell::text(attribute(row, "ratio_to"))),
+    column("throughput", Number, "the first rate of the benchmark, a second", |row| {
+        Cell::number(throughput(row).map(|one| one.value))
+    }),
+    column("unit", Text, "what `throughput` counts, such as `tiles_per_s`", |row| {
+        Cell::text(throughput(row).map(|one| one.metric.name.as_str()))
+    }),
+    column("peak_bytes", Whole, "the most bytes of working memory", |row| Cell::whole(peak_memory(row))),
+    column("n", Whole, "samples behind `time_s`", |row| Cell::whole(time(row).map(|one| one.n))),
+    column("workers", Small, "worker processes behind `time_s`", |row| {
+        Cell::whole(time(row).map(|one| one.workers.len()))
+    }),
+    column("preempted_share", Number, "the share of samples during which the thread was kept from running", |row| {
+        Cell::number(share(row))
+    }),
+];
+
+const STANDING: &[Column] = &[
+    given("quality", Text, "`clean`, or what speaks against the run's numbers, joined by `; `", |row| {
+        let quality = &row.recorded.run.quality;
+        Cell::owned(Some(if quality.clean { "clean".to_owned() } else { quality.reasons.join("; ") }))
+    }),
+    given("status", Text, "`ok`, `skipped` or `failed`: of the benchmark, or of a run without any", |row| {
+        Cell::text(Some(row.status().word()))
+    }),
+    column("reason", Text, "why it is not `ok`", |row| Cell::text(row.reason())),
+];
+
+const VALUE: &[Column] = &[
+    column("metric", Text, "what was measured", |row| Cell::text(row.estimate.map(|one| one.metric.name.as_str()))),
+    column("unit", Text, "the unit of the numbers: `s`, `B`, `1/s` or `1`", |row| {
+        Cell::text(row.estimate.map(|one| one.metric.unit.symbol()))
+    }),
+    column("better", Text, "`lower` or `higher`", |row| {
+        Cell::text(row.estimate.map(|one| match one.metric.better {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+        }))
+    }),
+    column("judged", Flag, "whether a gate looks at this metric of the benchmark", |row| {
+        let judged = |one| row.measurement.and_then(|measurement| measurement.judged()) == Some(one);
+        row.estimate.map_or(Cell::Absent, |one| Cell::Flag(judged(one)))
+    }),
+    column("series_id", Text, "the series of the metric on its machine, as pages name it", |row| {
+        let id = |one: &crate::model::benchmark::Benchmark| {
+            let machine = &row.recorded.run.machine.id;
+            row.estimate.map(|estimate| Series::id_of(&one.id(), one.version, &estimate.metric.name, machine))
+        };
+        Cell::owned(benchmark(row).and_then(id))
+    }),
+    column("value", Number, "the median over worker processes of their medians", |row| {
+        estimate(row, |one| Some(one.value))
+    }),
+    column("p50", Number, "the median of all samples", |row| estimate(row, |one| one.p50)),
+    column("p95", Number, "their 95th percentile", |row| estimate(row, |one| one.p95)),
+    column("min", Number, "the smallest clean sample", |row| estimate(row, |one| one.min)),
+    column("ci_lo", Number, "the lower end of the 95 % interval of `value`", |row| {
+        estimate(row, |one| one.interval.map(|(low, _)| low))
+    }),
+    column("ci_hi", Number, "its upper end", |row| estimate(row, |one| one.interval.map(|(_, high)| high))),
+    column("detectable", Number, "the smallest relative change that shows in four cases of five", |row| {
+        estimate(row, |one| one.detectable)
+    }),
+    column("n", Whole, "samples behind `value`", |row| Cell::whole(row.estimate.map(|one| one.n))),
+    column("samples", Numbers, "the median of each worker process, in the order in which they ran", |row| {
+        row.estimate.map_or(Cell::Absent, |one| Cell::Numbers(&one.workers))
+    }),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::model::flat::example::{recorded, skipped};
+    use crate::model::flat::{benchmark_rows, value_rows};
+
+    /// The cell of a column in words.
+    fn cell(table: Table, row: &Row<'_>, name: &str) -> String {
+        let column = table.columns().find(|column| column.name == name).expect("the table has the column");
+        match (column.cell)(row) {
+            Cell::Absent => {
+                assert!(!column.is_given, "`{name}` is promised to every row");
+                "-".to_owned()
+            }
+            Cell::Text(text) => text.into_owned(),
+            Cell::Whole(number) => number.to_string(),
+            Cell::Number(number) => number.to_string(),
+            Cell::Time(time) => time.to_rfc3339(),
+            Cell::Flag(flag) => flag.to_string(),
+            Cell::Numbers(numbers) => format!("{numbers:?}"),
+        }
+    }
+
+    #[test]
+    fn a_table_names_each_column_once_and_rows_hold_what_it_promises() {
+        let (recorded, skipped) = (recorded(), skipped());
+        for table in [BENCHMARKS, SAMPLES, VALUES] {
+            let names: BTreeSet<&str> = table.columns().map(|column| column.name).collect();
+            assert_eq!(names.len(), table.columns().count(), "{}", table.name);
+            let rows: Vec<Row<'_>> = [&recorded, &skipped]
+                .into_iter()
+                .flat_map(|one| benchmark_rows(one).into_iter().chain(value_rows(one)))
+                .collect();
+            for (row, column) in rows.iter().flat_map(|row| table.columns().map(move |column| (row, column))) {
+                let fits = match ((column.cell)(row), column.kind) {
+                    (Cell::Absent, _) => !column.is_given,
+                    (Cell::Text(_), Text) | (Cell::Whole(_), Whole) | (Cell::Number(_), Number) => true,
+                    (Cell::Whole(number), Small) => i32::try_from(number).is_ok(),
+                    (Cell::Time(_), Time) | (Cell::Flag(_), Flag) | (Cell::Numbers(_), Numbers) => true,
+                    _ => false,
+                };
+                assert!(fits, "`{}` of `{}`", column.name, table.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_of_a_benchmark_holds_its_figures() {
+        let recorded = recorded();
+        let rows = benchmark_rows(&recorded);
+        assert_eq!(rows.len(), 3);
+        let check = |name: &str, expected: [&str; 3]| {
+            let cells: Vec<String> = rows.iter().map(|row| cell(BENCHMARKS, row, name)).collect();
+            assert_eq!(cells, expected, "{name}");
+        };
+        check("series", ["cpu/tile_pack{c=64,t=8} @fast", "cpu/sort{n=1000} @default", "cpu/merge @default"]);
+        check("kernel", ["tile_pack", "sort", "merge"]);
+        check("backend", ["cpu", "-", "-"]);
+        check("shape", ["c=64,t=8", "n=1000", "-"]);
+        check("c", ["64", "-", "-"]);
+        check("time_s", ["0.25", "2", "-"]);
+        check("ci_lo_s", ["0.2", "-", "-"]);
+        check("ratio", ["1.5", "-", "-"]);
+        check("ref_series", ["copy 1 MiB", "-", "-"]);
+        check("throughput", ["4096", "-", "-"]);
+        check("unit", ["tiles_per_s", "-", "-"]);
+        check("peak_bytes", ["8192", "-", "-"]);
+        check("n", ["96", "1", "-"]);
+        check("workers", ["3", "1", "-"]);
+        check("preempted_share", ["0.0125", "-", "-"]);
+        check("device", ["EPYC 9", "EPYC 9", "EPYC 9"]);
+        check("quality", ["load was high; few workers", "load was high; few workers", "load was high; few workers"]);
+        check("status", ["ok", "ok", "failed"]);
+        check("reason", ["-", "-", "needs two cores"]);
+    }
+
+    #[test]
+    fn a_row_of_a_metric_holds_its_numbers() {
+        let recorded = recorded();
+        let rows = value_rows(&recorded);
+        let check = |name: &str, expected: [&str; 6]| {
+            let cells: Vec<String> = rows.iter().map(|row| cell(VALUES, row, name)).collect();
+            assert_eq!(cells, expected, "{name}");
+        };
+        check("kernel", ["tile_pack", "tile_pack", "tile_pack", "tile_pack", "sort", "merge"]);
+        check("metric", ["time", "ratio", "tiles_per_s", "peak_memory", "time", "-"]);
+        check("unit", ["s", "1", "1/s", "B", "s", "-"]);
+        check("better", ["lower", "lower", "higher", "lower", "lower", "-"]);
+        check("judged", ["false", "true", "false", "false", "true", "-"]);
+        check("value", ["0.25", "1.5", "4096", "8192", "2", "-"]);
+        check("samples", ["[0.2, 0.25, 0.3]", "[]", "[]", "[]", "[2.0]", "-"]);
+        check("status", ["ok", "ok", "ok", "ok", "ok", "failed"]);
+        assert!(cell(VALUES, &rows[0], "series_id").starts_with("cpu-tile-pack-c-64-t-8-fast-time-"));
+    }
+
+    #[test]
+    fn a_run_without_benchmarks_is_a_row() {
+        let skipped = skipped();
+        for rows in [benchmark_rows(&skipped), value_rows(&skipped)] {
+            assert_eq!(rows.len(), 1);
+            assert_eq!(cell(BENCHMARKS, &rows[0], "status"), "skipped");
+            assert_eq!(cell(BENCHMARKS, &rows[0], "reason"), "no device");
+            assert_eq!(cell(BENCHMARKS, &rows[0], "series"), "-");
+            assert_eq!(cell(BENCHMARKS, &rows[0], "commit"), "-");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The head of a run: all that is known of it but what it measured.
+//!
+//! A history of ten thousand runs has room in memory as heads, not as runs. Lists, the choice of a gate and most
+//! findings need no more; the few runs that are judged or shown in full are read on demand.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::commit::Commit;
+use super::environment::{Environment, Machine};
+use super::run::{Quality, RecordedRun, RunStatus};
+
+/// A run of the history without its measurements.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunHead {
+    /// Its path in the history's tree.
+    pub path: String,
+    /// The sixteen digits of its content that the name bears.
+    pub id: String,
+    /// The suite.
+    pub suite: String,
+    /// When the run began, to the second.
+    pub timestamp: DateTime<Utc>,
+    /// What was measured; absent outside a repository or before the first commit.
+    pub commit: Option<Commit>,
+    /// Where.
+    pub machine: Machine,
+    /// Under which circumstances.
+    pub environment: Environment,
+    /// The settings of the protocol, by name.
+    pub config: BTreeMap<String, Value>,
+    /// Whether the suite ran.
+    pub status: RunStatus,
+    /// Why it was skipped or failed.
+    pub reason: Option<String>,
+    /// Whether its numbers can be trusted.
+    pub quality: Quality,
+    /// How many benchmarks it lists.
+    pub benchmarks: usize,
+    /// How many of them failed.
+    pub failed: usize,
+}
+
+impl RunHead {
+    /// The head of a run.
+    pub fn of(recorded: &RecordedRun) -> RunHead {
+        let run = &recorded.run;
+        RunHead {
+            path: recorded.path.clone(),
+            id: recorded.id.clone(),
+            suite: run.suite.clone(),
+            timestamp: run.timestamp,
+            commit: run.commit.clone(),
+            machine: run.machine.clone(),
+            environment: run.environment.clone(),
+            config: run.config.clone(),
+            status: run.status,
+            reason: run.reason.clone(),
+            quality: run.quality.clone(),
+            benchmarks: run.measurements.len(),
+            failed: run.measurements.iter().filter(|measurement| measurement.failure.is_some()).count(),
+        }
+    }
+
+    /// What newest means: the time, and where two are equal the id.
+    pub fn age(&self) -> (DateTime<Utc>, &str) {
+        (self.timestamp, &self.id)
+    }
+}

@@ -1,0 +1,100 @@
+//! What `sprag history log` and `sprag history root` print as JSON.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::digest::Digest;
+use super::environment::Machine;
+use super::run::{Quality, RecordedRun, RunStatus};
+
+/// The version of both documents.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// The runs of a history, newest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryLog {
+    /// Always [`SCHEMA_VERSION`].
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub schema_version: u64,
+    /// The ref that was read.
+    pub reference: String,
+    /// The commit it is at; absent where there is no history yet.
+    pub tip: Option<String>,
+    /// How many runs were asked for by the filters; `runs` may have fewer, by `--limit`.
+    pub matching: u64,
+    /// How many files of the history are no records, so that they are not listed.
+    pub quarantined: u64,
+    /// The runs.
+    pub runs: Vec<LoggedRun>,
+}
+
+/// A run in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoggedRun {
+    /// The sixteen digits that its name bears.
+    pub id: String,
+    /// Where it lies in the tree of the branch.
+    pub path: String,
+    /// When it began.
+    pub timestamp_utc: DateTime<Utc>,
+    /// The suite.
+    pub suite: String,
+    /// Whether it ran.
+    pub status: RunStatus,
+    /// Why it was skipped or failed.
+    pub reason: Option<String>,
+    /// The commit it measured, in full; absent where there was none.
+    pub commit: Option<String>,
+    /// Whether the work measured was not all the commit's.
+    pub dirty: bool,
+    /// Where it ran.
+    pub machine: Machine,
+    /// How many benchmarks it has.
+    pub benchmarks: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// Whether its numbers can be trusted.
+    pub quality: Quality,
+}
+
+impl LoggedRun {
+    /// The run in short.
+    pub fn of(recorded: &RecordedRun) -> LoggedRun {
+        let run = &recorded.run;
+        let failed = run.measurements.iter().filter(|one| one.failure.is_some()).count();
+        LoggedRun {
+            id: recorded.id.clone(),
+            path: recorded.path.clone(),
+            timestamp_utc: run.timestamp,
+            suite: run.suite.clone(),
+            status: run.status,
+            reason: run.reason.clone(),
+            commit: run.commit.as_ref().map(|commit| commit.sha.clone()),
+            dirty: run.commit.as_ref().is_some_and(|commit| commit.dirty),
+            machine: run.machine.clone(),
+            benchmarks: run.measurements.len() as u64,
+            failed: failed as u64,
+            quality: run.quality.clone(),
+        }
+    }
+}
+
+/// The root over a history: with its size, what is to be kept elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryRoot {
+    /// Always [`SCHEMA_VERSION`].
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub schema_version: u64,
+    /// The ref that was read.
+    pub reference: String,
+    /// The commit it is at; absent where there is no history yet.
+    pub tip: Option<String>,
+    /// How many runs entered the branch.
+    pub size: u64,
+    /// The root over their digests, in the order in which they entered.
+    pub root: Digest,
+}

@@ -1,0 +1,202 @@
+//! JSON Schema, draft 2020-12, of what Sprag writes: derived from the types that write it, or put together by hand.
+//!
+//! A schema says what the readers demand: every field that is written is required, no other is allowed, and a text has
+//! its pattern. What one field demands of another, such as a digest of the digested, no schema can say; the readers do.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+/// What texts look like.
+pub mod patterns {
+    /// Forty digits of a commit.
+    pub const COMMIT: &str = "^[0-9a-f]{40}$";
+    /// Sixteen digits of a digest.
+    pub const DIGITS: &str = "^[0-9a-f]{16}$";
+    /// A moment in UTC.
+    pub const TIME: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z$";
+    /// A moment in UTC, to the second, in the years 1970 to 9999.
+    pub const SECOND: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$";
+    /// A suite, which names a folder.
+    pub const SUITE: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$";
+    /// The name of a benchmark.
+    pub const WORD: &str = r"^(?=.*\S)[^{}@\u0000-\u001f\u007f-\u009f]+$";
+    /// A variant.
+    pub const VARIANT: &str = r"^(?=.*\S)[^{}@/\u0000-\u001f\u007f-\u009f]+$";
+    /// A parameter or its value.
+    pub const PARAMETER: &str = r"^(?=.*\S)[^{}=,\u0000-\u001f\u007f-\u009f]+$";
+    /// The name of a metric.
+    pub const METRIC: &str = r"^[^\s\u0000-\u001f\u007f-\u009f]+$";
+    /// A reason that says something.
+    pub const REASON: &str = r"\S";
+}
+
+/// The schema of what a type writes.
+pub fn of<T: JsonSchema>() -> Value {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.retain(|key, _| !["$schema", "title"].contains(&key.as_str()));
+    }
+    tidy(&mut schema);
+    schema
+}
+
+/// As [`of`], of a type whose structures allow no other fields, though nothing reads it that says so.
+pub fn of_closed<T: JsonSchema>() -> Value {
+    let mut schema = of::<T>();
+    close(&mut schema);
+    schema
+}
+
+/// A schema under its name, as it is published.
+pub fn published(name: &str, title: &str, schema: Value) -> Value {
+    let mut fields = Map::new();
+    fields.insert("$schema".to_owned(), Value::from("https://json-schema.org/draft/2020-12/schema"));
+    fields.insert("$id".to_owned(), Value::from(format!("urn:sprag:schema:{name}")));
+    fields.insert("title".to_owned(), Value::from(title));
+    let Value::Object(rest) = schema else { return Value::Object(fields) };
+    fields.extend(rest);
+    Value::Object(fields)
+}
+
+/// An object with all of these fields and no other.
+pub fn object(fields: &[(&str, Value)]) -> Value {
+    object_with(fields, &[])
+}
+
+/// An object with all fields of the first list, some of the second, and no other.
+pub fn object_with(fields: &[(&str, Value)], optional: &[(&str, Value)]) -> Value {
+    let all = fields.iter().chain(optional);
+    let properties: Map<String, Value> = all.map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    json!({
+        "type": "object",
+        "required": fields.iter().map(|(name, _)| *name).collect::<Vec<&str>>(),
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// One of some words.
+pub fn words(words: &[&str]) -> Value {
+    json!({ "enum": words })
+}
+
+/// A text.
+pub fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+/// A word of a benchmark that looks like that.
+pub fn word(pattern: &str) -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": super::benchmark::MAX_WORD, "pattern": pattern })
+}
+
+/// A whole number from zero on.
+pub fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+/// A number above zero.
+pub fn positive() -> Value {
+    json!({ "type": "number", "exclusiveMinimum": 0 })
+}
+
+/// A number from zero on.
+pub fn not_negative() -> Value {
+    json!({ "type": "number", "minimum": 0 })
+}
+
+/// That, or null.
+pub fn or_null(schema: Value) -> Value {
+    json!({ "anyOf": [schema, { "type": "null" }] })
+}
+
+/// A list of that.
+pub fn list(schema: Value) -> Value {
+    json!({ "type": "array", "items": schema })
+}
+
+/// Takes out what is of this program alone: links between its items, and the names of its number types.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(text)) = fields.get_mut("description") {
+                *text = text.replace("[`", "`").replace("`]", "`");
+            }
+            let is_ours = |format: &str| ["uint", "int", "float", "double"].iter().any(|name| format.starts_with(name));
+            if let Some(format) = fields.get("format").and_then(Value::as_str).filter(|format| is_ours(format)) {
+                let is_small = format == "uint32";
+                fields.remove("format");
+                if is_small {
+                    fields.insert("maximum".to_owned(), Value::from(u32::MAX));
+                }
+            }
+            fields.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(close);
+            if fields.get("properties").is_some_and(Value::is_object) && !fields.contains_key("additionalProperties") {
+                fields.insert("additionalProperties".to_owned(), Value::Bool(false));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+
+    use super::*;
+
+    /// What is told; see [`Told::size`].
+    #[derive(JsonSchema, Serialize)]
+    struct Told {
+        size: u32,
+        note: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        more: Option<Vec<f64>>,
+    }
+
+    #[test]
+    fn a_type_gives_what_it_writes() {
+        let schema = published("told-1", "Told", of_closed::<Told>());
+        let expected = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": "urn:sprag:schema:told-1",
+            "title": "Told",
+            "description": "What is told; see `Told::size`.",
+            "type": "object",
+            "properties": {
+                "size": { "type": "integer", "minimum": 0, "maximum": u32::MAX },
+                "note": { "type": ["string", "null"] },
+                "more": { "type": ["array", "null"], "items": { "type": "number" } },
+            },
+            "required": ["size", "note"],
+            "additionalProperties": false,
+        });
+        assert_eq!(schema, expected);
+    }
+
+    #[test]
+    fn an_object_by_hand_is_closed() {
+        let schema = object_with(&[("a", count())], &[("b", or_null(text()))]);
+        let check =
+            |value: Value, expected: bool| assert_eq!(jsonschema::is_valid(&schema, &value), expected, "{value}");
+        check(json!({ "a": 1 }), true);
+        check(json!({ "a": 1, "b": null }), true);
+        check(json!({ "a": 1, "b": 2 }), false);
+        check(json!({ "a": -1 }), false);
+        check(json!({ "b": "x" }), false);
+        check(json!({ "a": 1, "c": 1 }), false);
+    }
+}

@@ -1,0 +1,168 @@
+//! The cache of decoded runs: the same site with it, without it, with half of it, and after it was damaged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::Sandbox;
+
+/// Months of records that the demo has more than these tests need: each takes time, and shows nothing new.
+const MONTHS_TOO_MANY: usize = 4;
+
+/// A project with two months of runs, made by the demo.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sprag::cmd::demo::generate(&sandbox.project, 1).expect("the demo is generated");
+    sandbox.git(&["reset", "-q", "--hard", &format!("HEAD~{MONTHS_TOO_MANY}")]);
+    sandbox
+}
+
+fn cache(sandbox: &Sandbox) -> PathBuf {
+    sandbox.project.join(".sprag/cache")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.sort();
+    files
+}
+
+/// The bytes of a whole site, made with these variables.
+fn site(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = sandbox.project.join("site");
+    sandbox.sprag_with(variables, &["site", "--out", "site"]).expect(0);
+    let mut pages = Vec::new();
+    let mut folders = vec![folder];
+    while let Some(folder) = folders.pop() {
+        for path in files(&folder) {
+            match fs::read(&path) {
+                Ok(bytes) => pages.push((path, bytes)),
+                Err(_) => folders.push(path),
+            }
+        }
+    }
+    assert!(pages.len() > 20, "{}", pages.len());
+    pages
+}
+
+#[test]
+fn a_site_is_the_same_with_and_without_the_cache() {
+    let sandbox = project();
+    let expected = site(&sandbox, &[("SPRAG_CACHE", "off")]);
+    assert!(!cache(&sandbox).exists(), "a cache was made where there should be none");
+    let check = |what: &str| assert!(site(&sandbox, &[]) == expected, "{what}");
+    check("cold");
+    let first = files(&cache(&sandbox));
+    assert_eq!(first.len(), 1, "{first:?}");
+    check("warm");
+    assert_eq!(files(&cache(&sandbox)), first, "nothing new was kept");
+
+    // Damaged at the beginning, in the middle and at the end; cut short; empty; somebody else's.
+    let whole = fs::read(&first[0]).expect("the file is there");
+    let flipped = |place: usize| {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 4;
+        bytes
+    };
+    let half = whole[..whole.len() / 2].to_vec();
+    let damaged = [flipped(3), flipped(whole.len() / 2), flipped(whole.len() - 1), half, Vec::new()];
+    for (number, bytes) in damaged.into_iter().enumerate() {
+        fs::write(&first[0], bytes).expect("the file can be written");
+        let ended = sandbox.sprag(&["history", "cache"]).expect(0);
+        assert_eq!(ended.err, "", "damage is mended without a word");
+        assert_eq!(fs::read(&first[0]).expect("the file is there again"), whole, "{number}");
+    }
+    fs::write(&first[0], flipped(whole.len() / 3)).expect("the file can be written");
+    check("after damage");
+    fs::write(cache(&sandbox).join("notes.txt"), "mine").expect("a file");
+    fs::remove_file(&first[0]).expect("the file goes");
+    check("after it was deleted");
+    assert_eq!(files(&cache(&sandbox)).len(), 2, "what is not ours stays");
+
+    // No folder can be made.
+    fs::remove_dir_all(cache(&sandbox)).expect("the folder goes");
+    fs::write(cache(&sandbox), "in the way").expect("a file");
+    check("where no cache can be");
+}
+
+#[test]
+fn what_is_new_is_added_and_what_is_gone_is_not_seen() {
+    let sandbox = project();
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    let expected = site(&sandbox, &[("SPRAG_CACHE", "off")]);
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let before = site(&sandbox, &[("SPRAG_CACHE", "off")]);
+    assert!(site(&sandbox, &[]) == before, "cold");
+    let first = files(&cache(&sandbox));
+    sandbox.git(&["reset", "-q", "--hard", &tip]);
+    assert!(site(&sandbox, &[]) == expected, "half warm");
+    let both = files(&cache(&sandbox));
+    assert!(both.len() == 2 && both.contains(&first[0]), "the new runs lie in a file of their own: {both:?}");
+    assert!(site(&sandbox, &[]) == expected, "warm, of two files");
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    assert!(site(&sandbox, &[]) == before, "the newest runs are gone");
+}
+
+#[test]
+fn many_small_files_become_one() {
+    let sandbox = project();
+    sandbox.git(&["checkout", "-q", "-b", "work"]);
+    let all = sandbox.records("work");
+    // The cache grows by one run at a time.
+    for count in 1..=9 {
+        for path in &all[..count] {
+            sandbox.git(&["checkout", "-q", "main", "--", path]);
+        }
+        for path in &all[count..] {
+            if sandbox.project.join(path).exists() {
+                sandbox.git(&["rm", "-q", "--cached", path]);
+                fs::remove_file(sandbox.project.join(path)).expect("the record goes");
+            }
+        }
+        sandbox.commit("Some of the records");
+        let ended = sandbox.sprag(&["history", "cache"]).expect(0);
+        assert!(ended.out.starts_with(&format!("{count} runs")), "{}", ended.out);
+    }
+    assert!(files(&cache(&sandbox)).len() < 9, "{:?}", files(&cache(&sandbox)));
+    let warm = sandbox.sprag(&["history", "cache"]).expect(0).out;
+    let without = sandbox.sprag_with(&[("SPRAG_CACHE", "off")], &["history", "cache"]).expect(0).out;
+    assert_eq!(warm.lines().next(), without.lines().next());
+    assert!(without.contains("no cache is kept"), "{without}");
+}
+
+#[test]
+fn commands_at_one_time_do_one_another_no_harm() {
+    let sandbox = project();
+    let mut commands: Vec<_> = (0..4).map(|_| sandbox.start(&["history", "cache"])).collect();
+    for command in &mut commands {
+        assert!(command.wait().expect("it ends").success());
+    }
+    assert_eq!(files(&cache(&sandbox)).len(), 1, "all wrote the same file, whole");
+    let warm = sandbox.sprag(&["history", "cache"]).expect(0).out;
+    assert!(warm.contains("kept in 1 file"), "{warm}");
+}
+
+#[test]
+fn a_kept_run_whose_record_is_damaged_since_is_quarantined() {
+    let sandbox = project();
+    sandbox.sprag(&["history", "cache"]).expect(0);
+    let time = |path: &String| {
+        let run: serde_json::Value = serde_json::from_str(&sandbox.read(path)).expect("a record is JSON");
+        run["timestamp_utc"].as_str().expect("a record has a time").to_owned()
+    };
+    let mut records = sandbox.records("main");
+    records.sort_by_key(time);
+    let lose = |path: &String| {
+        let blob = sandbox.git(&["rev-parse", &format!("HEAD:{path}")]);
+        let object = sandbox.project.join(".git/objects").join(&blob[..2]).join(&blob[2..]);
+        fs::remove_file(object).expect("the object is loose");
+    };
+    // What is judged is read from git, whatever the cache holds.
+    lose(&records[records.len() - 1]);
+    let expected = site(&sandbox, &[("SPRAG_CACHE", "off")]);
+    assert!(site(&sandbox, &[]) == expected);
+    // What is only shown is missed too, and nothing is shown in its place.
+    lose(&records[0]);
+    sandbox.sprag(&["site", "--out", "other"]).expect(2).says(&["cannot render the site", "SPRAG_CACHE=off"]);
+    sandbox.sprag_with(&[("SPRAG_CACHE", "off")], &["site", "--out", "other"]).expect(0);
+}

@@ -1,0 +1,160 @@
+//! One bare remote and several clones of it, in a temporary folder.
+
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, TimeDelta};
+use sprag::history::{self, Record};
+use sprag::model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag::model::environment::{Environment, Machine};
+use sprag::model::metric::Metric;
+use sprag::model::run::{Quality, Run, RunStatus};
+use sprag::model::sample::{Estimate, Measurement};
+
+use crate::sandbox::{Ended, Sandbox};
+
+/// A remote with one commit of code on `main`, and the clones `a` and `b`.
+pub(crate) struct Clones {
+    /// Where everything lies; commands run from its folder `project`.
+    pub(crate) sandbox: Sandbox,
+}
+
+impl Clones {
+    pub(crate) fn new() -> Clones {
+        let clones = Clones { sandbox: Sandbox::empty() };
+        clones.sandbox.git(&["init", "-q", "--bare", "remote.git"]);
+        clones.sandbox.git(&["clone", "-q", "remote.git", "a"]);
+        clones.write("a", "README", "demo\n");
+        clones.commit("a", "Begin");
+        clones.git("a", &["push", "-q", "-u", "origin", "main"]);
+        clones.add("b");
+        clones
+    }
+
+    /// Another clone.
+    pub(crate) fn add(&self, name: &str) {
+        self.sandbox.git(&["clone", "-q", "remote.git", name]);
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.sandbox.project.join(name)
+    }
+
+    pub(crate) fn write(&self, clone: &str, path: &str, text: &str) {
+        self.sandbox.write(&format!("{clone}/{path}"), text);
+    }
+
+    /// Commits everything in a clone.
+    pub(crate) fn commit(&self, clone: &str, subject: &str) {
+        self.git(clone, &["add", "-A"]);
+        self.git(clone, &["commit", "-q", "--allow-empty", "-m", subject]);
+    }
+
+    #[track_caller]
+    pub(crate) fn git(&self, clone: &str, arguments: &[&str]) -> String {
+        self.sandbox.git(&[&["-C", clone], arguments].concat())
+    }
+
+    /// Runs `sprag history sync` in a clone.
+    pub(crate) fn sync(&self, clone: &str, options: &[&str]) -> Ended {
+        self.sync_with(clone, &[], options)
+    }
+
+    /// The same with more variables.
+    pub(crate) fn sync_with(&self, clone: &str, variables: &[(&str, &str)], options: &[&str]) -> Ended {
+        self.sandbox.sprag_with(variables, &[&["-C", clone, "history", "sync"], options].concat())
+    }
+
+    /// Records run `number` on the branch of a clone, and gives its path.
+    pub(crate) fn record(&self, clone: &str, number: i64) -> String {
+        self.record_on(clone, None, number)
+    }
+
+    /// The same on a branch of its own.
+    pub(crate) fn record_on(&self, clone: &str, reference: Option<&str>, number: i64) -> String {
+        record_in(&self.path(clone), reference, number)
+    }
+
+    /// What a clone, or `remote.git`, has recorded on `main`.
+    pub(crate) fn records(&self, clone: &str) -> Vec<String> {
+        let list = self.git(clone, &["ls-tree", "-r", "--name-only", "main", "--", "history/v1"]);
+        list.lines().map(str::to_owned).collect()
+    }
+
+    /// Fails the test unless the clones and the remote hold the same so many records, and all is whole and clean.
+    #[track_caller]
+    pub(crate) fn agree(&self, clones: &[&str], records: usize) {
+        let remote = self.records("remote.git");
+        assert_eq!(remote.len(), records);
+        self.git("remote.git", &["fsck", "--strict", "--no-progress", "--no-dangling"]);
+        for clone in clones {
+            assert_eq!(self.records(clone), remote, "{clone}");
+            assert_eq!(self.git(clone, &["status", "--porcelain"]), "", "{clone}");
+            self.git(clone, &["fsck", "--no-progress", "--no-dangling"]);
+        }
+    }
+
+    /// Lets the remote refuse pushes, or act on them, by a hook.
+    pub(crate) fn remote_hook(&self, name: &str, script: &str) {
+        self.program(&format!("remote.git/hooks/{name}"), script);
+    }
+
+    /// Writes a shell script.
+    pub(crate) fn program(&self, path: &str, script: &str) {
+        self.sandbox.write(path, &format!("#!/bin/sh\n{script}\n"));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(self.path(path), mode).expect("the mode can be set");
+        }
+    }
+}
+
+/// Records run `number` in a repository.
+pub(crate) fn record_in(folder: &Path, reference: Option<&str>, number: i64) -> String {
+    let record = Record::of(&run(number));
+    let store = history::open(folder).expect("there is a repository");
+    let target = history::target(&store, reference).expect("it has a branch");
+    let time = run(number).timestamp;
+    let appended = history::append(&store, &target, std::slice::from_ref(&record), time).expect("it can be recorded");
+    assert_eq!(appended.warnings, [""; 0]);
+    record.path
+}
+
+/// A run that differs with `number`.
+fn run(number: i64) -> Run {
+    let value = 1e-3 + number as f64 * 1e-6;
+    let estimate = Estimate {
+        metric: Metric::time(),
+        value,
+        workers: vec![value],
+        p50: Some(value),
+        p95: None,
+        min: None,
+        interval: None,
+        detectable: None,
+        n: 20,
+    };
+    let measurement = Measurement {
+        benchmark: Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").expect("the name is fine"),
+        role: Default::default(),
+        attributes: Default::default(),
+        parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
+        estimates: vec![estimate],
+        failure: None,
+    };
+    let begin = DateTime::from_timestamp(1_767_600_000, 0).expect("the time is in range");
+    Run {
+        suite: "cpu".to_owned(),
+        timestamp: begin + TimeDelta::minutes(number),
+        commit: None,
+        machine: Machine::named("bench-1", "Example CPU"),
+        environment: Environment::from_facts([("cpu_model".to_owned(), "Example".to_owned())].into()),
+        config: Default::default(),
+        status: RunStatus::Ok,
+        reason: None,
+        quality: Quality { clean: true, reasons: Vec::new() },
+        measurements: vec![measurement],
+        autotune: Vec::new(),
+    }
+}

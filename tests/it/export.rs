@@ -1,0 +1,130 @@
+//! `sprag export`: every form of one history, and what it refuses.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+
+use serde_json::Value;
+use sprag::model::flat::{BENCHMARKS, Kind, SAMPLES, Table};
+
+use crate::sandbox::Sandbox;
+use crate::schemas::follows;
+
+fn export(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    sandbox.sprag(&[&["-C", "shop", "export"][..], arguments].concat()).expect(0).out
+}
+
+/// Every file below a folder of the sandbox, with its bytes.
+fn files(sandbox: &Sandbox, folder: &str) -> Vec<(String, Vec<u8>)> {
+    let (mut found, mut folders) = (Vec::new(), vec![sandbox.project.join(folder)]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder can be listed") {
+            let path = entry.expect("the folder can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(&sandbox.project).expect("it lies below").to_string_lossy().into_owned();
+                let name = name.split_once('/').map(|(_, rest)| rest.to_owned()).expect("it lies in the folder");
+                found.push((name, std::fs::read(&path).expect("a file can be read")));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// In the folder `shop` lies the history of the demo, which takes its time.
+#[test]
+fn the_history_of_the_demo_is_exported() {
+    let sandbox = Sandbox::empty();
+    sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+    every_form_tells_the_same(&sandbox);
+    a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(&sandbox);
+    a_reader_that_has_seen_enough_is_no_error(&sandbox);
+}
+
+fn every_form_tells_the_same(sandbox: &Sandbox) {
+    let lines = export(sandbox, &["jsonl"]);
+    for line in lines.lines().take(20).chain(lines.lines().last()) {
+        follows("export-1", line);
+    }
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    let benchmarks: BTreeSet<(&str, Option<&str>)> =
+        rows.iter().map(|row| (row["run_id"].as_str().expect("an id"), row["series"].as_str())).collect();
+    assert!(rows.len() > 1_000 && benchmarks.len() > 500, "{} {}", rows.len(), benchmarks.len());
+
+    let flat = export(sandbox, &["csv"]);
+    assert!(flat.starts_with("run_id,suite,series,kernel,variant,"), "{}", &flat[..100]);
+    assert_eq!(flat.matches("\r\n").count(), benchmarks.len() + 1);
+    let long = export(sandbox, &["csv", "--long"]);
+    assert!(long.starts_with("suite,benchmark,metric,unit,better,commit,commit_time,machine,value,params\r\n"));
+    let metrics = export(sandbox, &["openmetrics"]);
+    assert!(metrics.ends_with("# EOF\n") && metrics.contains("# UNIT sprag_time_seconds seconds\n"));
+
+    // A selection takes part of it.
+    let part = export(sandbox, &["jsonl", "--suite", "cpu", "--metric", "time", "--until", "2026-09-30"]);
+    let expected = rows.iter().filter(|row| {
+        let early = row["run_time"].as_str().is_some_and(|time| time < "2026-10-01");
+        row["suite"] == "cpu" && row["metric"] == "time" && early
+    });
+    assert_eq!(part.lines().count(), expected.count());
+
+    // To a file; equal input gives equal bytes.
+    let told = export(sandbox, &["jsonl", "--out", "values.jsonl"]);
+    assert!(told.contains("values.jsonl: "), "{told}");
+    assert_eq!(sandbox.read("shop/values.jsonl"), lines);
+    export(sandbox, &["parquet", "--out", "../first"]);
+    export(sandbox, &["parquet", "--out", "../second"]);
+    let first = files(sandbox, "first");
+    assert!(first == files(sandbox, "second"), "equal input gives other bytes");
+    let has = |start: &str| first.iter().any(|(name, bytes)| name.starts_with(start) && bytes.starts_with(b"PAR1"));
+    assert!(has("benchmarks/suite=cpu/year=2026/month=") && has("samples/suite=cpu/year=2026/month="));
+}
+
+fn a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(sandbox: &Sandbox) {
+    sandbox.write("mine/thesis.tex", "x");
+    let refused = sandbox.sprag(&["-C", "shop", "export", "parquet", "--out", "../mine"]).expect(2);
+    refused.says(&["holds files that are no export of sprag", "hint: name an empty folder"]);
+    sandbox.sprag(&["-C", "shop", "export", "parquet", "--out", "_site"]).expect(2).says(&["no export of sprag"]);
+    export(sandbox, &["parquet", "--out", "../out"]);
+    let whole = files(sandbox, "out").len();
+    export(sandbox, &["parquet", "--out", "../out", "--until", "2026-08-31"]);
+    assert!(files(sandbox, "out").len() < whole, "months that were not asked for stay");
+    sandbox.sprag(&["-C", "shop", "export", "parquet"]).expect(2).says(&["--out"]);
+}
+
+#[test]
+fn what_cannot_be_exported_is_told() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.sprag(&["export", "csv"]).expect(0).says(&["warning: no run of the history was asked for"]);
+    assert_eq!(ended.out.lines().count(), 1);
+    sandbox.sprag(&["export", "jsonl", "--since", "noon"]).expect(2).says(&["`--since noon` is no date", "hint:"]);
+    sandbox.sprag(&["export", "xml"]).expect(2).says(&["xml"]);
+    sandbox.sprag(&["export", "csv", "--out", "."]).expect(2).says(&["it is a folder"]);
+}
+
+fn a_reader_that_has_seen_enough_is_no_error(sandbox: &Sandbox) {
+    let mut export = std::process::Command::new(env!("CARGO_BIN_EXE_sprag"));
+    export.args(["-C", "shop", "export", "jsonl"]).current_dir(&sandbox.project);
+    let mut child = export.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sprag starts");
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().expect("sprag ends");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn the_columns_are_documented() {
+    let document = include_str!("../../docs/EXPORT.md");
+    for column in [BENCHMARKS, SAMPLES].iter().flat_map(Table::columns) {
+        let kind = match column.kind {
+            Kind::Text => "text",
+            Kind::Small => "int32",
+            Kind::Whole => "int64",
+            Kind::Number => "double",
+            Kind::Time => "timestamp",
+            Kind::Flag => "boolean",
+            Kind::Numbers => "list of double",
+        };
+        let row = format!("| `{}` | {kind} | {} |", column.name, column.meaning);
+        assert!(document.contains(&row), "docs/EXPORT.md lacks the row\n{row}");
+    }
+}

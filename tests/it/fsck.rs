@@ -1,0 +1,180 @@
+//! `sprag history log`, `fsck`, `root` and `prove`, from the command line.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::sandbox::{Ended, Sandbox};
+use crate::schemas::follows;
+
+/// The demo's repository: many runs of two machines, without its site.
+fn history() -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sprag::cmd::demo::generate(&sandbox.project, 1).expect("an empty folder takes the demo");
+    sandbox
+}
+
+/// What a command printed, which must follow the published schema of that name.
+fn json(schema: &str, ended: &Ended) -> Value {
+    follows(schema, &ended.out);
+    serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}:\n{}", ended.out))
+}
+
+fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Vec<Value> {
+    let log = json(
+        "history-log-1",
+        &sandbox.sprag(&[&["history", "log", "--json", "--limit", "0"], arguments].concat()).expect(0),
+    );
+    log["runs"].as_array().expect("a list").clone()
+}
+
+#[test]
+fn the_log_lists_filters_and_advises() {
+    let sandbox = history();
+    let all = runs(&sandbox, &[]);
+    assert_eq!(all.len(), sandbox.records("HEAD").len());
+    let time = |run: &Value| run["timestamp_utc"].as_str().expect("a time").to_owned();
+    assert!(all.windows(2).all(|pair| time(&pair[0]) >= time(&pair[1])), "newest first");
+    let text = |run: &Value, field: &str| run[field].as_str().expect("a text").to_owned();
+    let suite = text(&all[0], "suite");
+    let commit = text(&all[0], "commit");
+    let machine = all[0]["machine"].clone();
+    let date = time(&all[all.len() / 2])[..10].to_owned();
+    let check = |arguments: &[&str], holds: &dyn Fn(&Value) -> bool| {
+        let found = runs(&sandbox, arguments);
+        let expected: Vec<Value> = all.iter().filter(|run| holds(run)).cloned().collect();
+        assert!(!expected.is_empty(), "{arguments:?} asks for nothing");
+        assert_eq!(found, expected, "{arguments:?}");
+    };
+    check(&["--suite", &suite], &|run| run["suite"] == suite.as_str());
+    check(&["--commit", &commit[..10]], &|run| run["commit"] == commit.as_str());
+    check(&["--commit", "HEAD"], &|run| run["commit"] == commit.as_str());
+    check(&["--machine", machine["name"].as_str().expect("a name")], &|run| run["machine"] == machine);
+    check(&["--machine", &machine["id"].as_str().expect("an id")[..8]], &|run| run["machine"] == machine);
+    check(&["--status", "ok"], &|run| run["status"] == "ok");
+    check(&["--since", &date, "--until", &date], &|run| time(run).starts_with(&date));
+    check(&["--branch", "main"], &|_| true);
+    let table = sandbox.sprag(&["history", "log", "--limit", "3"]).expect(0);
+    assert_eq!(table.out.lines().count(), 4, "{}", table.out);
+    assert!(table.out.lines().nth(1).is_some_and(|line| line.contains(&commit[..12])), "{}", table.out);
+    table.says(&["3 of", "--limit 0"]);
+    let bad = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(&[&["history", "log"], arguments].concat()).expect(2).says(words);
+    };
+    bad(&["--suite", "nosuch"], &["no suite `nosuch`", "there is:", &suite]);
+    bad(&["--machine", "\u{1b}[31m"], &["no machine", "\\u{1b}", "there is:"]);
+    bad(&["--commit", "nosuch"], &["`nosuch`", "hint:"]);
+    bad(&["--since", "yesterday"], &["`yesterday`", "2026-05-31"]);
+    bad(&["--branch", "nosuch"], &["no branch", "nosuch"]);
+}
+
+#[test]
+fn an_empty_history_says_how_to_fill_it() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.sprag(&["history", "log"]).expect(0);
+    assert!(ended.out.contains("no run is recorded"), "{}", ended.out);
+    ended.says(&["sprag run --record"]);
+    assert!(sandbox.sprag(&["history", "fsck"]).expect(0).out.contains("clean"));
+    assert_eq!(json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0))["size"], 0);
+}
+
+#[test]
+fn damage_is_found_repaired_and_proven_not_to_have_been_there() {
+    let sandbox = history();
+    let fsck = |arguments: &[&str], code| sandbox.sprag(&[&["history", "fsck"], arguments].concat()).expect(code);
+    let before = json("history-fsck-1", &fsck(&["--json"], 0));
+    let root = before["root"].as_str().expect("a root").to_owned();
+    let records = sandbox.records("HEAD");
+    let (changed, gone) = (&records[1], &records[2]);
+    sandbox.write(changed, &sandbox.read(changed).replacen("\"n\":", "\"n\":1", 1));
+    fs::remove_file(sandbox.project.join(gone)).expect("the record is there");
+    sandbox.write("history/v1/cpu/\u{202e}notes", "x");
+    sandbox.commit("Tidy up");
+    let ended = fsck(&[], 4);
+    for words in [changed, gone, "\\u{202e}notes", "hint:", "damage in 3 places"] {
+        assert!(ended.out.contains(words), "`{words}` is not in:\n{}", ended.out);
+    }
+    let quarantined = sandbox.sprag(&["history", "log", "--limit", "1"]).expect(0);
+    quarantined.says(&["2 files of the history cannot be used"]);
+    // The root stays, for it is of what entered.
+    fsck(&["--against", &root], 4);
+    let ended = fsck(&["--repair"], 0);
+    assert!(ended.out.contains(&format!("brought back `{gone}`")), "{}", ended.out);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    let ended = fsck(&["--against", &root], 0);
+    assert!(ended.out.contains("are unchanged since") && ended.out.contains("2 set aside"), "{}", ended.out);
+    let mut after = json("history-fsck-1", &fsck(&["--json"], 0));
+    assert_eq!(after["quarantined"].as_array().map(Vec::len), Some(2));
+    for field in ["tip", "quarantined"] {
+        after[field] = before[field].clone();
+    }
+    assert_eq!(after, before);
+    assert_eq!(sandbox.git(&["fsck", "--no-progress", "--no-dangling"]), "");
+}
+
+#[test]
+fn a_rewritten_history_and_a_busy_one() {
+    let sandbox = history();
+    let root = json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0))["root"]
+        .as_str()
+        .expect("a root")
+        .to_owned();
+    sandbox.git(&["rm", "-rq", "history"]);
+    sandbox.git(&["commit", "-q", "--amend", "-m", "Squash"]);
+    let ended = sandbox.sprag(&["history", "fsck", "--against", &root]).expect(4);
+    assert!(ended.out.contains("is gone"), "{}", ended.out);
+    let ended = sandbox.sprag(&["history", "prove", "--since", &"0".repeat(64)]).expect(4);
+    assert!(ended.out.contains("no beginning"), "{}", ended.out);
+    sandbox.sprag(&["history", "fsck", "--against", "abc"]).expect(2).says(&["64 lower-case", "history root"]);
+    sandbox.write(".git/MERGE_HEAD", &format!("{}\n", sandbox.git(&["rev-parse", "HEAD"])));
+    sandbox.sprag(&["history", "fsck", "--repair"]).expect(2).says(&["merge is under way", "hint:"]);
+}
+
+#[test]
+fn proofs_are_made_here_and_checked_anywhere() {
+    let sandbox = history();
+    let root = |sandbox: &Sandbox| {
+        json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0))["root"]
+            .as_str()
+            .expect("a root")
+            .to_owned()
+    };
+    let now = root(&sandbox);
+    let run = runs(&sandbox, &[])[3].clone();
+    let (id, path) = (run["id"].as_str().expect("an id"), run["path"].as_str().expect("a path"));
+    sandbox.sprag(&["history", "prove", id, "--output", "proof.json"]).expect(0);
+    let printed = sandbox.sprag(&["history", "prove", &id[..10]]).expect(0).out;
+    assert_eq!(printed, sandbox.read("proof.json"));
+    follows("history-proof-1", &printed);
+    assert_eq!(sandbox.sprag(&["history", "prove", path]).expect(0).out, printed);
+    let elsewhere = Sandbox::empty();
+    elsewhere.write("proof.json", &printed);
+    let check = |arguments: &[&str], code| {
+        elsewhere.sprag(&[&["history", "prove", "--check", "proof.json"], arguments].concat()).expect(code)
+    };
+    assert!(check(&["--root", &now], 0).out.contains(id));
+    check(&[], 0).says(&["--root"]);
+    check(&["--root", &"0".repeat(64)], 4);
+    // The other end of the line: what it begins with.
+    sandbox.commit("Code");
+    let since = sandbox.sprag(&["history", "prove", "--since", &now]).expect(0).out;
+    elsewhere.write("proof.json", &since);
+    follows("history-proof-1", &since);
+    assert!(check(&["--root", &root(&sandbox)], 0).out.contains("are the first of"));
+    let altered = printed.replacen("\"index\": ", "\"index\": 1", 1);
+    elsewhere.write("proof.json", &altered);
+    assert!(check(&[], 4).out.contains("does not hold"));
+    for (text, words) in [("{}", "is no proof"), ("[", "is no proof"), ("{\"schema_version\":9}", "schema version 9")] {
+        elsewhere.write("proof.json", text);
+        check(&[], 2).says(&[words, "hint:"]);
+    }
+    elsewhere.write("proof.json", &" ".repeat(100_000));
+    check(&[], 2).says(&["is larger than"]);
+    let bad = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(&[&["history", "prove"], arguments].concat()).expect(2).says(words);
+    };
+    bad(&["ffff"], &["names no run", "six digits"]);
+    bad(&["ffffffffffff"], &["no run `ffffffffffff`"]);
+    bad(&["history/v1/x"], &["no run entered"]);
+    bad(&[], &["required"]);
+}

@@ -1,0 +1,198 @@
+//! `sprag import`: samples and histories of other tools, from the command line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+use crate::schemas::follows;
+
+fn golden(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden/formats").join(path);
+    path.to_str().expect("plain text").to_owned()
+}
+
+/// The records of the history, in the order of their paths.
+fn records(sandbox: &Sandbox) -> Vec<Value> {
+    let paths = sandbox.records("HEAD");
+    let read = |path: &String| sandbox.git(&["show", &format!("HEAD:{path}")]);
+    paths.iter().map(|path| serde_json::from_str(&read(path)).expect("a record is JSON")).collect()
+}
+
+#[test]
+fn a_whole_history_comes_in_one_commit_and_once() {
+    let sandbox = Sandbox::new();
+    let data = golden("github-action-benchmark/data.js");
+    let dry = sandbox.sprag(&["import", &data, "--dry-run"]).expect(0);
+    assert!(
+        dry.out.contains("apex-latency: 2 runs of 2 commits") && dry.out.contains("nothing was recorded"),
+        "{}",
+        dry.out
+    );
+    let before = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.sprag(&["import", &data, "--machine", "ci"]).expect(0);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), before, "one commit");
+    let found = records(&sandbox);
+    assert_eq!(found.len(), 3);
+    for record in &found {
+        assert_eq!(record["machine"]["name"], "ci");
+        assert_eq!(record["config"]["import"]["format"], "github-action-benchmark");
+        follows("run-1", &record.to_string());
+    }
+    let again = sandbox.sprag(&["import", &data, "--machine", "ci"]).expect(0);
+    assert!(again.out.contains("3 runs imported before"), "{}", again.out);
+    // What has grown adds what is new.
+    let text = fs::read_to_string(&data).expect("the sample is there");
+    let newer = text.replace("6a580d9da358a59f7833bbf1ef3e0ec22c7807db", &"ab".repeat(20));
+    sandbox.write("grown.js", &newer);
+    let grown = sandbox.sprag(&["import", "grown.js", "--machine", "ci"]).expect(0);
+    assert!(grown.out.contains("1 run of 1 commit") && grown.out.contains("2 runs imported before"), "{}", grown.out);
+    assert_eq!(records(&sandbox).len(), 4);
+    assert_eq!(sandbox.git(&["status", "--porcelain", "history"]), "");
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+}
+
+#[test]
+fn every_sample_is_recognised_and_recorded() {
+    let sandbox = Sandbox::new();
+    let samples = [
+        ("asv/results", "asv"),
+        ("bencher-bmf/bmf.json", "bencher"),
+        ("callgrind/callgrind.tilessm_scan.out", "callgrind"),
+        ("criterion/criterion", "criterion"),
+        ("criterion/console.txt", "criterion-text"),
+        ("custom-metric/customBiggerIsBetter.json", "custom-bigger-is-better"),
+        ("custom-metric/customSmallerIsBetter.json", "custom-smaller-is-better"),
+        ("divan/console.txt", "divan"),
+        ("github-action-benchmark/data.js", "github-action-benchmark"),
+        ("google-benchmark/out.json", "google-benchmark"),
+        ("google-benchmark/out.csv", "google-benchmark"),
+        ("gungraun/tilessm_scan.summary.json", "gungraun"),
+        ("hyperfine/v1.15.json", "hyperfine"),
+        ("hyperfine/v1.20.csv", "hyperfine"),
+        ("nvbench/nvbench.json", "nvbench"),
+        ("pyperf/pyperf.json", "pyperf"),
+        ("pytest-benchmark/benchmark.json", "pytest-benchmark"),
+        ("tango", "tango"),
+        ("trtexec/times.json", "trtexec"),
+        ("trtexec/profile.json", "trtexec"),
+    ];
+    for (sample, format) in samples {
+        let suite = sample.replace(['/', '.'], "-");
+        sandbox.sprag(&["import", &golden(sample), "--suite", &suite, "--time", "2026-01-02"]).expect(0);
+        let found = records(&sandbox);
+        let ours = found.iter().find(|record| record["config"]["import"]["format"] == format);
+        let ours = ours.unwrap_or_else(|| panic!("{sample} is not recorded as {format}"));
+        assert!(ours["benchmarks"].as_array().is_some_and(|list| !list.is_empty()), "{sample}");
+    }
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    let site = sandbox.sprag(&["site"]).expect(0);
+    assert!(site.err.is_empty() || !site.err.contains("quarantined"), "{}", site.err);
+    let list = sandbox.sprag(&["import", "--list"]).expect(0);
+    assert!(samples.iter().all(|(_, format)| list.out.contains(format)), "{}", list.out);
+}
+
+#[test]
+fn what_the_source_does_not_tell_is_assumed_aloud_or_asked_for() {
+    let sandbox = Sandbox::new();
+    let file = golden("hyperfine/v1.20.json");
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let ended = sandbox.sprag(&["import", &file]).expect(0);
+    let ended = ended.says(&["names no commit: taken as measured at", "--commit", "called `imported`"]);
+    assert!(ended.out.contains("hyperfine: 1 run of 1 commit on imported"), "{}", ended.out);
+    assert_eq!(records(&sandbox)[0]["commit"]["sha"], head.as_str());
+    sandbox.sprag(&["import", &file]).expect(0);
+    assert_eq!(records(&sandbox).len(), 1, "the same again is nothing new");
+    sandbox.sprag(&["import", &file, "--commit", "none"]).expect(2).says(&["when it was measured", "--time"]);
+    sandbox.sprag(&["import", &file, "--commit", "none", "--time", "noon"]).expect(2).says(&["`noon` is no time"]);
+    sandbox.sprag(&["import", &file, "--commit", "none", "--time", "2026-01-02T03:04:05Z"]).expect(0);
+    assert_eq!(records(&sandbox).len(), 2);
+}
+
+#[test]
+fn what_cannot_be_imported_is_named_and_nothing_is_recorded() {
+    let sandbox = Sandbox::new();
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let check = |name: &str, text: &str, arguments: &[&str], words: &[&str]| {
+        sandbox.write(name, text);
+        sandbox.sprag(&[&["import", name], arguments].concat()).expect(2).says(words);
+        assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head, "{name}");
+    };
+    check("what.json", "{}", &[], &["cannot tell the format of", "--format", "hyperfine"]);
+    check("list.json", r#"[{"name":"a","unit":"s","value":1}]"#, &[], &["several formats", "smaller", "bigger"]);
+    check("list.json", "[]", &["--format", "abacus"], &["`abacus` is no format", "google-benchmark"]);
+    check(
+        "cut.json",
+        r#"{"results": [{"command": "a", "mean": 1"#,
+        &["--format", "hyperfine"],
+        &["cut.json", "is not JSON"],
+    );
+    check("big.json", &" ".repeat(100), &["--max-bytes", "99"], &["more than 99 bytes", "--max-bytes"]);
+    let twice = r#"{"results":[{"command":"a","command":"b","mean":1,"median":1}]}"#;
+    check("twice.json", twice, &["--format", "hyperfine"], &["the key `command` stands twice", "line 1"]);
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    check("deep.json", &deep, &["--format", "pyperf"], &["deep.json"]);
+    let row = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value\ns,b,time,s,lower,,,m,fast\n";
+    check("rows.csv", row, &[], &["rows.csv", "2", "where a number is needed"]);
+    sandbox.sprag(&["import", "absent.json"]).expect(2).says(&["absent.json"]);
+    sandbox.sprag(&["import"]).expect(2);
+}
+
+#[test]
+fn names_are_encoded_and_a_bad_value_fails_alone() {
+    let sandbox = Sandbox::new();
+    let row = |name: &str, value: &str| {
+        format!("../Suite One,{name},time,ms,lower,{},2026-01-02T00:00:00Z,m,{value}\n", "ab".repeat(20))
+    };
+    let rows = [row("-f{x}@1", "2"), row("red\u{1b}[31m", "3"), row("zero", "0"), row("nan", "NaN")].concat();
+    sandbox.write("r.csv", &format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n{rows}"));
+    let ended = sandbox.sprag(&["import", "r.csv"]).expect(0);
+    assert!(ended.out.contains("suite-one: 1 run") && ended.out.contains("2 results without a value"), "{}", ended.out);
+    let record = &records(&sandbox)[0];
+    let of = |name: &str| {
+        let list = record["benchmarks"].as_array().expect("a list");
+        list.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name} is not in {list:?}")).clone()
+    };
+    assert_eq!(of("%2df%7bx%7d%401")["metrics"][0]["value"], 0.002);
+    assert!(of("red%1b[31m")["failure"].is_null());
+    assert!(of("zero")["failure"].is_string() && of("nan")["failure"].is_string());
+    assert!(!ended.out.contains('\u{1b}') && !ended.err.contains('\u{1b}'));
+}
+
+#[test]
+fn what_is_exported_is_imported_as_it_was() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["import", &golden("github-action-benchmark/data.js"), "--machine", "ci"]).expect(0);
+    let exported = sandbox.sprag(&["export", "csv", "--long"]).expect(0).out;
+    let other = Sandbox::new();
+    other.write("long.csv", &exported);
+    other.sprag(&["import", "long.csv"]).expect(0);
+    // Runs of one moment stand in any order.
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&other.sprag(&["export", "csv", "--long"]).expect(0).out), sorted(&exported));
+}
+
+/// Histories of other projects, where they lie beside this one.
+#[test]
+fn real_histories_import_whole() {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/real");
+    let Ok(entries) = fs::read_dir(&folder) else {
+        eprintln!("skipped: no real histories beside the project");
+        return;
+    };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("it is listed").path()).collect();
+    paths.retain(|path| path.to_string_lossy().ends_with(".data.js"));
+    paths.sort();
+    let sandbox = Sandbox::new();
+    let arguments: Vec<&str> = paths.iter().map(|path| path.to_str().expect("plain text")).collect();
+    let ended = sandbox.sprag(&[&["import"], &arguments[..]].concat()).expect(0);
+    assert!(!ended.out.contains("without a value"), "{}", ended.out);
+    let runs: usize = [62, 57, 30, 30, 105].iter().sum();
+    assert!(ended.out.contains(&format!("recorded {runs} runs")), "{}", ended.out);
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+}

@@ -1,0 +1,260 @@
+//! `history sync` against rivals, refusals and rewritten remotes, and in a checkout that was made to do harm.
+
+use crate::clones::Clones;
+
+/// A `git` that lets somebody else push just before each of the first `losses` pushes, and then is the real one.
+fn rival(clones: &Clones, losses: u32) -> String {
+    let real = std::env::var("PATH").expect("there is a search path");
+    let bin = clones.path("bin").display().to_string();
+    let count = clones.path("count").display().to_string();
+    let script = format!(
+        "PATH='{real}'\nfor word; do\n  if [ \"$word\" = push ]; then\n    lost=$(cat '{count}' 2>/dev/null || echo 0)\n\
+         \x20   if [ \"$lost\" -lt {losses} ]; then\n      echo $((lost + 1)) > '{count}'\n\
+         \x20     git -C '{rival}' commit -q --allow-empty -m \"Rival $lost\" && git -C '{rival}' push -q >&2\n\
+         \x20   fi\n  fi\ndone\nexec git \"$@\"",
+        rival = clones.path("b").display(),
+    );
+    clones.program("bin/git", &script);
+    format!("{bin}:{real}")
+}
+
+#[test]
+#[cfg(unix)]
+fn a_lost_race_is_run_again() {
+    let clones = Clones::new();
+    clones.record("a", 1);
+    let path = rival(&clones, 3);
+    let ended = clones.sync_with("a", &[("PATH", &path)], &[]).expect(0);
+    assert!(ended.out.contains("sent 1 record, received nothing (4 attempts)"), "{}", ended.out);
+    assert_eq!(clones.git("remote.git", &["log", "--format=%s", "-2", "main"]).lines().last(), Some("Rival 2"));
+    clones.agree(&["a"], 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_refusal_is_told_at_once_in_safe_words() {
+    let clones = Clones::new();
+    clones.record("a", 1);
+    clones.remote_hook("pre-receive", "printf 'protected \\033[31mred\\033]0;title\\007\\n' >&2; exit 1");
+    let ended = clones.sync("a", &[]).expect(2);
+    let words = ["refused them: [remote rejected] (pre-receive hook declined)", "remote: protected \\u{1b}[31mred"];
+    let ended = ended.says(&words).says(&["hint: the records are safe on the local branch"]);
+    assert!(!ended.err.contains('\u{1b}') && !ended.err.contains('\u{7}'), "{:?}", ended.err);
+    assert_eq!((clones.records("a").len(), clones.records("remote.git").len()), (1, 0));
+    assert_eq!(clones.git("a", &["for-each-ref", "refs/sprag/synced"]), "");
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_of_the_checkout_is_run() {
+    let clones = Clones::new();
+    let marker = clones.path("marker").display().to_string();
+    let hooks =
+        ["pre-push", "reference-transaction", "post-checkout", "pre-commit", "post-index-change", "pre-auto-gc"];
+    for folder in ["a/.git/hooks", "a/hooks"] {
+        for hook in hooks {
+            clones.program(&format!("{folder}/{hook}"), &format!("echo {hook} >> '{marker}'"));
+        }
+    }
+    clones.program("a/bin/git", &format!("echo git >> '{marker}'; exit 1"));
+    clones.program("a/bin/ssh", &format!("echo ssh >> '{marker}'; exit 1"));
+    clones.record("b", 2);
+    clones.sync("b", &[]).expect(0);
+    clones.record("a", 1);
+    let path = std::env::var("PATH").expect("there is a search path");
+    let path = format!("{}:bin:.:{path}", clones.path("a/bin").display());
+    let elsewhere = clones.path("b/.git").display().to_string();
+    let variables = [
+        ("PATH", path.as_str()),
+        ("GIT_DIR", &elsewhere),
+        ("GIT_WORK_TREE", "/nowhere"),
+        ("GIT_OBJECT_DIRECTORY", "/nowhere"),
+        ("GIT_EXEC_PATH", "/nowhere"),
+        ("GIT_EXTERNAL_DIFF", "false"),
+        ("GIT_CONFIG_PARAMETERS", "'core.sshCommand'='false'"),
+    ];
+    for (key, value) in [
+        ("core.hooksPath", "hooks"),
+        ("core.fsmonitor", &format!("{}/a/hooks/pre-push", clones.sandbox.project.display())),
+        ("commit.gpgSign", "true"),
+        ("push.gpgSign", "if-asked"),
+        ("gpg.program", "/nowhere"),
+        ("core.pager", "/nowhere"),
+        ("push.followTags", "true"),
+        ("fetch.prune", "true"),
+        ("fetch.recurseSubmodules", "true"),
+        ("submodule.recurse", "true"),
+    ] {
+        clones.git("a", &["config", key, value]);
+    }
+    clones.git("a", &["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "tag", "v1"]);
+    std::fs::remove_file(&marker).unwrap_or_default();
+    let ended = clones.sync_with("a", &variables, &[]).expect(0);
+    assert_eq!(ended.out, "origin/main: sent 1 record, received 1 record (1 attempt)\n");
+    assert_eq!(std::fs::read_to_string(&marker).unwrap_or_default(), "");
+    assert_eq!(clones.git("remote.git", &["tag"]), "");
+    assert!(!clones.path("a/.git/FETCH_HEAD").exists());
+    assert_eq!(clones.records("a"), clones.records("remote.git"));
+    assert_eq!(clones.records("a").len(), 2);
+}
+
+#[test]
+fn without_git_nothing_is_sent_and_nothing_lost() {
+    let clones = Clones::new();
+    clones.record("a", 1);
+    let ended = clones.sync_with("a", &[("PATH", "bin:.:")], &[]).expect(2);
+    ended.says(&["there is no `git` in the folders of PATH", "hint: install git"]);
+    assert_eq!(clones.records("a").len(), 1);
+}
+
+/// Two clones with three records, the last of which somebody takes from the remote by force.
+fn rewritten() -> Clones {
+    let clones = Clones::new();
+    clones.record("a", 1);
+    clones.record("a", 2);
+    clones.sync("a", &[]).expect(0);
+    clones.record("b", 3);
+    clones.sync("b", &[]).expect(0);
+    clones.sync("a", &[]).expect(0);
+    clones.agree(&["a", "b"], 3);
+    clones.git("b", &["push", "-q", "--force", "origin", "HEAD~1:main"]);
+    clones
+}
+
+#[test]
+fn a_rewritten_remote_is_named_and_restored() {
+    let clones = rewritten();
+    let lost = clones.records("a").iter().find(|path| !clones.records("remote.git").contains(path)).cloned();
+    let words = ["the history of `origin/main` was rewritten: 1 record is gone", "--after-rewrite restore"];
+    clones.record("a", 4);
+    let ended = clones.sync("a", &[]).expect(4).says(&words);
+    assert!(ended.err.contains(&lost.expect("one is gone")), "{}", ended.err);
+    assert_eq!(clones.records("remote.git").len(), 2);
+    // It stays so until somebody decides.
+    clones.sync("a", &["--dry-run"]).expect(4);
+    clones.sync("a", &[]).expect(4);
+    let ended = clones.sync("a", &["--after-rewrite", "restore"]).expect(0);
+    assert!(ended.out.contains("sent 2 records"), "{}", ended.out);
+    clones.sync("b", &[]).expect(0);
+    clones.agree(&["a", "b"], 4);
+    clones.sync("a", &[]).expect(0);
+}
+
+#[test]
+fn a_rewritten_remote_can_be_accepted() {
+    let clones = rewritten();
+    let lost = clones.git("a", &["rev-parse", "main"]);
+    clones.record("a", 4);
+    clones.write("a", "mine", "x\n");
+    clones.git("a", &["add", "mine"]);
+    let ended = clones.sync("a", &["--after-rewrite", "accept"]).expect(0);
+    assert!(ended.out.contains("sent 1 record, received nothing"), "{}", ended.out);
+    ended.says(&["what was let go of stays in this repository under `refs/sprag/let-go/origin/main/"]);
+    assert_eq!(clones.git("a", &["rev-parse", &format!("refs/sprag/let-go/origin/main/{lost}")]), lost);
+    assert_eq!(clones.git("a", &["status", "--porcelain"]), "A  mine");
+    clones.git("a", &["rm", "-q", "--cached", "mine"]);
+    std::fs::remove_file(clones.path("a/mine")).expect("it is there");
+    clones.agree(&["a"], 3);
+    assert!(clones.sync("a", &[]).expect(0).out.contains("sent nothing, received nothing"));
+    // The other one has to decide, too, and comes to the same.
+    clones.sync("b", &[]).expect(4);
+    clones.sync("b", &["--after-rewrite", "accept"]).expect(0);
+    clones.agree(&["a", "b"], 3);
+}
+
+#[test]
+fn a_rewritten_remote_that_lost_nothing_is_a_warning() {
+    let clones = rewritten();
+    clones.git("b", &["push", "-q", "--force", "origin", "HEAD:main"]);
+    clones.git("b", &["commit", "-q", "--amend", "-m", "Other words"]);
+    clones.git("b", &["push", "-q", "--force", "origin", "HEAD:main"]);
+    clones.record("a", 4);
+    clones.sync("a", &[]).expect(0).says(&["warning: the history of `origin/main` was rewritten since the last sync"]);
+    clones.agree(&["a"], 4);
+    assert_eq!(clones.sync("a", &[]).expect(0).err, "");
+}
+
+#[test]
+fn a_record_that_a_commit_removes_is_missed() {
+    let clones = Clones::new();
+    let (one, two) = (clones.record("a", 1), clones.record("a", 2));
+    clones.sync("a", &[]).expect(0);
+    clones.sync("b", &[]).expect(0);
+    clones.git("b", &["rm", "-q", &one]);
+    clones.write("b", &two, "other\n");
+    clones.commit("b", "Clean up");
+    clones.sync("b", &[]).expect(4).says(&["2 records are removed or changed on `main` by a commit", "restore"]);
+    clones.git("b", &["push", "-q"]);
+    let ended = clones.sync("a", &[]).expect(4);
+    let ended = ended.says(&["a commit on `origin/main` took records away: 1 record is gone", "1 record is changed"]);
+    assert!(ended.err.contains(&one) && ended.err.contains(&two));
+    clones.sync("a", &["--after-rewrite", "restore"]).expect(0);
+    clones.sync("b", &["--after-rewrite", "restore"]).expect(0);
+    clones.agree(&["a", "b"], 2);
+    assert_ne!(clones.git("b", &["show", &format!("main:{two}")]), "other");
+    // And by a clone that lets it be.
+    clones.git("b", &["rm", "-q", &one]);
+    clones.commit("b", "Clean up again");
+    clones.git("b", &["push", "-q"]);
+    clones.sync("a", &["--after-rewrite", "accept"]).expect(0);
+    clones.agree(&["a"], 1);
+    assert!(!clones.path("a").join(&one).exists());
+}
+
+#[test]
+fn a_branch_that_is_gone_is_not_begun_anew() {
+    let clones = Clones::new();
+    clones.record("a", 1);
+    clones.sync("a", &[]).expect(0);
+    clones.git("remote.git", &["update-ref", "-d", "refs/heads/main"]);
+    clones.record("a", 2);
+    clones.sync("a", &[]).expect(4).says(&["`origin/main` was rewritten: 1 record is gone"]);
+    clones.sync("a", &["--after-rewrite", "accept"]).expect(4);
+    clones.sync("a", &["--after-rewrite", "restore"]).expect(0);
+    clones.agree(&["a"], 2);
+}
+
+#[test]
+fn one_path_with_two_contents_is_named() {
+    let clones = Clones::new();
+    for (clone, text) in [("a", "one\n"), ("b", "two\n")] {
+        clones.write(clone, "history/v1/_events/2026/x.json", text);
+        clones.commit(clone, "sprag: an event");
+    }
+    clones.sync("a", &[]).expect(0);
+    let words = ["1 record is here and on `origin/main` with different content", "`history/v1/_events/2026/x.json`"];
+    clones.sync("b", &[]).expect(4).says(&words);
+    clones.agree(&["a"], 1);
+}
+
+#[test]
+fn hostile_files_of_a_remote_reach_no_working_tree() {
+    let clones = Clones::new();
+    clones.write("b", "history/v1/.hidden/x", "x\n");
+    clones.write("b", "history/v1/_events/2026/fine", "x\n");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/etc/passwd", clones.path("b/history/v1/_events/link")).expect("a link");
+    clones.commit("b", "Odd");
+    clones.git("b", &["push", "-q"]);
+    let path = clones.record("a", 1);
+    let ended = clones.sync("a", &[]).expect(0);
+    ended.says(&["`main` stays where it is: the remote has files below `history/v1/` that are no records"]);
+    assert!(clones.records("remote.git").contains(&path));
+    assert!(!clones.path("a/history/v1/.hidden").exists() && !clones.path("a/history/v1/_events").exists());
+    assert_eq!(clones.git("a", &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn replaced_commits_and_a_mirror_are_named() {
+    let clones = Clones::new();
+    clones.record("a", 1);
+    clones.commit("a", "sprag: nothing");
+    clones.git("a", &["replace", "HEAD", "HEAD~1"]);
+    let root = clones.git("a", &["rev-list", "--max-parents=0", "main"]);
+    clones.write("a", ".git/info/grafts", &format!("{root}\n"));
+    clones.sync("a", &[]).expect(0).says(&["`refs/replace/`", "info/grafts` gives commits other parents"]);
+    clones.git("b", &["config", "remote.origin.fetch", "+refs/*:refs/*"]);
+    clones.record("b", 2);
+    clones.sync("b", &[]).expect(2).says(&["fetching from it overwrites the local branch"]);
+    assert_eq!(clones.records("b").len(), 1);
+}
