@@ -9,11 +9,12 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::json::{Strict, text};
+use super::json::text;
 use super::{FormatError, outputs};
 use crate::model::foreign::Output;
 use crate::model::imported::{Entry, Imported, ImportedRun, Observation};
 use crate::model::metric::Metric;
+use crate::model::strict_json::Strict;
 
 /// How the names of the files end.
 pub const FILES: &[&str] = &["summary.json", ".ndjson"];

@@ -1,13 +1,10 @@
 //! JSON of others, read strictly: no key twice, no nesting without end, nothing that is not UTF-8.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
 use super::{FormatError, number};
 use crate::model::foreign::Output;
+use crate::model::strict_json;
 
 /// The text of an output, without the mark of byte order that some programs begin with.
 ///
@@ -43,80 +40,7 @@ pub(super) fn parse_with_not_finite(output: &Output) -> Result<Value, FormatErro
 /// # Errors
 /// As [`parse`].
 pub(super) fn parse_text(name: &str, text: &str) -> Result<Value, FormatError> {
-    let Strict(value) =
-        serde_json::from_str(text).map_err(|error| FormatError::Json { name: name.to_owned(), error })?;
-    Ok(value)
-}
-
-/// A value of which no object has a key twice.
-pub(super) struct Strict(pub(super) Value);
-
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {
-        StrictSeed.deserialize(deserializer).map(Strict)
-    }
-}
-
-struct StrictSeed;
-
-impl<'de> DeserializeSeed<'de> for StrictSeed {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for StrictSeed {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that is not finite"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(StrictSeed)? {
-            array.push(item);
-        }
-        Ok(Value::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            if object.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key `{}` stands twice in one object", key.escape_debug())));
-            }
-            let value = entries.next_value_seed(StrictSeed)?;
-            object.insert(key, value);
-        }
-        Ok(Value::Object(object))
-    }
+    strict_json::parse(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
 }
 
 #[cfg(test)]

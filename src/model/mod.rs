@@ -30,5 +30,6 @@ pub mod paired;
 pub mod series;
 pub mod shape_case;
 pub mod shard;
+pub mod strict_json;
 pub mod unit;
 pub mod verdict;

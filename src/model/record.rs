@@ -5,7 +5,6 @@
 
 mod fields;
 mod published;
-mod strict;
 
 pub use published::schema;
 
@@ -14,6 +13,7 @@ use serde_json::Value;
 use super::canonical;
 use super::digest;
 use super::run::Run;
+use super::strict_json;
 
 /// The version of the record that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 2;
@@ -122,7 +122,7 @@ fn read_strictly(bytes: &[u8]) -> Result<fields::RunRecord, RecordError> {
     if bytes.len() > MAX_RECORD_BYTES {
         return Err(RecordError::Large(bytes.len()));
     }
-    let value = strict::parse(bytes).map_err(RecordError::Json)?;
+    let value = strict_json::parse(bytes).map_err(RecordError::Json)?;
     match value.get("schema_version").and_then(Value::as_u64) {
         None | Some(0) => Err(RecordError::Foreign),
         Some(version) if version > SCHEMA_VERSION => Err(RecordError::Newer(version)),

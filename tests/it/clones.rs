@@ -2,14 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, TimeDelta};
 use sprag::history::{self, Record};
-use sprag::model::benchmark::{Benchmark, Parity, ParityStatus};
-use sprag::model::environment::{Environment, Machine};
-use sprag::model::metric::Metric;
-use sprag::model::run::{Quality, Run, RunStatus};
-use sprag::model::sample::{Estimate, Measurement};
 
+use crate::run_files::run;
 use crate::sandbox::{Ended, Sandbox};
 
 /// A remote with one commit of code on `main`, and the clones `a` and `b`.
@@ -119,42 +114,4 @@ pub(crate) fn record_in(folder: &Path, reference: Option<&str>, number: i64) -> 
     let appended = history::append(&store, &target, std::slice::from_ref(&record), time).expect("it can be recorded");
     assert_eq!(appended.warnings, [""; 0]);
     record.path
-}
-
-/// A run that differs with `number`.
-fn run(number: i64) -> Run {
-    let value = 1e-3 + number as f64 * 1e-6;
-    let estimate = Estimate {
-        metric: Metric::time(),
-        value,
-        workers: vec![value],
-        p50: Some(value),
-        p95: None,
-        min: None,
-        interval: None,
-        detectable: None,
-        n: 20,
-    };
-    let measurement = Measurement {
-        benchmark: Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").expect("the name is fine"),
-        role: Default::default(),
-        attributes: Default::default(),
-        parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
-        estimates: vec![estimate],
-        failure: None,
-    };
-    let begin = DateTime::from_timestamp(1_767_600_000, 0).expect("the time is in range");
-    Run {
-        suite: "cpu".to_owned(),
-        timestamp: begin + TimeDelta::minutes(number),
-        commit: None,
-        machine: Machine::named("bench-1", "Example CPU"),
-        environment: Environment::from_facts([("cpu_model".to_owned(), "Example".to_owned())].into()),
-        config: Default::default(),
-        status: RunStatus::Ok,
-        reason: None,
-        quality: Quality { clean: true, reasons: Vec::new() },
-        measurements: vec![measurement],
-        autotune: Vec::new(),
-    }
 }

@@ -86,7 +86,8 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> anyhow::Resul
         [format] => Ok(format),
         [] => {
             let message = format!("cannot tell the format of `{}`", path.display());
-            Err(Advice { message, hint: format!("name it with `--format`, one of {}", names()) }.into())
+            let alone = if path.is_dir() { "give its files one by one, or " } else { "" };
+            Err(Advice { message, hint: format!("{alone}name the format with `--format`, one of {}", names()) }.into())
         }
         ref several => {
             let found: Vec<String> = several.iter().map(|format| format!("`--format {}`", format.name)).collect();

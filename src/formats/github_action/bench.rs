@@ -4,10 +4,10 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::super::json::Strict;
 use super::super::{FormatError, figure, number};
 use super::tool;
 use crate::model::imported::{Entry, EntryStatus, Observation};
+use crate::model::strict_json::Strict;
 
 /// The longest free text that is kept, in characters.
 const MOST_TEXT: usize = 500;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::super::commit_id::commit_id;
 use super::super::head::{file_name, head, skip};
-use super::super::json::{self, Strict};
+use super::super::json;
 use super::super::notes::Notes;
 use super::super::unique::unique_entries;
 use super::super::{FormatError, MOST_BENCHMARKS, moment};
@@ -25,6 +25,7 @@ use super::bench::{self, Bench};
 use super::tool;
 use crate::model::foreign::Output;
 use crate::model::imported::{Imported, ImportedCommit, ImportedRun};
+use crate::model::strict_json::Strict;
 use crate::model::{canonical, digest};
 
 /// The longest subject of a commit that is kept, in characters.

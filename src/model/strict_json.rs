@@ -2,20 +2,31 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads one JSON value.
-pub(super) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Strict.deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(value)
+/// Reads one JSON value of which no object has a key twice, and that nests no deeper than serde_json allows.
+///
+/// # Errors
+/// When it is no JSON, or has a key twice; the line and column are told.
+pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(bytes).map(|Strict(value)| value)
 }
 
-struct Strict;
+/// A value of which no object has a key twice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strict(pub Value);
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {
+        Seed.deserialize(deserializer).map(Strict)
+    }
+}
+
+struct Seed;
+
+impl<'de> DeserializeSeed<'de> for Seed {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -23,7 +34,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Seed {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,7 +67,7 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(Strict)? {
+        while let Some(item) = items.next_element_seed(Seed)? {
             array.push(item);
         }
         Ok(Value::Array(array))
@@ -68,7 +79,7 @@ impl<'de> Visitor<'de> for Strict {
             if object.contains_key(&key) {
                 return Err(A::Error::custom(format!("the key `{}` stands twice in one object", key.escape_debug())));
             }
-            object.insert(key, entries.next_value_seed(Strict)?);
+            object.insert(key, entries.next_value_seed(Seed)?);
         }
         Ok(Value::Object(object))
     }
