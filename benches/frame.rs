@@ -121,7 +121,7 @@ fn measurement(number: usize, random: &mut SplitMix64) -> Measurement {
     let ratio = Metric { name: "ratio".to_owned(), unit: Unit::One, better: Better::Lower };
     Measurement {
         role: Default::default(),
-        benchmark,
+        benchmark: benchmark.into(),
         attributes: BTreeMap::new(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
         failure: None,

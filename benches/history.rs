@@ -88,7 +88,7 @@ fn measurement(benchmark: usize, number: usize) -> Measurement {
     let value = 1e-3 + (benchmark * RUNS + number) as f64 * 1e-12;
     Measurement {
         role: Default::default(),
-        benchmark: Benchmark::new("cpu", &format!("kernel_{benchmark}"), &[], "fast").expect("plain words"),
+        benchmark: Benchmark::new("cpu", &format!("kernel_{benchmark}"), &[], "fast").expect("plain words").into(),
         attributes: Default::default(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
         failure: None,

@@ -69,10 +69,11 @@ fn listed(store: &Store) -> history::Listing {
 }
 
 fn decoded(store: &Store) -> DecodedRuns {
-    let take = |decoder: &mut Decoder, entry: &history::Entry, record: Result<RecordedRun, _>| {
-        decoder.add(&entry.blob, &record.expect("the record is sound")).expect("all numbers are finite");
+    let entries = listed(store).entries;
+    let take = |decoder: &mut Decoder, place: usize, record: Result<RecordedRun, _>| {
+        decoder.add(&entries[place].blob, &record.expect("the record is sound")).expect("all numbers are finite");
     };
-    let shares = history::fold(store, &listed(store).entries, Decoder::default, take).expect("the repository opens");
+    let shares = history::fold(store, &entries, Decoder::default, take).expect("the repository opens");
     let mut runs = DecodedRuns::none();
     for share in shares {
         runs.append(share.finish()).expect("the columns are the same");
@@ -141,7 +142,9 @@ fn measurement(number: usize, run: usize) -> Measurement {
     };
     Measurement {
         role: Default::default(),
-        benchmark: Benchmark::new("cpu", &format!("kernel_{}", number / 10), &params, "fast").expect("plain words"),
+        benchmark: Benchmark::new("cpu", &format!("kernel_{}", number / 10), &params, "fast")
+            .expect("plain words")
+            .into(),
         attributes: BTreeMap::new(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
         failure: None,

@@ -20,9 +20,9 @@ fn main() -> ExitCode {
         // Whoever read our output has seen enough.
         Err(error) if cmd::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            cmd::say(&format!("error: {error:#}"));
             if let Some(hint) = cmd::hint(&error) {
-                eprintln!("hint: {hint}");
+                cmd::say(&format!("hint: {hint}"));
             }
             ExitCode::from(cmd::exit_of(&error) as u8)
         }

@@ -185,7 +185,7 @@ fn suite_finding(
     let failures = run
         .measurements
         .iter()
-        .filter_map(|measurement| Some((measurement.benchmark.id(), measurement.failure.clone()?)))
+        .filter_map(|measurement| Some((measurement.benchmark.id(), measurement.failed()?.to_owned())))
         .collect();
     SuiteAnalysis {
         suite: run.suite.clone(),
@@ -199,6 +199,7 @@ fn suite_finding(
         reason: run.reason.clone(),
         quality: run.quality.clone(),
         failures,
+        imported: run.is_imported(),
         environment_changes: previous
             .map(|before| before.environment.differences(&run.environment))
             .unwrap_or_default(),

@@ -31,7 +31,7 @@ pub(super) fn run(suite: &str, machine: &str, day: u32, times: &[(&str, f64)]) -
 /// A benchmark that took `seconds`.
 pub(super) fn measurement(suite: &str, name: &str, seconds: f64) -> Measurement {
     Measurement {
-        benchmark: Benchmark::new(suite, name, &[], "fast").expect("the name is a word"),
+        benchmark: Benchmark::new(suite, name, &[], "fast").expect("the name is a word").into(),
         role: Default::default(),
         attributes: BTreeMap::new(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: Some(0.0), tolerance: None },

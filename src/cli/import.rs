@@ -14,10 +14,10 @@ pub struct ImportArgs {
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
     /// The suite (default: what the source calls it, else the tool). With several in one source, what goes before each.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     pub suite: Option<String>,
     /// The machine that measured, in place of what the source calls it.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     pub machine: Option<String>,
     /// The commit that was measured where the source names none (default: that of HEAD), or `none`.
     #[arg(long, value_name = "REVISION")]
@@ -34,4 +34,13 @@ pub struct ImportArgs {
     /// List the formats that can be imported.
     #[arg(long, conflicts_with = "paths")]
     pub list: bool,
+}
+
+/// A name that is more than white space: one from a variable that is not set would stay in the history.
+fn name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        Err("a name is needed; is a variable not set?".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
 }

@@ -4,12 +4,13 @@
 //! new file over the old, so a reader always finds a whole file. Of two that write at the same moment the first may
 //! lose its choices, and tunes again next time.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::bounded;
 use super::project::write_whole;
 use crate::model::autotune::{NewerVersion, Reading, Store};
+use crate::model::record::MAX_RECORD_BYTES;
 
 /// The name of the file in the private folder of a project.
 pub const FILE_NAME: &str = "autotune.json";
@@ -18,7 +19,7 @@ pub const FILE_NAME: &str = "autotune.json";
 pub fn load(file: &Path) -> Store {
     let reading = read(file).unwrap_or_else(|newer| {
         super::warn(&format!("`{}` {newer}; tuning begins afresh", file.display()));
-        eprintln!("hint: {}", newer.hint());
+        super::say(&format!("hint: {}", newer.hint()));
         Reading::default()
     });
     if let Some(damage) = reading.damage {
@@ -36,14 +37,14 @@ pub fn save(file: &Path, new: Store) -> anyhow::Result<()> {
         Ok(known) => write_whole(file, known.store.merged(new).to_json().as_bytes()),
         Err(newer) => {
             super::warn(&format!("`{}` {newer}; what was tuned is not kept", file.display()));
-            eprintln!("hint: {}", newer.hint());
+            super::say(&format!("hint: {}", newer.hint()));
             Ok(())
         }
     }
 }
 
 fn read(file: &Path) -> Result<Reading, NewerVersion> {
-    match fs::read(file) {
+    match bounded::read(file, MAX_RECORD_BYTES) {
         Ok(bytes) => Store::from_json(&bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Reading::default()),
         Err(error) => Ok(Reading { store: Store::default(), damage: Some(format!("cannot be read: {error}")) }),
@@ -52,6 +53,8 @@ fn read(file: &Path) -> Result<Reading, NewerVersion> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::model::autotune::{Key, Stored};
     use std::collections::BTreeMap;

@@ -1,7 +1,6 @@
 //! `sprag baseline emit`: takes the values of a run as what later runs are held against.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -9,10 +8,11 @@ use anyhow::Context as _;
 
 use super::choose::{self, Chosen};
 use super::project::{Project, read_baseline, write_whole};
-use super::{Advice, Exit, seed_gate};
+use super::{Advice, Exit, bounded, seed_gate};
 use crate::cli::BaselineEmitArgs;
 use crate::config::Tolerance;
 use crate::model::baseline::{Baseline, BaselineError, BaselineMetric, SCHEMA_VERSION};
+use crate::model::record::MAX_RECORD_BYTES;
 use crate::model::run::{RecordedRun, RunStatus};
 
 pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -130,7 +130,7 @@ fn refuse_to_shrink(root: &Path, path: &str, new: &Baseline) -> anyhow::Result<(
 /// Copies the baseline that is about to be replaced to `baselines/archive/`, under the run it was taken from.
 fn archive(root: &Path, path: &str) -> anyhow::Result<Option<String>> {
     let old = root.join(path);
-    let bytes = match fs::read(&old) {
+    let bytes = match bounded::read(&old, MAX_RECORD_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", old.display())),

@@ -96,8 +96,8 @@ pub(super) fn kept(project: &Project) -> Option<(usize, u64)> {
 /// Reads and decodes records; none of them is in memory as a whole for longer than that takes.
 fn read(store: &Store, entries: &[Entry]) -> anyhow::Result<(DecodedRuns, Vec<Quarantined>)> {
     let begin = || (Decoder::default(), Vec::new(), Ok(()));
-    let take = |taken: &mut (Decoder, Vec<Quarantined>, Result<(), FrameError>), entry: &Entry, record| match record {
-        Ok(run) if taken.2.is_ok() => taken.2 = taken.0.add(&entry.blob, &run),
+    let take = |taken: &mut (Decoder, Vec<Quarantined>, Result<(), FrameError>), place: usize, record| match record {
+        Ok(run) if taken.2.is_ok() => taken.2 = taken.0.add(&entries[place].blob, &run),
         Ok(_) => {}
         Err(bad) => taken.1.push(bad),
     };
@@ -167,7 +167,7 @@ fn tidy(folder: &Path, runs: &DecodedRuns, segments: Vec<Segment>) {
         place += 1;
         chosen.contains(&(place - 1))
     };
-    let Ok(together) = runs.select(is_chosen) else { return };
+    let Ok(together) = runs.clone().select(is_chosen) else { return };
     let kept = keep(folder, &together);
     if together.heads().is_empty() || kept.is_some() {
         for segment in worn.iter().map(|&number| &segments[number]).filter(|one| Some(&one.file) != kept.as_ref()) {

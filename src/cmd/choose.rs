@@ -1,17 +1,17 @@
 //! Which run a gate looks at: a file, or the newest run of this machine at HEAD.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
-use super::Advice;
 use super::project::Project;
+use super::{Advice, bounded};
 use crate::config::SuiteKind;
 use crate::history::{self, Entry};
 use crate::measure::{environment, gpu};
 use crate::model::commit::NO_COMMIT;
 use crate::model::head::RunHead;
+use crate::model::record::MAX_RECORD_BYTES;
 use crate::model::run::{Quarantined, RecordedRun, Run};
 use crate::model::shard::{self, Incomplete};
 
@@ -20,7 +20,7 @@ use crate::model::shard::{self, Incomplete};
 /// # Errors
 /// Names the file and what is wrong with it.
 pub(super) fn read_run(path: &Path) -> anyhow::Result<RecordedRun> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let bytes = bounded::read(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
     match Run::from_json(&bytes) {
         Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, run }),
         Err(error) => bail!("`{}` {error}", path.display()),

@@ -193,7 +193,7 @@ mod tests {
         let machine = Machine::named("m", "CPU");
         let mut run = suites::new_run("theirs", None, machine, Environment::from_facts(BTreeMap::new()));
         let measurement = |failure: String| Measurement {
-            benchmark: Benchmark::new("theirs", "a", &[], "default").expect("the name is a word"),
+            benchmark: Benchmark::new("theirs", "a", &[], "default").expect("the name is a word").into(),
             role: Role::Tracked,
             attributes: BTreeMap::new(),
             parity: Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None },

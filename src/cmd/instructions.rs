@@ -61,7 +61,7 @@ pub(super) fn count(
     let command = worker_command("count")?;
     let mut time_outs = 0;
     for (place, workload) in (1..).zip(counted) {
-        let fits = |one: &&mut Measurement| one.benchmark == workload.benchmark && one.failure.is_none();
+        let fits = |one: &&mut Measurement| *one.benchmark == workload.benchmark && one.failure.is_none();
         if let Some(measurement) = run.measurements.iter_mut().find(fits) {
             let id = workload.benchmark.id();
             let plan = CountPlan {
@@ -130,7 +130,7 @@ mod tests {
 
     fn measurement() -> Measurement {
         Measurement {
-            benchmark: Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word"),
+            benchmark: Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word").into(),
             role: Role::Tracked,
             attributes: BTreeMap::new(),
             parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },

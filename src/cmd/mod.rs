@@ -1,5 +1,6 @@
 //! The subcommands, one file each: the only place where two stages meet.
 
+mod bounded;
 mod project;
 mod distinct;
 mod progress;
@@ -31,7 +32,7 @@ mod check;
 mod compare;
 mod baseline;
 mod site;
-mod import;
+pub mod import;
 mod export;
 mod schema;
 mod doctor;
@@ -135,12 +136,17 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(closed))
 }
 
+/// Writes a line to standard error. Where nobody reads that any more, what was done stays done, and the exit code tells.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// What a user should know and need not mend: standard error, one line.
 fn note(message: &str) {
-    eprintln!("note: {}", text::printable(message));
+    say(&format!("note: {}", text::printable(message)));
 }
 
 /// A warning: standard error, one line.
 fn warn(message: &str) {
-    eprintln!("warning: {}", text::printable(message));
+    say(&format!("warning: {}", text::printable(message)));
 }

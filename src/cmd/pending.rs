@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::project::{Project, write_whole};
-use super::text;
+use super::{bounded, text};
 use crate::history::{self, Appended, HistoryError, Record};
 use crate::measure::clock;
+use crate::model::record::MAX_RECORD_BYTES;
 use crate::model::run::Run;
 
 /// Where runs come from that are to be recorded.
@@ -89,10 +90,10 @@ fn append(project: &Project, records: &[Record], folder: &Path, own: &[PathBuf])
     };
     let present = appended.present.len();
     if !appended.added.is_empty() {
-        eprintln!("recorded {}{kept} on {branch}", text::count(appended.added.len(), "run"));
+        super::say(&format!("recorded {}{kept} on {branch}", text::count(appended.added.len(), "run")));
     }
     if present > 0 {
-        eprintln!("{} already in the history of {branch}", text::count(present, "run"));
+        super::say(&format!("{} already in the history of {branch}", text::count(present, "run")));
     }
     Ok(appended)
 }
@@ -122,7 +123,7 @@ pub(super) fn foretell(project: &Project) -> anyhow::Result<()> {
     if let Err(error) = target.and_then(|_| history::check_writable(store)) {
         super::warn(&format!("{error}; the runs will be kept, not recorded"));
         if let Some(hint) = error.hint() {
-            eprintln!("hint: {hint}");
+            super::say(&format!("hint: {hint}"));
         }
     }
     Ok(())
@@ -142,10 +143,14 @@ fn pending_runs(folder: &Path, own: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, 
     files.sort();
     let mut runs = Vec::new();
     for file in files {
-        let bytes = match fs::read(&file) {
+        let bytes = match bounded::read(&file, MAX_RECORD_BYTES) {
             Ok(bytes) => bytes,
             // Another process has recorded it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                super::warn(&format!("`{}` cannot be read: {error}; left where it is", file.display()));
+                continue;
+            }
             Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", file.display())),
         };
         match Run::from_json(&bytes) {

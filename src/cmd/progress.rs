@@ -32,7 +32,7 @@ impl Progress {
                 bar.set_position(0);
                 bar.set_message(message);
             }
-            None => eprintln!("{message}"),
+            None => super::say(&message),
         }
     }
 

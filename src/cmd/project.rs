@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::Advice;
+use super::{Advice, bounded};
 use crate::config::Config;
 use crate::history::{self, HistoryError, Store};
 use crate::model::baseline::{Baseline, BaselineFile};
+use crate::model::record::MAX_RECORD_BYTES;
 
 /// The folder, at the root of a project, of what is not for git: pending records and caches.
 const PRIVATE_FOLDER: &str = ".sprag";
@@ -117,7 +118,7 @@ impl Project {
 
 /// Reads one baseline file; the fault reads after the file's name.
 pub(super) fn read_baseline(path: &Path) -> Result<Baseline, String> {
-    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let bytes = bounded::read(path, MAX_RECORD_BYTES).map_err(|error| format!("cannot be read: {error}"))?;
     Baseline::from_json(&bytes).map_err(|error| error.to_string())
 }
 

@@ -221,7 +221,7 @@ mod tests {
             n: 1,
         };
         Measurement {
-            benchmark: Benchmark::new("cpu", name, &[], variant).expect("the name is a word"),
+            benchmark: Benchmark::new("cpu", name, &[], variant).expect("the name is a word").into(),
             role,
             attributes: BTreeMap::new(),
             parity: Parity { status, max_abs_error: None, tolerance: None },

@@ -3,7 +3,6 @@
 //! A file is known by what it holds. The seed lets an empty baseline pass everything, compares a report with the baseline
 //! of another suite, and overwrites baselines; here each of these is refused. Exit codes are Sprag's own.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -11,13 +10,14 @@ use anyhow::Context as _;
 
 use super::distinct::{NamedFile, check_distinct};
 use super::project::{check_writable, write_whole};
-use super::{Advice, Exit, text};
+use super::{Advice, Exit, bounded, text};
 use crate::cli::{BaselineEmitArgs, CheckArgs};
 use crate::formats::apex_x::baseline_template::Template;
 use crate::formats::apex_x::compare::{self, CheckStatus, Comparison};
 use crate::formats::apex_x::compare_text;
 use crate::formats::apex_x::json::Json;
 use crate::formats::apex_x::suite::SeedSuite;
+use crate::model::record::MAX_RECORD_BYTES;
 
 /// The status of a report of which nothing was measured.
 const SKIPPED: &str = "skipped";
@@ -129,7 +129,7 @@ fn read_seed(path: &Path) -> Option<File> {
 
 fn read(path: &Path) -> anyhow::Result<File> {
     let shown = path.display().to_string();
-    let bytes = fs::read(path).with_context(|| format!("cannot read `{shown}`"))?;
+    let bytes = bounded::read(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{shown}`"))?;
     let text = String::from_utf8(bytes).with_context(|| format!("`{shown}` is no UTF-8 text"))?;
     let value = Json::parse(&text).with_context(|| format!("`{shown}`"))?;
     Ok(File { shown, value })

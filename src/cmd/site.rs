@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::project::Project;
+use super::text::count;
 use super::{Exit, publish, study};
 use crate::cli::SiteArgs;
 
@@ -16,8 +17,8 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow
     let site = publish::publish(&project, &study, site_folder.as_deref())?;
     writeln!(
         out,
-        "{} runs, {} series: {}",
-        study.heads.len(),
+        "{}, {} series: {}",
+        count(study.heads.len(), "run"),
         study.analysis.series.len(),
         site.join("index.html").display()
     )?;

@@ -89,8 +89,8 @@ pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
     let commits = heads.iter().filter_map(|head| head.commit.as_ref()).map(|commit| commit.sha.as_str());
     facts.warnings.extend(history::absent_commits(store, commits).context("cannot read the history")?);
     if !facts.quarantined.is_empty() {
-        let count = facts.quarantined.len();
-        super::warn(&format!("{count} records of the history are quarantined; the digest names them"));
+        let records = super::text::count(facts.quarantined.len(), "record");
+        super::warn(&format!("{records} of the history quarantined; the digest names them"));
     }
     let tomorrow = clock::now() + chrono::Duration::days(1);
     if let Some(ahead) = heads.iter().find(|head| head.timestamp > tomorrow) {

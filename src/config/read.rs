@@ -1,5 +1,7 @@
 //! Reading `sprag.toml`: text to settings, with the place of every fault.
 
+use std::fs;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
@@ -10,6 +12,9 @@ use super::{Config, ConfigError, FILE_NAME, Suite, SuiteKind};
 /// The suite of TensorRT that is there without being named: its engine comes from the command line.
 const TRT_SUITE: &str = "trt";
 
+/// The largest file that is read, in bytes: many times what settings take.
+const MOST_BYTES: u64 = 1 << 20;
+
 impl Config {
     /// Reads `sprag.toml` in `root`, or takes the built-in configuration where there is none.
     ///
@@ -17,7 +22,7 @@ impl Config {
     /// Names the file, line and column, and the nearest known word for a misspelt one.
     pub fn load(root: &Path) -> Result<Config, ConfigError> {
         let path = root.join(FILE_NAME);
-        match std::fs::read_to_string(&path) {
+        match text(&path) {
             Ok(text) => Config::parse(&text, &path),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default().with_built_in_suites()),
             Err(error) => Err(ConfigError::Read { path, error }),
@@ -76,6 +81,16 @@ impl Config {
             self.on_request.insert(TRT_SUITE.to_owned(), Suite::of_kind(SuiteKind::Trt));
         }
         self
+    }
+}
+
+/// The text of a file that is no larger than settings are.
+fn text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    fs::File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > MOST_BYTES {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it holds more than {MOST_BYTES} bytes"))),
+        false => Ok(text),
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::head::{head, skip};
 use super::notes::Notes;
-use super::{FormatError, MOST_BENCHMARKS, figure, json};
+use super::{FormatError, MOST_BENCHMARKS, figure, json, quantity};
 use crate::model::digest;
 use crate::model::foreign::Output;
 use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
@@ -144,7 +144,7 @@ fn observation(slug: &str, fields: &Map<String, Value>) -> Result<(Observation, 
     let mut bounds = Map::new();
     for (key, kept) in [("lower_value", "lower"), ("upper_value", "upper")] {
         // A bound of null is none, and one below zero is what an interval of a noisy time may give.
-        let number = fields.get(key).and_then(Value::as_f64).map(|number| number * factor);
+        let number = fields.get(key).and_then(Value::as_f64).map(|number| quantity::to_base(number, factor));
         if let Some(number) = number.filter(|number| number.is_finite()) {
             bounds.insert(kept.to_owned(), number.into());
         }

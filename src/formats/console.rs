@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::quantity::quantity;
+use super::quantity::{quantity, to_base};
 use crate::model::unit::Unit;
 
 /// The line without the sequences that colour it or move the cursor.
@@ -40,7 +40,7 @@ pub(super) fn seconds_of(unit: &str) -> Option<f64> {
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let (number, unit) = number_and_unit(text);
     let factor = seconds_of(unit).filter(|_| !number.is_empty())?;
-    Some(number.parse().unwrap_or(f64::NAN) * factor)
+    Some(to_base(number.parse().unwrap_or(f64::NAN), factor))
 }
 
 /// A rate such as `4.096 Mitem/s`: the name of its metric, such as `items_per_s`, and its value a second.
@@ -67,7 +67,7 @@ pub(super) fn rate(text: &str) -> Option<(&'static str, f64)> {
 pub(super) fn bytes(text: &str) -> Option<f64> {
     let (number, unit) = number_and_unit(text);
     let factor = prefix_factor(unit.strip_suffix('B')?)?;
-    Some(number.parse().unwrap_or(f64::NAN) * factor)
+    Some(to_base(number.parse().unwrap_or(f64::NAN), factor))
 }
 
 fn prefix_factor(prefix: &str) -> Option<f64> {

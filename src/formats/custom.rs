@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::unique::unique;
-use super::{FormatError, MOST_BENCHMARKS, number};
+use super::{FormatError, MOST_BENCHMARKS, json, number};
 use crate::model::benchmark::Benchmark;
 use crate::model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric};
 use crate::model::metric::{Better, Metric};
@@ -87,12 +87,7 @@ struct MetricEntry {
 /// The entries of a report, not looked into yet.
 fn entries(output: &Output) -> Result<Vec<Value>, FormatError> {
     let schema = |reason: String| FormatError::Schema { name: output.name.clone(), reason };
-    let text = std::str::from_utf8(&output.bytes).map_err(|error| schema(format!("is not UTF-8: {error}")))?;
-    if text.trim().is_empty() {
-        return Err(FormatError::Empty(output.name.clone()));
-    }
-    let value: Value = serde_json::from_str(&number::quote_not_finite(text))
-        .map_err(|error| FormatError::Json { name: output.name.clone(), error })?;
+    let value = json::parse_with_not_finite(output)?;
     match value.get("schema_version").and_then(Value::as_u64) {
         Some(SCHEMA_VERSION) => {}
         Some(version @ (SCHEMA_VERSION..)) => {
@@ -337,6 +332,10 @@ mod tests {
         check(&format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)), "is not JSON");
         check("{}", "has no `schema_version`");
         check("[1]", "has no `schema_version`");
+        check(
+            "{\"schema_version\": 1, \"benchmarks\": [],\n\"benchmarks\": []}",
+            "stands twice in one object at line 2",
+        );
         check("{\"schema_version\": 2, \"benchmarks\": []}", "has schema version 2, this build reads 1");
         check("{\"schema_version\": 1, \"benchmark\": []}", "unknown field `benchmark`");
         check("{\"schema_version\": 1, \"benchmarks\": []}", "lists no benchmark");

@@ -9,7 +9,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{FormatError, console, outputs};
+use super::{FormatError, LONGEST_PREFIX, MOST_RUNS, console, outputs};
 use crate::model::digest;
 use crate::model::foreign::Output;
 use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
@@ -75,6 +75,9 @@ fn trees(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Tree>, FormatEr
         let line = line.trim_end();
         if let Some(root) = root(line) {
             let (root, text, block) = (root.to_owned(), format!("{line}\n"), None);
+            if trees.len() > MOST_RUNS {
+                return Err(FormatError::ManyRuns(output.name.clone()));
+            }
             trees.push(Tree { root, text, path: Vec::new(), entries: Vec::new(), has_leaf: false, block });
             is_inside = true;
             continue;
@@ -87,7 +90,12 @@ fn trees(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Tree>, FormatEr
         tree.text.push('\n');
         match branch(line) {
             Some((depth, rest)) if depth <= tree.path.len() && depth < DEEPEST => {
-                if let Some(entry) = tree.branch(depth, rest) {
+                let found = tree.branch(depth, rest);
+                if tree.path.iter().map(String::len).sum::<usize>() > LONGEST_PREFIX {
+                    let reason = format!("has names of more than {LONGEST_PREFIX} bytes on the way to line {number}");
+                    return Err(outputs::schema(output, reason));
+                }
+                if let Some(entry) = found {
                     outputs::push(output, &mut tree.entries, entry)?;
                 }
             }
@@ -336,6 +344,8 @@ mod tests {
         check(text(""), "lists no benchmark");
         check(text("│  ├─ f  1 ns │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n"), "a branch without its parent in line 2");
         check(text(&format!("{}├─ f\n", "│  ".repeat(300_000))), "line 2");
+        let long = format!("├─ {}\n│  ├─ f  1 ns │ 3 ns │ 2 ns │ 2 ns │ 1 │ 1\n", "g".repeat(LONGEST_PREFIX));
+        check(text(&long), "more than 4096 bytes on the way to line 3");
         check(Output { name: "d".to_owned(), bytes: b"a\xffb".to_vec() }, "not UTF-8 at byte 1");
         golden::survives(&golden::samples("divan"), read);
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Number, Value};
 
 use super::number::fault;
+use super::quantity;
 use crate::model::metric::Metric;
 
 /// The longest text that is kept of a fact, a label or a reason, in characters.
@@ -62,7 +63,8 @@ pub(super) fn all_measured(object: &Value, key: &str, metric: &Metric, factor: f
 /// # Errors
 /// Names the field.
 pub(super) fn possible(key: &str, number: Option<f64>, metric: &Metric, factor: f64) -> Result<f64, String> {
-    let value = number.ok_or_else(|| format!("its `{key}` is no number"))? * factor;
+    let value = number.ok_or_else(|| format!("its `{key}` is no number"))?;
+    let value = quantity::to_base(value, factor);
     match fault(metric, value) {
         Some(fault) => Err(format!("its `{key}` is {fault}")),
         None => Ok(value),

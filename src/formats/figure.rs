@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::number;
+use super::{number, quantity};
 use crate::model::metric::Metric;
 
 /// The value of a metric that stands under `key`, where one of the source's unit is `factor` of the base unit. Digits in
@@ -19,7 +19,7 @@ pub(super) fn figure(key: &str, value: &Value, metric: &Metric, factor: f64) -> 
     let Some(number) = number else {
         return Err(format!("its `{key}` is {}, where a number is needed", shown(value)));
     };
-    let base = number * factor;
+    let base = quantity::to_base(number, factor);
     match number::fault(metric, base) {
         Some(fault) => Err(format!("its `{key}` is {fault}")),
         None => Ok(base),

@@ -35,6 +35,14 @@ pub(super) fn parse_with_not_finite(output: &Output) -> Result<Value, FormatErro
     parse_text(&output.name, &number::quote_not_finite(text(output)?))
 }
 
+/// Checks that a text is not of very many values: for readers that do not go through [`parse_text`].
+///
+/// # Errors
+/// Names the line.
+pub(super) fn check_size(name: &str, text: &str) -> Result<(), FormatError> {
+    strict_json::check_size(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
+}
+
 /// The JSON value of a text that stands in the output of that name.
 ///
 /// # Errors

@@ -62,6 +62,13 @@ pub fn impossible(metric: &Metric, value: f64) -> Option<String> {
 /// The most benchmarks that one report may hold: a record of more would be beyond what a record may be.
 pub const MOST_BENCHMARKS: usize = 5_000;
 
+/// The most runs that one file may hold: ten times what years of a history have.
+pub const MOST_RUNS: usize = 100_000;
+
+/// The longest text that the names of many benchmarks may have in common, in bytes: a small file with a long one would
+/// fill the memory.
+pub const LONGEST_PREFIX: usize = 4096;
+
 /// Why the output of a program cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
@@ -95,4 +102,7 @@ pub enum FormatError {
         /// How many it lists.
         count: usize,
     },
+    /// More than [`MOST_RUNS`].
+    #[error("{0} holds more than {MOST_RUNS} runs; split it")]
+    ManyRuns(String),
 }

@@ -17,6 +17,13 @@ impl Notes {
         }
     }
 
+    /// Takes in what was found behind all of this.
+    pub(super) fn append(&mut self, later: Notes) {
+        for (what, (more, place)) in later.0 {
+            self.0.entry(what).and_modify(|(count, _)| *count += more).or_insert((more, place));
+        }
+    }
+
     /// One sentence a kind.
     pub(super) fn sentences(self) -> Vec<String> {
         let sentence = |(what, (count, place)): (String, (usize, String))| match count {
@@ -37,6 +44,11 @@ mod tests {
         notes.add("no time", || "row 2".to_owned());
         notes.add("no commit", || "row 3".to_owned());
         notes.add("no time", || "row 4".to_owned());
-        assert_eq!(notes.sentences(), ["row 3: no commit", "row 2: no time; the same at 1 more places"]);
+        let mut later = Notes::default();
+        later.add("no time", || "row 5".to_owned());
+        later.add("no name", || "row 6".to_owned());
+        notes.append(later);
+        let sentences = ["row 3: no commit", "row 6: no name", "row 2: no time; the same at 2 more places"];
+        assert_eq!(notes.sentences(), sentences);
     }
 }

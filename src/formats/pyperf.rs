@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::registry::Format;
 use super::source::{self, Source};
-use super::{FormatError, field, json, peek};
+use super::{FormatError, LONGEST_PREFIX, field, json, peek};
 use crate::model::foreign::Output;
 use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use crate::model::metric::{Better, Metric};
@@ -79,6 +79,7 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
             return Err(source::schema(output, reason));
         }
     }
+    source::check_count(output, benchmarks.len())?;
     let common = value.get("metadata").unwrap_or(&Value::Null);
     let entries = benchmarks.iter().enumerate().map(|(place, benchmark)| entry(benchmark, common, place)).collect();
     let time = benchmarks.iter().find_map(date).or_else(|| date_of(common));
@@ -130,10 +131,16 @@ fn facts(common: &Value, first: &Value) -> BTreeMap<String, String> {
 fn entry(benchmark: &Value, common: &Value, place: usize) -> Entry {
     let own = benchmark.get("metadata").unwrap_or(&Value::Null);
     let merged = |key: &str| field::text(own, key).or_else(|| field::text(common, key));
-    let Some(name) = merged("name") else {
-        let reason = "it has no name in its metadata".to_owned();
-        let series = format!("benchmarks[{place}]");
-        return Entry { name: series.clone(), series, status: EntryStatus::Failed(reason), ..Entry::default() };
+    let name = match merged("name") {
+        Some(name) if name.len() > LONGEST_PREFIX => Err(format!("its name takes more than {LONGEST_PREFIX} bytes")),
+        name => name.ok_or_else(|| "it has no name in its metadata".to_owned()),
+    };
+    let name = match name {
+        Ok(name) => name,
+        Err(reason) => {
+            let series = format!("benchmarks[{place}]");
+            return Entry { name: series.clone(), series, status: EntryStatus::Failed(reason), ..Entry::default() };
+        }
     };
     let mut entry = Entry { series: name.to_owned(), name: name.to_owned(), ..Entry::default() };
     let observed = metric(merged("unit").unwrap_or("second")).and_then(|(metric, unit)| {
@@ -264,6 +271,8 @@ mod tests {
         };
         let named = |rest: &str| format!(r#""metadata":{{"name":"b"}},{rest}"#);
         check(r#""runs":[]"#, "no name");
+        let long = "x".repeat(LONGEST_PREFIX + 1);
+        check(&format!(r#""metadata":{{"name":"{long}"}}"#), "more than 4096 bytes");
         check(&named(r#""runs":7"#), "no list `runs`");
         check(&named(r#""runs":[{"warmups":[[1,2]]}]"#), "only calibrations");
         check(&named(r#""runs":[{"values":[1]},{"values":[1,NaN]}]"#), "in `runs[1]`, its `values[1]` is NaN");

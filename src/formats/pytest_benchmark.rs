@@ -43,6 +43,7 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
     let Some(Value::Array(benchmarks)) = value.get("benchmarks") else {
         return Err(source::schema(output, "is no report of pytest-benchmark: it has no list `benchmarks`"));
     };
+    source::check_count(output, benchmarks.len())?;
     let mut entries = Vec::with_capacity(benchmarks.len());
     for (place, benchmark) in benchmarks.iter().enumerate() {
         let entry = entry(benchmark);
@@ -65,7 +66,7 @@ fn commit(info: &Value) -> Option<ImportedCommit> {
     let sha = field::text(info, "id").and_then(source::commit_digits)?;
     let branch = field::text(info, "branch").map(field::told).filter(|branch| !branch.starts_with('('));
     let time = field::text(info, "time").and_then(source::time);
-    Some(ImportedCommit { sha, time, subject: None, branch })
+    Some(ImportedCommit { sha, named_at: None, time, subject: None, branch })
 }
 
 /// What the file tells of the machine, without its name.

@@ -56,6 +56,19 @@ fn rate_name(text: &str) -> String {
     if clean.is_empty() || text.trim() == "Hz" { "per_s".to_owned() } else { format!("{clean}_per_s") }
 }
 
+/// A number of a unit that is `factor` of the base unit, in the base unit. By a power of ten it is the point that moves:
+/// that gives the number that the digits mean, where to multiply by the nearest number to a thousandth often does not.
+pub(super) fn to_base(number: f64, factor: f64) -> f64 {
+    let places = factor.log10().round() as i32;
+    let is_power = places != 0 && format!("1e{places}").parse() == Ok(factor);
+    let shifted = || {
+        let text = format!("{number:e}");
+        let (digits, exponent) = text.split_once('e')?;
+        format!("{digits}e{}", exponent.parse::<i32>().ok()?.checked_add(places)?).parse().ok()
+    };
+    is_power.then(shifted).flatten().unwrap_or(number * factor)
+}
+
 fn seconds(text: &str) -> Option<f64> {
     Some(match text {
         "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
@@ -97,6 +110,24 @@ fn prefix(noun: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_stays_the_one_that_its_digits_mean() {
+        let check = |number: f64, factor: f64, expected: f64| {
+            assert_eq!(to_base(number, factor).to_bits(), expected.to_bits(), "{number} * {factor}");
+        };
+        check(0.1, 1e-9, 1e-10);
+        check(5.62, 1e-6, 5.62e-6);
+        check(6971.5, 1e-9, 6.9715e-6);
+        check(12.0, 0.01, 0.12);
+        check(3.0, 1e6, 3e6);
+        check(0.7, 1e-12, 0.7e-12);
+        check(-0.0, 1e-9, -0.0);
+        check(f64::INFINITY, 1e-9, f64::INFINITY);
+        check(5e-324, 1e-9, 0.0);
+        check(2.0, 60.0, 120.0);
+        check(2.0, 0.3, 0.6);
+    }
 
     #[test]
     fn units_are_read_as_base_units() {

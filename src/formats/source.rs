@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
+use super::outputs::common_folder;
 use super::{FormatError, MOST_BENCHMARKS};
 use crate::model::digest::RunningHash;
 use crate::model::foreign::Output;
@@ -36,11 +37,10 @@ pub(super) fn each(
             continue;
         }
         let mut source = read(output)?;
-        match source.run.entries.len() {
-            0 => return Err(FormatError::Nothing(output.name.clone())),
-            count if count > MOST_BENCHMARKS => return Err(FormatError::Many { name: output.name.clone(), count }),
-            _ => {}
+        if source.run.entries.is_empty() {
+            return Err(FormatError::Nothing(output.name.clone()));
         }
+        check_count(output, source.run.entries.len())?;
         if source.run.digest.is_empty() {
             source.run.digest = digest(&[output]);
         }
@@ -54,6 +54,14 @@ pub(super) fn each(
     if imported.runs.is_empty() { Err(FormatError::Nothing(format!("the folder of {tool}"))) } else { Ok(imported) }
 }
 
+/// Checks that a run holds no more benchmarks than it may; before they are read, where their number is known.
+///
+/// # Errors
+/// When there are more.
+pub(super) fn check_count(output: &Output, count: usize) -> Result<(), FormatError> {
+    if count > MOST_BENCHMARKS { Err(FormatError::Many { name: output.name.clone(), count }) } else { Ok(()) }
+}
+
 /// The files that count: one alone may be called anything.
 pub(super) fn relevant<'a>(outputs: &'a [Output], endings: &[&str]) -> impl Iterator<Item = &'a Output> {
     outputs.iter().filter(move |one| outputs.len() == 1 || endings.iter().any(|ending| one.name.ends_with(ending)))
@@ -65,13 +73,15 @@ fn better_told(output: &Output, outputs: &[Output]) -> Option<String> {
     outputs.iter().any(|other| other.name == json).then_some(json)
 }
 
-/// The digest of the bytes of one file; of several, of their names and bytes in order.
+/// The digest of the bytes of one file; of several, of their names within the folder that they have in common and of
+/// their bytes, in order.
 pub(super) fn digest(outputs: &[&Output]) -> String {
     let mut hash = RunningHash::default();
+    let folder = common_folder(outputs);
     for output in outputs {
         if outputs.len() > 1 {
             // A name holds no zero byte, and the length tells where its bytes end.
-            hash.add(output.name.as_bytes());
+            hash.add(&output.name.as_bytes()[folder..]);
             hash.add(&[0]);
             hash.add(output.bytes.len().to_string().as_bytes());
             hash.add(&[0]);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use csv::{ReaderBuilder, StringRecord};
 
 use super::source::schema;
-use super::{FormatError, json};
+use super::{FormatError, MOST_BENCHMARKS, json};
 use crate::model::foreign::Output;
 
 /// The longest line, in bytes: none that a tool writes comes near it.
@@ -16,6 +16,9 @@ const FARTHEST_HEADER: usize = 64 << 10;
 
 /// The most columns.
 const MOST_COLUMNS: usize = 1_000;
+
+/// The most rows: many times what a tool writes, as each is a benchmark.
+const MOST_ROWS: usize = 10 * MOST_BENCHMARKS;
 
 /// A table.
 #[derive(Debug)]
@@ -85,6 +88,8 @@ pub(super) fn read(output: &Output, header: &str) -> Result<Table, FormatError> 
         let line = skipped + record.position().map_or(1, |position| position.line());
         if table.columns.is_empty() {
             table.set_columns(output, &record)?;
+        } else if table.rows.len() == MOST_ROWS {
+            return Err(schema(output, format!("has a row in line {line} beyond the {MOST_ROWS} that are read")));
         } else if record.len() == table.columns.len() {
             table.rows.push(Row { line, record });
         } else {
@@ -148,5 +153,6 @@ mod tests {
         check("a,b,a\n", "the column `a` twice");
         check(&format!("a,b\n{}", "x".repeat(LONGEST_LINE + 1)), "1048577 bytes in line 2");
         check("", "is empty");
+        check(&format!("a,b\n{}", ",\n".repeat(MOST_ROWS + 1)), "line 50002 beyond the 50000");
     }
 }

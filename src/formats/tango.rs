@@ -52,8 +52,8 @@ fn bench(output: &Output) -> Result<[Entry; 2], FormatError> {
             let reason = format!("has no three numbers in line {number}: two times in nanoseconds, and calls");
             return Err(outputs::schema(output, reason));
         };
-        baseline.push(one / calls * 1e-9);
-        candidate.push(other / calls * 1e-9);
+        baseline.push(one / calls / 1e9);
+        candidate.push(other / calls / 1e9);
     }
     let ratios: Vec<f64> = baseline.iter().zip(&candidate).map(|(one, other)| other / one).collect();
     let length = output.name.len().saturating_sub(if is_read(output) { ".csv".len() } else { 0 });

@@ -9,8 +9,8 @@
 //! A profile is a benchmark a layer, `layer_time`: the median where the version (from 8.6) tells it, else the mean. Names
 //! of layers stand there without escapes; where that makes the file unreadable they are mended, with a note.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::{FormatError, json as strict, number, outputs};
@@ -74,13 +74,29 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 #[derive(Deserialize)]
 struct Call {
     #[serde(rename = "computeMs")]
-    compute: Option<Value>,
+    compute: Option<Milliseconds>,
     #[serde(rename = "latencyMs")]
-    latency: Option<Value>,
+    latency: Option<Milliseconds>,
     #[serde(rename = "startEnqMs")]
-    start_enqueue: Option<Value>,
+    start_enqueue: Option<Milliseconds>,
     #[serde(rename = "endEnqMs")]
-    end_enqueue: Option<Value>,
+    end_enqueue: Option<Milliseconds>,
+}
+
+/// A number of a call, of which there may be very many; not a number where something else stands.
+#[derive(Clone, Copy)]
+struct Milliseconds(f64);
+
+impl<'de> Deserialize<'de> for Milliseconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Milliseconds, D::Error> {
+        Ok(Milliseconds(Value::deserialize(deserializer)?.as_f64().unwrap_or(f64::NAN)))
+    }
+}
+
+impl Milliseconds {
+    fn seconds(self) -> f64 {
+        self.0 * 1e-3
+    }
 }
 
 /// The count of calls, or a layer.
@@ -105,6 +121,7 @@ fn metric(name: &str) -> Metric {
 }
 
 fn list<T: DeserializeOwned>(output: &Output, text: &str) -> Result<Vec<T>, FormatError> {
+    strict::check_size(&output.name, text)?;
     let text = number::quote_not_finite(text);
     serde_json::from_str(&text).map_err(|error| FormatError::Json { name: output.name.clone(), error })
 }
@@ -114,13 +131,13 @@ fn times(output: &Output, notes: &mut Vec<String>) -> Result<Entry, FormatError>
     if let Some(place) = calls.iter().position(|call| call.compute.is_none()) {
         return Err(outputs::schema(output, format!("has no `computeMs` of call {}", place + 1)));
     }
-    let column = |of: fn(&Call) -> Option<&Value>| calls.iter().filter_map(of).map(seconds).collect::<Vec<f64>>();
-    let compute = outputs::sampled(metric("gpu_compute"), "ms", "computeMs", column(|call| call.compute.as_ref()));
-    let latency = column(|call| call.latency.as_ref());
-    let both = calls.iter().filter_map(|call| call.end_enqueue.as_ref().zip(call.start_enqueue.as_ref()));
-    let enqueue: Vec<f64> = both
-        .map(|(end, start)| end.as_f64().zip(start.as_f64()).map_or(f64::NAN, |(end, start)| (end - start) * 1e-3))
-        .collect();
+    let column = |of: fn(&Call) -> Option<Milliseconds>| {
+        calls.iter().filter_map(of).map(Milliseconds::seconds).collect::<Vec<f64>>()
+    };
+    let compute = outputs::sampled(metric("gpu_compute"), "ms", "computeMs", column(|call| call.compute));
+    let latency = column(|call| call.latency);
+    let both = calls.iter().filter_map(|call| call.end_enqueue.zip(call.start_enqueue));
+    let enqueue: Vec<f64> = both.map(|(end, start)| Milliseconds(end.0 - start.0).seconds()).collect();
     let found = compute.and_then(|compute| {
         let mut found = vec![compute];
         if latency.len() == calls.len() {
@@ -147,6 +164,9 @@ fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, Forma
             layers
         }
     };
+    if layers.len() > outputs::MOST_READ {
+        return Err(FormatError::Many { name: output.name.clone(), count: layers.len() });
+    }
     let calls = layers.iter().find_map(|layer| layer.count).unwrap_or(0);
     let entries = layers.into_iter().filter_map(|layer| {
         let name = layer.name?;
@@ -279,6 +299,8 @@ mod tests {
         check(r#"[{"computeMs":1},{"latencyMs":1}]"#, "no `computeMs` of call 2");
         check(r#"[{"computeMs":1,"computeMs":2}]"#, "duplicate field");
         check("[{\"computeMs\":1},\n", "line 2");
+        let many = vec![r#"{"name":"l","averageMs":1}"#; outputs::MOST_READ + 1].join(",");
+        check(&format!("[{{\"count\":1,\"timeMs\":1}},{many}]"), "lists 50002 benchmarks");
         check(r#"[{"count":1},{"timeMs":1,"averageMs":1}]"#, "lists no benchmark");
         check(&format!("[{{\"computeMs\":{}", "[".repeat(10_000)), "recursion limit");
         golden::survives(&golden::samples("trtexec"), read);

@@ -80,7 +80,7 @@ fn head(output: &Output, run: &mut ImportedRun, notes: &mut Vec<String>) -> Resu
 fn commit(value: &str) -> Option<ImportedCommit> {
     let sha = value.to_ascii_lowercase();
     let fine = (7..=64).contains(&sha.len()) && sha.bytes().all(|byte| byte.is_ascii_hexdigit());
-    fine.then_some(ImportedCommit { sha, time: None, subject: None, branch: None })
+    fine.then_some(ImportedCommit { sha, named_at: None, time: None, subject: None, branch: None })
 }
 
 fn time(value: &str) -> Option<DateTime<Utc>> {

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{FormatError, json, outputs};
+use super::{FormatError, LONGEST_PREFIX, json, outputs};
 use crate::model::foreign::Output;
 use crate::model::imported::{Entry, Imported, ImportedRun};
 use crate::model::metric::{Better, Metric};
@@ -63,6 +63,12 @@ fn entries(output: &Output) -> Result<Vec<Entry>, FormatError> {
             let reason = format!("holds no object under `{}`", section.escape_debug());
             return Err(outputs::schema(output, reason));
         };
+        if section.len() > LONGEST_PREFIX {
+            return Err(outputs::schema(
+                output,
+                format!("has a section with a name of more than {LONGEST_PREFIX} bytes"),
+            ));
+        }
         for (configuration, samples) in configurations {
             let series = format!("{section}/{configuration}");
             let Value::Array(samples) = samples else {
@@ -156,6 +162,7 @@ mod tests {
         check(r#"{"a\n": 1}"#, "holds no object under `a\\n`");
         check(r#"{"a": {"b": 1}}"#, "holds no list of samples under `a/b`");
         check(r#"{"a": {"b": [1], "b": [2]}}"#, "stands twice");
+        check(&format!(r#"{{"{}": {{}}}}"#, "a".repeat(LONGEST_PREFIX + 1)), "a name of more than 4096 bytes");
         golden::survives(&[output(SMALL)], read);
     }
 

@@ -24,7 +24,7 @@ use crate::model::record::SCHEMA_VERSION;
 use crate::model::sample::Role;
 
 /// Counts up with each change of what is written here, or of what decoding a record gives.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// How many tables follow the line.
 const TABLES: usize = 4;
@@ -49,7 +49,7 @@ impl DecodedRuns {
     /// When a table cannot be written.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FrameError> {
         let cells = self.cells.iter().map(|cell| {
-            let Benchmark { suite, name, params, variant, version } = cell.benchmark.clone();
+            let Benchmark { suite, name, params, variant, version } = (*cell.benchmark).clone();
             json(&CellRecord { suite, name, params, variant, version, role: cell.role, metric: cell.metric.clone() })
         });
         let runs =
@@ -120,7 +120,7 @@ fn read(runs: &[u8], cells: &[u8], values: &[u8], medians: &[u8]) -> Result<Deco
     let cell = |text: &str| {
         let CellRecord { suite, name, params, variant, version, role, metric } =
             serde_json::from_str(text).map_err(damaged("cell"))?;
-        Ok(Cell { benchmark: Benchmark { suite, name, params, variant, version }, role, metric })
+        Ok(Cell { benchmark: Benchmark { suite, name, params, variant, version }.into(), role, metric })
     };
     let cells = Cells(&cells).texts("cell")?.into_iter().map(cell).collect::<Result<_, FrameError>>()?;
     let values = values::with_lists(table(values)?, &table(medians)?)?;
@@ -175,7 +175,7 @@ mod tests {
             let changed: Vec<u8> = text.replacen(from, to, 1).chars().map(|c| c as u8).collect();
             assert!(DecodedRuns::from_bytes(&changed).is_none(), "{to}");
         };
-        check("runs 1,", "runs 2,");
+        check("runs 2,", "runs 1,");
         check(concat!("sprag ", env!("CARGO_PKG_VERSION")), "sprag 0.0.9");
         check("records 2", "records 3");
     }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use polars::prelude::*;
 
@@ -31,7 +32,7 @@ pub struct DecodedRuns {
 /// A metric of a benchmark in one role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
-    pub(super) benchmark: Benchmark,
+    pub(super) benchmark: Arc<Benchmark>,
     pub(super) role: Role,
     pub(super) metric: Metric,
 }
@@ -72,8 +73,11 @@ impl DecodedRuns {
             return Ok(());
         }
         let mut cells = Cells::of(std::mem::take(&mut self.cells));
-        let numbers: Vec<u32> =
-            other.cells.iter().map(|cell| cells.number(&cell.benchmark, cell.role, &cell.metric)).collect();
+        let numbers: Vec<u32> = other
+            .cells
+            .iter()
+            .map(|cell| cells.of_benchmark(&cell.benchmark).number(cell.role, &cell.metric))
+            .collect();
         self.cells = cells.cells;
         let first = number_of(self.heads.len());
         let mut values = other.values;
@@ -93,10 +97,10 @@ impl DecodedRuns {
     ///
     /// # Errors
     /// When a dataframe operation fails.
-    pub fn select(&self, mut keep: impl FnMut(&RunHead, &str) -> bool) -> Result<DecodedRuns, FrameError> {
+    pub fn select(self, mut keep: impl FnMut(&RunHead, &str) -> bool) -> Result<DecodedRuns, FrameError> {
         let kept: Vec<usize> = (0..self.heads.len()).filter(|&run| keep(&self.heads[run], &self.blobs[run])).collect();
         if kept.len() == self.heads.len() {
-            return Ok(self.clone());
+            return Ok(self);
         }
         self.arranged(&kept)
     }
@@ -160,10 +164,10 @@ impl Decoder {
     pub fn add(&mut self, blob: &str, recorded: &RecordedRun) -> Result<(), FrameError> {
         let run = number_of(self.heads.len());
         for measurement in measured(recorded) {
+            let mut cells = self.cells.of_benchmark(&measurement.benchmark);
             for estimate in &measurement.estimates {
                 check_finite(recorded, measurement, estimate)?;
-                let cell = self.cells.number(&measurement.benchmark, measurement.role, &estimate.metric);
-                self.values.push(run, cell, estimate);
+                self.values.push(run, cells.number(measurement.role, &estimate.metric), estimate);
             }
         }
         self.heads.push(RunHead::of(recorded));
@@ -182,30 +186,44 @@ impl Decoder {
 #[derive(Default)]
 struct Cells {
     cells: Vec<Cell>,
-    numbers: HashMap<Benchmark, Vec<u32>>,
+    numbers: HashMap<Arc<Benchmark>, Vec<u32>>,
 }
 
 impl Cells {
     fn of(cells: Vec<Cell>) -> Cells {
-        let mut numbers: HashMap<Benchmark, Vec<u32>> = HashMap::new();
+        let mut numbers: HashMap<Arc<Benchmark>, Vec<u32>> = HashMap::new();
         for (number, cell) in cells.iter().enumerate() {
-            numbers.entry(cell.benchmark.clone()).or_default().push(number_of(number));
+            numbers.entry(Arc::clone(&cell.benchmark)).or_default().push(number_of(number));
         }
         Cells { cells, numbers }
     }
 
-    fn number(&mut self, benchmark: &Benchmark, role: Role, metric: &Metric) -> u32 {
-        let known = self.numbers.get(benchmark).map_or(&[][..], Vec::as_slice);
+    /// Those of a benchmark, which is looked for once however many metrics it has.
+    fn of_benchmark<'c>(&'c mut self, benchmark: &'c Arc<Benchmark>) -> BenchmarkCells<'c> {
+        let numbers = self.numbers.entry(Arc::clone(benchmark)).or_default();
+        BenchmarkCells { benchmark, cells: &mut self.cells, numbers }
+    }
+}
+
+/// The cells of one benchmark.
+struct BenchmarkCells<'c> {
+    benchmark: &'c Arc<Benchmark>,
+    cells: &'c mut Vec<Cell>,
+    numbers: &'c mut Vec<u32>,
+}
+
+impl BenchmarkCells<'_> {
+    fn number(&mut self, role: Role, metric: &Metric) -> u32 {
         let is_it = |number: &&u32| {
             let cell = &self.cells[**number as usize];
             cell.role == role && cell.metric == *metric
         };
-        if let Some(number) = known.iter().find(is_it) {
+        if let Some(number) = self.numbers.iter().find(is_it) {
             return *number;
         }
         let number = number_of(self.cells.len());
-        self.cells.push(Cell { benchmark: benchmark.clone(), role, metric: metric.clone() });
-        self.numbers.entry(benchmark.clone()).or_default().push(number);
+        self.cells.push(Cell { benchmark: Arc::clone(self.benchmark), role, metric: metric.clone() });
+        self.numbers.push(number);
         number
     }
 }

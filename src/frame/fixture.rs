@@ -1,6 +1,7 @@
 //! Small histories for tests, written down or drawn at random.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
@@ -67,7 +68,7 @@ pub(super) fn run(id: &str, hours: i64, measurements: &[Measurement]) -> Recorde
 /// The benchmark `cpu/<name> @fast` with a value of each metric named.
 pub(super) fn measurement(name: &str, metrics: &[(&str, f64)]) -> Measurement {
     Measurement {
-        benchmark: Benchmark::new("cpu", name, &[], "fast").expect("a plain name"),
+        benchmark: Benchmark::new("cpu", name, &[], "fast").expect("a plain name").into(),
         role: Default::default(),
         attributes: BTreeMap::new(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
@@ -158,8 +159,8 @@ pub(super) fn histories() -> impl Strategy<Value = History> {
             let mut values = values.into_iter();
             for (name, metrics, version, luck) in benchmarks {
                 let mut measurement = measurement(name, &[]);
-                measurement.benchmark.suite = suite(gpu).to_owned();
-                measurement.benchmark.version = version;
+                Arc::make_mut(&mut measurement.benchmark).suite = suite(gpu).to_owned();
+                Arc::make_mut(&mut measurement.benchmark).version = version;
                 measurement.estimates =
                     metrics.into_iter().zip(&mut values).map(|(metric, value)| estimate(metric, value)).collect();
                 measurement.role = if luck == 2 { Role::Reported } else { Role::Tracked };

@@ -165,7 +165,7 @@ mod tests {
     fn another_version_machine_or_metric_is_another_series() {
         let base = run("1", 1, &[measurement("pack", &[("time", 1.0), ("tiles_per_s", 9.0)])]);
         let mut version = base.clone();
-        version.run.measurements[0].benchmark.version = 2;
+        Arc::make_mut(&mut version.run.measurements[0].benchmark).version = 2;
         let mut machine = base.clone();
         machine.run.machine = Machine::named("other", "EPYC");
         let mut renamed = base.clone();

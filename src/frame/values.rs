@@ -89,17 +89,22 @@ pub(super) fn without_lists(values: &DataFrame) -> Result<(DataFrame, DataFrame)
 /// What [`without_lists`] took apart.
 pub(super) fn with_lists(mut values: DataFrame, medians: &DataFrame) -> Result<DataFrame, FrameError> {
     let medians = medians.column("median")?.f64()?.rechunk();
-    let mut rest = medians.cont_slice()?;
     let lengths = values.drop_in_place("n_workers")?;
-    let mut lists =
-        ListPrimitiveChunkedBuilder::<Float64Type>::new("workers".into(), lengths.len(), rest.len(), DataType::Float64);
+    let mut ends = Vec::with_capacity(lengths.len() + 1);
+    ends.push(0_i64);
+    let mut end = 0;
     for length in lengths.u32()?.iter() {
-        let length = length.ok_or(FrameError::Gap("n_workers"))?;
-        let (workers, after) = rest.split_at_checked(length as usize).ok_or(FrameError::Gap("median"))?;
-        lists.append_slice(workers);
-        rest = after;
+        end += i64::from(length.ok_or(FrameError::Gap("n_workers"))?);
+        ends.push(end);
     }
-    values.with_column(lists.finish().into_column())?;
+    if medians.len() as i64 != end || medians.has_nulls() {
+        return Err(FrameError::Gap("median"));
+    }
+    // The lists share the one column of medians; to append them one by one would copy it.
+    let medians: ArrayRef = Box::new(medians.downcast_as_array().clone());
+    let kind = LargeListArray::default_datatype(medians.dtype().clone());
+    let lists = LargeListArray::new(kind, ends.try_into()?, medians, None);
+    values.with_column(ListChunked::with_chunk("workers".into(), lists).into_column())?;
     Ok(values)
 }
 

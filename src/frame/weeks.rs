@@ -265,7 +265,7 @@ mod tests {
             runs(&[("a", "time", WEEK, 1.0), ("a", "time", 1, 1.0), ("a", "time", 2, 1.0), ("a", "time", 3, 1.0)]);
         runs[2].run.machine = crate::model::environment::Machine::named("b", "EPYC");
         runs[3].run.suite = "abc".to_owned();
-        runs[3].run.measurements[0].benchmark.suite = "abc".to_owned();
+        Arc::make_mut(&mut runs[3].run.measurements[0].benchmark).suite = "abc".to_owned();
         let rows = Frame::from_runs(&runs, &CommitLine::default()).unwrap().weeks().unwrap();
         let found: Vec<String> =
             rows.iter().map(|row| format!("{} {} {}", row.week, row.suite, row.machine_name)).collect();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::model::record::Reader;
 use crate::model::run::{RECORD_ROOT, RecordedRun, Run};
 
 /// The folder at the top of the tree that holds records.
@@ -58,8 +59,20 @@ pub(super) fn check_path(path: &str) -> Result<Kind, String> {
 /// Says what is wrong, as a fragment that reads after the path.
 pub(super) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<RecordedRun, String> {
     check_mode(mode)?;
+    let read = Run::from_record(bytes).map_err(|error| error.to_string());
+    named(path, read)
+}
+
+/// As [`check_record`], of a plain file that was recorded once: that its name bears the digest of its content shows that
+/// the content was found canonical then.
+pub(super) fn check_recorded(path: &str, bytes: &[u8], reader: &mut Reader) -> Result<RecordedRun, String> {
+    named(path, reader.read(bytes).map_err(|error| error.to_string()))
+}
+
+/// The run that was read at `path`, if the name there is the one it makes.
+fn named(path: &str, read: Result<(String, Run), String>) -> Result<RecordedRun, String> {
     let name = Name::parse(path)?;
-    let (id, run) = Run::from_record(bytes).map_err(|error| error.to_string())?;
+    let (id, run) = read?;
     let commit = run.commit.as_ref().map_or(crate::model::commit::NO_COMMIT, |commit| commit.short());
     let (year, month) = (run.timestamp.format("%Y").to_string(), run.timestamp.format("%m").to_string());
     let inside =

@@ -159,15 +159,20 @@ impl StateFolder {
         let folder = self.staged_folder();
         fs::create_dir_all(&folder).map_err(HistoryError::io("create the folder", &folder))?;
         let are_many = files.len() > MANY_FILES && cfg!(target_os = "linux");
-        for (name, bytes) in files {
-            let path = folder.join(name);
-            if are_many {
-                fs::write(&path, bytes).map_err(HistoryError::io("write", &path))?;
-            } else {
-                write_synced(&path, bytes)?;
-            }
+        if !are_many {
+            return files.iter().try_for_each(|(name, bytes)| write_synced(&folder.join(name), bytes));
         }
-        if are_many { sync_file_system(&folder).map(drop) } else { Ok(()) }
+        let write = |(name, bytes): &(String, &[u8])| {
+            let path = folder.join(name);
+            fs::write(&path, bytes).map_err(HistoryError::io("write", &path))
+        };
+        let share = files.len().div_ceil(thread::available_parallelism().map_or(1, usize::from));
+        thread::scope(|scope| {
+            let shares = files.chunks(share);
+            let writers: Vec<_> = shares.map(|share| scope.spawn(|| share.iter().try_for_each(write))).collect();
+            writers.into_iter().try_for_each(|writer| writer.join().expect("writing a file does not panic"))
+        })?;
+        sync_file_system(&folder).map(drop)
     }
 
     /// Where [`StateFolder::stage`] puts a file of that name.

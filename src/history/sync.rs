@@ -131,7 +131,7 @@ pub enum SyncError {
         paths: Vec<String>,
     },
     /// The remote lacks records that it had.
-    #[error("{}", lost_text(branch, lost, changed, *rewritten))]
+    #[error("{}", lost_text(branch, lost, changed, *rewritten, *is_gone))]
     Lost {
         /// The remote and its branch.
         branch: String,
@@ -139,8 +139,10 @@ pub enum SyncError {
         lost: Vec<String>,
         /// The paths whose content is another.
         changed: Vec<String>,
-        /// Whether its commits were rewritten, or the branch is gone.
+        /// Whether its commits were rewritten.
         rewritten: bool,
+        /// Whether the branch is gone altogether.
+        is_gone: bool,
     },
     /// The local branch lacks records that a commit below it had.
     #[error("{} removed or changed on `{local}` by a commit: {}", are(paths.len(), "record"), quoted(paths))]
@@ -201,6 +203,9 @@ impl SyncError {
                         "no prompt is shown, so a key has to be in an agent and a password in a credential helper"
                     }
                     CallError::Remote { fault: Fault::NoRepository, .. } => "`git remote -v` shows its address",
+                    CallError::Remote { fault: Fault::Unwritable, .. } => {
+                        "make room on the disk, or let this user write to the git folder, and try again"
+                    }
                     _ => "try again later",
                 };
                 format!("{SAFE}; {hint}")
@@ -219,6 +224,11 @@ impl SyncError {
             }
             SyncError::Different { .. } => {
                 "a record is never changed: `sprag history fsck` on both sides tells which is the damaged one"
+                    .to_owned()
+            }
+            SyncError::Lost { is_gone: true, .. } => {
+                "it is still here: `--after-rewrite restore` puts the branch back as it was; a branch that is gone says \
+                 nothing of its records, so there is nothing to accept"
                     .to_owned()
             }
             SyncError::Lost { .. } => {
@@ -270,7 +280,10 @@ fn quoted(names: &[String]) -> String {
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
-fn lost_text(branch: &str, lost: &[String], changed: &[String], rewritten: bool) -> String {
+fn lost_text(branch: &str, lost: &[String], changed: &[String], rewritten: bool, is_gone: bool) -> String {
+    if is_gone {
+        return format!("the branch `{branch}` is gone from the remote, and {} with it", many(lost.len(), "record"));
+    }
     let how = if rewritten { "the history of" } else { "a commit on" };
     let did = if rewritten { "was rewritten" } else { "took records away" };
     let mut parts = Vec::new();

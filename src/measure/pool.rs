@@ -233,7 +233,7 @@ fn describe_device(put: &mut dyn FnMut(&str, String) -> Option<String>, workers:
 
 fn empty(benchmark: Benchmark, role: Role) -> Measurement {
     Measurement {
-        benchmark,
+        benchmark: benchmark.into(),
         role,
         attributes: BTreeMap::new(),
         parity: workload::unchecked(),

@@ -70,6 +70,8 @@ pub struct SuiteAnalysis {
     pub quality: Quality,
     /// Benchmarks of the newest run that failed: id and reason.
     pub failures: Vec<(String, String)>,
+    /// Whether another tool measured it.
+    pub imported: bool,
     /// What in the environment differs from the run before on the same machine.
     pub environment_changes: Vec<FactChange>,
     /// Where the baseline lies and what it was taken from, or why there is none.

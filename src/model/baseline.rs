@@ -12,6 +12,7 @@ use super::metric::Better;
 use super::run::RunStatus;
 use super::schema::{self, patterns};
 use super::series::slug;
+use super::strict_json;
 use super::unit::Unit;
 
 /// The version of the baseline file that this build writes, and the newest it reads.
@@ -136,7 +137,7 @@ impl Baseline {
     /// # Errors
     /// Names the field and, for a value, the metric that cannot stand.
     pub fn from_json(bytes: &[u8]) -> Result<Baseline, BaselineError> {
-        let value: Value = serde_json::from_slice(bytes).map_err(BaselineError::Json)?;
+        let value: Value = strict_json::parse(bytes).map_err(BaselineError::Json)?;
         match value.get("schema_version").and_then(Value::as_u64) {
             None | Some(0) => return Err(BaselineError::Foreign),
             Some(version) if version > SCHEMA_VERSION => return Err(BaselineError::Newer(version)),
@@ -175,5 +176,17 @@ impl Baseline {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused() {
+        let text = "{\"schema_version\": 1, \"metrics\": {\"a time\": {\"value\": 1},\n\"a time\": {\"value\": 9}}}";
+        let error = Baseline::from_json(text.as_bytes()).expect_err("it is refused").to_string();
+        assert!(error.contains("the key `a time` stands twice in one object at line 2"), "{error}");
     }
 }

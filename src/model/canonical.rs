@@ -217,6 +217,8 @@ mod tests {
         check(5e-324, "5e-324");
         check(1.7976931348623157e308, "1.7976931348623157e+308");
         check(123456.789, "123456.789");
+        // Two texts are as short and as near; the one with the even digit counts.
+        check(5_884_456_279_293_289.0 / 4.0, "1471114069823322.2");
     }
 
     #[test]
@@ -278,7 +280,10 @@ mod tests {
         fn a_float_has_one_text(value in proptest::num::f64::ANY, places in 0..22_i32) {
             for value in [value, (value % 1e9).round() / 10_f64.powi(places), (value % 1e9).round() * 10_f64.powi(places)] {
                 if value.is_finite() {
-                    proptest::prop_assert_eq!(float_text(value), plain_float_text(value));
+                    let (text, plain) = (float_text(value), plain_float_text(value));
+                    // Where two texts are as short and as near, the standard library takes another one.
+                    let is_tie = text.len() == plain.len() && text.parse() == Ok(value);
+                    proptest::prop_assert!(text == plain || is_tie, "{} {}", text, plain);
                 }
             }
         }

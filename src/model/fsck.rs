@@ -105,7 +105,7 @@ pub enum FindingKind {
     Collision,
     /// Damage: the root of `--against` is not one that this history ever had.
     Against,
-    /// Warning: the repository does not have all commits, or is told of others.
+    /// Warning: the repository does not have all commits or files, or is told of others.
     Incomplete,
     /// Warning: runs measured commits that this repository does not hold.
     AbsentCommit,
@@ -119,7 +119,7 @@ pub enum FindingKind {
     Pending,
     /// Warning: the working tree has something else than the branch.
     WorkingTree,
-    /// Warning: a sound record lies among those that were set aside.
+    /// Warning: a sound record, or a note of a lost one, lies among those that were set aside.
     SetAside,
     /// Note: a record or a layout of a newer version.
     Newer,

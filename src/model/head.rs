@@ -62,7 +62,7 @@ impl RunHead {
             reason: run.reason.clone(),
             quality: run.quality.clone(),
             benchmarks: run.measurements.len(),
-            failed: run.measurements.iter().filter(|measurement| measurement.failure.is_some()).count(),
+            failed: run.measurements.iter().filter(|measurement| measurement.failed().is_some()).count(),
         }
     }
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
 use super::environment::Machine;
-use super::run::{Quality, RecordedRun, RunStatus};
+use super::head::RunHead;
+use super::run::{Quality, RunStatus};
 
 /// The version of both documents.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -62,22 +63,20 @@ pub struct LoggedRun {
 
 impl LoggedRun {
     /// The run in short.
-    pub fn of(recorded: &RecordedRun) -> LoggedRun {
-        let run = &recorded.run;
-        let failed = run.measurements.iter().filter(|one| one.failure.is_some()).count();
+    pub fn of(head: RunHead) -> LoggedRun {
         LoggedRun {
-            id: recorded.id.clone(),
-            path: recorded.path.clone(),
-            timestamp_utc: run.timestamp,
-            suite: run.suite.clone(),
-            status: run.status,
-            reason: run.reason.clone(),
-            commit: run.commit.as_ref().map(|commit| commit.sha.clone()),
-            dirty: run.commit.as_ref().is_some_and(|commit| commit.dirty),
-            machine: run.machine.clone(),
-            benchmarks: run.measurements.len() as u64,
-            failed: failed as u64,
-            quality: run.quality.clone(),
+            id: head.id,
+            path: head.path,
+            timestamp_utc: head.timestamp,
+            suite: head.suite,
+            status: head.status,
+            reason: head.reason,
+            dirty: head.commit.as_ref().is_some_and(|commit| commit.dirty),
+            commit: head.commit.map(|commit| commit.sha),
+            machine: head.machine,
+            benchmarks: head.benchmarks as u64,
+            failed: head.failed as u64,
+            quality: head.quality,
         }
     }
 }

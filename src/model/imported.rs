@@ -47,8 +47,11 @@ pub struct ImportedRun {
 /// A commit as a source names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedCommit {
-    /// Its hexadecimal digits in lower case, seven or more: a source may shorten them.
+    /// Its hexadecimal digits in lower case, seven or more: a source may shorten them. Where `named_at` is there, a name
+    /// for it, such as a tag.
     pub sha: String,
+    /// Where the source names the commit by something else than an id, the place that does so: whoever imports looks it up.
+    pub named_at: Option<String>,
     /// When it was committed.
     pub time: Option<DateTime<Utc>>,
     /// The first line of its message.

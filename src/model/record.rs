@@ -4,12 +4,19 @@
 //! that does not match its content is damage.
 
 mod fields;
+mod known;
 mod published;
+mod text;
 
 pub use published::schema;
 
+use std::ops::RangeInclusive;
+
+use serde::Deserialize;
 use serde_json::Value;
 
+use self::fields::RunRecord;
+use self::known::Known;
 use super::canonical;
 use super::digest;
 use super::run::Run;
@@ -20,6 +27,9 @@ pub const SCHEMA_VERSION: u64 = 2;
 
 /// The largest record that is read, in bytes. A run of a thousand benchmarks takes about one megabyte.
 pub const MAX_RECORD_BYTES: usize = 32 << 20;
+
+/// The years in which a run can have been measured.
+pub const YEARS: RangeInclusive<i32> = 1970..=9999;
 
 /// Why a file is not a run record.
 #[derive(Debug, thiserror::Error)]
@@ -66,8 +76,8 @@ pub enum RecordError {
 impl Run {
     /// The record of the run: its id, the path it belongs at, and its bytes.
     pub fn to_record(&self) -> (String, String, Vec<u8>) {
-        let mut text = canonical::to_string(&fields::RunRecord::from_run(self));
-        let id = id_of(&text);
+        let mut text = canonical::to_string(&RunRecord::from_run(self));
+        let id = id_of(text.as_bytes());
         text.push('\n');
         (id.clone(), self.path(&id), text.into_bytes())
     }
@@ -77,16 +87,13 @@ impl Run {
     /// # Errors
     /// Says what makes the file no record of a version this build knows.
     pub fn from_record(bytes: &[u8]) -> Result<(String, Run), RecordError> {
+        let (id, run) = Reader::default().read(bytes)?;
         // What is in canonical form has no key twice, so the quick reader will do.
-        let record = read(bytes)?;
-        let version = record.schema_version();
-        let text = canonical::to_string(&record);
-        let run = record.into_run()?;
-        let same = bytes.strip_suffix(b"\n").is_some_and(|bytes| bytes == text.as_bytes());
-        if !same || version != fields::lowest_version(&run) {
+        let text = canonical::to_string(&RunRecord::from_run(&run));
+        if bytes.strip_suffix(b"\n").is_none_or(|bytes| bytes != text.as_bytes()) {
             return Err(RecordError::NotCanonical);
         }
-        Ok((id_of(&text), run))
+        Ok((id, run))
     }
 
     /// Reads a record in any JSON layout, as a file that came from elsewhere may have. No object may have a key twice.
@@ -94,31 +101,64 @@ impl Run {
     /// # Errors
     /// Says what makes the file no record of a version this build knows.
     pub fn from_json(bytes: &[u8]) -> Result<(String, Run), RecordError> {
-        let run = read_strictly(bytes)?.into_run()?;
+        let value = value_of(bytes)?;
+        let record = RunRecord::deserialize(&value).map_err(RecordError::Schema)?;
+        let run = record.into_run(&mut Known::default())?;
         let (id, _, _) = run.to_record();
         Ok((id, run))
     }
 }
 
-/// The start of the digest of canonical JSON, which names it.
-fn id_of(text: &str) -> String {
-    digest::sha256_hex(text.as_bytes())[..16].to_owned()
+/// Reads records of which the names vouch for the content, many one after another.
+#[derive(Default)]
+pub struct Reader {
+    known: Known,
 }
 
-/// The record that a text of ours holds. Nearly every file is one, and is read in one go.
-fn read(bytes: &[u8]) -> Result<fields::RunRecord, RecordError> {
-    if bytes.len() <= MAX_RECORD_BYTES
-        && let Ok(record) = serde_json::from_slice::<fields::RunRecord>(bytes)
-        && (1..=SCHEMA_VERSION).contains(&record.schema_version())
-    {
-        return Ok(record);
+impl Reader {
+    /// Reads a record that somebody wrote by [`Run::to_record`], and gives the id that its bytes make.
+    ///
+    /// All is checked but one thing: that these very bytes are what would be written. Where the name of the file bears
+    /// that id, it is the file that was once recorded, and then this was checked; [`Run::from_record`] checks it.
+    ///
+    /// # Errors
+    /// Says what makes the file no record of a version this build knows.
+    pub fn read(&mut self, bytes: &[u8]) -> Result<(String, Run), RecordError> {
+        if bytes.len() > MAX_RECORD_BYTES {
+            return Err(RecordError::Large(bytes.len()));
+        }
+        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        // To look for broken UTF-8 in all of it at once is quicker than in each string.
+        let sized = strict_json::check_size(text).ok().and_then(|()| std::str::from_utf8(text).ok());
+        let quick = sized.and_then(|text| serde_json::from_str(text).ok());
+        let quick = quick.filter(|record: &RunRecord<'_>| (1..=SCHEMA_VERSION).contains(&record.schema_version()));
+        let Some(record) = quick else { return Err(why_not(bytes)) };
+        let version = record.schema_version();
+        let run = record.into_run(&mut self.known)?;
+        if text.len() == bytes.len() || version != fields::lowest_version(&run) {
+            return Err(RecordError::NotCanonical);
+        }
+        Ok((id_of(text), run))
     }
-    // What is wrong with another takes a second look.
-    read_strictly(bytes)
 }
 
-/// As [`read`], of a text by anyone.
-fn read_strictly(bytes: &[u8]) -> Result<fields::RunRecord, RecordError> {
+/// What is wrong with a file that is no record of ours.
+fn why_not(bytes: &[u8]) -> RecordError {
+    let why =
+        |value: Value| RunRecord::deserialize(&value).map_err(RecordError::Schema)?.into_run(&mut Known::default());
+    match value_of(bytes).and_then(why) {
+        Err(error) => error,
+        Ok(_) => RecordError::NotCanonical,
+    }
+}
+
+/// The start of the digest of canonical JSON, which names it.
+fn id_of(text: &[u8]) -> String {
+    digest::sha256_hex(text)[..16].to_owned()
+}
+
+/// The value that the text of a record by anyone holds, if it is of a version that this build reads.
+fn value_of(bytes: &[u8]) -> Result<Value, RecordError> {
     if bytes.len() > MAX_RECORD_BYTES {
         return Err(RecordError::Large(bytes.len()));
     }
@@ -126,7 +166,7 @@ fn read_strictly(bytes: &[u8]) -> Result<fields::RunRecord, RecordError> {
     match value.get("schema_version").and_then(Value::as_u64) {
         None | Some(0) => Err(RecordError::Foreign),
         Some(version) if version > SCHEMA_VERSION => Err(RecordError::Newer(version)),
-        Some(_) => serde_json::from_value(value).map_err(RecordError::Schema),
+        Some(_) => Ok(value),
     }
 }
 
@@ -174,7 +214,7 @@ mod tests {
             reason: None,
             quality: Quality { clean: true, reasons: Vec::new() },
             measurements: vec![Measurement {
-                benchmark: Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").expect("words"),
+                benchmark: Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").expect("words").into(),
                 role: Role::Tracked,
                 attributes: BTreeMap::new(),
                 parity: Parity { status: ParityStatus::Exact, max_abs_error: Some(0.0), tolerance: Some(0.0) },
@@ -286,5 +326,23 @@ mod tests {
         check(&text.replace("\"status\":\"ok\"", "\"status\":\"skipped\""), "has `reason` missing");
         check(&text.replace("\"suite\":", " \"suite\":"), "not in canonical form");
         check(&format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)), "is not JSON");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_bring_a_reader_down(
+            at: proptest::sample::Index, end: proptest::sample::Index,
+            piece in "NaN|-1|0|1e999|\"|\\]|\\{|\n|null|,|:|\\PC{0,4}"
+        ) {
+            let mut bytes = run().to_record().2;
+            let (at, end) = (at.index(bytes.len()), end.index(bytes.len()));
+            bytes.splice(at.min(end)..at.max(end).min(at.min(end) + 8), piece.bytes());
+            if let Ok((id, read)) = Run::from_json(&bytes) {
+                proptest::prop_assert_eq!(read.to_record().0, id);
+            }
+            if let Ok((_, read)) = Run::from_record(&bytes) {
+                proptest::prop_assert_eq!(read.to_record().2, bytes);
+            }
+        }
     }
 }

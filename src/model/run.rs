@@ -21,6 +21,9 @@ pub const RECORD_ROOT: &str = "history/v1";
 /// The setting that lists the texts of which one must stand in the id of a benchmark that is run.
 pub const FILTER: &str = "filter";
 
+/// The setting of a run that tells where it was imported from.
+pub const IMPORT: &str = "import";
+
 /// One suite, measured once on one machine, or the reason why it was not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -106,6 +109,11 @@ impl Run {
     /// one of several shards.
     pub fn is_partial(&self) -> bool {
         is_partial(&self.config)
+    }
+
+    /// Whether another tool measured it.
+    pub fn is_imported(&self) -> bool {
+        self.config.contains_key(IMPORT)
     }
 
     /// Whether the run was asked for benchmarks by name.

@@ -1,6 +1,8 @@
 //! What was observed (`Sample`), what was computed from it (`Estimate`), and all of it for one benchmark
 //! (`Measurement`).
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -95,11 +97,14 @@ impl Role {
     }
 }
 
+/// What the reason of a benchmark begins with that another tool left out on purpose.
+pub const SKIPPED: &str = "skipped: ";
+
 /// One benchmark of a run: its identity, whether its result was right, and its estimates or why there are none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// What was measured.
-    pub benchmark: Benchmark,
+    /// What was measured; the runs of a history share it.
+    pub benchmark: Arc<Benchmark>,
     /// What it is there for.
     pub role: Role,
     /// How it ran, beyond its identity.
@@ -118,6 +123,16 @@ impl Measurement {
     pub fn judged(&self) -> Option<&Estimate> {
         let names = self.estimates.iter().map(|estimate| estimate.metric.name.as_str());
         self.role.judged(names).map(|place| &self.estimates[place])
+    }
+
+    /// Why it was left out on purpose, as another tool told.
+    pub fn skipped(&self) -> Option<&str> {
+        self.failure.as_deref()?.strip_prefix(SKIPPED)
+    }
+
+    /// Why it gave no result though it should have.
+    pub fn failed(&self) -> Option<&str> {
+        self.failure.as_deref().filter(|_| self.skipped().is_none())
     }
 
     /// Whether it is of no kernel of the suite, but of what kernels are held against.
@@ -165,7 +180,7 @@ mod tests {
         let check = |role: Role, names: &[&str], expected: Option<&str>| {
             let measurement = Measurement {
                 role,
-                benchmark: Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word"),
+                benchmark: Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word").into(),
                 attributes: BTreeMap::new(),
                 parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
                 estimates: names.iter().map(|name| estimate(name)).collect(),

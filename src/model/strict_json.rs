@@ -1,40 +1,89 @@
-//! JSON of which no object has a key twice: of two values under one key, readers would take different ones.
+//! JSON of which no object has a key twice: of two values under one key, readers would take different ones. And JSON
+//! that does not fill the memory: a value of two bytes takes some seventy once it is read.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads one JSON value of which no object has a key twice, and that nests no deeper than serde_json allows.
+/// The most values that one text may hold, objects and lists included: several times what the largest known history
+/// of any tool has, and about a gigabyte once they are read.
+pub const MOST_VALUES: usize = 1 << 22;
+
+/// Reads one JSON value of which no object has a key twice, that has no more than [`MOST_VALUES`], and that nests no
+/// deeper than serde_json allows.
 ///
 /// # Errors
-/// When it is no JSON, or has a key twice; the line and column are told.
+/// When it is no JSON, has a key twice or too many values; the line and column are told.
 pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(bytes).map(|Strict(value)| value)
 }
 
-/// A value of which no object has a key twice.
+/// Checks that a text, which need not be JSON, holds no more than [`MOST_VALUES`]: before it is read otherwise.
+///
+/// # Errors
+/// When it holds more; the line is told.
+pub fn check_size(bytes: &[u8]) -> Result<(), serde_json::Error> {
+    match overflow(bytes, MOST_VALUES) {
+        Some(line) => Err(serde_json::Error::custom(format!("more than {MOST_VALUES} values by line {line}"))),
+        None => Ok(()),
+    }
+}
+
+/// The line on which a text comes to hold more than `most` values, if it does.
+fn overflow(bytes: &[u8], most: usize) -> Option<usize> {
+    // What begins a list or an object, or parts two values of one, begins a value at most.
+    let begins = |byte: &u8| matches!(byte, b',' | b'[' | b'{');
+    if bytes.len() < most || bytes.iter().filter(|byte| begins(byte)).count() < most {
+        return None;
+    }
+    // That may have been text in quotes.
+    let (mut values, mut line) = (1, 1);
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for byte in bytes {
+        match byte {
+            b'\n' => line += 1,
+            b'"' if !is_escaped => is_quoted = !is_quoted,
+            byte if !is_quoted && begins(byte) => values += 1,
+            _ => {}
+        }
+        is_escaped = is_quoted && *byte == b'\\' && !is_escaped;
+        if values > most {
+            return Some(line);
+        }
+    }
+    None
+}
+
+/// A value of which no object has a key twice, and that has no more than [`MOST_VALUES`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strict(pub Value);
 
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {
-        Seed.deserialize(deserializer).map(Strict)
+        Seed { left: &Cell::new(MOST_VALUES) }.deserialize(deserializer).map(Strict)
     }
 }
 
-struct Seed;
+#[derive(Clone, Copy)]
+struct Seed<'a> {
+    /// How many values may still come.
+    left: &'a Cell<usize>,
+}
 
-impl<'de> DeserializeSeed<'de> for Seed {
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let left = self.left.get().checked_sub(1);
+        self.left.set(left.ok_or_else(|| D::Error::custom(format!("more than {MOST_VALUES} values")))?);
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Seed {
+impl<'de> Visitor<'de> for Seed<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,7 +116,7 @@ impl<'de> Visitor<'de> for Seed {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(Seed)? {
+        while let Some(item) = items.next_element_seed(self)? {
             array.push(item);
         }
         Ok(Value::Array(array))
@@ -79,8 +128,39 @@ impl<'de> Visitor<'de> for Seed {
             if object.contains_key(&key) {
                 return Err(A::Error::custom(format!("the key `{}` stands twice in one object", key.escape_debug())));
             }
-            object.insert(key, entries.next_value_seed(Seed)?);
+            object.insert(key, entries.next_value_seed(self)?);
         }
         Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_very_many_values_is_refused_with_its_line() {
+        let check = |text: &str, expected: Option<usize>| assert_eq!(overflow(text.as_bytes(), 4), expected, "{text}");
+        check("[1,\n2,3]", None);
+        check("[1,\n2,3,\n4]", Some(2));
+        check("[1,\n2,\n{\"a\": []}]", Some(3));
+        check(r#"["1,2,3,4,5,[,{", "\\"]"#, None);
+        check(r#"["\",,,,,", 1]"#, None);
+        check("1,2,3,4,5", Some(1));
+        let many = format!("[\n{}0]", "0,".repeat(MOST_VALUES));
+        let check = |found: Result<(), serde_json::Error>, words: &str| {
+            let error = found.expect_err("it is refused").to_string();
+            assert!(error.starts_with(words), "{error}");
+        };
+        check(check_size(many.as_bytes()), "more than 4194304 values by line 2");
+        check(parse(many.as_bytes()).map(drop), "more than 4194304 values at line 2");
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused() {
+        let check = |text: &str, fine: bool| assert_eq!(parse(text.as_bytes()).is_ok(), fine, "{text}");
+        check(r#"{"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}]}"#, true);
+        check(r#"{"a": {"b": 1, "b": 1}}"#, false);
+        check(r#"{"a": 1, "\u0061": 1}"#, false);
     }
 }

@@ -1,5 +1,7 @@
 //! No page of a large history is larger than a megabyte: lists are cut and say so.
 
+use std::sync::Arc;
+
 use super::catalog::Catalog;
 use super::pages;
 use super::sample_data::{self, Sample};
@@ -44,7 +46,7 @@ fn large() -> Sample {
     let run = &mut sample.runs[0].run;
     for i in 0..100 {
         run.measurements.extend(measurements.iter().cloned().map(|mut measurement| {
-            measurement.benchmark.name = format!("{LONG}_{i}_{}", measurement.benchmark.name);
+            Arc::make_mut(&mut measurement.benchmark).name = format!("{LONG}_{i}_{}", measurement.benchmark.name);
             measurement
         }));
     }

@@ -50,7 +50,9 @@ pub fn summarise(analysis: &Analysis) -> Summary {
 pub fn late_suites(analysis: &Analysis) -> Vec<&SuiteAnalysis> {
     let Some(as_of) = analysis.as_of else { return Vec::new() };
     let allowed = i64::from(analysis.every_days);
-    analysis.suites.iter().filter(|suite| (as_of - suite.time).num_days() > allowed).collect()
+    // What others measured is due whenever they measure.
+    let own = analysis.suites.iter().filter(|suite| !suite.imported);
+    own.filter(|suite| (as_of - suite.time).num_days() > allowed).collect()
 }
 
 /// The comparison with the largest change of that verdict, over all suites.

@@ -91,18 +91,30 @@ static long perform(long number, const unsigned long *a) {
     return result == -1 ? -errno : result;
 }
 
-/* Whether a path lies inside the root; those that are relative do, as the program works there. */
-static int path_is_inside(unsigned long address) {
-    const char *path = (const char *)address;
-    return path[0] != '/' || strncmp(path, root, root_length) == 0;
+/* Puts what a link of the system tells into `path`. */
+static int follow(const char *link, char *path, size_t size) {
+    ssize_t length = readlink(link, path, size - 1);
+    path[length < 0 ? 0 : length] = '\0';
+    return length > 0;
 }
 
 static int file_path(unsigned long file, char *path, size_t size) {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", (int)file);
-    ssize_t length = readlink(link, path, size - 1);
-    path[length < 0 ? 0 : length] = '\0';
-    return length > 0;
+    return follow(link, path, size);
+}
+
+/* Whether a path lies inside the root, or is it. One that is relative is taken from where the program works. */
+static int path_is_inside(unsigned long address) {
+    const char *path = (const char *)address;
+    char folder[PATH_MAX];
+    if (path[0] != '/') {
+        if (!follow("/proc/self/cwd", folder, sizeof folder)) {
+            return 0;
+        }
+        path = folder;
+    }
+    return strncmp(path, root, root_length) == 0 && (path[root_length] == '/' || path[root_length] == '\0');
 }
 
 static int writes(unsigned long flags) {
@@ -185,16 +197,12 @@ __attribute__((constructor)) static void install(void) {
     if (folder == NULL || number == NULL || way == NULL || log_path == NULL) {
         return;
     }
-    snprintf(root, sizeof root, "%s/", folder);
+    snprintf(root, sizeof root, "%s", folder);
     root_length = strlen(root);
     at = atol(number);
     is_short = strcmp(way, "short") == 0;
     how = strcmp(way, "ENOSPC") == 0 ? ENOSPC : strcmp(way, "EACCES") == 0 ? EACCES : strcmp(way, "EINTR") == 0 ? EINTR : EIO;
-    log_file = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (log_file < 0) {
-        fail("the log of faults");
-    }
-
+    /* First the handler: a program that is started by another one has the filter of that one already. */
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_call;
@@ -202,8 +210,12 @@ __attribute__((constructor)) static void install(void) {
     if (sigaction(SIGSYS, &action, NULL) != 0) {
         fail("the handler of faults");
     }
+    log_file = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (log_file < 0) {
+        fail("the log of faults");
+    }
 
-    struct sock_filter filter[COUNT + 16];
+    struct sock_filter filter[COUNT + 24];
     unsigned short length = 0;
 #define ADD(...) filter[length++] = (struct sock_filter)__VA_ARGS__
     ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
@@ -214,6 +226,19 @@ __attribute__((constructor)) static void install(void) {
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_copy_file_range, 1, 0));
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendfile, 0, 1));
     ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
+    /* What is opened to be read passes: so the loader opens libraries, before there is a handler. */
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 4));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])));
+    ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 1, 0));
+    ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+#ifdef SYS_open
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_open, 0, 4));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])));
+    ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 1, 0));
+    ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+#endif
     for (size_t i = 0; i < COUNT; i++) {
         /* Each jumps over the rest and over what allows. */
         ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i].number, (unsigned char)(COUNT - i), 0));

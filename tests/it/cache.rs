@@ -121,7 +121,7 @@ fn many_small_files_become_one() {
         }
         sandbox.commit("Some of the records");
         let ended = sandbox.sprag(&["history", "cache"]).expect(0);
-        assert!(ended.out.starts_with(&format!("{count} runs")), "{}", ended.out);
+        assert!(ended.out.starts_with(&format!("{count} run")), "{}", ended.out);
     }
     assert!(files(&cache(&sandbox)).len() < 9, "{:?}", files(&cache(&sandbox)));
     let warm = sandbox.sprag(&["history", "cache"]).expect(0).out;

@@ -95,8 +95,9 @@ fn a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(sandbox: &S
 #[test]
 fn what_cannot_be_exported_is_told() {
     let sandbox = Sandbox::new();
-    let ended = sandbox.sprag(&["export", "csv"]).expect(0).says(&["warning: no run of the history was asked for"]);
+    let ended = sandbox.sprag(&["export", "csv"]).expect(0).says(&["warning: no run of the history fits"]);
     assert_eq!(ended.out.lines().count(), 1);
+    sandbox.sprag(&["export", "csv", "--suite", "gqu"]).expect(2).says(&["has no suite `gqu`", "hint:"]);
     sandbox.sprag(&["export", "jsonl", "--since", "noon"]).expect(2).says(&["`--since noon` is no date", "hint:"]);
     sandbox.sprag(&["export", "xml"]).expect(2).says(&["xml"]);
     sandbox.sprag(&["export", "csv", "--out", "."]).expect(2).says(&["it is a folder"]);

@@ -6,11 +6,15 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::clones::Clones;
 use crate::run_files::{run, text};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Ended, Sandbox};
 
 /// More calls than any command here makes.
 const MANY: usize = 1_000;
+
+/// What an error says of the step that failed.
+const STEPS: [&str; 3] = ["cannot ", "was not reached", "refused"];
 
 /// The library, in a folder that stays as long as it is used; says why there is none.
 fn shim() -> Result<(tempfile::TempDir, PathBuf), String> {
@@ -42,33 +46,45 @@ fn template(recorded: bool) -> Sandbox {
     sandbox
 }
 
-/// Lets the n-th call fail, for every n of `numbers` that the command makes; gives how many were tried.
-fn sweep(template: &Sandbox, how: &str, numbers: impl Iterator<Item = usize>) -> usize {
+/// What one call that failed did to a command.
+struct Faulty<'f> {
+    /// The repository in which it was run, a copy of the template.
+    sandbox: &'f Sandbox,
+    ended: Ended,
+    /// The call, for messages.
+    told: String,
+}
+
+/// Lets the n-th call inside `folder` fail, for every n of `numbers` that the command makes, each time in a copy of the
+/// template, and has a look at what became of it. Programs that the command starts have their n-th call fail as well.
+fn sweep(
+    template: &Sandbox,
+    (folder, arguments): (&str, &[&str]),
+    (how, numbers): (&str, impl Iterator<Item = usize>),
+    mut look: impl FnMut(Faulty<'_>),
+) {
     let (_folder, library) = match shim() {
         Ok(shim) => shim,
-        Err(reason) => {
-            eprintln!("skipped: {reason}");
-            return 0;
-        }
+        Err(reason) => return eprintln!("skipped: {reason}"),
     };
-    let before = template.records("main").len();
     let mut tried = 0;
     for number in numbers.take_while(|number| *number < MANY) {
         let sandbox = template.copied();
         let log = sandbox.project.with_file_name("log");
+        // Collected anew, it has no slash at the end.
+        let root: PathBuf = sandbox.project.join(folder).components().collect();
         let at = number.to_string();
         let variables = [
             ("LD_PRELOAD", library.to_str()),
-            ("FAULT_ROOT", sandbox.project.to_str()),
+            ("FAULT_ROOT", root.to_str()),
             ("FAULT_AT", Some(at.as_str())),
             ("FAULT_HOW", Some(how)),
             ("FAULT_LOG", log.to_str()),
         ]
         .map(|(name, value)| (name, value.expect("a temporary path is text")));
-        let ended = sandbox.sprag_with(&variables, &["history", "add", "in/1.json"]);
+        let ended = sandbox.sprag_with(&variables, arguments);
         if ended.code == 99 {
-            eprintln!("skipped: {}", ended.err);
-            return 0;
+            return eprintln!("skipped: {}", ended.err);
         }
         let fault = std::fs::read_to_string(&log).expect("the log was made");
         if fault.is_empty() {
@@ -76,53 +92,114 @@ fn sweep(template: &Sandbox, how: &str, numbers: impl Iterator<Item = usize>) ->
             break;
         }
         tried += 1;
-        let told = format!("{how} at {fault}{}", ended.err);
+        let told = format!("{how} at {number}: {fault}{}", ended.err);
+        look(Faulty { sandbox: &sandbox, ended, told });
+    }
+    assert!(tried > 0, "no call was tried");
+}
+
+/// Faults of recording one run.
+fn recording(template: &Sandbox, how: &str, numbers: impl Iterator<Item = usize>) {
+    adding(template, ("in/1.json", 1), (how, numbers));
+}
+
+/// Faults of recording what lies at a path, which is that many new runs.
+fn adding(template: &Sandbox, (path, new): (&str, usize), faults: (&str, impl Iterator<Item = usize>)) {
+    let before = template.records("main").len();
+    let add = ["history", "add", path];
+    sweep(template, ("", &add), faults, |Faulty { sandbox, ended, told }| {
         let now = sandbox.records("main").len();
         match ended.code {
-            0 => assert_eq!(now, before + 1, "it succeeded, and the record is not there: {told}"),
+            0 => assert_eq!(now, before + new, "it succeeded, and the record is not there: {told}"),
             2 => {
                 assert_eq!(now, before, "it failed, and the history has changed: {told}");
                 assert!(ended.err.contains("cannot "), "the step is not named: {told}");
             }
             code => panic!("it ended with {code}: {told}"),
         }
-        let next = sandbox.sprag(&["history", "add", "in/1.json"]);
+        let next = sandbox.sprag(&add);
         assert_eq!(next.code, 0, "the next command failed: {}\nafter {told}", next.err);
-        assert_eq!(sandbox.records("main").len(), before + 1, "after {told}");
+        assert_eq!(sandbox.records("main").len(), before + new, "after {told}");
         assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "after {told}");
         sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
         let left = sandbox.project.join(".sprag/pending").read_dir().map_or(0, Iterator::count);
         assert_eq!(left, 0, "a record that was kept was not recorded: {told}");
-    }
-    tried
+    });
 }
 
-/// One call in so many, from another one on in each run; all of them where the variable `SPRAG_ALL_FAULTS` is set.
+/// Faults of a sync that has a run to take in and one to give, in the clone and in the git that it calls.
+fn syncing(how: &str, numbers: impl Iterator<Item = usize>) {
+    let clones = Clones::new();
+    clones.record("b", 0);
+    clones.sync("b", &[]).expect(0);
+    let own = clones.record("a", 1);
+    let sync = ["-C", "a", "history", "sync"];
+    // A copy must not reach the remote of the template.
+    clones.git("a", &["remote", "set-url", "origin", "../remote.git"]);
+    clones.git("b", &["remote", "set-url", "origin", "../remote.git"]);
+    sweep(&clones.sandbox, ("a", &sync), (how, numbers), |Faulty { sandbox, ended, told }| {
+        let clones = Clones { sandbox: sandbox.copied() };
+        let (held, shared) = (clones.records("a"), clones.records("remote.git"));
+        assert!(held.contains(&own), "a record is gone: {told}");
+        assert!((1..=2).contains(&shared.len()), "the remote has {shared:?}: {told}");
+        match ended.code {
+            0 => assert_eq!((held.len(), shared.len()), (2, 2), "it succeeded, and not all is shared: {told}"),
+            2 => assert!(STEPS.iter().any(|step| ended.err.contains(step)), "the step is not named: {told}"),
+            code => panic!("it ended with {code}: {told}"),
+        }
+        for clone in ["a", "b"] {
+            let next = clones.sync(clone, &[]);
+            assert_eq!(next.code, 0, "the next sync failed: {}\nafter {told}", next.err);
+        }
+        clones.agree(&["a", "b"], 2);
+    });
+}
+
+/// One call in so many; all of them where the variable `SPRAG_ALL_FAULTS` is set.
 fn some(step: usize) -> impl Iterator<Item = usize> {
     match std::env::var_os("SPRAG_ALL_FAULTS") {
         Some(_) => (1..).step_by(1),
-        None => (1 + std::process::id() as usize % step..).step_by(step),
+        None => (1..).step_by(step),
     }
 }
 
 #[test]
 fn a_failing_disk_leaves_before_or_after() {
-    sweep(&template(false), "EIO", some(3));
+    recording(&template(false), "EIO", some(3));
+    syncing("EIO", some(12));
 }
 
 #[test]
 fn a_full_disk_leaves_before_or_after() {
-    sweep(&template(true), "ENOSPC", some(3));
+    recording(&template(true), "ENOSPC", some(3));
+    syncing("ENOSPC", some(12));
 }
 
 #[test]
 fn what_may_not_be_written_leaves_before_or_after() {
-    sweep(&template(true), "EACCES", some(10));
+    recording(&template(true), "EACCES", some(10));
+    syncing("EACCES", some(30));
+}
+
+/// So many records are written as a pack.
+#[test]
+fn a_fault_in_a_batch_leaves_before_or_after() {
+    let template = template(true);
+    for number in 1..80 {
+        template.write(&format!("in/{number}.json"), &text(&run(number)));
+    }
+    // The pack comes first, then trees, commit, staged files, journal, ref, placed files and the index.
+    let first = 2;
+    let early = (first..24).step_by(4);
+    adding(&template, ("in", 79), ("EIO", early.chain((24 + first..MANY).step_by(31))));
+    adding(&template, ("in", 79), ("ENOSPC", (first..MANY).step_by(43)));
 }
 
 #[test]
 fn interruptions_and_short_writes_leave_before_or_after() {
     let template = template(true);
-    sweep(&template, "EINTR", some(10));
-    sweep(&template, "short", some(10));
+    for how in ["EINTR", "short"] {
+        recording(&template, how, some(10));
+        syncing(how, some(40));
+    }
 }

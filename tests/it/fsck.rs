@@ -79,6 +79,16 @@ fn an_empty_history_says_how_to_fill_it() {
 }
 
 #[test]
+fn a_history_of_which_no_run_can_be_read_is_not_called_empty() {
+    let sandbox = Sandbox::new();
+    sandbox.write("history/v1/cpu/2026/01/notes.txt", "x");
+    sandbox.commit("Add notes");
+    let ended = sandbox.sprag(&["history", "log"]).expect(0);
+    assert!(ended.out.contains("can be read") && !ended.out.contains("recorded"), "{}", ended.out);
+    ended.says(&["1 file of the history cannot be used", "sprag history fsck"]);
+}
+
+#[test]
 fn damage_is_found_repaired_and_proven_not_to_have_been_there() {
     let sandbox = history();
     let fsck = |arguments: &[&str], code| sandbox.sprag(&[&["history", "fsck"], arguments].concat()).expect(code);

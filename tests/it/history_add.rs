@@ -133,7 +133,7 @@ fn what_the_history_refuses_is_named_and_keeps_nothing_else_from_it() {
     sandbox.sprag(&["history", "add", "in/0.json"]).expect(0);
     let mut shouted = run(5);
     shouted.suite = "CPU".to_owned();
-    shouted.measurements[0].benchmark.suite = "CPU".to_owned();
+    std::sync::Arc::make_mut(&mut shouted.measurements[0].benchmark).suite = "CPU".to_owned();
     sandbox.write("in/shouted.json", &text(&shouted));
     let words = ["`in/shouted.json`", "`history/v1/CPU` cannot be recorded beside `history/v1/cpu`", "hint: spell it"];
     sandbox.sprag(&["history", "add", "in"]).expect(2).says(&words).says(&["nothing was recorded"]);

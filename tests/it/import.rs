@@ -108,6 +108,11 @@ fn what_the_source_does_not_tell_is_assumed_aloud_or_asked_for() {
     sandbox.sprag(&["import", &file, "--commit", "none", "--time", "noon"]).expect(2).says(&["`noon` is no time"]);
     sandbox.sprag(&["import", &file, "--commit", "none", "--time", "2026-01-02T03:04:05Z"]).expect(0);
     assert_eq!(records(&sandbox).len(), 2);
+    let text = r#"{"suite":"apex_x_cpu_perf_regression","timestamp_utc":"1013-02-11T00:00:00Z","metrics":{"a_ms":1}}"#;
+    sandbox.write("odd.json", text);
+    sandbox.sprag(&["import", "odd.json", "--commit", "none"]).expect(2).says(&["when it was measured"]);
+    let ended = sandbox.sprag(&["import", "odd.json", "--commit", "none", "--time", "2026-01-02"]).expect(0);
+    ended.says(&["of 1 run a time outside the years 1970 to 9999, which does not count"]);
 }
 
 #[test]
@@ -175,6 +180,95 @@ fn what_is_exported_is_imported_as_it_was() {
         lines
     };
     assert_eq!(sorted(&other.sprag(&["export", "csv", "--long"]).expect(0).out), sorted(&exported));
+}
+
+/// A table of runs of as many commits, none of which is here.
+fn table(runs: usize) -> String {
+    let row = |run: usize| format!("s{},b,time,ms,lower,{run:040x},{},m,{}\n", run % 3, 1_767_600_000 + run, run + 1);
+    let rows: String = (0..runs).map(row).collect();
+    format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n{rows}")
+}
+
+#[test]
+fn many_runs_come_in_one_pack() {
+    let sandbox = Sandbox::new();
+    sandbox.write("r.csv", &table(200));
+    sandbox.sprag(&["import", "r.csv"]).expect(0);
+    let packs = sandbox.git(&["count-objects", "-v"]);
+    assert!(packs.contains("packs: 1") && packs.contains("in-pack: 200"), "{packs}");
+    assert_eq!(
+        (sandbox.records("main").len(), sandbox.git(&["status", "--porcelain", "history"])),
+        (200, String::new())
+    );
+    sandbox.git(&["fsck", "--strict", "--no-progress"]);
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    // What has grown adds what is new, and git may put all together.
+    sandbox.write("r.csv", &table(300));
+    let grown = sandbox.sprag(&["import", "r.csv"]).expect(0);
+    assert!(grown.out.contains("200 runs imported before") && grown.out.contains("recorded 100 runs"), "{}", grown.out);
+    sandbox.git(&["gc", "--quiet", "--prune=now"]);
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    assert_eq!(sandbox.git(&["status", "--porcelain", "history"]), "");
+    let again = sandbox.sprag(&["import", "r.csv"]).expect(0);
+    assert!(again.out.contains("300 runs imported before") && !again.out.contains("recorded"), "{}", again.out);
+}
+
+#[test]
+fn a_folder_is_the_same_wherever_it_lies() {
+    let sandbox = Sandbox::new();
+    for (case, time) in [("8", 20), ("16", 30)] {
+        let named = format!(r#"{{"group_id":"g","function_id":"f","value_str":"{case}","full_id":"g/f/{case}"}}"#);
+        sandbox.write(&format!("target/criterion/g/f/{case}/new/benchmark.json"), &named);
+        let samples = format!(r#"{{"iters":[2.0,4.0],"times":[{time}.0,44.0]}}"#);
+        sandbox.write(&format!("target/criterion/g/f/{case}/new/sample.json"), &samples);
+    }
+    let first = sandbox.sprag(&["import", "target/criterion", "--time", "2026-01-02"]).expect(0);
+    assert!(first.out.contains("recorded 1 run"), "{}", first.out);
+    for folder in ["target", "target/criterion/g", "target/criterion", "."] {
+        let arguments = ["import", folder, "--time", "2026-01-02", "--format", "criterion"];
+        let again = sandbox.sprag(&arguments).expect(0);
+        assert!(
+            again.out.contains("1 run imported before") && !again.out.contains("recorded"),
+            "{folder}: {}",
+            again.out
+        );
+    }
+    assert_eq!(records(&sandbox).len(), 1);
+}
+
+#[test]
+fn a_table_may_name_commits_as_the_repository_does() {
+    let sandbox = Sandbox::new();
+    sandbox.write("code", "1\n");
+    sandbox.commit("Release");
+    sandbox.git(&["tag", "-m", "first", "v1.2.0"]);
+    let (tagged, short) = (sandbox.git(&["rev-parse", "HEAD"]), sandbox.git(&["rev-parse", "--short=9", "HEAD~1"]));
+    let first = sandbox.git(&["rev-parse", "HEAD~1"]);
+    let rows = |commit: &str| {
+        let head = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n";
+        format!("{head}s,b,time,s,lower,{short},,m,1\ns,b,time,s,lower,{commit},,m,2\n")
+    };
+    sandbox.write("r.csv", &rows("v1.2.0"));
+    let told = format!("`v1.2.0` is {}", &tagged[..12]);
+    sandbox.sprag(&["import", "r.csv"]).expect(0).says(&[&told]);
+    let mut commits: Vec<String> =
+        records(&sandbox).iter().map(|record| record["commit"]["sha"].as_str().expect("a commit").to_owned()).collect();
+    commits.sort();
+    let mut expected = [tagged, first];
+    expected.sort();
+    assert_eq!(commits, expected);
+    assert!(records(&sandbox).iter().any(|record| record["config"]["import"]["commit"] == "v1.2.0"));
+    assert!(sandbox.sprag(&["import", "r.csv"]).expect(0).out.contains("2 runs imported before"));
+    // A branch is a name too; what is none is refused with its place, and nothing is recorded.
+    sandbox.write("r.csv", &rows("main"));
+    sandbox.sprag(&["import", "r.csv", "--dry-run"]).expect(0).says(&["`main` is"]);
+    for wrong in ["v9", "main~99", "HEAD:code", "trunk\u{202e}"] {
+        sandbox.write("r.csv", &rows(wrong));
+        let ended = sandbox.sprag(&["import", "r.csv"]).expect(2);
+        let ended = ended.says(&["r.csv, row 3", "names no commit of this repository", "seven hexadecimal digits"]);
+        assert!(!ended.err.contains('\u{202e}'), "{}", ended.err);
+    }
+    assert_eq!(records(&sandbox).len(), 2);
 }
 
 /// Histories of other projects, where they lie beside this one.

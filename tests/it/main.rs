@@ -26,6 +26,8 @@ mod cache;
 mod bad_input;
 /// Run files that are recorded.
 mod history_add;
+/// Standard error that nobody reads.
+mod broken_stderr;
 /// The report of the seed's CPU suite.
 mod seed_report;
 /// The measured report of the seed's GPU suite.

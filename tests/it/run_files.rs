@@ -23,7 +23,7 @@ pub(crate) fn run(number: i64) -> Run {
         n: 20,
     };
     let measurement = Measurement {
-        benchmark: Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").expect("plain words"),
+        benchmark: Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").expect("plain words").into(),
         role: Default::default(),
         attributes: Default::default(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },

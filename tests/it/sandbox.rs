@@ -106,6 +106,13 @@ impl Sandbox {
         text
     }
 
+    /// Runs git, and gives what it said where it failed.
+    pub(crate) fn try_git(&self, arguments: &[&str]) -> Result<(), String> {
+        let output = self.command("git").args(arguments).output().expect("git runs");
+        let said = [output.stdout, output.stderr].concat();
+        if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&said).into_owned()) }
+    }
+
     /// Runs the binary.
     pub(crate) fn sprag(&self, arguments: &[&str]) -> Ended {
         self.ended(self.command(env!("CARGO_BIN_EXE_sprag")).args(arguments).output().expect("sprag runs"))
@@ -128,6 +135,13 @@ impl Sandbox {
         input.write_all(text.as_bytes()).expect("the input is read");
         drop(input);
         self.ended(child.wait_with_output().expect("sprag runs"))
+    }
+
+    /// Runs the binary with its standard error going there, and gives its exit code.
+    pub(crate) fn sprag_with_errors_to(&self, errors: Stdio, arguments: &[&str]) -> i32 {
+        let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
+        let status = command.args(arguments).stdout(Stdio::null()).stderr(errors).status().expect("sprag runs");
+        status.code().unwrap_or(-1)
     }
 
     /// Starts the binary and does not wait for it.

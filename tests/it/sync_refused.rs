@@ -208,9 +208,10 @@ fn a_branch_that_is_gone_is_not_begun_anew() {
     clones.sync("a", &[]).expect(0);
     clones.git("remote.git", &["update-ref", "-d", "refs/heads/main"]);
     clones.record("a", 2);
-    clones.sync("a", &[]).expect(4).says(&["`origin/main` was rewritten: 1 record is gone"]);
-    clones.sync("a", &["--after-rewrite", "accept"]).expect(4);
-    clones.sync("a", &["--after-rewrite", "restore"]).expect(0);
+    clones.sync("a", &[]).expect(4).says(&["the branch `origin/main` is gone from the remote, and 1 record with it"]);
+    clones.sync("a", &["--after-rewrite", "accept"]).expect(4).says(&["nothing to accept"]);
+    let ended = clones.sync("a", &["--after-rewrite", "restore"]).expect(0);
+    assert!(ended.out.contains("sent 2 records"), "{}", ended.out);
     clones.agree(&["a"], 2);
 }
 

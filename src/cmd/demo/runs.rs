@@ -64,7 +64,7 @@ fn run(bench: &Bench, random: &mut Random, position: usize, commit: &Commit) -> 
         let seconds = kernel.seconds / bench.speed * planted::factor(bench, kernel, number, position);
         let noise = if position + 1 == COMMITS { QUIET * bench.noise } else { bench.noise };
         let estimates = measure(kernel, seconds, noise, calm, random);
-        let (benchmark, parity) = (kernel.benchmark(bench.suite), kernel.parity());
+        let (benchmark, parity) = (kernel.benchmark(bench.suite).into(), kernel.parity());
         Measurement { benchmark, role: Role::Tracked, attributes: Default::default(), parity, estimates, failure: None }
     };
     let measurements = bench.kernels().iter().enumerate().map(measurement).collect();

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
-use chrono::Datelike;
 
+use super::passing::Order;
 use super::selection::Selection;
 use crate::cli::SelectionArgs;
 use crate::cmd::Exit;
@@ -14,8 +14,8 @@ use crate::cmd::project::Project;
 use crate::cmd::text::count;
 use crate::cmd::whole_folder::{Kind, WholeFolder};
 use crate::frame::ParquetFile;
+use crate::history::Entry;
 use crate::model::flat::{BENCHMARKS, SAMPLES};
-use crate::model::run::RecordedRun;
 
 /// The folder of an export.
 const EXPORT: Kind = Kind { name: "export", marker: ".sprag-export" };
@@ -33,17 +33,18 @@ pub(super) fn write(
     let selection = Selection::of(args)?;
     EXPORT.check(folder)?;
     EXPORT.check_place(folder)?;
-    let runs = selection.load(project)?;
+    let entries = selection.list(project)?;
     let export = WholeFolder::begin(project, EXPORT, folder)?;
-    let mut files = 0;
-    for (place, runs) in months(&runs) {
+    let (mut runs, mut files) = (0, 0);
+    for (place, entries) in months(&entries) {
         let mut benchmarks = ParquetFile::new(BENCHMARKS, &[FOLDER_COLUMN]);
         let mut samples = ParquetFile::new(SAMPLES, &[FOLDER_COLUMN]);
-        for run in runs {
+        runs += selection.pass(project, &entries, Order::OldestFirst, &mut |run| {
             selection.benchmark_rows(run).iter().for_each(|row| benchmarks.push(row));
             let values = selection.value_rows(run);
             values.iter().filter(|row| row.estimate.is_some()).for_each(|row| samples.push(row));
-        }
+            Ok(())
+        })?;
         for (table, file) in [(BENCHMARKS.name, benchmarks), (SAMPLES.name, samples)] {
             if file.is_empty() {
                 continue;
@@ -54,18 +55,20 @@ pub(super) fn write(
         }
     }
     export.put()?;
-    writeln!(out, "wrote {}: {} in {}", folder.display(), count(runs.len(), "run"), count(files, "file"))?;
+    writeln!(out, "wrote {}: {} in {}", folder.display(), count(runs, "run"), count(files, "file"))?;
+    selection.warn_of_nothing(runs);
     Ok(Exit::Done)
 }
 
-/// The runs by the folder of their suite, year and month. Numbers have no zeros in front, so that every reader takes them
-/// for numbers; a suite is a word of the characters that names of files may have.
-fn months(runs: &[RecordedRun]) -> BTreeMap<String, Vec<&RecordedRun>> {
-    let mut months: BTreeMap<String, Vec<&RecordedRun>> = BTreeMap::new();
-    for recorded in runs {
-        let run = &recorded.run;
-        let place = format!("suite={}/year={}/month={}", run.suite, run.timestamp.year(), run.timestamp.month());
-        months.entry(place).or_default().push(recorded);
+/// The records by the folder of their suite, year and month. Numbers have no zeros in front, so that every reader takes
+/// them for numbers; a suite is a word of the characters that names of files may have.
+fn months(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
+    let mut months: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for entry in entries {
+        let (year, month) = entry.month();
+        let (year, month) = (year.trim_start_matches('0'), month.trim_start_matches('0'));
+        let place = format!("suite={}/year={year}/month={month}", entry.suite());
+        months.entry(place).or_default().push(entry.clone());
     }
     months
 }
@@ -73,13 +76,21 @@ fn months(runs: &[RecordedRun]) -> BTreeMap<String, Vec<&RecordedRun>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::flat::example::{recorded, skipped};
 
     #[test]
-    fn runs_lie_by_suite_year_and_month() {
-        let runs = [recorded(), skipped(), recorded()];
-        let months = months(&runs);
+    fn records_lie_by_suite_year_and_month() {
+        let entry = |folder: &str| Entry {
+            path: format!("history/v1/{folder}/0123456789ab-01234567-0123456789abcdef.json"),
+            blob: String::new(),
+        };
+        let entries = [entry("cpu/2026/05"), entry("gpu/2026/05"), entry("cpu/2026/05"), entry("cpu/2026/10")];
+        let months = months(&entries);
         let found: Vec<(&str, usize)> = months.iter().map(|(place, runs)| (place.as_str(), runs.len())).collect();
-        assert_eq!(found, [("suite=cpu/year=2026/month=5", 2), ("suite=gpu/year=2026/month=5", 1)]);
+        let expected = [
+            ("suite=cpu/year=2026/month=10", 1),
+            ("suite=cpu/year=2026/month=5", 2),
+            ("suite=gpu/year=2026/month=5", 1),
+        ];
+        assert_eq!(found, expected);
     }
 }

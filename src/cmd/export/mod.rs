@@ -1,6 +1,7 @@
 //! `sprag export`: the recorded history as Parquet, CSV, JSON Lines or OpenMetrics, for other people's tools.
 
 mod folders;
+mod passing;
 mod selection;
 mod texts;
 

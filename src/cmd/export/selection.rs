@@ -1,12 +1,17 @@
 //! Which runs and rows of the history are exported.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
 use anyhow::Context as _;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 
+use super::passing::{Order, Passed};
 use crate::cli::SelectionArgs;
 use crate::cmd::Advice;
 use crate::cmd::project::Project;
-use crate::history;
+use crate::cmd::text::printable;
+use crate::history::{self, Entry};
 use crate::model::flat::{Row, benchmark_rows, value_rows};
 use crate::model::run::RecordedRun;
 
@@ -17,6 +22,8 @@ pub(super) struct Selection<'a> {
     since: Option<DateTime<Utc>>,
     /// The first moment that is too late.
     before: Option<DateTime<Utc>>,
+    /// Whether the metric that was asked for was there.
+    met: Cell<bool>,
 }
 
 impl<'a> Selection<'a> {
@@ -27,29 +34,74 @@ impl<'a> Selection<'a> {
     pub(super) fn of(args: &'a SelectionArgs) -> anyhow::Result<Selection<'a>> {
         let since = args.since.as_deref().map(|text| moment("--since", text, false)).transpose()?;
         let before = args.until.as_deref().map(|text| moment("--until", text, true)).transpose()?;
-        Ok(Selection { args, since, before })
+        Ok(Selection { args, since, before, met: Cell::new(false) })
     }
 
-    /// The selected runs of the history, oldest first.
+    /// The records of the history of which some may be selected, as far as their names tell.
     ///
     /// # Errors
     /// When there is no repository or it cannot be read. Single bad records are warned of.
-    pub(super) fn load(&self, project: &Project) -> anyhow::Result<Vec<RecordedRun>> {
+    pub(super) fn list(&self, project: &Project) -> anyhow::Result<Vec<Entry>> {
         let store = project.store()?;
         let source = history::source(store, project.config.history.reference.as_deref())?;
-        let loaded = history::load(store, &source).context("cannot read the history")?;
-        let count = loaded.quarantined.len();
-        if count > 0 {
-            crate::cmd::warn(&format!("{count} records of the history are quarantined and not exported"));
+        let listing = history::list(store, &source).context("cannot read the history")?;
+        warn_of(listing.quarantined.len());
+        let mut entries = listing.entries;
+        let suites: BTreeSet<&str> = entries.iter().map(Entry::suite).collect();
+        if let Some(unknown) = self.args.suites.iter().find(|suite| !suites.contains(suite.as_str())) {
+            let message = format!("the history has no suite `{}`", printable(unknown));
+            let known: Vec<&str> = suites.into_iter().collect();
+            let hint =
+                if known.is_empty() { "it has no run yet".to_owned() } else { format!("it has: {}", known.join(", ")) };
+            return Err(Advice { message, hint }.into());
         }
-        let mut runs = loaded.runs;
-        runs.retain(|recorded| self.has_run(recorded));
-        runs.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
-        runs.dedup_by(|a, b| a.id == b.id);
-        if runs.is_empty() {
-            crate::cmd::warn("no run of the history was asked for; nothing is exported");
+        entries.retain(|entry| self.may_have(entry));
+        Ok(entries)
+    }
+
+    /// Gives the selected runs of these records to `take`, one after another; gives how many there were.
+    ///
+    /// # Errors
+    /// When the history cannot be read, and when `take` fails. Single bad records are warned of.
+    pub(super) fn pass(
+        &self,
+        project: &Project,
+        entries: &[Entry],
+        order: Order,
+        take: &mut dyn FnMut(&RecordedRun) -> anyhow::Result<()>,
+    ) -> anyhow::Result<usize> {
+        let mut passed = Passed::default();
+        let mut take_selected = |recorded: &RecordedRun| {
+            let is_selected = self.has_run(recorded);
+            if is_selected {
+                if self.args.metric.is_some() && !self.value_rows(recorded).is_empty() {
+                    self.met.set(true);
+                }
+                take(recorded)?;
+            }
+            Ok(is_selected)
+        };
+        passed.pass(project.store()?, entries, order, &mut take_selected)?;
+        warn_of(passed.quarantined);
+        Ok(passed.runs)
+    }
+
+    /// Says so where nothing was exported of so many runs.
+    pub(super) fn warn_of_nothing(&self, runs: usize) {
+        if runs == 0 {
+            crate::cmd::warn("no run of the history fits what was asked for; nothing is exported");
+        } else if let Some(metric) = self.args.metric.as_deref().filter(|_| !self.met.get()) {
+            crate::cmd::warn(&format!("no run that was asked for has the metric `{}`", printable(metric)));
         }
-        Ok(runs)
+    }
+
+    fn may_have(&self, entry: &Entry) -> bool {
+        let month = |time: DateTime<Utc>| (time.format("%Y").to_string(), time.format("%m").to_string());
+        let (year, number) = entry.month();
+        let own = (year.to_owned(), number.to_owned());
+        (self.args.suites.is_empty() || self.args.suites.iter().any(|suite| suite == entry.suite()))
+            && self.since.is_none_or(|since| own >= month(since))
+            && self.before.is_none_or(|before| own <= month(before))
     }
 
     fn has_run(&self, recorded: &RecordedRun) -> bool {
@@ -77,6 +129,15 @@ impl<'a> Selection<'a> {
             rows.retain(|row| row.estimate.is_some_and(|one| one.metric.name == *metric));
         }
         rows
+    }
+}
+
+fn warn_of(quarantined: usize) {
+    if quarantined > 0 {
+        let records = crate::cmd::text::count(quarantined, "record");
+        crate::cmd::warn(&format!(
+            "{records} of the history quarantined and not exported; `sprag history fsck` tells why"
+        ));
     }
 }
 
@@ -133,6 +194,25 @@ mod tests {
             let error = Selection::of(&args).map(|_| ()).expect_err("it is no date");
             assert!(error.to_string().contains("is no date"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_record_tells_what_cannot_be_selected() {
+        let path = "history/v1/cpu/2026/05/0123456789ab-01234567-0123456789abcdef.json".to_owned();
+        let entry = Entry { path, blob: String::new() };
+        let check = |args: SelectionArgs, expected: bool| {
+            let selection = Selection::of(&args).expect("the dates are dates");
+            assert_eq!(selection.may_have(&entry), expected, "{args:?}");
+        };
+        let some = |text: &str| Some(text.to_owned());
+        check(ALL, true);
+        check(SelectionArgs { suites: vec!["gpu".into(), "cpu".into()], ..ALL }, true);
+        check(SelectionArgs { suites: vec!["gpu".into()], ..ALL }, false);
+        check(SelectionArgs { since: some("2026-05-31"), ..ALL }, true);
+        check(SelectionArgs { since: some("2026-06-01"), ..ALL }, false);
+        check(SelectionArgs { until: some("2026-05-01"), ..ALL }, true);
+        check(SelectionArgs { until: some("2026-04-29"), ..ALL }, false);
+        check(SelectionArgs { since: some("2025-12-31"), until: some("2027-01-01"), ..ALL }, true);
     }
 
     #[test]

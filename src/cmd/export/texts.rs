@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::passing::Order;
 use super::selection::Selection;
 use crate::cli::ExportTextArgs;
 use crate::cmd::Exit;
 use crate::cmd::project::{Project, check_writable, write_whole_by};
 use crate::formats::{json_lines, openmetrics, table_csv, values_csv};
+use crate::history::Entry;
 use crate::model::flat::BENCHMARKS;
-use crate::model::run::RecordedRun;
 
 /// The form of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,45 +38,55 @@ pub(super) fn write(
     if let Some(file) = &file {
         check_writable(file)?;
     }
-    let runs = selection.load(project)?;
+    let entries = selection.list(project)?;
+    let mut runs = 0;
     match file {
-        None => text(form, &selection, &runs, out)?,
+        None => runs = text(form, &selection, project, &entries, out)?,
         Some(file) => {
-            write_whole_by(&file, &mut |file| text(form, &selection, &runs, file))?;
-            writeln!(out, "wrote {}: {}", file.display(), crate::cmd::text::count(runs.len(), "run"))?;
+            write_whole_by(&file, &mut |file| {
+                runs = text(form, &selection, project, &entries, file)?;
+                Ok(())
+            })?;
+            writeln!(out, "wrote {}: {}", file.display(), crate::cmd::text::count(runs, "run"))?;
         }
     }
+    selection.warn_of_nothing(runs);
     Ok(Exit::Done)
 }
 
-/// Writes the text, a run at a time.
-fn text(form: Form, selection: &Selection<'_>, runs: &[RecordedRun], out: &mut dyn Write) -> anyhow::Result<()> {
+/// Writes the text, a run at a time; gives how many there were.
+fn text(
+    form: Form,
+    selection: &Selection<'_>,
+    project: &Project,
+    entries: &[Entry],
+    out: &mut dyn Write,
+) -> anyhow::Result<usize> {
     match form {
         Form::Csv => {
             out.write_all(&table_csv::header(BENCHMARKS))?;
-            for run in runs {
-                out.write_all(&table_csv::lines(BENCHMARKS, &selection.benchmark_rows(run)))?;
-            }
+            selection.pass(project, entries, Order::OldestFirst, &mut |run| {
+                Ok(out.write_all(&table_csv::lines(BENCHMARKS, &selection.benchmark_rows(run)))?)
+            })
         }
         Form::LongCsv => {
             let mut writer = values_csv::Writer::default();
             out.write_all(&values_csv::header())?;
-            for run in runs.iter().rev() {
-                out.write_all(&writer.lines(&selection.value_rows(run)))?;
-            }
+            selection.pass(project, entries, Order::NewestFirst, &mut |run| {
+                Ok(out.write_all(&writer.lines(&selection.value_rows(run)))?)
+            })
         }
-        Form::JsonLines => {
-            for run in runs {
-                out.write_all(&json_lines::lines(&selection.value_rows(run)))?;
-            }
-        }
+        Form::JsonLines => selection.pass(project, entries, Order::OldestFirst, &mut |run| {
+            Ok(out.write_all(&json_lines::lines(&selection.value_rows(run)))?)
+        }),
         Form::OpenMetrics => {
             let mut newest = openmetrics::Newest::default();
-            for run in runs {
+            let runs = selection.pass(project, entries, Order::OldestFirst, &mut |run| {
                 newest.take(&selection.value_rows(run));
-            }
+                Ok(())
+            })?;
             out.write_all(newest.text().as_bytes())?;
+            Ok(runs)
         }
     }
-    Ok(())
 }

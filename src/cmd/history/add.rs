@@ -8,7 +8,7 @@ use super::incoming::{self, Bad, Incoming, files};
 use crate::cli::HistoryAddArgs;
 use crate::cmd::pending::{self, Origin};
 use crate::cmd::project::Project;
-use crate::cmd::{Advice, Exit, text, warn};
+use crate::cmd::{Advice, Exit, say, text, warn};
 use crate::history::{self, HistoryError, Record, Store};
 
 pub(in crate::cmd) fn run(folder: &Path, args: &HistoryAddArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -53,15 +53,15 @@ fn refused(good: &mut Vec<Incoming>, error: anyhow::Error) -> anyhow::Result<Bad
     let bad = Bad::new(&good.remove(place).name, format!("is refused by the history: {error}"));
     tell(&bad);
     if let Some(hint) = history_error.and_then(HistoryError::hint) {
-        eprintln!("hint: {}", text::printable(&hint));
+        say(&format!("hint: {}", text::printable(&hint)));
     }
     Ok(bad)
 }
 
 fn tell(bad: &Bad) {
-    eprintln!("error: {}", text::printable(&format!("`{}` {}", bad.name, bad.reason)));
+    say(&format!("error: {}", text::printable(&format!("`{}` {}", bad.name, bad.reason))));
     if let Some(hint) = bad.hint {
-        eprintln!("hint: {hint}");
+        say(&format!("hint: {hint}"));
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cmd::project::Project;
+use crate::cmd::text::count;
 use crate::cmd::{Exit, cache, study};
 use crate::frame::Frame;
 use crate::history;
@@ -17,12 +18,14 @@ pub(super) fn run(folder: &Path, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let line = history::commit_line(store, None).context("cannot read the commits")?;
     let frame = Frame::from_decoded(&runs, &line).context("cannot build the frame")?;
     let (n_runs, n_values, n_series) = (runs.heads().len(), runs.n_values(), frame.n_series());
-    writeln!(out, "{n_runs} runs, {n_values} values in {n_series} series")?;
+    writeln!(out, "{}, {} in {n_series} series", count(n_runs, "run"), count(n_values, "value"))?;
     if !facts.quarantined.is_empty() {
-        writeln!(out, "{} records are quarantined", facts.quarantined.len())?;
+        writeln!(out, "{} quarantined", count(facts.quarantined.len(), "record"))?;
     }
     match cache::kept(&project) {
-        Some((files, bytes)) => writeln!(out, "kept in {files} files of {bytes} bytes under `.sprag/cache`")?,
+        Some((files, bytes)) => {
+            writeln!(out, "kept in {} of {bytes} bytes under `.sprag/cache`", count(files, "file"))?;
+        }
         None => writeln!(out, "no cache is kept")?,
     }
     Ok(Exit::Done)

@@ -29,7 +29,9 @@ pub(super) fn run(folder: &Path, args: &ProveArgs, out: &mut dyn Write) -> anyho
             Some(proof) => proof,
             None => {
                 writeln!(out, "no beginning of this history has the root {since}")?;
-                eprintln!("hint: run `sprag history fsck --against {since}`, which looks at merged lines too");
+                crate::cmd::say(&format!(
+                    "hint: run `sprag history fsck --against {since}`, which looks at merged lines too"
+                ));
                 return Ok(Exit::Integrity);
             }
         },
@@ -134,7 +136,7 @@ fn check(file: &Path, root: Option<Digest>, out: &mut dyn Write) -> anyhow::Resu
         )?,
     }
     if root.is_none() {
-        eprintln!("note: the root is the file's own; hold it against the one that was noted down, by `--root`");
+        crate::cmd::note("the root is the file's own; hold it against the one that was noted down, by `--root`");
     }
     Ok(Exit::Done)
 }

@@ -4,8 +4,9 @@
 //! was imported before is found to be there.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use chrono::{DateTime, SubsecRound as _, Utc};
+use chrono::{DateTime, Datelike as _, SubsecRound as _, Utc};
 use serde_json::{Value, json};
 
 use super::word::{self, Part};
@@ -14,17 +15,15 @@ use crate::model::benchmark::{Attributes, Benchmark, Parity, ParityStatus};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
 use crate::model::foreign::DEFAULT_VARIANT;
-use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use crate::model::imported::{Entry, EntryStatus, ImportedCommit, ImportedRun, Observation};
 use crate::model::metric::Metric;
-use crate::model::run::{Quality, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement, Role};
+use crate::model::record::YEARS;
+use crate::model::run::{IMPORT, Quality, Run, RunStatus};
+use crate::model::sample::{Estimate, Measurement, Role, SKIPPED};
 use crate::stats::{bootstrap, describe};
 
-/// The setting of a run that tells where it was imported from.
-pub(super) const IMPORT: &str = "import";
-
 /// The machine of a source that names none.
-pub(super) const NO_MACHINE: &str = "imported";
+pub const NO_MACHINE: &str = "imported";
 
 /// From this number of samples on, a 95th percentile is more than the largest few.
 const FEWEST_FOR_P95: usize = 100;
@@ -37,33 +36,43 @@ const MOST_ATTRIBUTES: usize = 16;
 const LONGEST_ATTRIBUTE: usize = 200;
 
 /// What is decided outside of the source.
-pub(super) struct Place {
+pub struct Place {
     /// The folder of the suite.
-    pub(super) suite: String,
+    pub suite: String,
     /// The commit, where it can be recorded.
-    pub(super) commit: Option<Commit>,
+    pub commit: Option<Commit>,
     /// The name of the machine.
-    pub(super) machine: String,
+    pub machine: String,
     /// When it was measured.
-    pub(super) time: DateTime<Utc>,
+    pub time: DateTime<Utc>,
+}
+
+/// What holds of all runs of a source.
+pub struct Source {
+    /// The format it was read as.
+    pub format: &'static str,
+    /// The program that measured.
+    pub tool: String,
+    /// Its version, where the source tells.
+    pub tool_version: Option<String>,
 }
 
 /// The run that a record is made of.
-pub(super) fn run(format: &str, imported: &Imported, source: &ImportedRun, place: Place) -> Run {
-    let class = ["gpu_model", "cpu_model"].iter().find_map(|name| source.facts.get(*name));
+pub fn run(source: &Source, run: ImportedRun, place: Place) -> Run {
+    let class = ["gpu_model", "cpu_model"].iter().find_map(|name| run.facts.get(*name));
     let class = class.map_or(NO_MACHINE, String::as_str);
-    let measurements = measurements(&place.suite, &source.entries);
-    let (status, reason) = status(&measurements, &source.entries);
-    let tool = match &imported.tool_version {
-        Some(version) => format!("{} {version}", imported.tool),
-        None => imported.tool.clone(),
+    let measurements = measurements(&place.suite, &run.entries);
+    let (status, reason) = status(&measurements, &run.entries);
+    let tool = match &source.tool_version {
+        Some(version) => format!("{} {version}", source.tool),
+        None => source.tool.clone(),
     };
     Run {
         machine: Machine::named(&place.machine, class),
         suite: place.suite,
         timestamp: place.time.trunc_subsecs(0),
-        environment: Environment::from_facts(source.facts.clone()),
-        config: BTreeMap::from([(IMPORT.to_owned(), provenance(format, imported, source))]),
+        environment: Environment::from_facts(run.facts.clone()),
+        config: BTreeMap::from([(IMPORT.to_owned(), provenance(source, &run))]),
         status,
         reason,
         quality: Quality {
@@ -76,12 +85,31 @@ pub(super) fn run(format: &str, imported: &Imported, source: &ImportedRun, place
     }
 }
 
-fn provenance(format: &str, imported: &Imported, source: &ImportedRun) -> Value {
-    let mut provenance = json!({ "format": format, "tool": imported.tool, "sha256": source.digest });
+/// A commit that this repository does not hold, as its source describes it; absent where that has no whole id.
+pub fn described(named: &ImportedCommit, time: DateTime<Utc>) -> Option<Commit> {
+    let time = time.trunc_subsecs(0);
+    (named.named_at.is_none() && named.sha.len() == 40).then(|| Commit {
+        sha: named.sha.clone(),
+        parents: Vec::new(),
+        author_time: time,
+        commit_time: time,
+        subject: named.subject.clone().unwrap_or_default(),
+        branch: named.branch.clone(),
+        dirty: false,
+    })
+}
+
+/// Whether a record can be of that time.
+pub fn is_recordable(time: &DateTime<Utc>) -> bool {
+    YEARS.contains(&time.year())
+}
+
+fn provenance(source: &Source, run: &ImportedRun) -> Value {
+    let mut provenance = json!({ "format": source.format, "tool": source.tool, "sha256": run.digest });
     let told = [
-        ("tool_version", imported.tool_version.clone()),
-        ("suite", source.suite.clone()),
-        ("commit", source.commit.as_ref().map(|commit| commit.sha.clone())),
+        ("tool_version", source.tool_version.clone()),
+        ("suite", run.suite.clone()),
+        ("commit", run.commit.as_ref().map(|commit| commit.sha.clone())),
     ];
     for (key, value) in told {
         if let Some(value) = value {
@@ -104,10 +132,11 @@ fn status(measurements: &[Measurement], entries: &[Entry]) -> (RunStatus, Option
 
 /// One measurement an id; where a source has several of one id, none of them can be told from the other.
 fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
-    let mut places: BTreeMap<Benchmark, usize> = BTreeMap::new();
+    let reserved = Metric::reserved();
+    let mut places: BTreeMap<Arc<Benchmark>, usize> = BTreeMap::new();
     let mut measurements: Vec<Measurement> = Vec::with_capacity(entries.len());
     for entry in entries {
-        let one = measurement(suite, entry);
+        let one = measurement(suite, entry, &reserved);
         match places.get(&one.benchmark) {
             Some(place) => {
                 let known = &mut measurements[*place];
@@ -115,7 +144,7 @@ fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
                 known.failure = Some(format!("`{}` is in the source more than once", known.benchmark.id()));
             }
             None => {
-                places.insert(one.benchmark.clone(), measurements.len());
+                places.insert(Arc::clone(&one.benchmark), measurements.len());
                 measurements.push(one);
             }
         }
@@ -123,7 +152,7 @@ fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
     measurements
 }
 
-fn measurement(suite: &str, entry: &Entry) -> Measurement {
+fn measurement(suite: &str, entry: &Entry, reserved: &[Metric]) -> Measurement {
     let params = entry.params.iter();
     let benchmark = Benchmark {
         suite: suite.to_owned(),
@@ -135,15 +164,15 @@ fn measurement(suite: &str, entry: &Entry) -> Measurement {
         version: 1,
     };
     let (estimates, failure) = match &entry.status {
-        EntryStatus::Ok => match estimates(&entry.observations) {
+        EntryStatus::Ok => match estimates(&entry.observations, reserved) {
             Ok(estimates) => (estimates, None),
             Err(reason) => (Vec::new(), Some(reason)),
         },
-        EntryStatus::Skipped(reason) => (Vec::new(), Some(format!("skipped: {}", told(reason)))),
+        EntryStatus::Skipped(reason) => (Vec::new(), Some(format!("{SKIPPED}{}", told(reason)))),
         EntryStatus::Failed(reason) => (Vec::new(), Some(told(reason))),
     };
     Measurement {
-        benchmark,
+        benchmark: benchmark.into(),
         role: Role::Tracked,
         attributes: attributes(entry),
         parity: Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None },
@@ -159,13 +188,13 @@ fn told(reason: &str) -> String {
     if short.is_empty() { "it did not run, and the source does not say why".to_owned() } else { short }
 }
 
-fn estimates(observations: &[Observation]) -> Result<Vec<Estimate>, String> {
+fn estimates(observations: &[Observation], reserved: &[Metric]) -> Result<Vec<Estimate>, String> {
     if observations.is_empty() {
         return Err("the source holds no value of it".to_owned());
     }
     let mut estimates: Vec<Estimate> = Vec::with_capacity(observations.len());
     for observation in observations {
-        let metric = recordable(&observation.metric);
+        let metric = recordable(&observation.metric, reserved);
         if estimates.iter().any(|known| known.metric.name == metric.name) {
             return Err(format!("it has the metric `{}` twice", metric.name));
         }
@@ -197,15 +226,14 @@ fn estimate(metric: Metric, observation: &Observation) -> Estimate {
 }
 
 /// The metric under a name that a record takes, and that does not stand for something else.
-fn recordable(metric: &Metric) -> Metric {
+fn recordable(metric: &Metric, reserved: &[Metric]) -> Metric {
     let clean: String =
         metric.name.chars().map(|c| if c.is_whitespace() || word::is_unseen(c) { '_' } else { c }).collect();
     let short: String = clean.chars().take(60).collect();
     let name = if short.is_empty() { "value".to_owned() } else { short };
-    let clashes = Metric::reserved()
-        .into_iter()
-        .any(|known| known.name == name && (known.unit != metric.unit || known.better != metric.better));
-    Metric { name: if clashes { format!("{name}_value") } else { name }, ..metric.clone() }
+    let clashes =
+        reserved.iter().any(|known| known.name == name && (known.unit != metric.unit || known.better != metric.better));
+    Metric { name: if clashes { format!("{name}_value") } else { name }, unit: metric.unit, better: metric.better }
 }
 
 /// What the source tells beside, as text; units that are not those of the record; the name, where it had to change.
@@ -250,17 +278,13 @@ mod tests {
     }
 
     fn converted(entries: Vec<Entry>) -> Run {
-        let source =
-            ImportedRun { entries, digest: "00".to_owned(), suite: Some("S x".to_owned()), ..Default::default() };
-        let imported = Imported {
-            tool: "tool".to_owned(),
-            tool_version: Some("1.2".to_owned()),
-            runs: vec![source.clone()],
-            notes: Vec::new(),
-        };
+        let digest = "00".to_owned();
+        let imported = ImportedRun { entries, digest, suite: Some("S x".to_owned()), ..Default::default() };
+        let version = Some("1.2".to_owned());
+        let source = Source { format: "tool-json", tool: "tool".to_owned(), tool_version: version };
         let time = "2026-01-02T03:04:05.678Z".parse().expect("a time");
         let place = Place { suite: "s".to_owned(), commit: None, machine: "m".to_owned(), time };
-        let run = run("tool-json", &imported, &source, place);
+        let run = run(&source, imported, place);
         let (_, _, bytes) = run.to_record();
         assert_eq!(Run::from_record(&bytes).expect("it can be recorded").1, run);
         run
@@ -314,7 +338,8 @@ mod tests {
     #[test]
     fn names_of_metrics_keep_their_meaning() {
         let check = |name: &str, metric: Metric, expected: &str| {
-            assert_eq!(recordable(&Metric { name: name.to_owned(), ..metric }).name, expected);
+            let named = Metric { name: name.to_owned(), ..metric };
+            assert_eq!(recordable(&named, &Metric::reserved()).name, expected);
         };
         check("time", Metric::time(), "time");
         check("time", Metric::ratio(), "time_value");

@@ -1,11 +1,14 @@
 //! `sprag import`: what other tools measured, as records of the history.
 //!
-//! `source` reads files and folders within bounds, `word` turns names of others into words that records may hold,
-//! `convert` makes runs of what a reader found, `command` does the rest.
+//! `source` reads files and folders within bounds, `plan` says which runs are new and where each belongs, `word` turns
+//! names of others into words that records may hold, `convert` makes runs of what a reader found, `converted` does so on
+//! all processors, `command` does the rest.
 
 mod command;
-mod convert;
+pub mod convert;
+mod converted;
+mod plan;
 pub(super) mod source;
-mod word;
+pub mod word;
 
 pub(super) use command::run;

@@ -17,7 +17,7 @@ const DIGITS: usize = 8;
 
 /// What a part of a benchmark may not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
     /// The name.
     Name,
     /// The key or the value of a parameter.
@@ -27,13 +27,20 @@ pub(super) enum Part {
 }
 
 /// `text` as a part of a benchmark: in composed form, encoded where a record could not hold it, cut where it is too long.
-pub(super) fn part(text: &str, part: Part) -> String {
-    let text: String = text.trim().nfc().collect();
+pub fn part(text: &str, part: Part) -> String {
     let reserved: &[char] = match part {
         Part::Name => &['{', '}', '@', '%'],
         Part::Parameter => &['{', '}', '=', ',', '%'],
         Part::Variant => &['{', '}', '@', '/', '%'],
     };
+    // Most names need no change, and a large history has a hundred thousand.
+    let text = text.trim();
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !reserved.contains(&char::from(byte));
+    let is_short = (1..=MAX_WORD).contains(&text.len()) && !text.starts_with(['-', '.']);
+    if is_short && text.bytes().all(is_plain) && !text.contains("/.") {
+        return text.to_owned();
+    }
+    let text: String = text.nfc().collect();
     let mut word = String::with_capacity(text.len());
     for (place, character) in text.chars().enumerate() {
         let leads = place == 0 && matches!(character, '-' | '.');
@@ -44,7 +51,12 @@ pub(super) fn part(text: &str, part: Part) -> String {
         }
     }
     // No part of a path may lead elsewhere.
-    let word = word.split('/').map(|part| if part == ".." { "%2e%2e" } else { part }).collect::<Vec<_>>().join("/");
+    let step = |part| match part {
+        "." => "%2e",
+        ".." => "%2e%2e",
+        part => part,
+    };
+    let word = word.split('/').map(step).collect::<Vec<_>>().join("/");
     match word.chars().count() {
         0 => "%".to_owned(),
         length if length <= MAX_WORD => word,
@@ -56,7 +68,7 @@ pub(super) fn part(text: &str, part: Part) -> String {
 }
 
 /// Whether a character acts on a terminal or cannot be seen: controls, and marks of direction and width.
-pub(super) fn is_unseen(character: char) -> bool {
+pub fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
@@ -73,7 +85,7 @@ fn encode(word: &mut String, character: char) {
 
 /// A suite's name as the name of a folder: lower-case letters, digits, `.` and `_`, single dashes for the rest; with a
 /// digest of the name where `others` already has that word for another one.
-pub(super) fn suite(name: &str, others: &dyn Fn(&str) -> bool) -> String {
+pub fn suite(name: &str, others: &dyn Fn(&str) -> bool) -> String {
     let digits = || digest::sha256_hex(name.as_bytes())[..DIGITS].to_owned();
     let mut word = String::new();
     for character in name.nfc().flat_map(char::to_lowercase) {
@@ -109,6 +121,8 @@ mod tests {
         check("-x", "%2dx");
         check(".hidden", "%2ehidden");
         check("a/../b", "a/%2e%2e/b");
+        check("../././..", "%2e./%2e/%2e/%2e%2e");
+        check("a/...", "a/...");
         check("red\u{1b}[31m", "red%1b[31m");
         check("a\u{202e}b", "a%e2%80%aeb");
         check("e\u{301}", "é");
@@ -138,7 +152,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_name_can_be_recorded_and_no_two_become_one(a in "\\PC{0,30}|.{0,30}", b in "\\PC{0,30}|.{0,30}") {
+        fn every_name_can_be_recorded_and_no_two_become_one(a in "\\PC{0,30}|.{0,30}|[a./-]{0,9}", b in "\\PC{0,30}|.{0,30}|[a./-]{0,9}") {
             let (one, other) = (part(&a, Part::Name), part(&b, Part::Name));
             proptest::prop_assert!(Benchmark::new("s", &one, &[], "default").is_ok(), "{:?}", one);
             let same = |text: &str| text.trim().nfc().collect::<String>();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::{MOST_BENCHMARKS, figure};
+use super::super::{LONGEST_PREFIX, MOST_BENCHMARKS, figure, quantity};
 use super::result::Row;
 use super::suite::{self, Suite};
 use crate::model::imported::{Entry, EntryStatus, Observation};
@@ -24,9 +24,14 @@ pub(super) fn entries(row: &Row, suite: &Suite, variant: Option<&str>) -> Vec<En
         variant: variant.map(str::to_owned),
         ..Entry::default()
     };
-    let combined = row.params().and_then(|params| match combinations(&params, row.values().map(<[Value]>::len)) {
-        Ok(count) => Ok((params, count)),
-        Err(reason) => Err(reason),
+    let combined = row.params().and_then(|params| {
+        let count = combinations(&params, row.values().map(<[Value]>::len))?;
+        match count > 1 && longest(row, suite, &params) > LONGEST_PREFIX {
+            true => {
+                Err(format!("its name and `params` take more than {LONGEST_PREFIX} bytes for each of {count} values"))
+            }
+            false => Ok((params, count)),
+        }
     });
     let (params, count) = match combined {
         Ok(combined) => combined,
@@ -50,6 +55,13 @@ pub(super) fn entries(row: &Row, suite: &Suite, variant: Option<&str>) -> Vec<En
         entries.push(entry);
     }
     entries
+}
+
+/// The bytes that the longest combination of the parameters takes with all names.
+fn longest(row: &Row, suite: &Suite, params: &[Vec<String>]) -> usize {
+    let value = |list: &Vec<String>| list.iter().map(String::len).max().unwrap_or_default();
+    let one = |(place, list)| suite.param_name(&row.name, place).len() + value(list) + 1;
+    row.name.len() + params.iter().enumerate().map(one).sum::<usize>()
 }
 
 /// How many combinations the parameters have, where there are as many values.
@@ -113,7 +125,10 @@ fn extras(row: &Row, place: usize, factor: f64) -> BTreeMap<String, Value> {
     for (name, factor) in
         [("ci_99_a", factor), ("ci_99_b", factor), ("q_25", factor), ("q_75", factor), ("number", 1.0), ("repeat", 1.0)]
     {
-        let found = row.at(&format!("stats_{name}"), place).and_then(Value::as_f64).map(|number| number * factor);
+        let found = row
+            .at(&format!("stats_{name}"), place)
+            .and_then(Value::as_f64)
+            .map(|number| quantity::to_base(number, factor));
         if let Some(number) = found.filter(|number| number.is_finite()) {
             extras.insert(name.to_owned(), number.into());
         }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::super::head::file_name;
 use super::super::notes::Notes;
 use super::super::unique::unique_entries;
-use super::super::{FormatError, MOST_BENCHMARKS, json};
+use super::super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, json};
 use super::entries::entries;
 use super::result::ResultFile;
 use super::suite::Suite;
@@ -116,6 +116,10 @@ fn run(
         Some(text).filter(|text: &String| !text.is_empty())
     };
     let variant = environment(file);
+    if variant.as_ref().is_some_and(|variant| variant.len() > LONGEST_PREFIX) {
+        let reason = format!("has in `python` and `requirements` more than {LONGEST_PREFIX} bytes");
+        return Err(FormatError::Schema { name: output.name.clone(), reason });
+    }
     let mut found = Vec::new();
     for row in &file.rows {
         if suite.is_outdated(&row.name, row.version()) {
@@ -327,6 +331,7 @@ mod tests {
         check("[[1],7]", "its `params` are no list");
         let bomb = format!("[null,[{}[\"a\"]]]", "[1,2,3,4,5,6,7,8,9,10],".repeat(60));
         check(&bomb, "more than 5000 combinations");
+        check(&format!("[[1,2],[[\"{}\",\"b\"]]]", "x".repeat(LONGEST_PREFIX)), "more than 4096 bytes for each of 2");
     }
 
     const FAILED_WORDS: &str = "asv recorded that it failed";
@@ -345,6 +350,11 @@ mod tests {
         check(second(json!({"a": 1})), "`results`.`a` no list of columns");
         check(second(json!({"a": [1, [], "v", 4]})), "more cells than columns");
         check(second(json!({})), "the folder of asv lists no benchmark");
+        let long = "x".repeat(LONGEST_PREFIX + 1);
+        check(json!({"commit_hash": "6a580d9", "result_columns": [long], "results": {}}), "a name of more than 4096");
+        let mut required = second(json!({"a": [[1]]}));
+        required["requirements"] = json!({"numpy": long});
+        check(required, "`python` and `requirements` more than 4096 bytes");
         let many: Vec<usize> = (1..=MOST_BENCHMARKS + 1).collect();
         check(second(json!({"a": [many, [many]]})), "lists 5001 benchmarks");
         assert!(read(&[]).is_err() && !recognises(&[]));

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use super::super::commit_id::commit_id;
-use super::super::moment;
+use super::super::{LONGEST_PREFIX, moment};
 use crate::model::imported::ImportedCommit;
 
 /// The newest version of the file that is read. The first has results by name, the second in columns.
@@ -53,6 +53,9 @@ impl ResultFile {
                 let columns: Option<Vec<&str>> =
                     columns.as_array().and_then(|columns| columns.iter().map(Value::as_str).collect());
                 let columns = columns.ok_or("has in `result_columns` no list of names")?;
+                if columns.iter().any(|column| column.len() > LONGEST_PREFIX) {
+                    return Err(format!("has in `result_columns` a name of more than {LONGEST_PREFIX} bytes"));
+                }
                 results.into_iter().map(|(name, cells)| in_columns(name, cells, &columns)).collect::<Result<_, _>>()?
             }
             None => results.into_iter().map(|(name, result)| by_name(name, result, &fields)).collect(),
@@ -60,7 +63,7 @@ impl ResultFile {
         let requirements = fields.get("requirements").and_then(Value::as_object).into_iter().flatten();
         let requirements = requirements.map(|(name, version)| (name.clone(), word(version).unwrap_or_default()));
         Ok(ResultFile {
-            commit: ImportedCommit { sha, time, subject: None, branch: None },
+            commit: ImportedCommit { sha, named_at: None, time, subject: None, branch: None },
             python: fields.get("python").and_then(Value::as_str).map(str::to_owned),
             requirements: requirements.collect(),
             params: fields.get("params").and_then(Value::as_object).cloned().unwrap_or_default(),

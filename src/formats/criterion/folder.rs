@@ -112,7 +112,7 @@ pub(super) fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
     if iters.len() != times.len() || iters.is_empty() {
         return Err(format!("its `new/sample.json` has {} times of {} samples", times.len(), iters.len()));
     }
-    let seconds: Vec<f64> = times.iter().zip(&iters).map(|(time, iters)| time * 1e-9 / iters).collect();
+    let seconds: Vec<f64> = times.iter().zip(&iters).map(|(time, iters)| time / 1e9 / iters).collect();
     match seconds.iter().find_map(|seconds| number::fault(&Metric::time(), *seconds)) {
         Some(fault) => Err(format!("a sample is {fault}")),
         None => Ok(seconds),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::folder::{self, Files, Identity, PARAMETER};
-use crate::formats::{FormatError, outputs};
+use crate::formats::{FormatError, outputs, quantity};
 use crate::model::foreign::Output;
 use crate::model::imported::{Entry, Imported, ImportedRun, Observation};
 use crate::model::metric::Metric;
@@ -63,9 +63,11 @@ fn benchmark(files: &Files<'_>) -> Result<Entry, String> {
     entry.name = identity.name();
     entry.params.extend(parameter.map(|value| (PARAMETER.to_owned(), value.to_owned())));
     if let Ok(estimates) = folder::json::<Estimates>(files, "estimates.json") {
-        let typical = estimates.slope.unwrap_or(estimates.mean).point_estimate * 1e-9;
+        let typical = quantity::to_base(estimates.slope.unwrap_or(estimates.mean).point_estimate, 1e-9);
         entry.extras.insert("typical".to_owned(), json!(typical));
-        entry.extras.insert("median_estimate".to_owned(), json!(estimates.median.point_estimate * 1e-9));
+        entry
+            .extras
+            .insert("median_estimate".to_owned(), json!(quantity::to_base(estimates.median.point_estimate, 1e-9)));
     }
     if let Some(throughput) = identity.throughput.filter(Value::is_object) {
         entry.extras.insert("throughput".to_owned(), throughput);

@@ -4,7 +4,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::super::{FormatError, figure, number};
+use super::super::{FormatError, figure, json, number};
 use super::tool;
 use crate::model::imported::{Entry, EntryStatus, Observation};
 use crate::model::strict_json::Strict;
@@ -75,6 +75,7 @@ fn kept(value: &Value) -> Option<Value> {
 /// # Errors
 /// When it is no JSON, has a key twice or lacks one; the line is told.
 pub(super) fn typed<T: for<'de> Deserialize<'de>>(name: &str, text: &str, what: &str) -> Result<T, FormatError> {
+    json::check_size(name, text)?;
     let mut error = match serde_json::from_str(text) {
         Ok(content) => return Ok(content),
         Err(error) => error,

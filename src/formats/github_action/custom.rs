@@ -147,4 +147,13 @@ mod tests {
         let many = format!("[{}1]", r#"{"name":"a","unit":"s","value":1},"#.repeat(MOST_BENCHMARKS + 1));
         check(many.replace(",1]", "]").as_bytes(), "5001 benchmarks");
     }
+
+    #[test]
+    fn no_bytes_bring_it_down() {
+        let outputs = [list(
+            r#"[{"name":"a","unit":"s","value":1.5,"range":"± 3 %","extra":"n: 4"},{"name":"b","unit":"B","value":2}]"#,
+        )];
+        golden::survives(&outputs, read_smaller);
+        golden::survives(&outputs, read_bigger);
+    }
 }

@@ -11,6 +11,7 @@
 
 use std::fmt;
 
+use rayon::prelude::*;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use super::super::head::{file_name, head, skip};
 use super::super::json;
 use super::super::notes::Notes;
 use super::super::unique::unique_entries;
-use super::super::{FormatError, MOST_BENCHMARKS, moment};
+use super::super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, MOST_RUNS, moment};
 use super::bench::{self, Bench};
 use super::tool;
 use crate::model::foreign::Output;
@@ -67,17 +68,19 @@ pub(in crate::formats) fn read(outputs: &[Output]) -> Result<Imported, FormatErr
         let body = body.trim_end();
         let body = body.strip_suffix(';').unwrap_or(body);
         let page: Page = bench::typed(name, body, "data.js")?;
+        if page.entries.0.iter().map(|(_, parts)| parts.len()).sum::<usize>() > MOST_RUNS {
+            return Err(FormatError::ManyRuns(name.clone()));
+        }
         for (suite, parts) in page.entries.0 {
-            for (place, part) in parts.into_iter().enumerate() {
-                let place = || format!("{name}, entries.`{}`[{place}]", shortened(&suite).escape_debug());
-                if part.benches.len() > MOST_BENCHMARKS {
-                    return Err(FormatError::Many { name: place(), count: part.benches.len() });
-                }
-                if part.benches.is_empty() {
-                    notes.add("the run lists no benchmark and is passed over", place);
-                    continue;
-                }
-                runs.push(run(&suite, part, &mut notes, place));
+            if suite.len() > LONGEST_PREFIX {
+                let reason = format!("has a suite with a name of more than {LONGEST_PREFIX} bytes");
+                return Err(FormatError::Schema { name: name.clone(), reason });
+            }
+            let read = parts.into_par_iter().enumerate().map(|(place, part)| one(name, &suite, place, part));
+            for one in read.collect::<Vec<_>>() {
+                let (run, odd) = one?;
+                runs.extend(run);
+                notes.append(odd);
             }
         }
     }
@@ -87,6 +90,21 @@ pub(in crate::formats) fn read(outputs: &[Output]) -> Result<Imported, FormatErr
     }
     let tool = "github-action-benchmark".to_owned();
     Ok(Imported { tool, tool_version: None, runs, notes: notes.sentences() })
+}
+
+/// The run of a suite that stands at that place, and what is odd about it.
+fn one(name: &str, suite: &str, place: usize, part: Part) -> Result<(Option<ImportedRun>, Notes), FormatError> {
+    let mut notes = Notes::default();
+    let place = || format!("{name}, entries.`{}`[{place}]", shortened(suite).escape_debug());
+    if part.benches.len() > MOST_BENCHMARKS {
+        return Err(FormatError::Many { name: place(), count: part.benches.len() });
+    }
+    if part.benches.is_empty() {
+        notes.add("the run lists no benchmark and is passed over", place);
+        return Ok((None, notes));
+    }
+    let run = run(suite, part, &mut notes, place);
+    Ok((Some(run), notes))
 }
 
 /// What stands behind the assignment, or all of it where there is none.
@@ -186,6 +204,7 @@ fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -
 fn commit(part: &CommitPart) -> Option<ImportedCommit> {
     Some(ImportedCommit {
         sha: commit_id(part.id.as_deref()?)?,
+        named_at: None,
         time: part.timestamp.as_deref().and_then(moment::of_text),
         subject: part.message.as_deref().and_then(|message| message.lines().next()).map(shortened),
         branch: None,
@@ -197,7 +216,14 @@ fn into_json(suite: &str, part: Part) -> Value {
     let commit = part.commit.map(|commit| json!([commit.id, commit.message, commit.timestamp]));
     let date = part.date.map(|Strict(date)| date);
     let benches: Vec<Value> = part.benches.into_iter().map(Bench::into_json).collect();
-    json!([suite, commit, date, part.tool, benches])
+    // In place of `json!`, which would copy all of the benchmarks.
+    Value::Array(vec![
+        Value::from(suite),
+        commit.unwrap_or_default(),
+        date.unwrap_or_default(),
+        Value::from(part.tool),
+        Value::Array(benches),
+    ])
 }
 
 fn shortened(text: &str) -> String {
@@ -286,6 +312,10 @@ mod tests {
         check("window.BENCHMARK_DATA = {\n\"entries\": {\"s\": [{}]}}", "missing field `benches` at line 2");
         check("window.BENCHMARK_DATA = {\n\"entries\": {\"s\": [", "is not JSON: EOF");
         check("{\"entries\":{}} {}", "trailing characters");
+        let long = "s".repeat(LONGEST_PREFIX + 1);
+        check(&format!("{{\"entries\":{{\"{long}\":[]}}}}"), "a suite with a name of more than 4096 bytes");
+        let runs = vec![r#"{"benches":[]}"#; MOST_RUNS + 1].join(",");
+        check(&format!(r#"{{"entries":{{"s":[{runs}]}}}}"#), "data.js holds more than 100000 runs");
         let many = part("6a580d9d", &[BENCH; MOST_BENCHMARKS + 1].join(","));
         check(&format!(r#"{{"entries":{{"s":[{many}]}}}}"#), "entries.`s`[0] lists 5001 benchmarks");
     }

@@ -6,13 +6,16 @@ use serde_json::Value;
 
 use super::repetition::{self, Repetition};
 use crate::formats::source::{self, Source};
-use crate::formats::{FormatError, field, json};
+use crate::formats::{FormatError, MOST_BENCHMARKS, field, json};
 use crate::model::foreign::Output;
 use crate::model::imported::{ImportedCommit, ImportedRun};
 use crate::model::metric::Metric;
 
 /// The version of the form that this build knows; files from before it was counted bear none.
 const SCHEMA_VERSION: u64 = 1;
+
+/// The most lines: some for each repetition of a benchmark.
+const MOST_LINES: usize = 100 * MOST_BENCHMARKS;
 
 /// Numbers of a line that are no counters.
 const NO_COUNTERS: [&str; 5] =
@@ -29,6 +32,9 @@ pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     let Some(Value::Array(lines)) = value.get("benchmarks") else {
         return Err(source::schema(output, "is no report of Google Benchmark: it has no list `benchmarks`"));
     };
+    if lines.len() > MOST_LINES {
+        return Err(source::schema(output, format!("has {} lines, at most {MOST_LINES} are read", lines.len())));
+    }
     let mut repetitions = Vec::with_capacity(lines.len());
     for (place, line) in lines.iter().enumerate() {
         let read = repetition(line);
@@ -39,7 +45,7 @@ pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     }
     let commit = field::text(context, "git_commit").and_then(source::commit_digits);
     let run = ImportedRun {
-        commit: commit.map(|sha| ImportedCommit { sha, time: None, subject: None, branch: None }),
+        commit: commit.map(|sha| ImportedCommit { sha, named_at: None, time: None, subject: None, branch: None }),
         time: field::text(context, "date").and_then(source::time),
         facts: facts(context),
         entries: repetition::entries(&repetitions),
@@ -196,6 +202,7 @@ mod tests {
         check(file("", "{}"), "no name at `benchmarks[0]`");
         check(file("\"a\": 1, \"a\": 2", ""), "`a` stands twice");
         check(file("", "7"), "`benchmarks[0]`");
+        check(file("", &vec!["7"; MOST_LINES + 1].join(",")), "has 500001 lines, at most 500000 are read");
         check(file("", &"[".repeat(200)), "recursion limit");
         check(Output { name: "gb.json".to_owned(), bytes: b"{\"benchmarks\": 1}".to_vec() }, "no list `benchmarks`");
     }

@@ -50,7 +50,7 @@ mod tests {
         let csv = read(&[golden::sample("google-benchmark", "out.csv")]).expect("it is read");
         let [entry] = &csv.runs[0].entries[..] else { panic!("one benchmark: {csv:?}") };
         assert_eq!(entry.series, "TileSSM/fp32/repeats:3");
-        assert_eq!(entry.observations[0].samples, [7.61515 * 1e-6, 7.35304 * 1e-6, 4.71985 * 1e-6]);
+        assert_eq!(entry.observations[0].samples, [7.61515e-6, 7.35304e-6, 4.71985e-6]);
         assert_eq!(entry.extras["items_per_second"], 2.76435e8);
     }
 

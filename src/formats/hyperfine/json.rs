@@ -19,6 +19,7 @@ pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     let Some(Value::Array(results)) = value.get("results") else {
         return Err(source::schema(output, "is no export of hyperfine: it has no list `results`"));
     };
+    source::check_count(output, results.len())?;
     let mut entries = Vec::with_capacity(results.len());
     for (place, result) in results.iter().enumerate() {
         // A command may be empty, so its presence alone counts.

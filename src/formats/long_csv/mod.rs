@@ -7,7 +7,7 @@
 //!
 //! The first row names the columns, in any order; `params` may be left out, no other. `params` is `key=value` pairs joined
 //! by `;`, or a JSON object of texts, numbers and booleans. `better` is `lower` or `higher`. `commit` is hexadecimal, seven
-//! digits or more; `commit_time` is RFC 3339 or seconds since 1970. `suite`, `unit`, `commit`, `commit_time`, `machine` and
+//! digits or more, or a name such as a tag that the repository knows; `commit_time` is RFC 3339 or seconds since 1970. `suite`, `unit`, `commit`, `commit_time`, `machine` and
 //! `params` may be empty. `metric` is one word; where it is empty, the unit names it: `time`, `peak_memory`, a rate.
 //!
 //! Rows of the same suite, commit and machine make a run, wherever they stand. Rows that agree in benchmark, parameters

@@ -19,6 +19,9 @@ pub(super) const COLUMNS: [&str; 10] =
 /// The most parameters of one benchmark.
 const MOST_PARAMS: usize = 50;
 
+/// The longest name of a commit, in bytes.
+const MOST_REVISION: usize = 200;
+
 /// Where each column stands.
 pub(super) struct Header(BTreeMap<&'static str, usize>);
 
@@ -56,6 +59,7 @@ pub(super) struct Row {
     pub(super) params: BTreeMap<String, String>,
     pub(super) metric: Metric,
     pub(super) unit: String,
+    /// The id in lower case, or a name that a repository may know, such as a tag.
     pub(super) commit: Option<String>,
     pub(super) commit_time: Option<DateTime<Utc>>,
     pub(super) machine: String,
@@ -82,9 +86,7 @@ impl Row {
         let metric = metric(cell("metric"), cell("unit"), better)?;
         let commit = match cell("commit") {
             "" => None,
-            id => {
-                Some(commit_id(id).ok_or_else(|| format!("`commit` is `{}`, which is no hexadecimal id", shown(id)))?)
-            }
+            id => Some(named_commit(id)?),
         };
         let commit_time = match cell("commit_time") {
             "" => None,
@@ -126,6 +128,16 @@ impl Row {
         let pairs: Vec<String> = self.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
         format!("{}{{{}}}", self.benchmark, pairs.join(","))
     }
+}
+
+fn named_commit(text: &str) -> Result<String, String> {
+    if let Some(id) = commit_id(text) {
+        return Ok(id);
+    }
+    if text.len() > MOST_REVISION || text.starts_with('-') || text.chars().any(char::is_control) {
+        return Err(format!("`commit` is `{}`, which can name no commit", shown(text)));
+    }
+    Ok(text.to_owned())
 }
 
 fn metric(name: &str, unit: &str, better: Better) -> Result<Metric, String> {

@@ -6,8 +6,9 @@ use chrono::{DateTime, Utc};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use serde_json::json;
 
+use super::super::commit_id::commit_id;
 use super::super::head::head;
-use super::super::{FormatError, MOST_BENCHMARKS, json};
+use super::super::{FormatError, MOST_BENCHMARKS, MOST_RUNS, json};
 use super::row::{COLUMNS, Header, Row};
 use crate::model::canonical;
 use crate::model::digest::RunningHash;
@@ -59,7 +60,10 @@ pub(in crate::formats) fn read(outputs: &[Output]) -> Result<Imported, FormatErr
                 None => header = Some(Header::read(&record).map_err(|reason| at(row, reason))?),
                 Some(header) => {
                     let read = Row::read(header, &record).map_err(|reason| at(row, reason))?;
-                    gathered.take(read, row).map_err(|reason| at(row, reason))?;
+                    gathered.take(read, row, &output.name).map_err(|reason| at(row, reason))?;
+                    if gathered.runs.len() > MOST_RUNS {
+                        return Err(FormatError::ManyRuns(output.name.clone()));
+                    }
                 }
             }
         }
@@ -92,16 +96,19 @@ fn reason(error: &csv::Error) -> String {
     }
 }
 
+/// What tells runs apart: suite, commit and machine.
+type RunKey = (String, Option<String>, String);
+
 /// The runs in the order of their first rows.
 #[derive(Default)]
 struct Gathered {
     runs: Vec<Gathering>,
     /// How many rows were taken.
     rows: usize,
-    /// Place of a run by suite, commit and machine.
-    places: BTreeMap<(String, Option<String>, String), usize>,
-    /// When a commit was committed, and the row that said so.
-    times: BTreeMap<String, (DateTime<Utc>, usize)>,
+    /// The place of each.
+    places: BTreeMap<RunKey, usize>,
+    /// When the commit of a run was committed, and the row that said so.
+    times: BTreeMap<RunKey, (DateTime<Utc>, usize)>,
 }
 
 /// A run whose rows are still coming.
@@ -115,26 +122,27 @@ struct Gathering {
 }
 
 impl Gathered {
-    fn take(&mut self, row: Row, number: usize) -> Result<(), String> {
+    fn take(&mut self, row: Row, number: usize, file: &str) -> Result<(), String> {
         self.rows += 1;
+        let key = (row.suite.clone(), row.commit.clone(), row.machine.clone());
+        // Of one run it is one; what several tools took for the time of a commit may differ.
         if let (Some(commit), Some(time)) = (&row.commit, row.commit_time) {
-            let (first, place) = *self.times.entry(commit.clone()).or_insert((time, number));
+            let (first, place) = *self.times.entry(key.clone()).or_insert((time, number));
             if first != time {
                 return Err(format!("`commit_time` of `{commit}` is another than in row {place}"));
             }
         }
-        let key = (row.suite.clone(), row.commit.clone(), row.machine.clone());
         let place = *self.places.entry(key).or_insert_with(|| {
             self.runs.push(Gathering::default());
             self.runs.len() - 1
         });
         let gathering = self.runs.get_mut(place).expect("the place was given when the run was added");
-        gathering.take(row, number)
+        gathering.take(row, number, file)
     }
 }
 
 impl Gathering {
-    fn take(&mut self, row: Row, number: usize) -> Result<(), String> {
+    fn take(&mut self, row: Row, number: usize, file: &str) -> Result<(), String> {
         let time = row.commit_time.map(|time| time.to_rfc3339());
         let value = row.value.as_ref().map_or_else(|reason| json!(reason), |value| json!(value));
         let metric = &row.metric;
@@ -145,9 +153,10 @@ impl Gathering {
         self.run.suite = named(&row.suite);
         self.run.machine = named(&row.machine);
         if let Some(sha) = &row.commit {
-            let before = self.run.commit.take().and_then(|commit| commit.time);
-            let time = row.commit_time.or(before);
-            self.run.commit = Some(ImportedCommit { sha: sha.clone(), time, subject: None, branch: None });
+            let named_at = commit_id(sha).is_none().then(|| format!("{file}, row {number}"));
+            let first = ImportedCommit { sha: sha.clone(), named_at, time: None, subject: None, branch: None };
+            let commit = self.run.commit.get_or_insert(first);
+            commit.time = row.commit_time.or(commit.time);
         }
         let series = row.series();
         let place = match self.entries.get(&series) {
@@ -299,7 +308,7 @@ mod tests {
         check(&with("sort", ""), "row 3: `benchmark` is empty");
         check(&with("cpu,sort", "\r\n\n\"c\npu\","), "row 5: `benchmark` is empty");
         check(&with("lower", "less"), "row 3: `better` is `less`, where");
-        check(&with("6a580d9", "main"), "row 3: `commit` is `main`");
+        check(&with("6a580d9", "--main"), "row 3: `commit` is `--main`, which can name no commit");
         check(&with("2026-11-20T10:00:00Z", "today"), "row 3: `commit_time` is `today`");
         check(&with("2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z"), "`6a580d9` is another than in row 2");
         check(&with("1.5", "fast\u{202e}"), "row 3: `value` is `fast\\u{202e}`");
@@ -308,6 +317,8 @@ mod tests {
         check(&with("ms", "MiB"), "row 3: the metric `time` has another unit or direction than in row 2");
         check(&with("n=8", "n"), "row 3: `params` has `n`");
         check(&with("sort", &"x".repeat(MOST_LINE)), "row 3: more than 65536 bytes on one line");
+        let many: Vec<String> = (0..=MOST_RUNS).map(|number| format!("s{number}{ROW}")).collect();
+        check(&format!("{HEADER}{}", many.concat()), "holds more than 100000 runs");
         let bytes = [HEADER.as_bytes(), b"\xff"].concat();
         let error = read(&[Output { name: "long.csv".to_owned(), bytes }]).expect_err("it is refused").to_string();
         assert!(error.contains("is not UTF-8 at byte 75"), "{error}");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::state::{self, Times};
 use crate::formats::source::{self, Source};
-use crate::formats::{FormatError, field, json};
+use crate::formats::{FormatError, LONGEST_PREFIX, field, json};
 use crate::model::foreign::Output;
 use crate::model::imported::ImportedRun;
 
@@ -29,10 +29,14 @@ pub(super) fn read(output: &Output, outputs: &[Output]) -> Result<Source, Format
     for (place, benchmark) in benchmarks.iter().enumerate() {
         let fault = |what: &str| source::schema(output, format!("has no {what} at `benchmarks[{place}]`"));
         let name = field::text(benchmark, "name").ok_or_else(|| fault("name"))?;
+        if name.len() > LONGEST_PREFIX {
+            return Err(fault(&format!("name of {LONGEST_PREFIX} bytes or less")));
+        }
         let states = benchmark.get("states").and_then(Value::as_array).ok_or_else(|| fault("list `states`"))?;
         for (place, state) in states.iter().enumerate() {
             entries.push(state::entry(name, state, place, &mut times));
         }
+        source::check_count(output, entries.len())?;
     }
     let mut notes = Vec::new();
     if times.missing > 0 {
@@ -102,6 +106,11 @@ mod tests {
         check("{}", "no list `benchmarks`");
         check(r#"{"meta":{"version":{"json":{"major":2}}},"benchmarks":[]}"#, "has version 2");
         check(r#"{"benchmarks":[{"states":[]}]}"#, "no name at `benchmarks[0]`");
+        let long = "n".repeat(LONGEST_PREFIX + 1);
+        check(
+            &format!(r#"{{"benchmarks":[{{"name":"{long}"}}]}}"#),
+            "no name of 4096 bytes or less at `benchmarks[0]`",
+        );
         check(r#"{"benchmarks":[{"name":"a"}]}"#, "no list `states` at `benchmarks[0]`");
         check(r#"{"benchmarks":[],"benchmarks":[]}"#, "stands twice");
         check(r#"{"benchmarks":[{"name":"a","states":[}]}"#, "line 1");

@@ -5,18 +5,27 @@
 //! entries; last the journal goes. Whatever is cut short before the ref moves has not happened. Whatever is cut short
 //! after it has, and the journal lets the working trees catch up.
 
+pub(super) mod batch;
+pub(super) mod folders;
+pub(super) mod likeness;
+pub(super) mod packed;
+pub(super) mod durable;
+
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use git2::build::TreeUpdateBuilder;
-use git2::{Commit, ErrorCode, FileMode, ObjectType, Oid, Repository, Signature};
+use git2::{Commit, ErrorCode, FileMode, Oid, Repository, Signature};
 
-use super::batch::Batch;
+use self::batch::Batch;
+use self::folders::Folders;
+use super::checkout::index::{IndexLock, release};
 use super::checkout::{Checkout, Checkouts, heal_locked};
-use super::index::IndexLock;
-use super::target::{Target, tip};
-use super::{Record, Store, durable, failed, likeness};
+use super::commits::target::{Target, tip};
+use super::{Record, Store, failed};
 use crate::history::HistoryError;
 use crate::history::layout::PLAIN;
-use crate::history::state::{Pending, StateFolder, pause};
+use crate::history::state::{MANY_FILES, Pending, StateFolder, pause};
 
 /// How often a moved or locked ref is tried again, about eight seconds in all: a `git commit` in a loop moves it quickly.
 const ATTEMPTS: u32 = 64;
@@ -153,15 +162,6 @@ pub(super) fn append_watched(
     Ok(Appended { warnings, ..moved.appended })
 }
 
-/// Lets go of the locks of indexes, up to the first that stays.
-pub(super) fn release(locks: &mut Vec<Option<IndexLock>>) -> Result<(), HistoryError> {
-    while let Some(lock) = locks.last() {
-        lock.as_ref().map_or(Ok(()), IndexLock::release)?;
-        locks.pop();
-    }
-    Ok(())
-}
-
 /// An append with the lock held.
 struct Append<'a> {
     repository: &'a Repository,
@@ -198,6 +198,7 @@ impl Append<'_> {
             stand_in,
             warnings: Vec::new(),
         };
+        let mut packed = BTreeSet::new();
         let mut prepared = false;
         let mut refusal = String::new();
         for attempt in 0..ATTEMPTS {
@@ -205,6 +206,10 @@ impl Append<'_> {
             (appended.added, appended.present) = self.split(tip.as_ref().map(|(commit, _)| commit))?;
             if appended.added.is_empty() {
                 return Ok(Moved { appended, warnings: Vec::new() });
+            }
+            if appended.added.len() > MANY_FILES {
+                let new = appended.added.iter().filter(|path| packed.insert((*path).clone()));
+                packed::write(self.repository, &new.map(|path| self.blob(path)).collect::<Vec<_>>())?;
             }
             let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
             watch(Step::CommitWritten);
@@ -238,29 +243,29 @@ impl Append<'_> {
     fn split(&self, tip: Option<&Commit<'_>>) -> Result<(Vec<String>, Vec<String>), HistoryError> {
         let (mut added, mut present) = (Vec::new(), Vec::new());
         let tree = tip.map(Commit::tree).transpose().map_err(failed("read the tree of the history"))?;
+        let mut folders = tree.clone().map(|tree| Folders::of(self.repository, tree));
         for (&path, (_, blob)) in &self.records.0 {
             let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
             let mut found = None;
             for end in ends {
-                let Some(tree) = &tree else { break };
-                let entry = match tree.get_path(path[..end].as_ref()) {
-                    Ok(entry) => entry,
-                    Err(error) if error.code() == ErrorCode::NotFound => {
-                        likeness::check(self.repository, tree, &path[..end])?;
-                        break;
+                let (Some(tree), Some(folders)) = (&tree, &mut folders) else { break };
+                let Some(entry) = folders.get(&path[..end]).map_err(failed("read the tree of the history"))? else {
+                    match self.records.0.len() > MANY_FILES {
+                        true => folders.check_likeness(&path[..end])?,
+                        false => likeness::check(self.repository, tree, &path[..end])?,
                     }
-                    Err(error) => return Err(failed("read the tree of the history")(error)),
+                    break;
                 };
                 if end == path.len() {
                     found = Some(entry);
-                } else if entry.kind() != Some(ObjectType::Tree) {
+                } else if !entry.is_folder {
                     let reference = self.target.reference.clone();
                     return Err(HistoryError::NotAFolder { path: path[..end].to_owned(), reference });
                 }
             }
             match found {
                 None => added.push(path.to_owned()),
-                Some(entry) if entry.id() == *blob && entry.filemode() == PLAIN => present.push(path.to_owned()),
+                Some(entry) if entry.id == *blob && entry.mode == PLAIN => present.push(path.to_owned()),
                 Some(_) => {
                     let reference = self.target.reference.clone();
                     return Err(HistoryError::Different { path: path.to_owned(), reference });
@@ -285,6 +290,13 @@ impl Append<'_> {
         Ok(dropped.first().map(warning))
     }
 
+    /// The id and the content of the record at a path of this append.
+    fn blob(&self, path: &str) -> (Oid, &[u8]) {
+        let (record, blob) = self.records.0[path];
+        (blob, &record.bytes)
+    }
+
+    /// Writes the commit, and the blobs where they are few enough not to be in a pack.
     fn commit(
         &self,
         tip: Option<&Commit<'_>>,
@@ -299,10 +311,13 @@ impl Append<'_> {
                 empty.and_then(|empty| self.repository.find_tree(empty)).map_err(refused())?
             }
         };
+        let are_packed = paths.len() > MANY_FILES;
         let mut update = TreeUpdateBuilder::new();
         for path in paths {
-            let (record, _) = self.records.0[path.as_str()];
-            let blob = self.repository.blob(&record.bytes).map_err(failed("write the object of a record"))?;
+            let (blob, content) = self.blob(path);
+            if !are_packed {
+                self.repository.blob(content).map_err(failed("write the object of a record"))?;
+            }
             update.upsert(path.as_str(), blob, FileMode::Blob);
         }
         let tree = update.create_updated(self.repository, &base).map_err(failed("write the folders of the history"))?;
@@ -310,7 +325,10 @@ impl Append<'_> {
         let parents: Vec<&Commit<'_>> = tip.into_iter().collect();
         let message = self.records.message();
         let commit = self.repository.commit(None, signature, signature, &message, &tree, &parents).map_err(refused())?;
-        durable::sync_commit(self.repository, commit, &tree, paths)?;
+        // A pack is flushed already.
+        let folder = |path: &String| if are_packed { parent(path).to_owned() } else { path.clone() };
+        let unflushed: BTreeSet<String> = paths.iter().map(folder).collect();
+        durable::sync_commit(self.repository, commit, &tree, &unflushed.into_iter().collect::<Vec<_>>())?;
         Ok(commit)
     }
 
@@ -348,6 +366,11 @@ impl Append<'_> {
         });
         pending.collect()
     }
+}
+
+/// The folder of a path.
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Who commits at `time`, and whether that is a stand-in.

@@ -4,16 +4,21 @@
 //! there would delete it. So each working tree on the branch gets the file and its index entry. Both are added only
 //! where the commit that is checked out has them; nothing of the user's is overwritten, removed or unstaged.
 
+pub(super) mod index;
+pub(super) mod attributes;
+pub(super) mod leftovers;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
+use self::index::{Draft, IndexError, IndexLock, Wanted};
+use super::append::folders::Folders;
 use super::append::{Step, Watch};
-use super::facts::{Activity, head_branch};
-use super::index::{self, IndexLock, Wanted};
-use super::{Store, attributes, failed, leftovers};
+use super::commits::facts::{Activity, head_branch};
+use super::{Store, failed};
 use crate::history::HistoryError;
 use crate::history::state::{Lock, Pending, StateFolder, rename_new, sync_folder};
 
@@ -194,7 +199,9 @@ impl Checkout {
     }
 
     /// Gives the working tree the files and index entries of those records that its HEAD has and its index has not,
-    /// and lets go of the lock of the index, which is taken where it is needed and absent.
+    /// and the files of those known to have had no place; lets go of the lock of the index, which is taken where it is
+    /// needed and absent. Another record that the index has came there by an append that placed the file before, or by
+    /// git: what became of the file since is the user's business.
     pub(super) fn catch_up(
         &self,
         records: &[Pending],
@@ -203,15 +210,12 @@ impl Checkout {
         watch: Watch<'_>,
     ) -> CaughtUp {
         let mut caught_up = CaughtUp::default();
-        let wanted = match self.lacking(records) {
-            Ok(lacking) => self.place_all(&lacking, &mut caught_up, state, watch),
-            Err(error) => {
-                caught_up.warn(&self.folder, &error.to_string());
-                Vec::new()
-            }
-        };
+        let in_head = self.in_head(records).unwrap_or_else(|error| {
+            caught_up.warn(&self.folder, &error.to_string());
+            Vec::new()
+        });
         let lock = match lock {
-            None if wanted.is_empty() => return caught_up,
+            None if in_head.is_empty() => return caught_up,
             None => IndexLock::take(&self.repository, state).inspect(|_| watch(Step::IndexLocked)),
             Some(lock) => Ok(lock),
         };
@@ -224,22 +228,12 @@ impl Checkout {
                 return caught_up;
             }
         };
-        if !wanted.is_empty() {
-            let paths = wanted.iter().map(|wanted| wanted.record.path.as_str());
-            if let Some(warning) = attributes::warning(&self.repository, paths) {
-                caught_up.warn(&self.folder, &warning);
-            }
-            match index::add(&self.repository, &wanted, state, watch) {
-                Ok(obstacles) => {
-                    obstacles.iter().for_each(|obstacle| caught_up.warn(&self.folder, obstacle));
-                    caught_up.added.extend(wanted.iter().map(|wanted| wanted.record.path.clone()));
-                }
-                Err(error) => {
-                    caught_up.warn(&self.folder, &error.to_string());
-                    if error.passes() {
-                        later(&mut caught_up);
-                    }
-                }
+        if !in_head.is_empty()
+            && let Err(error) = self.add(&in_head, &mut caught_up, state, watch)
+        {
+            caught_up.warn(&self.folder, &error.to_string());
+            if error.passes() {
+                later(&mut caught_up);
             }
         }
         if let Err(error) = lock.release() {
@@ -248,6 +242,35 @@ impl Checkout {
             later(&mut caught_up);
         }
         caught_up
+    }
+
+    /// Adds those of the records that the index, which is locked, has not.
+    fn add(
+        &self,
+        in_head: &[(&Pending, Oid)],
+        caught_up: &mut CaughtUp,
+        state: &StateFolder,
+        watch: Watch<'_>,
+    ) -> Result<(), IndexError> {
+        let mut draft = Draft::of(&self.repository, state)?;
+        let lacking = in_head.iter().filter_map(|&(record, blob)| {
+            let in_index = draft.has(Path::new(&record.path), blob);
+            (!in_index || record.unplaced).then_some(Lacking { record, blob, in_index })
+        });
+        let lacking: Vec<Lacking<'_>> = lacking.collect();
+        let wanted = self.place_all(&lacking, caught_up, state, watch);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let paths = wanted.iter().map(|wanted| wanted.record.path.as_str());
+        if let Some(warning) = attributes::warning(&self.repository, draft.index(), paths) {
+            caught_up.warn(&self.folder, &warning);
+        }
+        let mut warnings = draft.add(&wanted)?;
+        warnings.extend(draft.write(watch)?);
+        warnings.iter().for_each(|warning| caught_up.warn(&self.folder, warning));
+        caught_up.added.extend(wanted.iter().map(|wanted| wanted.record.path.clone()));
+        Ok(())
     }
 
     /// Brings the files to their places, and gives what the index should then have.
@@ -283,24 +306,19 @@ impl Checkout {
         wanted
     }
 
-    /// The records that HEAD has and the index has not, and those whose file is known to have had no place. Another
-    /// record that the index has came there by an append that placed the file before, or by git: what became of the file
-    /// since is the user's business.
-    fn lacking<'a>(&self, records: &'a [Pending]) -> Result<Vec<Lacking<'a>>, HistoryError> {
+    /// The records that HEAD has, with their blobs.
+    fn in_head<'a>(&self, records: &'a [Pending]) -> Result<Vec<(&'a Pending, Oid)>, HistoryError> {
         let Some(branch) = head_branch(&self.repository)? else { return Ok(Vec::new()) };
         let Ok(tree) = self.repository.head().and_then(|head| head.peel_to_tree()) else { return Ok(Vec::new()) };
-        let index = self.repository.index().map_err(failed("read the index"))?;
-        let mut lacking = Vec::new();
-        for record in records {
+        let mut folders = Folders::of(&self.repository, tree);
+        let mut found = Vec::new();
+        for record in records.iter().filter(|record| record.reference == branch) {
             let blob = Oid::from_str(&record.blob).map_err(failed("read the journal"))?;
-            let path = Path::new(&record.path);
-            let in_head = tree.get_path(path).is_ok_and(|entry| entry.id() == blob);
-            let in_index = index.get_path(path, 0).is_some_and(|entry| entry.id == blob);
-            if branch == record.reference && in_head && (!in_index || record.unplaced) {
-                lacking.push(Lacking { record, blob, in_index });
+            if folders.get(&record.path).is_ok_and(|held| held.is_some_and(|held| held.id == blob)) {
+                found.push((record, blob));
             }
         }
-        Ok(lacking)
+        Ok(found)
     }
 
     /// Brings the file to its place, unless something is there; says what stands in the way.

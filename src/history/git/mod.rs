@@ -1,25 +1,10 @@
 //! The door to git2: a repository, the branch of its history, and what is read from and written to it.
 
-mod batch;
-mod likeness;
-mod attributes;
 mod append;
 mod checkout;
-mod create;
-mod durable;
-mod facts;
-mod index;
-mod leftovers;
-mod line;
-mod listing;
-mod load;
-mod measured;
-mod target;
-mod trees;
+mod commits;
+mod reading;
 mod sync;
-mod loose;
-mod past;
-mod entries;
 mod fsck;
 
 #[cfg(test)]
@@ -34,19 +19,19 @@ use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::HistoryError;
 
+pub use append::batch::Record;
 pub use append::{Appended, append};
-pub use batch::Record;
 pub use checkout::{Healed, heal};
-pub use create::{Author, NewCommit, check_out, commit_files, create, tag};
-pub use entries::{Entered, Entries, entries};
-pub use facts::{Activity, Facts, Head, facts, has_commit};
+pub use commits::create::{Author, NewCommit, check_out, commit_files, create, tag};
+pub use commits::facts::{Activity, Facts, Head, facts, has_commit};
+pub use commits::line::commit_line;
+pub use commits::measured::{commit_at, find_commit, measured_commit};
+pub use commits::target::{Target, check_writable, source, target};
 pub use fsck::{Repaired, fsck, recorded, repair};
-pub use line::commit_line;
-pub use listing::{Entry, Listing, list};
-pub use load::{Loaded, absent_commits, fold, load, read};
-pub use measured::{commit_at, find_commit, measured_commit};
+pub use reading::entries::{Entered, Entries, entries};
+pub use reading::listing::{Entry, Listing, list};
+pub use reading::load::{Loaded, absent_commits, fold, load, read};
 pub use sync::sync;
-pub use target::{Target, check_writable, source, target};
 
 /// An open repository.
 ///

@@ -141,7 +141,7 @@ pub(super) fn run(number: i64) -> Run {
     };
     let benchmark = Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").unwrap();
     let measurement = Measurement {
-        benchmark,
+        benchmark: benchmark.into(),
         role: Default::default(),
         attributes: Default::default(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },

@@ -20,6 +20,8 @@ pub enum Fault {
     NoRepository,
     /// Somebody else holds a lock of this repository.
     Locked,
+    /// A file of this repository could not be written.
+    Unwritable,
     /// Anything else.
     Other,
 }
@@ -31,6 +33,11 @@ impl Fault {
         let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if has(&["cannot lock ref", "Unable to create '"]) && has(&["File exists", "is at "]) {
             Fault::Locked
+        } else if has(&["nable to create", "nable to write", "ailed to write", "annot open '", "ould not open '"])
+            || has(&["insufficient permission for adding", "No space left on device"])
+        {
+            // Before what is said of hosts: a folder denies permission in the same words.
+            Fault::Unwritable
         } else if has(&[
             "Could not resolve host",
             "Connection refused",
@@ -73,6 +80,7 @@ impl Fault {
             Fault::Denied => "does not let us in",
             Fault::NoRepository => "is no repository",
             Fault::Locked => "cannot be fetched from, because another git holds a lock here",
+            Fault::Unwritable => "cannot be fetched from, because a file cannot be written here",
             Fault::Other => "cannot be used",
         }
     }
@@ -144,7 +152,9 @@ mod tests {
         check("fatal: Authentication failed for 'https://h/'", Fault::Denied);
         check("error: cannot lock ref 'refs/x': Unable to create '/x.lock': File exists.", Fault::Locked);
         check("error: cannot lock ref 'refs/x': is at 1 but expected 2", Fault::Locked);
-        check("error: cannot lock ref 'refs/x': Unable to create '/x': Permission denied", Fault::Denied);
+        check("error: cannot lock ref 'refs/x': Unable to create '/x': Permission denied", Fault::Unwritable);
+        check("fatal: unable to write loose object file: Permission denied; fatal: unpack-objects", Fault::Unwritable);
+        check("error: cannot open '.git/FETCH_HEAD': Input/output error", Fault::Unwritable);
         check("fatal: shallow file has changed since we read it", Fault::Other);
         check("", Fault::Other);
     }

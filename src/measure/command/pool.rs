@@ -35,7 +35,7 @@ pub(super) fn pool(reports: &[Report], seed: u64) -> Vec<Measurement> {
 fn measurement(reports: &[Report], series: &[(u32, &Reported)], seed: u64) -> Measurement {
     let first = series[0].1;
     let mut measurement = Measurement {
-        benchmark: first.benchmark.clone(),
+        benchmark: first.benchmark.clone().into(),
         role: Role::Tracked,
         attributes: BTreeMap::new(),
         parity: Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None },

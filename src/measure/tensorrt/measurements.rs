@@ -38,7 +38,7 @@ pub fn benchmark(suite: &str, case: &crate::model::shape_case::ShapeCase) -> Ben
 /// The measurement of a case: the median over processes, and images a second where it is known how many a call takes.
 pub(super) fn measurement(sweep: &Sweep, result: &CaseResult) -> Measurement {
     let mut measurement = Measurement {
-        benchmark: benchmark(&sweep.suite, &result.case.shapes),
+        benchmark: benchmark(&sweep.suite, &result.case.shapes).into(),
         role: Role::Tracked,
         attributes: BTreeMap::from([("case".to_owned(), result.case.label())]),
         // What an engine computes is not looked at.

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::Key;
 use crate::model::canonical;
 use crate::model::schema::{self, patterns};
+use crate::model::strict_json;
 
 /// The version of the file that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -144,7 +145,7 @@ impl Store {
     /// A file of a newer version.
     pub fn from_json(bytes: &[u8]) -> Result<Reading, NewerVersion> {
         let damaged = |reason: String| Ok(Reading { store: Store::default(), damage: Some(reason) });
-        let value: Value = match serde_json::from_slice(bytes) {
+        let value: Value = match strict_json::parse(bytes) {
             Ok(value) => value,
             Err(error) => return damaged(format!("is not JSON: {error}")),
         };

@@ -92,7 +92,7 @@ pub(crate) fn measurement(
     estimates: Vec<Estimate>,
 ) -> Measurement {
     Measurement {
-        benchmark: Benchmark::new("cpu", name, params, variant).expect("a plain name"),
+        benchmark: Benchmark::new("cpu", name, params, variant).expect("a plain name").into(),
         role: Role::Tracked,
         attributes: BTreeMap::new(),
         parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },

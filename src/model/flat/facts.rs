@@ -14,7 +14,7 @@ pub(super) fn commit<'a>(row: &Row<'a>) -> Option<&'a Commit> {
 
 /// The row's benchmark.
 pub(super) fn benchmark<'a>(row: &Row<'a>) -> Option<&'a Benchmark> {
-    row.measurement.map(|one| &one.benchmark)
+    row.measurement.map(|one| &*one.benchmark)
 }
 
 /// How the benchmark ran, beyond its identity.

@@ -47,6 +47,7 @@ impl<'a> Row<'a> {
         match self.measurement {
             None => self.recorded.run.status,
             Some(_) if self.is_sound() => RunStatus::Ok,
+            Some(one) if one.skipped().is_some() => RunStatus::Skipped,
             Some(_) => RunStatus::Failed,
         }
     }
@@ -56,7 +57,9 @@ impl<'a> Row<'a> {
         match self.measurement {
             None => self.recorded.run.reason.as_deref(),
             Some(_) if self.is_sound() => None,
-            Some(one) => one.failure.as_deref().or(Some("its result differs from that of its reference")),
+            Some(one) => {
+                one.skipped().or(one.failure.as_deref()).or(Some("its result differs from that of its reference"))
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! Version 2 adds the role of a benchmark and, to a metric, `min` and `detectable`. A record is written in the lowest
 //! version that can hold it, so one of version 1 reads back to the same bytes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Datelike, Utc};
@@ -11,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::RecordError;
+use super::known::{Identity, Known};
 use super::published::{positive, reasoned};
-use crate::model::benchmark::{Attributes, Benchmark, BenchmarkError, MAX_WORD, Parity};
+use super::text::Text;
+use crate::model::benchmark::{Attributes, MAX_WORD, Parity};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
 use crate::model::metric::{Better, Metric, RATIO};
@@ -26,12 +29,13 @@ use crate::model::unit::Unit;
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("allOf" = [reasoned()]))]
-pub(super) struct RunRecord {
+pub(super) struct RunRecord<'a> {
     /// The version of the record.
     schema_version: u64,
     /// The suite.
     #[schemars(extend("pattern" = patterns::SUITE))]
-    suite: String,
+    #[serde(borrow)]
+    suite: Cow<'a, str>,
     /// When the run began, to the second.
     #[schemars(extend("pattern" = patterns::SECOND))]
     timestamp_utc: DateTime<Utc>,
@@ -50,7 +54,7 @@ pub(super) struct RunRecord {
     /// Whether its numbers can be trusted.
     quality: Quality,
     /// The benchmarks, each id once.
-    benchmarks: Vec<BenchmarkRecord>,
+    benchmarks: Vec<BenchmarkRecord<'a>>,
     /// Configurations that a tuner chose.
     autotune: Vec<Value>,
 }
@@ -58,32 +62,35 @@ pub(super) struct RunRecord {
 /// A benchmark of the run. The fields stand as they are sorted, which spares the writer to sort them.
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct BenchmarkRecord {
+struct BenchmarkRecord<'a> {
     /// How it ran, beyond its identity.
     attributes: Attributes,
     /// Why it has no metrics.
     failure: Option<String>,
     /// `suite/name{params} @variant`, as the parts below make it.
-    id: String,
+    #[serde(borrow)]
+    id: Cow<'a, str>,
     /// What was measured.
-    metrics: Vec<MetricRecord>,
+    metrics: Vec<MetricRecord<'a>>,
     /// The kernel or workload.
+    #[serde(borrow)]
     #[schemars(extend("minLength" = 1, "maxLength" = MAX_WORD, "pattern" = patterns::WORD))]
-    name: String,
+    name: Cow<'a, str>,
     /// Sizes and settings that are part of the identity.
-    #[schemars(extend(
+    #[schemars(with = "BTreeMap<String, String>", extend(
         "propertyNames" = schema::word(patterns::PARAMETER),
         "additionalProperties" = schema::word(patterns::PARAMETER)
     ))]
-    params: BTreeMap<String, String>,
+    params: BTreeMap<Text<'a>, Text<'a>>,
     /// Whether its result was checked.
     parity: Parity,
     /// What it is there for; absent where a gate looks at it.
     #[serde(default, skip_serializing_if = "Role::is_tracked")]
     role: Role,
     /// `reference`, `fast`, `cuda` or a word of the user's.
+    #[serde(borrow)]
     #[schemars(extend("minLength" = 1, "maxLength" = MAX_WORD, "pattern" = patterns::VARIANT))]
-    variant: String,
+    variant: Cow<'a, str>,
     /// Counts up when the work behind the name changes.
     version: u32,
 }
@@ -92,7 +99,7 @@ struct BenchmarkRecord {
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("allOf" = [positive()]))]
-struct MetricRecord {
+struct MetricRecord<'a> {
     /// Which way is better.
     better: Better,
     /// The smallest relative change that shows in four cases of five.
@@ -108,8 +115,9 @@ struct MetricRecord {
     /// How many samples stand behind it.
     n: u64,
     /// One word.
+    #[serde(borrow)]
     #[schemars(extend("minLength" = 1, "maxLength" = 100, "pattern" = patterns::METRIC))]
-    name: String,
+    name: Cow<'a, str>,
     /// The median of all samples.
     p50: Option<f64>,
     /// Their 95th percentile.
@@ -130,11 +138,11 @@ pub(super) fn lowest_version(run: &Run) -> u64 {
     if run.config.contains_key(SHARD) || run.measurements.iter().any(needs_2) { 2 } else { 1 }
 }
 
-impl RunRecord {
-    pub(super) fn from_run(run: &Run) -> RunRecord {
+impl<'a> RunRecord<'a> {
+    pub(super) fn from_run(run: &'a Run) -> RunRecord<'a> {
         RunRecord {
             schema_version: lowest_version(run),
-            suite: run.suite.clone(),
+            suite: Cow::Borrowed(&run.suite),
             timestamp_utc: run.timestamp,
             commit: run.commit.clone(),
             machine: run.machine.clone(),
@@ -152,7 +160,7 @@ impl RunRecord {
         self.schema_version
     }
 
-    pub(super) fn into_run(self) -> Result<Run, RecordError> {
+    pub(super) fn into_run(self, known: &mut Known) -> Result<Run, RecordError> {
         check_path_word("suite", &self.suite)?;
         check_hex("machine.id", &self.machine.id, 16)?;
         if let Some(commit) = &self.commit {
@@ -169,7 +177,7 @@ impl RunRecord {
         if self.timestamp_utc.timestamp_subsec_nanos() != 0 {
             return Err(RecordError::Field { field: "timestamp_utc", reason: "with fractions of a second".to_owned() });
         }
-        if !(1970..=9999).contains(&self.timestamp_utc.year()) {
+        if !super::YEARS.contains(&self.timestamp_utc.year()) {
             return Err(RecordError::Field {
                 field: "timestamp_utc",
                 reason: "outside the years 1970 to 9999".to_owned(),
@@ -177,14 +185,14 @@ impl RunRecord {
         }
         let mut measurements = Vec::with_capacity(self.benchmarks.len());
         for record in self.benchmarks {
-            measurements.push(record.into_measurement(&self.suite)?);
+            measurements.push(record.into_measurement(&self.suite, known)?);
         }
         let mut seen = BTreeSet::new();
         if let Some(twice) = measurements.iter().find(|measurement| !seen.insert(&measurement.benchmark)) {
             return Err(RecordError::Duplicate(twice.benchmark.id()));
         }
         Ok(Run {
-            suite: self.suite,
+            suite: self.suite.into_owned(),
             timestamp: self.timestamp_utc,
             commit: self.commit,
             machine: self.machine,
@@ -199,15 +207,15 @@ impl RunRecord {
     }
 }
 
-impl BenchmarkRecord {
-    fn from_measurement(measurement: &Measurement) -> BenchmarkRecord {
-        let benchmark = &measurement.benchmark;
+impl<'a> BenchmarkRecord<'a> {
+    fn from_measurement(measurement: &'a Measurement) -> BenchmarkRecord<'a> {
+        let benchmark = &*measurement.benchmark;
         BenchmarkRecord {
-            id: benchmark.id(),
-            name: benchmark.name.clone(),
+            id: Cow::Owned(benchmark.id()),
+            name: Cow::Borrowed(&benchmark.name),
             version: benchmark.version,
-            params: benchmark.params.clone(),
-            variant: benchmark.variant.clone(),
+            params: benchmark.params.iter().map(|(key, value)| (Text::of(key), Text::of(value))).collect(),
+            variant: Cow::Borrowed(&benchmark.variant),
             role: measurement.role,
             attributes: measurement.attributes.clone(),
             parity: measurement.parity.clone(),
@@ -216,19 +224,11 @@ impl BenchmarkRecord {
         }
     }
 
-    fn into_measurement(self, suite: &str) -> Result<Measurement, RecordError> {
-        let benchmark = Benchmark {
-            suite: suite.to_owned(),
-            name: self.name,
-            params: self.params,
-            variant: self.variant,
-            version: self.version,
-        };
-        let fault = |reason: String| RecordError::Benchmark { id: self.id.clone(), reason };
-        benchmark.check().map_err(|error: BenchmarkError| fault(error.to_string()))?;
-        if benchmark.id() != self.id {
-            return Err(fault(format!("its parts make `{}`", benchmark.id())));
-        }
+    fn into_measurement(self, suite: &str, known: &mut Known) -> Result<Measurement, RecordError> {
+        let fault = |reason: String| RecordError::Benchmark { id: self.id.to_string(), reason };
+        let identity =
+            Identity { suite, name: &self.name, params: &self.params, variant: &self.variant, version: self.version };
+        let benchmark = known.benchmark(&self.id, &identity).map_err(fault)?;
         let mut names = BTreeSet::new();
         for metric in &self.metrics {
             let word = &metric.name;
@@ -254,10 +254,10 @@ impl BenchmarkRecord {
     }
 }
 
-impl MetricRecord {
-    fn from_estimate(estimate: &Estimate) -> MetricRecord {
+impl<'a> MetricRecord<'a> {
+    fn from_estimate(estimate: &'a Estimate) -> MetricRecord<'a> {
         MetricRecord {
-            name: estimate.metric.name.clone(),
+            name: Cow::Borrowed(&estimate.metric.name),
             unit: estimate.metric.unit,
             better: estimate.metric.better,
             value: estimate.value,
@@ -287,7 +287,7 @@ impl MetricRecord {
             return Err(format!("its metric `{}` has an interval from {low} to {high}", self.name));
         }
         Ok(Estimate {
-            metric: Metric { name: self.name, unit: self.unit, better: self.better },
+            metric: Metric { name: self.name.into_owned(), unit: self.unit, better: self.better },
             value: self.value,
             workers: self.workers,
             p50: self.p50,

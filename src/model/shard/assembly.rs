@@ -134,7 +134,7 @@ impl<'a> Whole<'a> {
     fn merge(&self, runs: &[&Run]) -> Run {
         let newest = runs[runs.len() - 1];
         let measurements: BTreeMap<&Benchmark, &Measurement> =
-            runs.iter().flat_map(|run| &run.measurements).map(|one| (&one.benchmark, one)).collect();
+            runs.iter().flat_map(|run| &run.measurements).map(|one| (&*one.benchmark, one)).collect();
         let agreed = |(key, value): (&String, &Value)| {
             let same = runs.iter().all(|run| run.config.get(key) == Some(value));
             (same && key != SHARD && key != OCCUPIED).then(|| (key.clone(), value.clone()))
@@ -229,7 +229,7 @@ mod tests {
 
     fn measurement(name: &str) -> Measurement {
         Measurement {
-            benchmark: Benchmark::new("cpu", name, &[], "fast").expect("the name is a word"),
+            benchmark: Benchmark::new("cpu", name, &[], "fast").expect("the name is a word").into(),
             role: Default::default(),
             attributes: BTreeMap::new(),
             parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
@@ -244,7 +244,7 @@ mod tests {
     fn shard(index: u64, count: u64, hour: u32) -> RecordedRun {
         let shard = Shard::new(index, count).expect("the numbers fit");
         let all: Vec<Measurement> = NAMES.iter().map(|name| measurement(name)).collect();
-        let occupied = shard.occupied(all.iter().map(|one| &one.benchmark));
+        let occupied = shard.occupied(all.iter().map(|one| &*one.benchmark));
         let mut measurements: Vec<Measurement> = all.into_iter().filter(|one| shard.holds(&one.benchmark)).collect();
         let mut control = measurement("control");
         control.attributes.insert("of".to_owned(), format!("{shard} at {hour}"));

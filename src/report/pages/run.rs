@@ -91,8 +91,9 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
 }
 
 fn headline(run: &Run) -> Phrase {
-    let failed = run.measurements.iter().filter(|measurement| measurement.failure.is_some()).count();
-    let measured = run.measurements.len() - failed;
+    let failed = run.measurements.iter().filter(|measurement| measurement.failed().is_some()).count();
+    let skipped = run.measurements.iter().filter(|measurement| measurement.skipped().is_some()).count();
+    let measured = run.measurements.len() - failed - skipped;
     let place = format!("{} on {} ", run.suite, run.machine.name);
     match run.status {
         RunStatus::Ok if failed == 0 => {
@@ -115,11 +116,16 @@ fn facts(run: &Run) -> Vec<(&'static str, Phrase, String)> {
         None => (Phrase::plain(number::NONE), "Outside a repository, or before its first commit.".to_owned()),
         Some(commit) => {
             let branch = match &commit.branch {
-                Some(branch) => format!("on {}", shortened(branch, BRANCH)),
-                None => "on a detached head".to_owned(),
+                Some(branch) => format!(" on {}", shortened(branch, BRANCH)),
+                // Another tool need not tell where it was.
+                None if run.is_imported() => String::new(),
+                None => " on a detached head".to_owned(),
             };
-            let subject = shortened(&commit.subject, SUBJECT);
-            let mut note = format!("“{subject}” {branch}, committed {}.", date::moment(commit.commit_time));
+            let subject = match shortened(&commit.subject, SUBJECT) {
+                none if none.is_empty() => "No subject is known".to_owned(),
+                subject => format!("“{subject}”"),
+            };
+            let mut note = format!("{subject}{branch}, committed {}.", date::moment(commit.commit_time));
             if commit.dirty {
                 note += " Tracked files differed from the commit.";
             }

@@ -184,6 +184,7 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
         status: newest.run.status,
         reason: newest.run.reason.clone(),
         quality: newest.run.quality.clone(),
+        imported: false,
         failures: failures.filter_map(|m| Some((m.benchmark.id(), m.failure.clone()?))).collect(),
         environment_changes: before.map_or(Vec::new(), |b| b.run.environment.differences(&newest.run.environment)),
         baseline: if suite == "cpu" {

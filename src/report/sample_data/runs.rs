@@ -193,7 +193,7 @@ fn measurement(benchmark: Benchmark, value: f64, failed: bool, noise: &mut Noise
         },
         failure: failed.then(|| format!("worker 3 ended by signal 11\n{HOSTILE}")),
         estimates: if failed { Vec::new() } else { estimates },
-        benchmark,
+        benchmark: benchmark.into(),
     }
 }
 

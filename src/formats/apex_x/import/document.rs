@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use super::{kept, report};
-use crate::formats::{FormatError, json, outputs};
+use crate::formats::{FormatError, field, json, outputs};
 use crate::model::foreign::Output;
 use crate::model::imported::{Entry, Imported, ImportedRun};
 
@@ -83,6 +83,14 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 fn entries(document: &Value, output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
     let config = document.get("config").unwrap_or(&Value::Null);
     let fault = |reason: String| outputs::schema(output, reason);
+    let count = |key: &str| match document.get(key) {
+        Some(Value::Array(items)) => items.len(),
+        Some(Value::Object(fields)) => fields.len(),
+        _ => 0,
+    };
+    if let Some(count) = ["metrics", "cases"].map(count).into_iter().find(|count| *count > outputs::MOST_READ) {
+        return Err(FormatError::Many { name: output.name.clone(), count });
+    }
     let is_baseline = |metrics: &Map<String, Value>| metrics.values().any(Value::is_object);
     match (document.get("metrics"), document.get("benchmarks"), document.get("cases")) {
         (Some(Value::Array(items)), ..) => kept::trend(items, notes, &output.name).map_err(fault),
@@ -90,7 +98,7 @@ fn entries(document: &Value, output: &Output, notes: &mut Vec<String>) -> Result
         (Some(Value::Object(metrics)), ..) => Ok(report::cpu(metrics, config)),
         (None, Some(Value::Object(benchmarks)), _) => {
             let dtype = document.pointer("/environment/effective_dtype").or_else(|| config.get("dtype"));
-            Ok(report::gpu(benchmarks, config, dtype.and_then(Value::as_str)))
+            report::gpu(benchmarks, config, dtype.and_then(Value::as_str)).map_err(fault)
         }
         (None, None, Some(Value::Array(cases))) => report::trt(document, cases, config).map_err(fault),
         _ => Err(outputs::schema(output, "has neither `metrics` nor `benchmarks` nor `cases`")),
@@ -109,7 +117,7 @@ fn time(document: &Value, output: &Output, notes: &mut Vec<String>) -> Option<Da
 fn facts(document: &Value) -> BTreeMap<String, String> {
     let fact = |(path, name): &(&str, &str)| {
         let text = document.get("environment")?.pointer(path)?.as_str().filter(|text| !text.is_empty())?;
-        Some(((*name).to_owned(), text.to_owned()))
+        Some(((*name).to_owned(), field::told(text)))
     };
     FACTS.iter().filter_map(fact).collect()
 }
@@ -273,6 +281,13 @@ mod tests {
         check(r#"{"metrics": [{"status": "pass"}]}"#, "names no `metric` in item 1");
         check(r#"{"cases": [{"status": "ok"}]}"#, "has no `label` of case 1");
         check(r#"{"metrics": {"a_ms": 1, "a_ms": 2}}"#, "stands twice");
+        let long = "n".repeat(4097);
+        check(
+            &format!(r#"{{"benchmarks": {{"{long}": {{"p50_ms": 1}}}}}}"#),
+            "more than 4096 bytes below `benchmarks`",
+        );
+        let many: Vec<String> = (0..=outputs::MOST_READ).map(|number| format!(r#""{number}_ms": 1"#)).collect();
+        check(&format!(r#"{{"metrics": {{{}}}}}"#, many.join(",")), "lists 50001 benchmarks");
         assert!(matches!(read(&[output("{}"), output("{}")]), Err(FormatError::Nothing(_))));
     }
 

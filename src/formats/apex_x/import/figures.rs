@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::formats::outputs;
+use crate::formats::{outputs, quantity};
 use crate::model::imported::{Entry, EntryStatus, Observation};
 use crate::model::metric::{Better, Metric, TIME};
 use crate::model::unit::Unit;
@@ -43,7 +43,8 @@ pub(super) fn seconds(name: &str) -> Metric {
 
 /// A figure in milliseconds as an observation of so many calls; the fault names the field.
 pub(super) fn milliseconds(metric: Metric, field: &str, value: &Value, n: u64) -> Result<Observation, String> {
-    let seconds = number(value).ok_or_else(|| format!("its `{}` is no number", field.escape_debug()))? * 1e-3;
+    let seconds = number(value).ok_or_else(|| format!("its `{}` is no number", field.escape_debug()))?;
+    let seconds = quantity::to_base(seconds, 1e-3);
     Ok(Observation { n, ..outputs::summary(metric, "ms", field, seconds)? })
 }
 
@@ -88,6 +89,11 @@ impl Entries {
             _ => {}
         }
         entry
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.entries.len()
     }
 
     /// All of them.

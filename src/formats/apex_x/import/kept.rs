@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::figures::{Entries, milliseconds, number, place};
+use crate::formats::quantity;
 use crate::model::imported::{Entry, EntryStatus};
 
 /// The name of the line of a trend file that is about the status of the report.
@@ -68,7 +69,7 @@ fn note(entry: &mut Entry, key: &str, metric: &str, holder: &Value, fields: &[(&
         let value = match holder.get(field) {
             Some(Value::String(word)) if word.parse::<f64>().is_err() => json!(word),
             Some(value) => match number(value).filter(|number| number.is_finite()) {
-                Some(number) => json!(number * factor),
+                Some(number) => json!(quantity::to_base(number, *factor)),
                 None => continue,
             },
             None => continue,

@@ -3,10 +3,12 @@
 //! A block holds `p50_ms`, `p95_ms`, `peak_memory_mb` and one rate. Shapes and data types that the report says it ran
 //! with are parameters of its benchmarks.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::figures::{Entries, milliseconds, number, place, seconds};
-use crate::formats::outputs;
+use crate::formats::{LONGEST_PREFIX, field, outputs, quantity};
 use crate::model::imported::{Entry, EntryStatus};
 use crate::model::metric::{Metric, TIME};
 
@@ -22,39 +24,52 @@ const GPU_PARAMETERS: [&str; 7] = ["batch", "channels", "height", "width", "tile
 /// The benchmarks of a CPU report.
 pub(super) fn cpu(metrics: &Map<String, Value>, config: &Value) -> Vec<Entry> {
     let mut entries = Entries::default();
+    let of_model = parameters(config, &["input_shape"]);
+    let of_kernels = parameters(config, &["tile_shape", "tile_size"]);
     for (name, value) in metrics.iter().filter(|(_, value)| !value.is_null()) {
         let (series, metric) = place(name);
         let is_infer = series == "infer";
         let n = config.get(if is_infer { "infer_iters" } else { "micro_iters" }).and_then(Value::as_u64);
         let entry = entries.add(&series, milliseconds(metric, name, value, n.unwrap_or(0)));
-        let keys: &[&str] = if is_infer { &["input_shape"] } else { &["tile_shape", "tile_size"] };
-        take_parameters(entry, config, keys);
+        entry.params.extend(if is_infer { &of_model } else { &of_kernels }.clone());
     }
     entries.into_vec()
 }
 
 /// The benchmarks of a GPU report.
-pub(super) fn gpu(benchmarks: &Map<String, Value>, config: &Value, dtype: Option<&str>) -> Vec<Entry> {
+///
+/// # Errors
+/// Where the names on the way to one are very long; to be read after the file's name.
+pub(super) fn gpu(benchmarks: &Map<String, Value>, config: &Value, dtype: Option<&str>) -> Result<Vec<Entry>, String> {
     let mut entries = Entries::default();
     let n = config.get("iters").and_then(Value::as_u64).unwrap_or(0);
-    walk(&mut entries, &mut Vec::new(), benchmarks, n);
+    walk(&mut entries, &mut Vec::new(), benchmarks, n)?;
     let mut entries = entries.into_vec();
+    let mut params = parameters(config, &GPU_PARAMETERS);
+    params.extend(dtype.map(|dtype| ("dtype".to_owned(), field::told(dtype))));
     for entry in &mut entries {
-        take_parameters(entry, config, &GPU_PARAMETERS);
-        entry.params.extend(dtype.map(|dtype| ("dtype".to_owned(), dtype.to_owned())));
+        entry.params.extend(params.clone());
         if let Some((name, variant)) = entry.series.rsplit_once('.') {
             (entry.name, entry.variant) = (name.to_owned(), Some(variant.to_owned()));
         }
     }
-    entries
+    Ok(entries)
 }
 
 /// Takes every block below an object.
-fn walk<'a>(entries: &mut Entries, path: &mut Vec<&'a str>, holder: &'a Map<String, Value>, n: u64) {
+fn walk<'a>(
+    entries: &mut Entries,
+    path: &mut Vec<&'a str>,
+    holder: &'a Map<String, Value>,
+    n: u64,
+) -> Result<(), String> {
     for (key, value) in holder {
         let Some(fields) = value.as_object().filter(|_| path.len() < DEEPEST) else { continue };
         path.push(key);
         let series = path.join(".");
+        if series.len() > LONGEST_PREFIX {
+            return Err(format!("has a block whose names take more than {LONGEST_PREFIX} bytes below `benchmarks`"));
+        }
         let status = fields.get("status").and_then(Value::as_str);
         if let Some(status) = status.filter(|status| *status != "ok") {
             entries.of(&series).status = not_run(status, fields);
@@ -68,10 +83,14 @@ fn walk<'a>(entries: &mut Entries, path: &mut Vec<&'a str>, holder: &'a Map<Stri
         } else if let (Some(_), Some(metrics)) = (status, fields.get("metrics").and_then(Value::as_object)) {
             block(entries, &series, metrics, n);
         } else {
-            walk(entries, path, fields, n);
+            walk(entries, path, fields, n)?;
+        }
+        if entries.count() > outputs::MOST_READ {
+            return Err(format!("has more than {} blocks below `benchmarks`", outputs::MOST_READ));
         }
         path.pop();
     }
+    Ok(())
 }
 
 /// Takes a block of metrics: its times, its memory, its rate, and what else it tells in a word.
@@ -89,7 +108,10 @@ fn block(entries: &mut Entries, series: &str, fields: &Map<String, Value>, n: u6
         };
         if let Some((metric, unit, factor)) = known {
             let found = number(value).ok_or_else(|| format!("its `{field}` is no number"));
-            entries.add(series, found.and_then(|value| outputs::summary(metric, unit, field, value * factor)));
+            entries.add(
+                series,
+                found.and_then(|value| outputs::summary(metric, unit, field, quantity::to_base(value, factor))),
+            );
         } else if !value.is_array() && !value.is_object() {
             entries.of(series).extras.insert(field.clone(), value.clone());
         }
@@ -149,15 +171,17 @@ fn not_run(status: &str, fields: &Map<String, Value>) -> EntryStatus {
     if status == "skipped" { EntryStatus::Skipped(reason) } else { EntryStatus::Failed(reason) }
 }
 
-/// Takes fields of the configuration as parameters: numbers and words as they are, a shape as `1x3x128x128`.
-fn take_parameters(entry: &mut Entry, config: &Value, keys: &[&str]) {
-    for key in keys {
-        let text = match config.get(key) {
-            Some(Value::Number(number)) => number.to_string(),
-            Some(Value::String(text)) if !text.is_empty() => text.clone(),
-            Some(Value::Array(sides)) => sides.iter().map(Value::to_string).collect::<Vec<_>>().join("x"),
-            _ => continue,
+/// The fields of the configuration of those names as parameters: numbers and words as they are, a shape as
+/// `1x3x128x128`.
+fn parameters(config: &Value, keys: &[&str]) -> BTreeMap<String, String> {
+    let text = |key: &&str| {
+        let text = match config.get(key)? {
+            Value::Number(number) => number.to_string(),
+            Value::String(text) if !text.is_empty() => text.clone(),
+            Value::Array(sides) => sides.iter().map(Value::to_string).collect::<Vec<_>>().join("x"),
+            _ => return None,
         };
-        entry.params.insert((*key).to_owned(), text);
-    }
+        Some(((*key).to_owned(), field::told(&text)))
+    };
+    keys.iter().filter_map(text).collect()
 }

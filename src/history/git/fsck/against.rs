@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use git2::{Oid, Repository};
 
-use crate::history::git::entries::{Contents, Entries};
-use crate::history::git::past::Past;
-use crate::history::git::trees::parents;
+use crate::history::git::commits::trees::parents;
+use crate::history::git::reading::entries::{Contents, Entries};
+use crate::history::git::reading::past::Past;
 use crate::model::digest::Digest;
 use crate::model::fsck::{Against, Met};
 use crate::model::merkle::{SizedRoot, verify_consistency};

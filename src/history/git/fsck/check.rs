@@ -5,19 +5,22 @@ use std::collections::{BTreeSet, HashSet};
 use chrono::{DateTime, Utc};
 use git2::{Oid, Repository};
 
+use super::aside::{self, Aside};
 use super::content::{self, RunFacts};
 use super::lost::{self, Losses};
 use super::tip::{Fault, Tip, TipFile};
-use super::{against, surroundings};
+use super::{against, surroundings, synced};
 use crate::history::HistoryError;
-use crate::history::git::entries::{Contents, Digests, Entries};
-use crate::history::git::past::Past;
-use crate::history::git::target::{Target, tip};
-use crate::history::git::{Store, failed, loose};
-use crate::history::layout;
+use crate::history::git::commits::target::{Target, tip};
+use crate::history::git::reading::entries::{Contents, Digests, Entries};
+use crate::history::git::reading::partial::{FETCH, Promises};
+use crate::history::git::reading::past::{Gap, Past};
+use crate::history::git::{Store, failed};
 use crate::model::digest::Digest;
 use crate::model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION};
-use crate::model::run::Run;
+
+/// How many names a finding about many files lists.
+const NAMED: usize = 3;
 
 /// Checks the history of a branch and what lies around it; `now` is the time against which runs are held, and
 /// `against` a root that was noted down earlier.
@@ -51,6 +54,7 @@ pub fn fsck(
     report.add(surroundings::leftovers(repository));
     let Some((commit, reference)) = tip(repository, target)? else {
         let empty = Entries::default();
+        report.add(synced::lost_since(repository, &target.reference, &HashSet::new()));
         report.root = Some(empty.tree.root());
         report.add(against.filter(|root| *root != empty.tree.root()).map(never));
         return Ok(report);
@@ -67,7 +71,9 @@ pub fn fsck(
     }
     report.add(content::odd_times(&examined.sound, now));
     report.add(surroundings::backward_commits(&examined.past.commits));
-    report.add(examined.sound_but_set_aside());
+    report.add(aside::sound(repository, &examined.tip));
+    report.add(examined.not_here());
+    report.add(synced::lost_since(repository, &target.reference, &examined.past.paths()));
     report.add(examined.findings());
     let missing = examined.missing();
     report.add(missing.iter().cloned());
@@ -100,7 +106,7 @@ fn never(root: Digest) -> Finding {
 
 /// A history that was read, and what there is to be put right.
 pub(super) struct Examined<'r> {
-    repository: &'r Repository,
+    pub(super) promises: Promises<'r>,
     pub(super) tip: Tip,
     pub(super) past: Past,
     pub(super) contents: Contents<'r>,
@@ -108,6 +114,8 @@ pub(super) struct Examined<'r> {
     /// What cannot stay where it is.
     pub(super) faults: Vec<Fault>,
     pub(super) losses: Losses,
+    /// Paths whose content is not here, as in a partial clone.
+    pub(super) absent: BTreeSet<String>,
     findings: Vec<Finding>,
 }
 
@@ -118,18 +126,24 @@ impl<'r> Examined<'r> {
         let mut tip = Tip::of(repository, &tree);
         let past = Past::of(repository, commit)?;
         let mut digests = Digests::of(repository)?;
-        let read = content::read(repository, &tip, &mut digests)?;
+        let promises = Promises::of(repository)?;
+        let read = content::read(repository, &tip, &mut digests, &promises)?;
+        let aside = Aside::of(repository, &tip, &promises);
         let mut faults = std::mem::take(&mut tip.faults);
         faults.extend(read.faults);
+        faults.extend(aside.faults);
         faults.extend(collisions(&tip, &past));
         let mut present = tip.contents();
         present.extend(faults.iter().map(|fault| (fault.file.text(), fault.file.id)));
-        let set_aside = set_aside(repository, &tip);
-        let losses = lost::compare(&past, &present, &set_aside, &mut digests);
+        let mut set_aside = aside.contents;
+        set_aside.extend(aside::settled(repository, &past, &present));
+        let losses = lost::compare(&past, &present, &set_aside, &mut digests, &promises);
         let mut findings = std::mem::take(&mut tip.findings);
         findings.extend(read.findings);
+        findings.extend(aside.findings);
+        let absent = read.absent.into_iter().chain(aside.absent).chain(losses.absent.iter().cloned()).collect();
         let contents = Contents { digests, unreadable: Vec::new() };
-        Ok(Examined { repository, tip, past, contents, sound: read.sound, faults, losses, findings })
+        Ok(Examined { promises, tip, past, contents, sound: read.sound, faults, losses, absent, findings })
     }
 
     fn findings(&self) -> Vec<Finding> {
@@ -143,35 +157,31 @@ impl<'r> Examined<'r> {
 
     /// What of the line of commits cannot be read, a shallow clone aside.
     fn missing(&self) -> Vec<Finding> {
-        let tell = |(what, why): &(String, String)| {
-            Finding::overall(FindingKind::Unreadable, format!("{what} cannot be read: {why}"))
-                .advise("fetch it from a repository that has it")
+        let tell = |gap: &Gap| {
+            let what = format!("{} cannot be read: {}", gap.what, gap.why);
+            match gap.is_promised {
+                true => {
+                    Finding::overall(FindingKind::Incomplete, format!("{what}, as in a partial clone")).advise(FETCH)
+                }
+                false => {
+                    Finding::overall(FindingKind::Unreadable, what).advise("fetch it from a repository that has it")
+                }
+            }
         };
         self.past.unreadable.iter().map(tell).collect()
     }
 
-    /// Records that were set aside though nothing is wrong with them, and that the history has nowhere else.
-    fn sound_but_set_aside(&self) -> Vec<Finding> {
-        let present = self.tip.contents();
-        let mut findings = Vec::new();
-        for file in &self.tip.quarantined {
-            if loose::check(self.repository, file.id).is_err() {
-                continue;
-            }
-            let Ok(blob) = self.repository.find_blob(file.id) else { continue };
-            let Ok((id, run)) = Run::from_record(blob.content()) else { continue };
-            // One whose name has another id was changed, and is no record of what was measured.
-            if !file.text().ends_with(&format!("-{id}.json")) {
-                continue;
-            }
-            let path = run.path(&id);
-            if layout::check_path(&path).is_ok() && !present.contains_key(&path) {
-                let what = format!("is a sound record of `{path}`, which the history lacks");
-                let advice = "if it belongs there, write it to a file by `git show` and run `sprag history add`";
-                findings.push(Finding::at(FindingKind::SetAside, &file.text(), what).advise(advice));
-            }
-        }
-        findings
+    /// The files of a partial clone that git has not fetched yet.
+    fn not_here(&self) -> Option<Finding> {
+        let names: Vec<String> = self.absent.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
+        let more = if self.absent.len() > NAMED { ", …" } else { "" };
+        let are = match self.absent.len() {
+            0 => return None,
+            1 => "1 file of the history is not here, as in a partial clone, and was".to_owned(),
+            count => format!("{count} files of the history are not here, as in a partial clone, and were"),
+        };
+        let what = format!("{are} not looked at: {}{more}", names.join(", "));
+        Some(Finding::overall(FindingKind::Incomplete, what).advise(FETCH))
     }
 }
 
@@ -190,24 +200,3 @@ fn collisions(tip: &Tip, past: &Past) -> Vec<Fault> {
     };
     tip.collisions.iter().map(later).collect()
 }
-
-/// The contents that were set aside: those that lie there, and those that a note stands for.
-fn set_aside(repository: &Repository, tip: &Tip) -> HashSet<Oid> {
-    let mut contents = HashSet::new();
-    for file in &tip.quarantined {
-        contents.insert(file.id);
-        if file.path.ends_with(MISSING.as_bytes()) {
-            let note = loose::check(repository, file.id).and_then(|()| repository.find_blob(file.id)).ok();
-            let text = note.map(|note| String::from_utf8_lossy(note.content()).trim_end().to_owned());
-            let noted = text.and_then(|text| Oid::from_str(&text).ok());
-            // A content that is here again is to be brought back.
-            contents.extend(
-                noted.filter(|&id| loose::check(repository, id).and_then(|()| repository.find_blob(id)).is_err()),
-            );
-        }
-    }
-    contents
-}
-
-/// How the name of a note ends that stands for a content which could not be read.
-pub(super) const MISSING: &str = ".missing";

@@ -6,11 +6,14 @@ use std::thread;
 use chrono::{DateTime, TimeDelta, Utc};
 use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
+use super::aside::fetch_first;
 use super::tip::{Fault, Tip, TipFile};
 use crate::history::HistoryError;
-use crate::history::git::entries::{Digests, record_digest, vouches};
-use crate::history::git::past::reason;
-use crate::history::git::{failed, loose};
+use crate::history::git::failed;
+use crate::history::git::reading::entries::{Digests, record_digest, vouches};
+use crate::history::git::reading::loose;
+use crate::history::git::reading::partial::Promises;
+use crate::history::git::reading::past::reason;
 use crate::history::layout::{self, PLAIN};
 use crate::model::digest::Digest;
 use crate::model::fsck::{Finding, FindingKind};
@@ -94,20 +97,28 @@ pub(super) struct Contents {
     pub(super) sound: Vec<RunFacts>,
     pub(super) faults: Vec<Fault>,
     pub(super) findings: Vec<Finding>,
+    /// Paths of files that are not here, as in a partial clone.
+    pub(super) absent: Vec<String>,
 }
 
 /// Reads every record of the tip, and tells their digests.
 ///
 /// libgit2 hashes each object when it reads it; this makes sure that nobody has switched that off.
-pub(super) fn read(repository: &Repository, tip: &Tip, digests: &mut Digests<'_>) -> Result<Contents, HistoryError> {
+pub(super) fn read(
+    repository: &Repository,
+    tip: &Tip,
+    digests: &mut Digests<'_>,
+    promises: &Promises<'_>,
+) -> Result<Contents, HistoryError> {
     git2::opts::strict_hash_verification(true);
     let odb = repository.odb().map_err(failed("open the object database"))?;
-    let mut contents = Contents { sound: Vec::new(), faults: Vec::new(), findings: Vec::new() };
+    let mut contents = Contents { sound: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
     for batch in tip.runs.chunks(BATCH) {
         let mut files = Vec::new();
         for file in batch {
             match fetch(repository, &odb, file.id) {
                 Ok(bytes) => files.push((file, file.text(), bytes)),
+                Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
                 Err((kind, what)) => contents.fault(file, kind, what),
             }
         }
@@ -128,8 +139,10 @@ pub(super) fn read(repository: &Repository, tip: &Tip, digests: &mut Digests<'_>
         }
     }
     for file in tip.aside.iter() {
-        if let Err((kind, what)) = fetch(repository, &odb, file.id) {
-            contents.fault(file, kind, what);
+        match fetch(repository, &odb, file.id) {
+            Ok(_) => {}
+            Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
+            Err((kind, what)) => contents.fault(file, kind, what),
         }
     }
     let absent = absent_commits(&odb, &contents.sound);
@@ -140,7 +153,11 @@ pub(super) fn read(repository: &Repository, tip: &Tip, digests: &mut Digests<'_>
 
 impl Contents {
     fn fault(&mut self, file: &TipFile, kind: FindingKind, what: String) {
-        let finding = Finding::at(kind, &file.text(), what).advise("run `sprag history fsck --repair` to set it aside");
+        let advice = match kind {
+            FindingKind::Unreadable => fetch_first(file.id),
+            _ => "run `sprag history fsck --repair` to set it aside".to_owned(),
+        };
+        let finding = Finding::at(kind, &file.text(), what).advise(advice);
         self.faults.push(Fault { file: file.clone(), finding });
     }
 }

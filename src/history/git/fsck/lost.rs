@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use git2::Oid;
 
-use crate::history::git::entries::{Digests, vouches};
-use crate::history::git::past::{Appearance, Past, reason};
+use crate::history::git::reading::entries::{Digests, vouches};
+use crate::history::git::reading::partial::{FETCH, Promises};
+use crate::history::git::reading::past::{Appearance, Past, reason};
 use crate::history::layout::Kind;
 use crate::model::fsck::{Finding, FindingKind};
 
@@ -22,6 +23,8 @@ pub(super) struct Losses {
     pub(super) set_aside: Vec<(String, Oid)>,
     /// Paths whose content now differs from what it was, and is to be set aside.
     pub(super) replaced: Vec<(String, Oid)>,
+    /// Paths that had a content which is not here, as in a partial clone.
+    pub(super) absent: Vec<String>,
 }
 
 /// Holds the contents of the tip, by path, against all that was ever there.
@@ -30,6 +33,7 @@ pub(super) fn compare(
     present: &HashMap<String, Oid>,
     set_aside: &HashSet<Oid>,
     digests: &mut Digests<'_>,
+    promises: &Promises<'_>,
 ) -> Losses {
     let mut of_path: BTreeMap<&str, Vec<&Appearance>> = BTreeMap::new();
     for file in &past.files {
@@ -44,13 +48,18 @@ pub(super) fn compare(
         }
         let right = match contents[0].kind {
             Kind::Aside => Some(contents[0]),
-            Kind::Run => losses.vouched(&contents, now, set_aside, digests),
+            Kind::Run => losses.vouched(&contents, now, set_aside, digests, promises),
         };
         match (right, now) {
             (Some(right), Some(now)) if right.blob == *now => {}
             (Some(right), _) if set_aside.contains(&right.blob) => {}
-            (Some(right), now) => losses.tell(past, right, now),
+            (Some(right), now) => losses.tell(past, right, now, digests, promises),
             (None, Some(_)) => {}
+            (None, None) if contents.iter().any(|file| promises.cover(file.blob)) => {
+                if !contents.iter().any(|file| set_aside.contains(&file.blob)) {
+                    losses.gone(past, contents[contents.len() - 1]);
+                }
+            }
             (None, None) => losses.removed(past, contents[contents.len() - 1], set_aside),
         }
     }
@@ -65,9 +74,14 @@ impl Losses {
         now: Option<&Oid>,
         set_aside: &HashSet<Oid>,
         digests: &mut Digests<'_>,
+        promises: &Promises<'_>,
     ) -> Option<&'p Appearance> {
         contents.iter().copied().find(|file| match digests.get(file.blob) {
             Ok(digest) => vouches(&file.path, digest.as_ref()),
+            Err(_) if promises.cover(file.blob) => {
+                self.absent.push(file.path.clone());
+                false
+            }
             Err(error) => {
                 // What the tip has is told where the tip is read.
                 if now != Some(&file.blob) && !set_aside.contains(&file.blob) {
@@ -80,16 +94,40 @@ impl Losses {
         })
     }
 
-    fn tell(&mut self, past: &Past, right: &Appearance, now: Option<&Oid>) {
+    fn tell(
+        &mut self,
+        past: &Past,
+        right: &Appearance,
+        now: Option<&Oid>,
+        digests: &mut Digests<'_>,
+        promises: &Promises<'_>,
+    ) {
         let (commit, _) = past.commits[right.commit];
         let (kind, what) = match now {
             None => (FindingKind::Lost, format!("is gone; the commit {commit} had it")),
             Some(_) => (FindingKind::Changed, format!("was changed since the commit {commit}")),
         };
-        let advice = "run `sprag history fsck --repair` to bring it back";
-        self.findings.push(Finding::at(kind, &right.path, what).advise(advice));
+        let repair = "run `sprag history fsck --repair` to bring it back";
+        // What cannot be read cannot be brought back either.
+        if digests.get(right.blob).is_err() {
+            let fetch = match promises.cover(right.blob) {
+                true => FETCH.to_owned(),
+                false => format!("fetch the object {} from a repository that has it", right.blob),
+            };
+            self.findings.push(Finding::at(kind, &right.path, what).advise(format!("{fetch}; then {repair}")));
+            return;
+        }
+        self.findings.push(Finding::at(kind, &right.path, what).advise(repair));
         self.restore.push((right.path.clone(), right.blob));
         self.replaced.extend(now.map(|now| (right.path.clone(), *now)));
+    }
+
+    /// A file that is gone, and whose content is not here, as in a partial clone.
+    fn gone(&mut self, past: &Past, last: &Appearance) {
+        let (commit, _) = past.commits[last.commit];
+        let what = format!("is gone; the commit {commit} had it, and its content is not here");
+        let advice = format!("{FETCH}; then run `sprag history fsck --repair` to bring it back");
+        self.findings.push(Finding::at(FindingKind::Lost, &last.path, what).advise(advice));
     }
 
     /// Something that was no record, and was removed rather than set aside.

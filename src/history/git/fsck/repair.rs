@@ -10,28 +10,28 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use git2::{Commit, ErrorCode, Oid, Repository};
 
-use super::check::{Examined, MISSING};
+use super::aside;
+use super::check::Examined;
 use super::content::{Judged, judge};
 use super::rebuild::{Edit, Edits, edited};
 use super::retire;
 use super::tip::TipFile;
 use crate::history::HistoryError;
+use crate::history::git::append::durable;
 use crate::history::git::append::signature_at;
+use crate::history::git::checkout::index::{IndexLock, release};
 use crate::history::git::checkout::{Checkouts, heal_locked};
-use crate::history::git::entries::record_digest;
-use crate::history::git::past::QUARANTINE;
-use crate::history::git::target::{Target, tip};
-use crate::history::git::{Store, durable, failed, loose};
+use crate::history::git::commits::target::{Target, tip};
+use crate::history::git::reading::loose;
+use crate::history::git::reading::notes::MISSING;
+use crate::history::git::reading::partial::{FETCH, Promises};
+use crate::history::git::{Store, failed};
 use crate::history::layout::PLAIN;
 use crate::history::state::{Pending, StateFolder, pause};
 use crate::model::fsck::FindingKind;
-use crate::model::run::RECORD_ROOT;
 
 /// How often a moved or locked ref is tried again.
 const ATTEMPTS: u32 = 8;
-
-/// The longest name of a file that is set aside: what a path of the layout allows for one part.
-const LONGEST_NAME: usize = 100;
 
 /// The mode of an executable file in a tree.
 const EXECUTABLE: i32 = 0o100_755;
@@ -67,15 +67,28 @@ pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Rep
     repaired.steps.extend(healed.records.iter().map(|path| format!("a working tree caught up with `{path}`")));
     let checkouts = Checkouts::of(repository, &target.reference)?;
     repaired.warnings.extend(checkouts.warnings.iter().cloned());
-    let moved = move_ref(repository, target, &checkouts, time, &mut repaired)?;
+    let mut locks = Vec::new();
+    let moved = match move_ref(repository, target, &checkouts, &state, time, &mut locks, &mut repaired) {
+        Ok(moved) => moved,
+        Err(error) => {
+            // The error that came first is the one to tell.
+            let _ = release(&mut locks);
+            return Err(error);
+        }
+    };
+    locks.resize_with(checkouts.found.len(), || None);
     let wanted = records_of(repository, target)?;
     let mut pending = unfinished;
-    for checkout in &checkouts.found {
-        repaired.warnings.extend(retire::take_out(checkout, &moved, &state));
-        let caught_up = checkout.catch_up(&wanted, None, &state, &mut |_| {});
+    for (checkout, lock) in checkouts.found.iter().zip(locks) {
+        repaired.warnings.extend(retire::take_out(checkout, &moved, lock.as_ref(), &state));
+        let caught_up = checkout.catch_up(&wanted, lock, &state, &mut |_| {});
         if !caught_up.added.is_empty() {
             let folder = checkout.folder.display();
-            repaired.steps.push(format!("the working tree `{folder}` caught up with {} files", caught_up.added.len()));
+            let files = match caught_up.added.len() {
+                1 => "1 file".to_owned(),
+                count => format!("{count} files"),
+            };
+            repaired.steps.push(format!("the working tree `{folder}` caught up with {files}"));
         }
         repaired.warnings.extend(caught_up.warnings);
         pending.extend(caught_up.unfinished);
@@ -87,12 +100,15 @@ pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Rep
     Ok(repaired)
 }
 
-/// Makes the commit and moves the branch to it; gives the files that are no longer where they were.
+/// Makes the commit and moves the branch to it; gives the files that are no longer where they were. The indexes of the
+/// working trees are locked across the move, and stay so, as in an append.
 fn move_ref(
     repository: &Repository,
     target: &Target,
     checkouts: &Checkouts,
+    state: &StateFolder,
     time: DateTime<Utc>,
+    locks: &mut Vec<Option<IndexLock>>,
     repaired: &mut Repaired,
 ) -> Result<Vec<TipFile>, HistoryError> {
     let mut refusal = String::new();
@@ -104,10 +120,18 @@ fn move_ref(
             examined = Examined::of(repository, commit.id())?;
         }
         let plan = Plan::of(repository, &examined)?;
+        if plan.left_alone > 0 {
+            let files = if plan.left_alone == 1 { "1 file".to_owned() } else { format!("{} files", plan.left_alone) };
+            let warning = format!("left {files} alone that are not here, as in a partial clone; {FETCH}");
+            if !repaired.warnings.contains(&warning) {
+                repaired.warnings.push(warning);
+            }
+        }
         if plan.edits.is_empty() {
             return Ok(Vec::new());
         }
         let new = plan.commit(repository, &commit, time)?;
+        *locks = checkouts.found.iter().map(|checkout| checkout.lock(state, &mut |_| {})).collect();
         let expected = (name == target.reference).then(|| commit.id());
         let moved = match expected {
             Some(expected) => repository.reference_matching(&target.reference, new, true, expected, &plan.message()),
@@ -124,6 +148,7 @@ fn move_ref(
             }
             Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
                 refusal = error.message().to_owned();
+                release(locks)?;
                 pause(attempt);
             }
             Err(error) => return Err(failed("move the branch of the history")(error)),
@@ -163,22 +188,25 @@ struct Plan {
     removed: Vec<TipFile>,
     set_aside: usize,
     restored: usize,
+    /// How many files are not here, as in a partial clone, and stay where they are.
+    left_alone: usize,
 }
 
 impl Plan {
     fn of(repository: &Repository, examined: &Examined<'_>) -> Result<Plan, HistoryError> {
-        let mut plan = Plan::default();
+        let mut plan = Plan { left_alone: examined.absent.len(), ..Plan::default() };
         for fault in &examined.faults {
             if is_sound_but_executable(repository, &fault.file) {
                 plan.make_plain(&fault.file);
             } else {
-                plan.remove(repository, &fault.file)?;
+                plan.remove(repository, &examined.promises, &fault.file)?;
             }
         }
         for (path, blob) in &examined.losses.replaced {
-            plan.remove(repository, &TipFile { path: path.clone().into_bytes(), mode: PLAIN, id: *blob })?;
+            let promises = &examined.promises;
+            plan.remove(repository, promises, &TipFile { path: path.clone().into_bytes(), mode: PLAIN, id: *blob })?;
         }
-        for (path, blob) in &examined.losses.set_aside {
+        for (path, blob) in examined.losses.set_aside.iter().filter(|(_, blob)| !examined.promises.cover(*blob)) {
             plan.put_aside(repository, &TipFile { path: path.clone().into_bytes(), mode: PLAIN, id: *blob })?;
         }
         for (path, blob) in &examined.losses.restore {
@@ -197,13 +225,20 @@ impl Plan {
         self.restored += 1;
     }
 
-    /// Takes a file, or a folder with all below it, from its place and sets it aside.
-    fn remove(&mut self, repository: &Repository, file: &TipFile) -> Result<(), HistoryError> {
+    /// Takes a file, or a folder with all below it, from its place and sets it aside. What is not here, as in a partial
+    /// clone, stays: it is no loss, and nobody can tell yet what it is.
+    fn remove(&mut self, repository: &Repository, promises: &Promises<'_>, file: &TipFile) -> Result<(), HistoryError> {
         if self.edits.contains_key(&file.path) {
             return Ok(());
         }
+        let files = below(repository, file);
+        let absent = files.iter().filter(|file| file.mode != SUBMODULE && promises.cover(file.id)).count();
+        if absent > 0 {
+            self.left_alone += absent;
+            return Ok(());
+        }
         self.edits.insert(file.path.clone(), Edit::Remove);
-        for file in below(repository, file) {
+        for file in files {
             self.put_aside(repository, &file)?;
             self.removed.push(file);
         }
@@ -211,20 +246,16 @@ impl Plan {
     }
 
     fn put_aside(&mut self, repository: &Repository, file: &TipFile) -> Result<(), HistoryError> {
-        let write = |note: &str| repository.blob(note.as_bytes()).map_err(failed("write a note"));
-        let oid = file.id.to_string();
-        let (folder, ending, content) = if file.mode == SUBMODULE {
-            (oid[..16].to_owned(), ".submodule", write(&format!("{oid}\n"))?)
+        let note = || repository.blob(format!("{}\n", file.id).as_bytes()).map_err(failed("write a note"));
+        let (digits, ending, content) = if file.mode == SUBMODULE {
+            (aside::digits_of_id(file.id), aside::SUBMODULE, note()?)
         } else {
             match loose::check(repository, file.id).and_then(|()| repository.find_blob(file.id)) {
-                Ok(blob) => (digest_of(blob.content()), "", file.id),
-                Err(_) => (oid[..16].to_owned(), MISSING, write(&format!("{oid}\n"))?),
+                Ok(blob) => (aside::digits_of(blob.content()), "", file.id),
+                Err(_) => (aside::digits_of_id(file.id), MISSING, note()?),
             }
         };
-        let inside = file.text();
-        let inside = inside.strip_prefix(RECORD_ROOT).unwrap_or(&inside).trim_start_matches('/');
-        let place =
-            format!("{RECORD_ROOT}/{QUARANTINE}/{folder}/{}{ending}", flat(inside, LONGEST_NAME - ending.len()));
+        let place = aside::place(&digits, &file.text(), ending);
         if self.edits.insert(place.clone().into_bytes(), Edit::Put(content)).is_some() {
             return Ok(());
         }
@@ -275,26 +306,13 @@ fn is_sound_but_executable(repository: &Repository, file: &TipFile) -> bool {
     matches!(judge(&file.text(), blob.content()), Judged::Sound(_) | Judged::Newer(_))
 }
 
-/// The digits by which a content is set aside: those of a run, where it has the form of one.
-fn digest_of(bytes: &[u8]) -> String {
-    record_digest(bytes).unwrap_or_else(|| crate::model::digest::Digest::of(&[bytes])).short()
-}
-
-/// A path as one name: of too long a path the end, which tells more.
-fn flat(path: &str, longest: usize) -> String {
-    let fine = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
-    let flat: String = path.chars().map(fine).collect();
-    let end = flat.len().saturating_sub(longest - 1);
-    let flat = &flat[end..];
-    if flat.starts_with(['.', '-']) || flat.is_empty() { format!("_{flat}") } else { flat.to_owned() }
-}
-
 /// Every record of the tip, and what lies beside them, as a working tree should have it.
 fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, HistoryError> {
     let Some((commit, _)) = tip(repository, target)? else { return Ok(Vec::new()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
     let tip = super::tip::Tip::of(repository, &tree);
-    let files = tip.runs.iter().chain(&tip.aside).chain(&tip.quarantined);
+    let promises = Promises::of(repository)?;
+    let files = tip.runs.iter().chain(&tip.aside).chain(&tip.quarantined).filter(|file| !promises.cover(file.id));
     let paths: BTreeMap<String, Oid> = files.map(|file| (file.text(), file.id)).collect();
     let pending = |(path, blob): (String, Oid)| Pending {
         reference: target.reference.clone(),

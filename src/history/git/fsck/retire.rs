@@ -10,12 +10,18 @@ use git2::{ObjectType, Oid, Repository};
 
 use super::tip::TipFile;
 use crate::history::git::checkout::Checkout;
-use crate::history::git::index::{self, Removed};
+use crate::history::git::checkout::index::{IndexError, IndexLock, Removed, kept_out};
 use crate::history::layout::FOLDER;
 use crate::history::state::{Pending, StateFolder};
 
-/// Takes the old contents out of a working tree and its index; says what stands in the way.
-pub(super) fn take_out(checkout: &Checkout, removed: &[TipFile], state: &StateFolder) -> Vec<String> {
+/// Takes the old contents out of a working tree and its index, which is locked unless others hold it; says what stands in
+/// the way.
+pub(super) fn take_out(
+    checkout: &Checkout,
+    removed: &[TipFile],
+    lock: Option<&IndexLock>,
+    state: &StateFolder,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     for file in removed {
         let Some(path) = native(&file.path) else { continue };
@@ -40,18 +46,23 @@ pub(super) fn take_out(checkout: &Checkout, removed: &[TipFile], state: &StateFo
     }
     let entries: Vec<Removed> =
         removed.iter().filter_map(|file| Some(Removed { path: native(&file.path)?, blob: file.id })).collect();
-    if let Err(error) = index::remove(&checkout.repository, &entries, state) {
+    let gone = lock.map_or(Err(IndexError::Locked), |lock| lock.remove(&checkout.repository, &entries, state));
+    if let Err(error) = gone
+        && !entries.is_empty()
+    {
         warnings.push(error.to_string());
     }
     let folder = checkout.folder.display();
     warnings.into_iter().map(|warning| format!("in the working tree `{folder}`: {warning}")).collect()
 }
 
-/// Brings back the files that the index has and the working tree lacks; gives their paths, and what went wrong.
+/// Brings back the files that the index has and the working tree lacks, unless a sparse checkout keeps them out; gives their paths, and what went wrong.
 pub(super) fn bring_back(checkout: &Checkout, records: &[Pending], state: &StateFolder) -> (Vec<String>, Vec<String>) {
     let (mut placed, mut warnings) = (Vec::new(), Vec::new());
+    let kept_out = kept_out(checkout.repository());
     for record in records {
-        if fs::symlink_metadata(checkout.folder.join(&record.path)).is_ok() {
+        if kept_out.contains(record.path.as_bytes()) || fs::symlink_metadata(checkout.folder.join(&record.path)).is_ok()
+        {
             continue;
         }
         let Ok(blob) = Oid::from_str(&record.blob) else { continue };

@@ -6,6 +6,7 @@ use git2::{Oid, Repository, Status, StatusOptions};
 
 use crate::history::HistoryError;
 use crate::history::git::checkout::Checkouts;
+use crate::history::git::checkout::index::kept_out;
 use crate::history::git::failed;
 use crate::history::layout::FOLDER;
 use crate::history::state::StateFolder;
@@ -73,6 +74,7 @@ fn working_tree(repository: &Repository) -> Result<Vec<Finding>, HistoryError> {
     options.include_untracked(true).recurse_untracked_dirs(true).include_ignored(false);
     options.disable_pathspec_match(true).pathspec(FOLDER);
     let statuses = repository.statuses(Some(&mut options)).map_err(failed("compare the working tree with HEAD"))?;
+    let kept_out = kept_out(repository);
     let mut findings = Vec::new();
     for entry in &statuses {
         let status = entry.status();
@@ -81,6 +83,9 @@ fn working_tree(repository: &Repository) -> Result<Vec<Finding>, HistoryError> {
         } else if status.intersects(Status::INDEX_NEW | Status::INDEX_MODIFIED | Status::INDEX_RENAMED) {
             ("is staged with a content that the branch does not have", "records are added by `sprag history add`")
         } else if status.contains(Status::WT_DELETED) {
+            if kept_out.contains(entry.path_bytes()) {
+                continue;
+            }
             ("is in the branch, but not in the working tree", REPAIR)
         } else if status.contains(Status::WT_NEW) {
             ("lies in the working tree, but is not in the branch", "record it by `sprag history add`, or remove it")

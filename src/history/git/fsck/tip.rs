@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::history::git::loose;
-use crate::history::git::past::{QUARANTINE, reason};
+use crate::history::git::reading::loose;
+use crate::history::git::reading::partial::{FETCH, Promises};
+use crate::history::git::reading::past::{QUARANTINE, reason};
 use crate::history::layout::{self, FOLDER};
 use crate::model::fsck::{Finding, FindingKind};
 use crate::model::run::{LAYOUT_VERSION, RECORD_ROOT};
@@ -66,7 +67,7 @@ impl Tip {
     /// The content of every file, by path.
     pub(super) fn contents(&self) -> HashMap<String, Oid> {
         let faulty = self.faults.iter().map(|fault| &fault.file);
-        let files = self.runs.iter().chain(&self.aside).chain(faulty);
+        let files = self.runs.iter().chain(&self.aside).chain(&self.quarantined).chain(faulty);
         files.map(|file| (file.text(), file.id)).collect()
     }
 }
@@ -164,9 +165,15 @@ impl<'r> Walk<'r> {
         let tree = whole.and_then(|()| self.repository.find_tree(entry.id()));
         tree.map_err(|error| {
             let what = format!("is a folder that cannot be read: {}", reason(&error));
-            let advice = format!("fetch the object {} from a repository that has it", entry.id());
             let path = String::from_utf8_lossy(path);
-            self.tip.findings.push(Finding::at(FindingKind::Unreadable, &path, what).advise(advice));
+            let is_promised = Promises::of(self.repository).is_ok_and(|promises| promises.cover(entry.id()));
+            self.tip.findings.push(if is_promised {
+                let what = format!("{what}, as in a partial clone");
+                Finding::at(FindingKind::Incomplete, &path, what).advise(FETCH)
+            } else {
+                let advice = format!("fetch the object {} from a repository that has it", entry.id());
+                Finding::at(FindingKind::Unreadable, &path, what).advise(advice)
+            });
         })
         .ok()
     }

@@ -6,9 +6,10 @@ use chrono::{DateTime, Utc};
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, ObjectType, Oid, Repository};
 
+use super::super::append::batch::message;
+use super::super::append::durable;
 use super::super::append::signature_at;
-use super::super::batch::message;
-use super::super::{durable, failed};
+use super::super::failed;
 use super::compare::{Entry, TreePath, tree_of};
 use crate::history::HistoryError;
 use crate::history::layout::FOLDER;

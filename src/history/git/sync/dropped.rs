@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use git2::{ObjectType, Oid};
 
 use super::super::checkout::Checkout;
-use super::super::index::{self, Removed};
+use super::super::checkout::index::{IndexLock, Removed};
 use super::compare::{Entry, TreePath};
 use crate::history::layout::check_path;
 use crate::history::state::StateFolder;
@@ -25,7 +25,13 @@ pub(super) fn let_go(checkout: &Checkout, dropped: &BTreeMap<TreePath, Entry>, s
     let folder = checkout.folder();
     let removed: Vec<Removed> =
         dropped.iter().map(|(path, blob)| Removed { path: PathBuf::from(path), blob: *blob }).collect();
-    if let Err(error) = index::remove(checkout.repository(), &removed, state) {
+    let gone = IndexLock::take(checkout.repository(), state).and_then(|lock| {
+        let gone = lock.remove(checkout.repository(), &removed, state);
+        // One that cannot be removed is found and removed by its mark later.
+        let _ = lock.release();
+        gone
+    });
+    if let Err(error) = gone {
         return vec![format!("in the working tree `{}`: {error}", folder.display())];
     }
     let mut warnings = Vec::new();

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use git2::{ErrorCode, Oid, Repository};
 
-use super::super::append::release;
+use super::super::append::durable;
+use super::super::checkout::index::release;
 use super::super::checkout::{Checkouts, heal_locked};
-use super::super::facts::short_name;
-use super::super::{durable, failed};
+use super::super::commits::facts::short_name;
+use super::super::failed;
 use super::compare::{Difference, TreePath, compare, outside};
 use super::own::{meeting, own_commits};
 use super::plan::Tips;

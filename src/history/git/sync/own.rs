@@ -2,7 +2,7 @@
 
 use git2::{Commit, ErrorCode, Oid, Repository};
 
-use super::super::trees::parents;
+use super::super::commits::trees::parents;
 use super::super::{failed, subject_of};
 use super::compare::outside;
 use crate::history::HistoryError;

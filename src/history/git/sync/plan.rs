@@ -4,10 +4,11 @@
 //! A record that the third has and one of the others has not was lost there, by a rewritten branch or by a commit that
 //! removed it; one that the third lacks, too, is new on the other side.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use git2::{Oid, Repository};
 
+use super::super::reading::notes::noted;
 use super::compare::{Difference, Entry, TreePath, compare};
 use super::own::{contains, meeting, own_commits};
 use crate::history::{AfterRewrite, HistoryError, SyncError};
@@ -28,6 +29,8 @@ pub(super) struct Tips {
 pub(super) struct Plan {
     /// The commit that is built upon; absent where the branch of the remote begins here.
     pub(super) base: Option<Oid>,
+    /// The paths of the records of a branch that was gone and is put back with its commits.
+    put_back: Vec<String>,
     /// What the base lacks.
     pub(super) puts: BTreeMap<TreePath, Entry>,
     /// The commit that holds the base and the puts already, if there is one.
@@ -106,6 +109,8 @@ impl Plan {
             }
             None => against.left.clone(),
         };
+        let at_base: HashSet<Oid> = against.right.values().map(|entry| entry.id).collect();
+        let puts: BTreeMap<_, _> = puts.into_iter().filter(|put| !is_idle_note(repository, put, &at_base)).collect();
         let explained = |path: &TreePath| at_remote.changed.contains_key(path) || at_local.changed.contains_key(path);
         let unexplained: Vec<&TreePath> = against.changed.keys().filter(|path| !explained(path)).collect();
         if !unexplained.is_empty() {
@@ -123,6 +128,7 @@ impl Plan {
         Ok(Plan {
             base,
             ready: ready(repository, base, local, &against, &puts)?,
+            put_back: if remote.is_none() { texts(at_remote.left.keys()) } else { Vec::new() },
             puts,
             received: against.right.len(),
             drops: after_rewrite == Some(AfterRewrite::Accept)
@@ -138,8 +144,17 @@ impl Plan {
 
     /// The paths that are sent.
     pub(super) fn sent(&self) -> Vec<String> {
-        texts(self.puts.keys())
+        let mut sent = texts(self.puts.keys());
+        sent.extend(self.put_back.iter().cloned());
+        sent.sort();
+        sent
     }
+}
+
+/// Whether it is a note of a content that could not be read here, and that the other side has where it belongs: there
+/// it would tell of a loss that is none.
+fn is_idle_note(repository: &Repository, (path, entry): &(TreePath, Entry), at_base: &HashSet<Oid>) -> bool {
+    noted(repository, path, entry.id).is_some_and(|id| at_base.contains(&id))
 }
 
 /// Whether what was lost allows going on.
@@ -159,6 +174,7 @@ fn judge(
             lost: texts(at_remote.left.keys()),
             changed: texts(at_remote.changed.keys()),
             rewritten,
+            is_gone,
         });
     }
     let here: Vec<&TreePath> = at_local.left.keys().chain(at_local.changed.keys()).collect();

@@ -2,9 +2,10 @@
 
 use git2::{Direction, ErrorCode, Oid, Repository};
 
-use super::super::facts::short_name;
-use super::super::target::Target;
-use super::super::{durable, failed};
+use super::super::append::durable;
+use super::super::commits::facts::short_name;
+use super::super::commits::target::Target;
+use super::super::failed;
 use crate::history::transport::printable;
 use crate::history::{HistoryError, SyncError};
 

@@ -10,9 +10,9 @@ use git2::{Oid, Repository};
 
 use super::super::Store;
 use super::super::checkout::heal;
-use super::super::facts::short_name;
-use super::super::leftovers::remove_sync_ref_lock;
-use super::super::target::Target;
+use super::super::checkout::leftovers::remove_sync_ref_lock;
+use super::super::commits::facts::short_name;
+use super::super::commits::target::Target;
 use super::build::commit_on;
 use super::local::{Moved, follow, obstacle};
 use super::plan::{Names, Plan, Tips};

@@ -1,5 +1,7 @@
 //! Appending records and loading them back.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::super::testing::{Fixture, git_in, isolated, minute, run, run_of};
@@ -94,7 +96,7 @@ fn what_loading_would_refuse_is_refused() {
     check("history/v1/_events", b"x");
     let mut hidden = run(1);
     hidden.suite = "_events".to_owned();
-    hidden.measurements[0].benchmark.suite = "_events".to_owned();
+    Arc::make_mut(&mut hidden.measurements[0].benchmark).suite = "_events".to_owned();
     let hidden = Record::of(&hidden);
     check(&hidden.path, &hidden.bytes);
     let twice = [good.clone(), good.clone()];
@@ -246,7 +248,7 @@ fn any_run() -> impl Strategy<Value = Run> {
         run.machine = crate::model::environment::Machine::named(&machine, &reason);
         run.status = if ok { RunStatus::Ok } else { RunStatus::Skipped };
         run.reason = Some(format!("because {reason}"));
-        run.measurements[0].benchmark.suite = suite;
+        Arc::make_mut(&mut run.measurements[0].benchmark).suite = suite;
         run.measurements[0].estimates[0].workers = values;
         run
     })

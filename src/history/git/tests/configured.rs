@@ -1,6 +1,7 @@
 //! What the configuration of a checkout asks for: hooks, filters, signing, monitors. No program of them runs.
 
 use std::fs;
+use std::sync::Arc;
 
 use super::super::testing::{Fixture, minute, run};
 use super::super::{Record, append, load, open, target};
@@ -143,7 +144,7 @@ fn paths_that_are_alike_are_refused() {
     let of_suite = |suite: &str| {
         let mut run = run(1);
         run.suite = suite.to_owned();
-        run.measurements[0].benchmark.suite = suite.to_owned();
+        Arc::make_mut(&mut run.measurements[0].benchmark).suite = suite.to_owned();
         Record::of(&run)
     };
     let error = append(&store, &target, &[of_suite("cpu"), of_suite("CPU")], minute(1)).unwrap_err().to_string();

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::super::append::{Step, append_watched};
 use super::super::testing::{Fixture, minute, run};
 use super::super::{Record, append, heal, load, open, target};
+use crate::history::state::MANY_FILES;
 
 const STEPS: [Step; 10] = [
     Step::Locked,
@@ -48,44 +49,49 @@ fn die_after(fixture: &Fixture, fatal: Step, records: &[Record]) {
 
 #[test]
 fn every_step_leaves_before_or_after() {
-    for fatal in STEPS {
-        let fixture = busy();
-        let (before, status) = (fixture.head(), fixture.status());
-        let staged = fixture.git(&["diff", "--cached"]);
-        let records = [Record::of(&run(1)), Record::of(&run(2))];
-        die_after(&fixture, fatal, &records);
-        let store = open(&fixture.root).unwrap();
-        let target = target(&store, None).unwrap();
-        let loaded = load(&store, &target).unwrap();
-        assert_eq!(loaded.warnings, [""; 0], "{fatal:?}");
-        assert_eq!(loaded.quarantined, [], "{fatal:?}");
-        let moved = fixture.head() != before;
-        let after =
-            matches!(fatal, Step::RefMoved | Step::FilePlaced | Step::IndexReady | Step::IndexWritten | Step::CaughtUp);
-        assert_eq!((moved, loaded.runs.len()), (after, if after { 3 } else { 1 }), "{fatal:?}");
-        assert_eq!(
-            (fixture.status(), fixture.git(&["diff", "--cached"])),
-            (status.clone(), staged.clone()),
-            "{fatal:?}"
-        );
-        for record in &records {
-            let file = fs::read(fixture.root.join(&record.path)).ok();
-            assert_eq!(file.as_ref(), after.then_some(&record.bytes), "{fatal:?}");
-        }
-        let left = || fs::read_dir(fixture.root.join(".git/sprag")).unwrap();
-        // Without a journal, what lies in the folder waits for the next append.
-        let names: Vec<_> = left().map(|entry| entry.unwrap().file_name()).collect();
-        assert!(fatal == Step::Staged || names == ["lock"], "{fatal:?}: {names:?}");
-        assert!(!fixture.root.join(".git/index.lock").exists());
-        fixture.fsck();
-        // And the next append works, with what was cut short or without.
-        let records = [records.as_slice(), &[Record::of(&run(3))]].concat();
-        let appended = append(&store, &target, &records, minute(2)).unwrap();
-        assert_eq!((appended.added.len(), appended.warnings.len()), (if after { 1 } else { 3 }, 0), "{fatal:?}");
-        assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (4, status), "{fatal:?}");
-        assert_eq!(left().count(), 1, "{fatal:?}");
-        fixture.fsck();
+    STEPS.into_iter().for_each(|fatal| leaves_before_or_after(fatal, 2));
+}
+
+#[test]
+fn every_step_of_a_batch_in_a_pack_leaves_before_or_after() {
+    let steps = [Step::CommitWritten, Step::Staged, Step::IndexLocked, Step::RefMoved, Step::FilePlaced];
+    steps.into_iter().for_each(|fatal| leaves_before_or_after(fatal, MANY_FILES + 6));
+}
+
+/// An append of so many records that dies after the step, and what comes after it.
+fn leaves_before_or_after(fatal: Step, count: usize) {
+    let fixture = busy();
+    let (before, status) = (fixture.head(), fixture.status());
+    let staged = fixture.git(&["diff", "--cached"]);
+    let records: Vec<Record> = (1..=count as i64).map(|number| Record::of(&run(number))).collect();
+    die_after(&fixture, fatal, &records);
+    let store = open(&fixture.root).unwrap();
+    let target = target(&store, None).unwrap();
+    let loaded = load(&store, &target).unwrap();
+    assert_eq!(loaded.warnings, [""; 0], "{fatal:?}");
+    assert_eq!(loaded.quarantined, [], "{fatal:?}");
+    let moved = fixture.head() != before;
+    let after =
+        matches!(fatal, Step::RefMoved | Step::FilePlaced | Step::IndexReady | Step::IndexWritten | Step::CaughtUp);
+    assert_eq!((moved, loaded.runs.len()), (after, if after { 1 + count } else { 1 }), "{fatal:?}");
+    assert_eq!((fixture.status(), fixture.git(&["diff", "--cached"])), (status.clone(), staged.clone()), "{fatal:?}");
+    for record in &records {
+        let file = fs::read(fixture.root.join(&record.path)).ok();
+        assert_eq!(file.as_ref(), after.then_some(&record.bytes), "{fatal:?}");
     }
+    let left = || fs::read_dir(fixture.root.join(".git/sprag")).unwrap();
+    // Without a journal, what lies in the folder waits for the next append.
+    let names: Vec<_> = left().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(fatal == Step::Staged || names == ["lock"], "{fatal:?}: {names:?}");
+    assert!(!fixture.root.join(".git/index.lock").exists());
+    fixture.fsck();
+    // And the next append works, with what was cut short or without.
+    let records = [records.as_slice(), &[Record::of(&run(1 + count as i64))]].concat();
+    let appended = append(&store, &target, &records, minute(2)).unwrap();
+    assert_eq!((appended.added.len(), appended.warnings.len()), (if after { 1 } else { 1 + count }, 0), "{fatal:?}");
+    assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (2 + count, status), "{fatal:?}");
+    assert_eq!(left().count(), 1, "{fatal:?}");
+    fixture.fsck();
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests that take more than one file of this module: appending, loading back, and being cut short.
 
 mod appending;
+mod broken;
 mod configured;
 mod checkouts;
 mod interruption;

@@ -33,6 +33,10 @@ fn own_path(record: &Record) -> String {
     record.path.clone()
 }
 
+fn spaced(record: &Record) -> Vec<u8> {
+    String::from_utf8_lossy(&record.bytes).replace("\":", "\": ").into_bytes()
+}
+
 fn own_bytes(record: &Record) -> Vec<u8> {
     record.bytes.clone()
 }
@@ -44,8 +48,7 @@ fn content_that_is_no_record() {
     check(own_path, |_| b"{\"tool\":\"other\"}\n".to_vec(), "it has no `schema_version`");
     check(own_path, |_| b"{\"schema_version\":7}\n".to_vec(), "schema version 7");
     check(own_path, |_| b"{\"schema_version\":1}\n".to_vec(), "does not follow the schema of its version");
-    let spaced = |record: &Record| String::from_utf8_lossy(&record.bytes).replace("\":", "\": ").into_bytes();
-    check(own_path, spaced, "canonical");
+    check(own_path, spaced, "bears the id");
     check(own_path, |record| record.bytes[..record.bytes.len() - 1].to_vec(), "canonical");
 }
 

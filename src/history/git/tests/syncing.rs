@@ -5,8 +5,9 @@ use std::fs;
 
 use super::super::sync::sync_within;
 use super::super::testing::{Fixture, git_in, minute, run};
-use super::super::{Record, append, load, target};
-use crate::history::{SyncError, SyncOptions, Synced};
+use super::super::{Record, append, fsck, load, repair, target};
+use crate::history::{AfterRewrite, SyncError, SyncOptions, Synced};
+use crate::model::fsck::FindingKind;
 
 /// A repository with one commit of code, and its remote.
 fn shared() -> Fixture {
@@ -24,11 +25,15 @@ fn record(fixture: &Fixture, number: i64) {
 }
 
 fn sync(fixture: &Fixture, attempts: u32) -> Result<Synced, SyncError> {
+    sync_with(fixture, attempts, &SyncOptions::default())
+}
+
+fn sync_with(fixture: &Fixture, attempts: u32, options: &SyncOptions) -> Result<Synced, SyncError> {
     let store = fixture.store();
     let target = target(&store, None).unwrap();
     let isolation = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (OsString::from(name), "/dev/null".into()));
     let variables = std::env::vars_os().filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"));
-    sync_within(attempts, &store, &target, &SyncOptions::default(), variables.chain(isolation), minute(9))
+    sync_within(attempts, &store, &target, options, variables.chain(isolation), minute(9))
 }
 
 #[test]
@@ -76,4 +81,47 @@ fn record_at_remote(fixture: &Fixture) {
     git_in(&other, &["add", "history"]);
     git_in(&other, &["commit", "-q", "-m", "sprag: an event"]);
     git_in(&other, &["push", "-q"]);
+}
+
+#[test]
+fn notes_of_what_the_remote_has_stay_here() {
+    let fixture = shared();
+    record(&fixture, 1);
+    sync(&fixture, 1).unwrap();
+    let path = Record::of(&run(1)).path;
+    let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]);
+    let object = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    fs::rename(&object, fixture.beside("object")).unwrap();
+    fs::remove_file(fixture.root.join(&path)).unwrap();
+    let store = fixture.store();
+    let repaired = repair(&store, &target(&store, None).unwrap(), minute(5)).unwrap();
+    assert!(repaired.steps[0].contains("could not be read"), "{repaired:?}");
+    assert!(matches!(sync(&fixture, 1), Err(SyncError::LostHere { .. })));
+    fs::rename(fixture.beside("object"), &object).unwrap();
+    let options = SyncOptions { after_rewrite: Some(AfterRewrite::Restore), ..SyncOptions::default() };
+    let synced = sync_with(&fixture, 1, &options).unwrap();
+    assert_eq!(synced.sent, [""; 0]);
+    assert_eq!(git_in(&fixture.beside("remote.git"), &["ls-tree", "-r", "--name-only", "main", "history/"]), path);
+    assert_eq!(load(&store, &target(&store, None).unwrap()).unwrap().runs.len(), 1);
+}
+
+#[test]
+fn a_record_of_the_last_sync_that_a_reset_took_is_told() {
+    let fixture = shared();
+    (1..4).for_each(|number| record(&fixture, number));
+    sync(&fixture, 1).unwrap();
+    let check = |expected: &str| {
+        let store = fixture.store();
+        let report = fsck(&store, &target(&store, None).unwrap(), minute(60), None).unwrap();
+        let told = report.findings.iter().filter(|finding| finding.kind == FindingKind::Incomplete);
+        let told: Vec<&str> = told.map(|finding| finding.what.as_str()).collect();
+        assert_eq!(told.join("; "), expected);
+    };
+    check("");
+    fixture.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    check("1 record of the last sync with `origin/main` is not on this branch");
+    fixture.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    check("2 records of the last sync with `origin/main` are not on this branch");
+    assert_eq!(sync(&fixture, 1).unwrap().received, 2);
+    check("");
 }

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use super::crafted::{RUNS, check, checked, commit, file, found, history, repaired};
-use crate::history::git::testing::Fixture;
+use crate::history::git::testing::{Fixture, run};
+use crate::history::git::{load, target};
+use crate::model::digest;
 use crate::model::fsck::{FindingKind, FsckStatus, Severity};
 use FindingKind as Kind;
 
@@ -24,6 +26,25 @@ fn a_sound_history_is_clean() {
     assert_eq!((report.status, report.runs, report.entries), (FsckStatus::Clean, 3, 3), "{report:#?}");
     assert_eq!(repaired(&fixture).steps, [""; 0]);
     assert_eq!(checked(&Fixture::empty(&[])).status, FsckStatus::Clean);
+}
+
+#[test]
+fn a_text_of_its_own_under_the_name_of_its_digest() {
+    let spaced = file(5).1.replace("\":", "\": ");
+    let digest = &digest::sha256_hex(spaced.trim_end().as_bytes())[..16];
+    let own = run(5).to_record().0;
+    let path = file(5).0.replace(&own, digest);
+    let fixture = history();
+    fixture.write(&path, &spaced);
+    commit(&fixture);
+    // Its name vouches for it, so loading takes it.
+    let store = fixture.store();
+    let loaded = load(&store, &target(&store, None).unwrap()).unwrap();
+    assert_eq!((loaded.runs.len() as i64, loaded.quarantined.len()), (RUNS + 1, 0));
+    assert_eq!(found(&checked(&fixture)), [(Kind::NotCanonical, path.clone())]);
+    repaired(&fixture);
+    assert!(!fixture.root.join(&path).exists());
+    assert_ne!(checked(&fixture).status, FsckStatus::Damaged);
 }
 
 #[test]

@@ -5,3 +5,5 @@ mod damage;
 mod warnings;
 mod flips;
 mod rewritten;
+mod partial;
+mod aside;

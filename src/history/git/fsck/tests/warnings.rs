@@ -96,7 +96,8 @@ fn working_trees_that_differ() {
         assert!(paths.iter().any(|path| path == wanted), "{wanted}: {report:#?}");
     }
     // What is missing comes back; what is the user's stays.
-    repaired(&fixture);
+    let steps = repaired(&fixture).steps;
+    assert!(steps.iter().any(|step| step.ends_with("caught up with 1 file")), "{steps:?}");
     let left: Vec<String> = found(&checked(&fixture)).into_iter().map(|(_, path)| path).collect();
     assert_eq!(left, [path.as_str(), "history/v1/cpu/2026/01/new.json"]);
     assert_eq!(fs::read_to_string(fixture.root.join(&path)).unwrap(), "edited\n");

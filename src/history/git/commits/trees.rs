@@ -2,12 +2,13 @@
 
 use git2::{Commit, ErrorCode, Repository, Tree};
 
-use super::failed;
 use crate::history::HistoryError;
+use crate::history::git::failed;
+use crate::history::git::reading::loose::LooseObjects;
 use crate::history::layout::FOLDER;
 
 /// The first parent of a commit, as far as this repository knows.
-pub(super) enum FirstParent<'r> {
+pub(in crate::history::git) enum FirstParent<'r> {
     /// The commit has none.
     None,
     /// It has one that a shallow clone leaves out.
@@ -17,8 +18,9 @@ pub(super) enum FirstParent<'r> {
 }
 
 /// Looks for the first parent of `commit`.
-pub(super) fn first_parent<'r>(
+pub(in crate::history::git) fn first_parent<'r>(
     repository: &'r Repository,
+    loose: &LooseObjects,
     commit: &Commit<'_>,
 ) -> Result<FirstParent<'r>, HistoryError> {
     // The header tells the truth where libgit2 hides the parents of the last commit of a shallow clone.
@@ -27,7 +29,7 @@ pub(super) fn first_parent<'r>(
         return Ok(FirstParent::Absent);
     }
     let id = git2::Oid::from_str(&id).map_err(failed("read the parents of a commit"))?;
-    match repository.find_commit(id) {
+    match loose.find_commit(repository, id) {
         Ok(parent) => Ok(FirstParent::Commit(parent)),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(FirstParent::Absent),
         Err(error) => Err(failed("read a commit")(error)),
@@ -35,7 +37,7 @@ pub(super) fn first_parent<'r>(
 }
 
 /// The parents that the commit names, whether or not they are here.
-pub(super) fn parents(commit: &Commit<'_>) -> Vec<String> {
+pub(in crate::history::git) fn parents(commit: &Commit<'_>) -> Vec<String> {
     let header = String::from_utf8_lossy(commit.raw_header_bytes()).into_owned();
     header.lines().filter_map(|line| line.strip_prefix("parent ")).map(str::to_owned).collect()
 }
@@ -45,7 +47,10 @@ pub(super) fn parents(commit: &Commit<'_>) -> Vec<String> {
 /// A root commit counts unless it holds nothing but a history. Where the trees are not here, as in a clone without
 /// them, the commit counts. The last commit of a shallow clone has nothing to be compared with: there the subject
 /// that record commits bear decides.
-pub(super) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<bool, HistoryError> {
+pub(in crate::history::git) fn changes_code(
+    commit: &Commit<'_>,
+    parent: &FirstParent<'_>,
+) -> Result<bool, HistoryError> {
     let Some(tree) = present(commit.tree())? else { return Ok(true) };
     match parent {
         FirstParent::Absent => Ok(!looks_like_record(commit)),
@@ -59,7 +64,7 @@ pub(super) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Res
     }
 }
 
-/// Whether the message is one that [`super::append`] writes.
+/// Whether the message is one that [`crate::history::git::append`] writes.
 fn looks_like_record(commit: &Commit<'_>) -> bool {
     commit.message_bytes().starts_with(b"sprag: ")
 }

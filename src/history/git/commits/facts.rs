@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use git2::{ErrorCode, Repository, RepositoryState};
 
-use super::{Store, failed};
 use crate::history::HistoryError;
+use crate::history::git::reading::loose;
+use crate::history::git::{Store, failed};
 
 /// What a repository is like.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Activity {
         self != Activity::Bisect
     }
 
-    pub(super) fn of(repository: &Repository) -> Option<Activity> {
+    pub(in crate::history::git) fn of(repository: &Repository) -> Option<Activity> {
         match repository.state() {
             RepositoryState::Clean => None,
             RepositoryState::Merge => Some(Activity::Merge),
@@ -101,7 +102,10 @@ impl fmt::Display for Activity {
 pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
     let repository = &store.repository;
     let commit = match repository.head() {
-        Ok(head) => Some(head.peel_to_commit().map_err(failed("read the commit of HEAD"))?.id().to_string()),
+        Ok(head) => {
+            let commit = loose::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?;
+            Some(commit.id().to_string())
+        }
         Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => None,
         Err(error) => return Err(failed("read HEAD")(error)),
     };
@@ -131,7 +135,7 @@ pub fn has_commit(store: &Store, sha: &str) -> bool {
 }
 
 /// The branch that HEAD stands for, in full; absent when it is detached.
-pub(super) fn head_branch(repository: &Repository) -> Result<Option<String>, HistoryError> {
+pub(in crate::history::git) fn head_branch(repository: &Repository) -> Result<Option<String>, HistoryError> {
     let head = repository.find_reference("HEAD").map_err(failed("read HEAD"))?;
     let Some(named) = head.symbolic_target().map_err(failed("read HEAD"))? else { return Ok(None) };
     // A branch may itself be a name for another one; commits go to the one at the end.
@@ -142,6 +146,6 @@ pub(super) fn head_branch(repository: &Repository) -> Result<Option<String>, His
 }
 
 /// A branch without `refs/heads/`.
-pub(super) fn short_name(reference: &str) -> &str {
+pub(in crate::history::git) fn short_name(reference: &str) -> &str {
     reference.strip_prefix("refs/heads/").unwrap_or(reference)
 }

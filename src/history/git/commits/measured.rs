@@ -1,13 +1,18 @@
 //! The commit that a run measures.
 
-use git2::{Commit, ErrorCode, Repository, StatusOptions};
+use git2::{Commit, ErrorCode, OdbLookupFlags, Oid, Repository, StatusOptions};
 
-use super::facts::{head_branch, short_name};
-use super::trees::{FirstParent, changes_code, first_parent, parents};
-use super::{Store, failed, subject_of, time_of};
 use crate::history::HistoryError;
+use crate::history::git::commits::facts::{head_branch, short_name};
+use crate::history::git::commits::trees::{FirstParent, changes_code, first_parent, parents};
+use crate::history::git::reading::loose;
+use crate::history::git::reading::loose::LooseObjects;
+use crate::history::git::{Store, failed, subject_of, time_of};
 use crate::history::layout::FOLDER;
 use crate::model;
+
+/// The digits of an id that is not cut short.
+const WHOLE_ID: usize = 40;
 
 /// The commit that a run of the present working tree measures: HEAD, or the nearest commit on its first-parent line
 /// whose tree differs from its own first parent's outside the history.
@@ -21,7 +26,7 @@ use crate::model;
 pub fn measured_commit(store: &Store) -> Result<Option<model::commit::Commit>, HistoryError> {
     let repository = &store.repository;
     let head = match repository.head() {
-        Ok(head) => head.peel_to_commit().map_err(failed("read the commit of HEAD"))?,
+        Ok(head) => loose::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?,
         Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => return Ok(None),
         Err(error) => return Err(failed("read HEAD")(error)),
     };
@@ -36,8 +41,31 @@ pub fn measured_commit(store: &Store) -> Result<Option<model::commit::Commit>, H
 /// # Errors
 /// When the revision names no commit, and as [`measured_commit`].
 pub fn commit_at(store: &Store, revision: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
-    let commit = resolve(&store.repository, revision)?;
-    Ok(nearest_code(&store.repository, commit)?.map(|commit| describe(&commit, None, false)))
+    let repository = &store.repository;
+    let (start, steps) = steps_back(revision);
+    let mut found = nearest_code(repository, resolve(repository, start)?)?;
+    for _ in 0..steps {
+        let Some(commit) = &found else { break };
+        let parent = match first_parent(repository, &LooseObjects::of(repository), commit)? {
+            FirstParent::None => {
+                let reason = "the line of commits is shorter".to_owned();
+                return Err(HistoryError::Revision { revision: revision.to_owned(), reason });
+            }
+            FirstParent::Absent => return Err(HistoryError::Shallow),
+            FirstParent::Commit(parent) => parent,
+        };
+        found = nearest_code(repository, parent)?;
+    }
+    Ok(found.map(|commit| describe(&commit, None, false)))
+}
+
+/// A revision such as `main~3` as what it starts at and how many steps it goes back.
+fn steps_back(revision: &str) -> (&str, usize) {
+    match revision.rsplit_once('~') {
+        Some((start, "")) => (start, 1),
+        Some((start, steps)) => steps.parse().map_or((revision, 0), |steps| (start, steps)),
+        None => (revision, 0),
+    }
 }
 
 /// The commit of that id, or of the one id that begins so, if the repository holds it.
@@ -45,7 +73,15 @@ pub fn commit_at(store: &Store, revision: &str) -> Result<Option<model::commit::
 /// # Errors
 /// When the object database cannot be read.
 pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
-    let found = store.repository.find_commit_by_prefix(id);
+    let repository = &store.repository;
+    let found = match Oid::from_str(id).ok().filter(|_| id.len() == WHOLE_ID) {
+        // Objects do not come while we read, so a miss need not make libgit2 list the packs again.
+        Some(whole) if !repository.odb().is_ok_and(|odb| odb.exists_ext(whole, OdbLookupFlags::NO_REFRESH)) => {
+            return Ok(None);
+        }
+        Some(whole) => repository.find_commit(whole),
+        None => repository.find_commit_by_prefix(id),
+    };
     match found {
         Ok(commit) => Ok(Some(describe(&commit, None, false))),
         Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Ambiguous | ErrorCode::InvalidSpec) => {
@@ -57,19 +93,23 @@ pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Comm
 }
 
 /// The commit that a revision names.
-pub(super) fn resolve<'r>(repository: &'r Repository, revision: &str) -> Result<Commit<'r>, HistoryError> {
+pub(in crate::history::git) fn resolve<'r>(
+    repository: &'r Repository,
+    revision: &str,
+) -> Result<Commit<'r>, HistoryError> {
     let named = repository.revparse_single(revision).and_then(|object| object.peel_to_commit());
     named.map_err(|error| HistoryError::Revision { revision: revision.to_owned(), reason: error.message().to_owned() })
 }
 
 /// `start` or its nearest first-parent ancestor that changes something besides the history.
-pub(super) fn nearest_code<'r>(
+pub(in crate::history::git) fn nearest_code<'r>(
     repository: &'r Repository,
     start: Commit<'r>,
 ) -> Result<Option<Commit<'r>>, HistoryError> {
+    let loose = LooseObjects::of(repository);
     let mut commit = start;
     loop {
-        let parent = first_parent(repository, &commit)?;
+        let parent = first_parent(repository, &loose, &commit)?;
         if changes_code(&commit, &parent)? {
             return Ok(Some(commit));
         }
@@ -97,6 +137,10 @@ fn is_dirty(repository: &Repository) -> Result<bool, HistoryError> {
     if repository.is_bare() {
         return Ok(false);
     }
+    let failure = failed("compare the working tree with HEAD");
+    if let Ok(tree) = repository.head().and_then(|head| head.peel_to_tree()) {
+        loose::check_below(repository, &tree).map_err(failure)?;
+    }
     let mut options = StatusOptions::new();
     options.include_untracked(false).include_ignored(false);
     let statuses = repository.statuses(Some(&mut options)).map_err(failed("compare the working tree with HEAD"))?;
@@ -106,9 +150,9 @@ fn is_dirty(repository: &Repository) -> Result<bool, HistoryError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Fixture, isolated, minute, run};
-    use super::super::{Record, append, target};
     use super::*;
+    use crate::history::git::testing::{Fixture, isolated, minute, run};
+    use crate::history::git::{Record, append, target};
 
     fn record(fixture: &Fixture, number: i64) {
         let store = fixture.store();
@@ -149,7 +193,13 @@ mod tests {
             let commit = commit_at(&store, revision).unwrap().unwrap();
             assert_eq!((commit.sha.as_str(), commit.branch, commit.dirty), (code.as_str(), None, false));
         }
-        for revision in ["", "nowhere", "-x", "HEAD:src", "0000000000"] {
+        // Commits that only add records do not count, so a revision means the same after recording.
+        record(&fixture, 2);
+        let before = fixture.git(&["rev-parse", "v1~2"]);
+        for revision in ["HEAD~1", "HEAD~", "main~1", "v1~1"] {
+            assert_eq!(commit_at(&store, revision).unwrap().unwrap().sha, before, "{revision}");
+        }
+        for revision in ["HEAD~2", "HEAD~x", "", "nowhere", "-x", "HEAD:src", "0000000000"] {
             let error = commit_at(&store, revision).unwrap_err();
             assert!(matches!(error, HistoryError::Revision { .. }), "{error}");
         }

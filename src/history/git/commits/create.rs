@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use git2::build::{CheckoutBuilder, TreeUpdateBuilder};
 use git2::{ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, Signature};
 
-use super::{Store, failed};
 use crate::history::HistoryError;
+use crate::history::git::{Store, failed};
 
 /// A person who commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,9 +102,9 @@ fn write_commit(repository: &Repository, commit: &NewCommit) -> Result<Oid, git2
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Fixture, minute};
-    use super::super::{Head, facts};
     use super::*;
+    use crate::history::git::testing::{Fixture, minute};
+    use crate::history::git::{Head, facts};
 
     #[test]
     fn a_repository_from_nothing_is_one_that_git_likes() {

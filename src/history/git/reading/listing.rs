@@ -2,10 +2,11 @@
 
 use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
 
-use super::checkout::heal;
-use super::target::{Target, tip};
-use super::{Store, failed};
 use crate::history::HistoryError;
+use crate::history::git::checkout::heal;
+use crate::history::git::commits::target::{Target, tip};
+use crate::history::git::reading::loose;
+use crate::history::git::{Store, failed};
 use crate::history::layout::{self, FOLDER, Name};
 use crate::model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
 
@@ -63,7 +64,7 @@ impl Entry {
 }
 
 /// Lists the records of the history. What is misnamed, or no plain file, is quarantined with the reason; whether the
-/// content is a record is seen by [`super::read`].
+/// content is a record is seen by [`crate::history::git::read`].
 ///
 /// Reads trees alone, never the working tree. Folders below `history/v1/` that begin with an underscore hold no runs,
 /// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.
@@ -157,7 +158,7 @@ impl<'r> Walk<'r> {
             self.quarantine(path.to_owned(), "is a file, where a folder of records is expected".to_owned());
             return None;
         }
-        match self.repository.find_tree(entry.id()) {
+        match loose::find_tree(self.repository, entry.id()) {
             Ok(tree) => Some(tree),
             Err(error) => {
                 self.quarantine(path.to_owned(), absent_or(&error, "the folder"));
@@ -172,7 +173,7 @@ impl<'r> Walk<'r> {
 }
 
 /// Why an object could not be read.
-pub(super) fn absent_or(error: &git2::Error, what: &str) -> String {
+pub(in crate::history::git) fn absent_or(error: &git2::Error, what: &str) -> String {
     if error.code() == ErrorCode::NotFound {
         format!("cannot be read: {what} is not in this repository, as in a partial clone")
     } else {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use git2::{ErrorCode, Oid, Repository};
 
-use super::measured::resolve;
-use super::trees::{FirstParent, changes_code, first_parent};
-use super::{Store, failed, subject_of, time_of};
 use crate::history::HistoryError;
+use crate::history::git::commits::measured::resolve;
+use crate::history::git::commits::trees::{FirstParent, changes_code, first_parent};
+use crate::history::git::reading::loose::{self, LooseObjects};
+use crate::history::git::{Store, failed, subject_of, time_of};
 use crate::model::commit::{CommitLine, CommitOnLine};
 
 /// The first-parent line of `revision`, or of HEAD, oldest first, without the commits that only add records.
@@ -23,7 +24,7 @@ pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, 
     let mut next = match revision {
         Some(revision) => resolve(repository, revision)?,
         None => match repository.head() {
-            Ok(head) => head.peel_to_commit().map_err(failed("read the commit of HEAD"))?,
+            Ok(head) => loose::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?,
             Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
                 return Ok(CommitLine { commits: Vec::new(), shallow });
             }
@@ -31,11 +32,12 @@ pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, 
         },
     };
     let mut tags = tags(repository)?;
+    let loose = LooseObjects::of(repository);
     let mut carried = Vec::new();
     let mut commits = Vec::new();
     loop {
         carried.append(&mut tags.remove(&next.id()).unwrap_or_default());
-        let parent = first_parent(repository, &next)?;
+        let parent = first_parent(repository, &loose, &next)?;
         if changes_code(&next, &parent)? {
             carried.sort();
             commits.push(CommitOnLine {
@@ -68,9 +70,9 @@ fn tags(repository: &Repository) -> Result<BTreeMap<Oid, Vec<String>>, HistoryEr
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Fixture, minute, run};
-    use super::super::{Record, append, target};
     use super::*;
+    use crate::history::git::testing::{Fixture, minute, run};
+    use crate::history::git::{Record, append, target};
 
     #[test]
     fn the_line_is_the_first_parents_without_records() {

@@ -8,16 +8,24 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use git2::{AttrCheckFlags, AttrValue, Repository};
+use git2::{AttrCheckFlags, AttrValue, Index, Repository};
 
 /// The line that helps.
 const LINE: &str = "history/** -filter -working-tree-encoding";
 
-/// What to say where such an attribute holds for one of the paths, each folder looked at once.
-pub(super) fn warning<'a>(repository: &Repository, paths: impl Iterator<Item = &'a str>) -> Option<String> {
+/// What to say where such an attribute holds for one of the paths, each folder looked at once. The index is that of the
+/// working tree: an attribute may stand in a file that is in the index alone, and to read it again would take longer
+/// than all the rest.
+pub(in crate::history::git) fn warning<'a>(
+    repository: &Repository,
+    index: &mut Index,
+    paths: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let repository = Repository::open(repository.path()).ok()?;
+    repository.set_index(index).ok()?;
     let mut folders = BTreeSet::new();
     let mut paths = paths.filter(|path| folders.insert(path.rsplit_once('/').map(|(folder, _)| folder)));
-    let (path, attribute) = paths.find_map(|path| Some((path, harmful(repository, path)?)))?;
+    let (path, attribute) = paths.find_map(|path| Some((path, harmful(&repository, path)?)))?;
     Some(format!(
         "the attribute `{attribute}` holds for `{path}`, so git may call it changed; add the line `{LINE}` to \
          .gitattributes"

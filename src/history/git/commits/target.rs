@@ -2,9 +2,10 @@
 
 use git2::{Branch, BranchType, Commit, ErrorCode, Reference, Repository};
 
-use super::facts::{Activity, head_branch, short_name};
-use super::{Store, checkout, failed};
 use crate::history::HistoryError;
+use crate::history::git::commits::facts::{Activity, head_branch, short_name};
+use crate::history::git::reading::loose;
+use crate::history::git::{Store, checkout, failed};
 
 /// The branch that holds the history, or where reading is all that is wanted, HEAD.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,12 +74,12 @@ pub fn check_writable(store: &Store) -> Result<(), HistoryError> {
 }
 
 /// The newest commit of the history, and the ref it was found under; absent where there is none yet.
-pub(super) fn tip<'r>(
+pub(in crate::history::git) fn tip<'r>(
     repository: &'r Repository,
     target: &Target,
 ) -> Result<Option<(Commit<'r>, String)>, HistoryError> {
     for name in std::iter::once(&target.reference).chain(&target.remote) {
-        match repository.find_reference(name).and_then(|reference| reference.peel_to_commit()) {
+        match repository.find_reference(name).and_then(|reference| loose::commit_at(repository, &reference)) {
             Ok(commit) => return Ok(Some((commit, name.clone()))),
             Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => {}
             Err(error) => return Err(failed("read the tip of the history")(error)),

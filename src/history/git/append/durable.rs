@@ -3,7 +3,8 @@
 //! Git leaves loose objects to the system, which writes them in its own time. A branch that survives a crash without
 //! the objects it names is broken, and benchmark machines do crash; so the objects are flushed before the ref moves,
 //! and the ref after. What cannot be flushed is an error, and nothing is flushed twice: after a failure the system may
-//! have dropped what it could not write, and would call the second try good. Objects that lie in a pack are passed over.
+//! have dropped what it could not write, and would call the second try good. Objects that lie in a pack are passed over:
+//! `packed` flushes what it writes.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,7 +17,7 @@ use crate::history::HistoryError;
 use crate::history::state::{MANY_FILES, sync_file_system, sync_folder};
 
 /// Flushes a commit, its tree, and the trees and blobs on the way to `paths`.
-pub(super) fn sync_commit(
+pub(in crate::history::git) fn sync_commit(
     repository: &Repository,
     commit: Oid,
     tree: &Tree<'_>,
@@ -47,7 +48,7 @@ pub(super) fn sync_commit(
 }
 
 /// Flushes a ref.
-pub(super) fn sync_ref(repository: &Repository, reference: &str) -> Result<(), HistoryError> {
+pub(in crate::history::git) fn sync_ref(repository: &Repository, reference: &str) -> Result<(), HistoryError> {
     let path = repository.commondir().join(reference);
     sync_file(&path)?;
     path.parent().map_or(Ok(()), sync_folder)

@@ -9,10 +9,11 @@ use std::collections::{HashMap, HashSet};
 
 use git2::{Odb, Oid, Repository};
 
-use super::past::{Past, reason};
-use super::target::{Target, tip};
-use super::{Store, failed, loose};
 use crate::history::HistoryError;
+use crate::history::git::commits::target::{Target, tip};
+use crate::history::git::reading::loose;
+use crate::history::git::reading::past::{Past, reason};
+use crate::history::git::{Store, failed};
 use crate::history::layout::{self, Kind};
 use crate::model::digest::Digest;
 use crate::model::merkle::MerkleTree;
@@ -51,8 +52,8 @@ pub fn entries(store: &Store, target: &Target) -> Result<Entries, HistoryError> 
         return Ok(Entries { reference: target.reference.clone(), ..Entries::default() });
     };
     let past = Past::of(&store.repository, commit.id())?;
-    if let Some((what, why)) = past.unreadable.first() {
-        return Err(HistoryError::Incomplete(format!("{what} cannot be read, {why}")));
+    if let Some(gap) = past.unreadable.first() {
+        return Err(HistoryError::Incomplete(format!("{} cannot be read, {}", gap.what, gap.why)));
     }
     if !past.is_whole {
         return Err(HistoryError::Incomplete("this is a shallow clone".to_owned()));
@@ -67,25 +68,25 @@ pub fn entries(store: &Store, target: &Target) -> Result<Entries, HistoryError> 
 }
 
 /// The digests of contents, each computed once.
-pub(super) struct Digests<'r> {
+pub(in crate::history::git) struct Digests<'r> {
     repository: &'r Repository,
     odb: Odb<'r>,
     known: HashMap<Oid, Option<Digest>>,
 }
 
 impl<'r> Digests<'r> {
-    pub(super) fn of(repository: &'r Repository) -> Result<Digests<'r>, HistoryError> {
+    pub(in crate::history::git) fn of(repository: &'r Repository) -> Result<Digests<'r>, HistoryError> {
         let odb = repository.odb().map_err(failed("open the object database"))?;
         Ok(Digests { repository, odb, known: HashMap::new() })
     }
 
     /// Tells the digest of a content that somebody else has read.
-    pub(super) fn learn(&mut self, blob: Oid, digest: Option<Digest>) {
+    pub(in crate::history::git) fn learn(&mut self, blob: Oid, digest: Option<Digest>) {
         self.known.insert(blob, digest);
     }
 
     /// The digest that names of records bear; absent where the content is none that a record may have.
-    pub(super) fn get(&mut self, blob: Oid) -> Result<Option<Digest>, git2::Error> {
+    pub(in crate::history::git) fn get(&mut self, blob: Oid) -> Result<Option<Digest>, git2::Error> {
         if let Some(known) = self.known.get(&blob) {
             return Ok(*known);
         }
@@ -98,25 +99,25 @@ impl<'r> Digests<'r> {
 }
 
 /// The digest of a record with these bytes: that of all but the line feed at the end.
-pub(super) fn record_digest(bytes: &[u8]) -> Option<Digest> {
+pub(in crate::history::git) fn record_digest(bytes: &[u8]) -> Option<Digest> {
     bytes.strip_suffix(b"\n").map(|json| Digest::of(&[json]))
 }
 
 /// Whether the name of a record bears the start of this digest.
-pub(super) fn vouches(path: &str, digest: Option<&Digest>) -> bool {
+pub(in crate::history::git) fn vouches(path: &str, digest: Option<&Digest>) -> bool {
     digest.is_some_and(|digest| layout::run_of(path) == Some(&digest.short()))
 }
 
 /// The contents of a past, as far as they can be read.
-pub(super) struct Contents<'r> {
-    pub(super) digests: Digests<'r>,
+pub(in crate::history::git) struct Contents<'r> {
+    pub(in crate::history::git) digests: Digests<'r>,
     /// Paths whose content cannot be read, and why.
-    pub(super) unreadable: Vec<(String, String)>,
+    pub(in crate::history::git) unreadable: Vec<(String, String)>,
 }
 
 impl Contents<'_> {
     /// The list of the runs of a past.
-    pub(super) fn list(&mut self, past: &Past) -> Entries {
+    pub(in crate::history::git) fn list(&mut self, past: &Past) -> Entries {
         let mut entries = Entries::default();
         let mut entered = HashSet::new();
         let mut files: Vec<_> = past.files.iter().filter(|file| file.kind == Kind::Run).collect();

@@ -7,38 +7,49 @@ use std::collections::{HashMap, HashSet};
 
 use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
 
-use super::trees::parents;
-use super::{failed, loose};
 use crate::history::HistoryError;
+use crate::history::git::commits::trees::parents;
+use crate::history::git::failed;
+use crate::history::git::reading::loose;
+use crate::history::git::reading::partial::Promises;
 use crate::history::layout::{self, Kind};
 use crate::model::run::RECORD_ROOT;
 
-/// The folder of what was set aside, which has a history of its own.
-pub(super) const QUARANTINE: &str = "_quarantine";
+/// The folder of what was set aside.
+pub(in crate::history::git) const QUARANTINE: &str = "_quarantine";
 
 /// How deep folders that begin with an underscore are looked into.
 const DEEPEST: usize = 16;
 
 /// The files of a line of commits.
-pub(super) struct Past {
+pub(in crate::history::git) struct Past {
     /// The commits, oldest first, with their times in seconds.
-    pub(super) commits: Vec<(Oid, i64)>,
+    pub(in crate::history::git) commits: Vec<(Oid, i64)>,
     /// The files in order of appearance: by commit, then by path. A path that had several contents stands here
     /// with each.
-    pub(super) files: Vec<Appearance>,
+    pub(in crate::history::git) files: Vec<Appearance>,
     /// Whether the line is here to its first commit.
-    pub(super) is_whole: bool,
-    /// What could not be read: what it is, and why.
-    pub(super) unreadable: Vec<(String, String)>,
+    pub(in crate::history::git) is_whole: bool,
+    /// What could not be read.
+    pub(in crate::history::git) unreadable: Vec<Gap>,
+}
+
+/// A commit or a folder that could not be read.
+pub(in crate::history::git) struct Gap {
+    /// What it is.
+    pub(in crate::history::git) what: String,
+    pub(in crate::history::git) why: String,
+    /// Whether it need not be here, as in a partial clone.
+    pub(in crate::history::git) is_promised: bool,
 }
 
 /// A file when it first had that content.
-pub(super) struct Appearance {
-    pub(super) path: String,
-    pub(super) kind: Kind,
-    pub(super) blob: Oid,
+pub(in crate::history::git) struct Appearance {
+    pub(in crate::history::git) path: String,
+    pub(in crate::history::git) kind: Kind,
+    pub(in crate::history::git) blob: Oid,
     /// The commit that brought it, as a position in [`Past::commits`].
-    pub(super) commit: usize,
+    pub(in crate::history::git) commit: usize,
 }
 
 impl Past {
@@ -46,7 +57,7 @@ impl Past {
     ///
     /// # Errors
     /// When the tip is no commit. What cannot be read below is told in the result.
-    pub(super) fn of(repository: &Repository, tip: Oid) -> Result<Past, HistoryError> {
+    pub(in crate::history::git) fn of(repository: &Repository, tip: Oid) -> Result<Past, HistoryError> {
         let mut past = Past { commits: Vec::new(), files: Vec::new(), is_whole: true, unreadable: Vec::new() };
         let mut trees = Vec::new();
         let mut next = Some(repository.find_commit(tip).map_err(failed("read the tip of the history"))?);
@@ -65,13 +76,21 @@ impl Past {
         Ok(walk.past)
     }
 
+    /// Every path that there ever was.
+    pub(in crate::history::git) fn paths(&self) -> HashSet<&str> {
+        self.files.iter().map(|file| file.path.as_str()).collect()
+    }
+
     fn parent<'r>(&mut self, repository: &'r Repository, commit: &Commit<'_>) -> Option<Commit<'r>> {
         let parent = parents(commit).into_iter().next()?;
         let found = Oid::from_str(&parent).and_then(|id| loose::check(repository, id).map(|()| id));
         match found.and_then(|id| repository.find_commit(id)) {
             Ok(parent) => return Some(parent),
             Err(error) if error.code() == ErrorCode::NotFound && repository.is_shallow() => {}
-            Err(error) => self.unreadable.push((format!("the commit {parent}"), reason(&error))),
+            Err(error) => {
+                let what = format!("the commit {parent}");
+                self.unreadable.push(Gap { what, why: reason(&error), is_promised: false });
+            }
         }
         self.is_whole = false;
         None
@@ -79,7 +98,7 @@ impl Past {
 }
 
 /// Why an object could not be read.
-pub(super) fn reason(error: &git2::Error) -> String {
+pub(in crate::history::git) fn reason(error: &git2::Error) -> String {
     match error.code() {
         ErrorCode::NotFound => "it is not in this repository".to_owned(),
         _ => error.message().to_owned(),
@@ -124,7 +143,7 @@ impl<'r> Walk<'r> {
         let mut files = self.folders.remove(path).unwrap_or_default();
         for entry in &tree {
             let name = entry.name_bytes();
-            if name.starts_with(b".git") || (depth == 0 && name == QUARANTINE.as_bytes()) {
+            if name.starts_with(b".git") {
                 continue;
             }
             match entry.kind() {
@@ -154,11 +173,13 @@ impl<'r> Walk<'r> {
     }
 
     fn read(&mut self, path: &str, id: Oid) -> Option<Tree<'r>> {
-        let tree = loose::check(self.repository, id).and_then(|()| self.repository.find_tree(id));
+        let tree = loose::find_tree(self.repository, id);
         tree.map_err(|error| {
             let folder = if path.is_empty() { "the top folder".to_owned() } else { format!("the folder `{path}/`") };
             let (commit, _) = self.past.commits[self.commit];
-            self.past.unreadable.push((format!("{folder} of the commit {commit}"), reason(&error)));
+            let what = format!("{folder} of the commit {commit}");
+            let is_promised = Promises::of(self.repository).is_ok_and(|promises| promises.cover(id));
+            self.past.unreadable.push(Gap { what, why: reason(&error), is_promised });
             self.past.is_whole = false;
         })
         .ok()

@@ -32,10 +32,10 @@ impl Record {
 }
 
 /// Records with distinct paths, in order of path, each with the id of its blob.
-pub(super) struct Batch<'a>(pub(super) BTreeMap<&'a str, (&'a Record, Oid)>);
+pub(in crate::history::git) struct Batch<'a>(pub(in crate::history::git) BTreeMap<&'a str, (&'a Record, Oid)>);
 
 impl<'a> Batch<'a> {
-    pub(super) fn new(records: &'a [Record]) -> Result<Batch<'a>, HistoryError> {
+    pub(in crate::history::git) fn new(records: &'a [Record]) -> Result<Batch<'a>, HistoryError> {
         let mut batch: BTreeMap<&str, (&Record, Oid)> = BTreeMap::new();
         for (record, checked) in records.iter().zip(check_all(records)) {
             let fault = |reason: String| HistoryError::BadRecord { path: record.path.clone(), reason };
@@ -48,7 +48,7 @@ impl<'a> Batch<'a> {
         Ok(Batch(batch))
     }
 
-    pub(super) fn message(&self) -> String {
+    pub(in crate::history::git) fn message(&self) -> String {
         let subjects: Vec<&str> = self.0.values().map(|(record, _)| record.subject.as_str()).collect();
         message(&subjects)
     }
@@ -63,7 +63,10 @@ fn check_all(records: &[Record]) -> Vec<Result<Oid, String>> {
         Oid::hash_object(ObjectType::Blob, &record.bytes).map_err(|error| error.message().to_owned())
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    let share = records.len().div_ceil(workers).max(FEW);
+    if records.len() <= FEW {
+        return records.iter().map(check).collect();
+    }
+    let share = records.len().div_ceil(workers);
     thread::scope(|scope| {
         let shares = records.chunks(share);
         let workers: Vec<_> =
@@ -74,7 +77,7 @@ fn check_all(records: &[Record]) -> Vec<Result<Oid, String>> {
 
 /// The subject of the record where it is alone; of a few of one commit `sprag: cpu ok, gpu skipped at …`; else how
 /// many there are, and the subject of each below.
-pub(super) fn message(subjects: &[&str]) -> String {
+pub(in crate::history::git) fn message(subjects: &[&str]) -> String {
     match (subjects, joined(subjects)) {
         ([only], _) => format!("{only}\n"),
         (_, Some(together)) => format!("{together}\n"),

@@ -1,0 +1,112 @@
+//! The folders of a tree, each read once: libgit2 reads a large folder anew for every path that is looked for in it.
+
+use std::collections::HashMap;
+
+use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
+
+use crate::history::HistoryError;
+use crate::history::git::append::likeness;
+use crate::history::git::failed;
+
+/// What a tree has at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::history::git) struct Found {
+    pub(in crate::history::git) id: Oid,
+    pub(in crate::history::git) mode: i32,
+    pub(in crate::history::git) is_folder: bool,
+}
+
+/// The folders of a tree that were looked into.
+pub(in crate::history::git) struct Folders<'r> {
+    repository: &'r Repository,
+    /// By path, without a slash at the end; absent where there is no such folder.
+    known: HashMap<String, Option<Tree<'r>>>,
+    /// The names in those folders that many paths are looked for in, each by its folded form.
+    names: HashMap<String, HashMap<String, String>>,
+}
+
+impl<'r> Folders<'r> {
+    pub(in crate::history::git) fn of(repository: &'r Repository, root: Tree<'r>) -> Folders<'r> {
+        Folders { repository, known: HashMap::from([(String::new(), Some(root))]), names: HashMap::new() }
+    }
+
+    /// What is at the path; absent where nothing is.
+    ///
+    /// # Errors
+    /// When a folder on the way cannot be read.
+    pub(in crate::history::git) fn get(&mut self, path: &str) -> Result<Option<Found>, git2::Error> {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let Some(folder) = self.folder(parent)? else { return Ok(None) };
+        let found = |entry: TreeEntry<'_>| Found {
+            id: entry.id(),
+            mode: entry.filemode(),
+            is_folder: entry.kind() == Some(ObjectType::Tree),
+        };
+        Ok(folder.get_name(name).map(found))
+    }
+
+    /// As [`likeness::check`], of a folder for which that is asked many times: its names are gone through once.
+    ///
+    /// # Errors
+    /// When the path, which the tree lacks, is alike to one that it has, and when a folder cannot be read.
+    pub(in crate::history::git) fn check_likeness(&mut self, path: &str) -> Result<(), HistoryError> {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if !self.names.contains_key(parent) {
+            let folder = self.folder(parent).map_err(failed("read the tree of the history"))?;
+            let entries = folder.into_iter().flatten();
+            let names = entries.map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned());
+            let names = names.map(|name| (likeness::folded(&name), name)).collect();
+            self.names.insert(parent.to_owned(), names);
+        }
+        match self.names.get(parent).and_then(|names| names.get(&likeness::folded(name))) {
+            None => Ok(()),
+            Some(other) if parent.is_empty() => {
+                Err(HistoryError::Alike { path: path.to_owned(), other: other.clone() })
+            }
+            Some(other) => Err(HistoryError::Alike { path: path.to_owned(), other: format!("{parent}/{other}") }),
+        }
+    }
+
+    fn folder(&mut self, path: &str) -> Result<Option<&Tree<'r>>, git2::Error> {
+        if !self.known.contains_key(path) {
+            let tree = match self.get(path)?.filter(|found| found.is_folder) {
+                None => None,
+                Some(found) => Some(self.repository.find_tree(found.id)?),
+            };
+            self.known.insert(path.to_owned(), tree);
+        }
+        Ok(self.known.get(path).and_then(Option::as_ref))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::git::testing::Fixture;
+
+    #[test]
+    fn what_a_tree_has_is_found_and_nothing_else() {
+        let fixture = Fixture::new();
+        fixture.commit("a/b/c", "x\n", "Add it");
+        let store = fixture.store();
+        let tree = store.repository.head().and_then(|head| head.peel_to_tree()).expect("there is a commit");
+        let mut folders = Folders::of(&store.repository, tree.clone());
+        for path in ["README", "a", "a/b", "a/b/c", "src/lib.rs"] {
+            let entry = tree.get_path(path.as_ref()).expect("it is there");
+            let found = folders.get(path).expect("it can be read").expect("it is there");
+            assert_eq!((found.id, found.mode), (entry.id(), entry.filemode()), "{path}");
+            assert_eq!(found.is_folder, ["a", "a/b"].contains(&path));
+        }
+        for path in ["b", "a/c", "a/b/c/d", "a/b/c/d/e", "a/x/c", "README/x"] {
+            assert_eq!(folders.get(path).expect("it can be read"), None, "{path}");
+            for _ in 0..2 {
+                folders.check_likeness(path).expect("nothing is like it");
+            }
+        }
+        for (path, other) in [("A", "a"), ("a/B", "a/b"), ("a/b/C", "a/b/c"), ("readme", "README")] {
+            let error = folders.check_likeness(path).expect_err("it is alike").to_string();
+            let plain = likeness::check(&store.repository, &tree, path).expect_err("it is alike").to_string();
+            assert!(error == plain && error.contains(&format!("beside `{other}`")), "{error}");
+        }
+    }
+}

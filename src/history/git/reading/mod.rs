@@ -1,0 +1,9 @@
+//! Reading a history: its listing, its records, its past, and the order in which runs entered it.
+
+pub(super) mod listing;
+pub(super) mod load;
+pub(super) mod past;
+pub(super) mod entries;
+pub(super) mod loose;
+pub(super) mod partial;
+pub(super) mod notes;

@@ -1,0 +1,64 @@
+//! The benchmarks that a reader has met.
+//!
+//! A history names the same hundred benchmarks ten thousand times. Each is checked and made once.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::text::Text;
+use crate::model::benchmark::{Benchmark, BenchmarkError};
+
+/// Benchmarks whose parts were found to make their id, by that id.
+#[derive(Default)]
+pub(super) struct Known(HashMap<String, Arc<Benchmark>>);
+
+/// The parts of a benchmark as a record has them.
+pub(super) struct Identity<'r> {
+    pub(super) suite: &'r str,
+    pub(super) name: &'r str,
+    pub(super) params: &'r BTreeMap<Text<'r>, Text<'r>>,
+    pub(super) variant: &'r str,
+    pub(super) version: u32,
+}
+
+impl Known {
+    /// The benchmark of these parts, which must be fit to be one and make that id.
+    ///
+    /// # Errors
+    /// Says which part is unfit, or what id they make.
+    pub(super) fn benchmark(&mut self, id: &str, identity: &Identity<'_>) -> Result<Arc<Benchmark>, String> {
+        if let Some(known) = self.0.get(id).filter(|known| identity.is(known)) {
+            return Ok(Arc::clone(known));
+        }
+        let benchmark = identity.benchmark();
+        benchmark.check().map_err(|error: BenchmarkError| error.to_string())?;
+        if benchmark.id() != id {
+            return Err(format!("its parts make `{}`", benchmark.id()));
+        }
+        let benchmark = Arc::new(benchmark);
+        self.0.insert(id.to_owned(), Arc::clone(&benchmark));
+        Ok(benchmark)
+    }
+}
+
+impl Identity<'_> {
+    fn is(&self, known: &Benchmark) -> bool {
+        let pairs = known.params.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        self.version == known.version
+            && self.name == known.name
+            && self.variant == known.variant
+            && self.suite == known.suite
+            && self.params.iter().map(|(key, value)| (key.as_str(), value.as_str())).eq(pairs)
+    }
+
+    fn benchmark(&self) -> Benchmark {
+        let owned = |text: &Text<'_>| text.as_str().to_owned();
+        Benchmark {
+            suite: self.suite.to_owned(),
+            name: self.name.to_owned(),
+            params: self.params.iter().map(|(key, value)| (owned(key), owned(value))).collect(),
+            variant: self.variant.to_owned(),
+            version: self.version,
+        }
+    }
+}
