@@ -1,0 +1,182 @@
+//! Any bytes, to the reader that `SPRAG_FUZZ` names: an error or a value that can be recorded, never a panic. The word
+//! `list` prints the names of all readers.
+//!
+//! A format is followed to the end: what its reader makes of the bytes becomes records, and each must read back.
+#![no_main]
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use sprag::cmd::import::convert::{self, NO_MACHINE, Place, Source};
+use sprag::cmd::import::word;
+use sprag::config::Config;
+use sprag::formats::apex_x::suite::SeedSuite;
+use sprag::formats::apex_x::{compare, compare_text};
+use sprag::formats::registry::{self, FORMATS, Format};
+use sprag::formats::{criterion, custom};
+use sprag::model::autotune::Store;
+use sprag::model::baseline::Baseline;
+use sprag::model::foreign::{Output, Reported};
+use sprag::model::imported::Imported;
+use sprag::model::proof::Proof;
+use sprag::model::run::Run;
+
+/// The variable that holds the name of the reader.
+const TARGET: &str = "SPRAG_FUZZ";
+
+/// What begins the name of a further file of a folder; the content is what follows that line. The first file needs none.
+const NEXT_FILE: &[u8] = b"\n=== ";
+
+/// A reader by its name.
+#[derive(Clone, Copy)]
+enum Reader {
+    Import(&'static Format),
+    Other(fn(&[u8])),
+}
+
+/// The readers beside those of the formats that are imported.
+const OTHERS: [(&str, fn(&[u8])); 9] = [
+    ("recognise", |bytes| drop(registry::recognise(&files("", bytes)))),
+    ("record", record),
+    ("baseline", baseline),
+    ("autotune", autotune),
+    ("proof", proof),
+    ("sprag-toml", configuration),
+    ("apex-x-gate", gate),
+    ("suite-custom", |bytes| reported(custom::read("s", &files("custom", bytes)).unwrap_or_default())),
+    ("suite-criterion", |bytes| reported(criterion::read("s", &files("criterion", bytes)).unwrap_or_default())),
+];
+
+/// The name that a file alone bears, where the reader looks at names.
+const NAMES: [(&str, &str); 4] = [
+    ("asv", "machine/01234567-env.json"),
+    ("criterion", "a/new/sample.json"),
+    ("tango", "bench.csv"),
+    ("trtexec", "times.json"),
+];
+
+static READER: OnceLock<Reader> = OnceLock::new();
+
+fuzz_target!(
+    init: {
+        let name = std::env::var(TARGET).unwrap_or_default();
+        if name == "list" {
+            let names = FORMATS.iter().map(|format| format.name).chain(OTHERS.map(|(name, _)| name));
+            println!("{}", names.collect::<Vec<_>>().join("\n"));
+            std::process::exit(0);
+        }
+        let other = OTHERS.iter().find(|(other, _)| *other == name).map(|(_, read)| Reader::Other(*read));
+        let reader = registry::named(&name).map(Reader::Import).or(other);
+        let _ = READER.set(reader.unwrap_or_else(|| panic!("{TARGET} names no reader: `{name}`")));
+    },
+    |bytes: &[u8]| {
+        match READER.get().expect("it is set at the start") {
+            Reader::Import(format) => import(format, &files(format.name, bytes)),
+            Reader::Other(read) => read(bytes),
+        }
+    }
+);
+
+/// The files that the bytes stand for: one, and one more after each line that names it.
+fn files(format: &str, bytes: &[u8]) -> Vec<Output> {
+    let alone = NAMES.iter().find(|(known, _)| *known == format).map_or("input", |(_, name)| name);
+    let mut starts = vec![0];
+    starts.extend(bytes.windows(NEXT_FILE.len()).enumerate().filter(|(_, part)| *part == NEXT_FILE).map(|(at, _)| at));
+    let ends = starts.iter().skip(1).copied().chain([bytes.len()]);
+    let pieces = starts.iter().zip(ends).map(|(start, end)| &bytes[*start..end]);
+    let file = |piece: &[u8]| match piece.strip_prefix(NEXT_FILE) {
+        None => Output { name: alone.to_owned(), bytes: piece.to_vec() },
+        Some(named) => {
+            let end = named.iter().position(|byte| *byte == b'\n').unwrap_or(named.len());
+            let name = String::from_utf8_lossy(&named[..end]).into_owned();
+            Output { name, bytes: named.get(end + 1..).unwrap_or_default().to_vec() }
+        }
+    };
+    pieces.map(file).filter(|file| file.name != alone || !file.bytes.is_empty()).collect()
+}
+
+fn import(format: &Format, outputs: &[Output]) {
+    let Ok(imported) = (format.read)(outputs) else { return };
+    assert!(!imported.runs.is_empty(), "a source without a run is refused");
+    let Imported { tool, tool_version, runs, .. } = imported;
+    let from = Source { format: format.name, tool, tool_version };
+    for source in runs {
+        let named = source.commit.as_ref();
+        let mut times = [source.time, named.and_then(|commit| commit.time)].into_iter().flatten();
+        let time = times.find(convert::is_recordable).unwrap_or_default();
+        let place = Place {
+            suite: word::suite(source.suite.as_deref().unwrap_or(&from.tool), &|_| false),
+            commit: named.and_then(|commit| convert::described(commit, commit.time.unwrap_or(time))),
+            machine: source.machine.clone().unwrap_or_else(|| NO_MACHINE.to_owned()),
+            time,
+        };
+        let run = convert::run(&from, source, place);
+        let (id, _, bytes) = run.to_record();
+        let (again, read) = Run::from_record(&bytes).expect("what is imported can be read back");
+        assert!(again == id && read == run);
+    }
+}
+
+fn reported(benchmarks: Vec<Reported>) {
+    for one in benchmarks {
+        assert_eq!(one.benchmark.check(), Ok(()));
+        for metric in one.result.iter().flatten() {
+            assert!(!metric.samples.is_empty() && metric.samples.iter().all(|sample| sample.is_finite()));
+        }
+    }
+}
+
+fn record(bytes: &[u8]) {
+    if let Ok((id, run)) = Run::from_record(bytes) {
+        let (again, _, written) = run.to_record();
+        assert!(again == id && written == bytes);
+    }
+    if let Ok((id, run)) = Run::from_json(bytes) {
+        assert_eq!(Run::from_record(&run.to_record().2).expect("it is written as it is read"), (id, run));
+    }
+}
+
+fn baseline(bytes: &[u8]) {
+    if let Ok(baseline) = Baseline::from_json(bytes) {
+        assert_eq!(Baseline::from_json(baseline.to_json().as_bytes()).expect("it reads back"), baseline);
+    }
+}
+
+fn autotune(bytes: &[u8]) {
+    if let Ok(reading) = Store::from_json(bytes)
+        && reading.damage.is_none()
+    {
+        let text = reading.store.to_json();
+        let again = Store::from_json(text.as_bytes()).ok().filter(|again| again.damage.is_none());
+        assert_eq!(again.expect("it reads back").store.to_json(), text);
+    }
+}
+
+fn proof(bytes: &[u8]) {
+    if let Ok(proof) = Proof::from_json(bytes) {
+        let _ = (proof.holds(), proof.root());
+    }
+}
+
+fn configuration(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(config) = Config::parse(text, Path::new("sprag.toml")) {
+        let _ = config.select(&["cpu".to_owned()]);
+    }
+}
+
+/// A report and the baseline that it is held against.
+fn gate(bytes: &[u8]) {
+    let files = files("apex-x", bytes);
+    let [Ok(report), Ok(baseline)] =
+        [0, 1].map(|place| files.get(place).map_or(Ok(""), |file| str::from_utf8(&file.bytes)))
+    else {
+        return;
+    };
+    for suite in SeedSuite::ALL {
+        if let Ok(comparison) = compare::compare(suite, report, baseline) {
+            let _ = (compare_text::summary(&comparison), compare_text::trend(&comparison, "2026-11-21T00:00:00Z"));
+        }
+    }
+}
