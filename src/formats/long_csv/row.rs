@@ -10,7 +10,8 @@ use super::super::commit_id::commit_id;
 use super::super::quantity::{metric_of, quantity};
 use super::super::{figure, json, moment};
 use crate::formats::table_csv;
-use crate::model::metric::{Better, Metric};
+use crate::model::metric::{Better, Metric, TIME};
+use crate::model::unit::Unit;
 
 /// The columns; the last may be left out.
 pub(super) const COLUMNS: [&str; 10] =
@@ -147,7 +148,14 @@ fn metric(name: &str, unit: &str, better: Better) -> Result<Metric, String> {
     if !Metric::is_word(name) {
         return Err(format!("`metric` is `{}`, where one word is needed", shown(name)));
     }
-    Ok(Metric { name: name.to_owned(), unit: quantity(unit).unit, better })
+    let base = quantity(unit).unit;
+    if name == TIME && base != Unit::Second {
+        return Err(format!(
+            "`unit` is `{}`, which is no unit of time: `s`, `ms`, `us`, `ns`, `ps`, `min` or `h`",
+            shown(unit)
+        ));
+    }
+    Ok(Metric { name: name.to_owned(), unit: base, better })
 }
 
 fn params(text: &str) -> Result<BTreeMap<String, String>, String> {

@@ -314,7 +314,8 @@ mod tests {
         check(&with("1.5", "fast\u{202e}"), "row 3: `value` is `fast\\u{202e}`");
         check(&with("1.5", ""), "row 3: `value` is ``");
         check(&with("time", "two words"), "row 3: `metric` is `two words`");
-        check(&with("ms", "MiB"), "row 3: the metric `time` has another unit or direction than in row 2");
+        check(&with("ms", "MiB"), "row 3: `unit` is `MiB`, which is no unit of time");
+        check(&with("lower", "higher"), "row 3: the metric `time` has another unit or direction than in row 2");
         check(&with("n=8", "n"), "row 3: `params` has `n`");
         check(&with("sort", &"x".repeat(MOST_LINE)), "row 3: more than 65536 bytes on one line");
         let many: Vec<String> = (0..=MOST_RUNS).map(|number| format!("s{number}{ROW}")).collect();
