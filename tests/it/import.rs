@@ -182,6 +182,54 @@ fn what_is_exported_is_imported_as_it_was() {
     assert_eq!(sorted(&other.sprag(&["export", "csv", "--long"]).expect(0).out), sorted(&exported));
 }
 
+#[test]
+fn of_several_sources_of_a_commit_the_last_one_counts() {
+    let sandbox = Sandbox::new();
+    for value in [3, 1, 4, 2, 5] {
+        let list = format!(r#"[{{"name":"sort","unit":"s","value":{value}}}]"#);
+        sandbox.write("list.json", &list);
+        let import = ["import", "list.json", "--format", "custom-smaller-is-better", "--commit", "HEAD~0"];
+        let ended = sandbox.sprag(&import).expect(0);
+        // Recording moved HEAD, and it still stands for the same commit of code.
+        ended.says(&["note: `HEAD~0` is "]);
+        assert!(sandbox.sprag(&import).expect(0).out.contains("1 run imported before"));
+        let table = sandbox.sprag(&["export", "csv", "--long"]).expect(0).out;
+        assert!(table.contains(&format!(",{value}.0,")), "{value}: {table}");
+        assert_eq!(table.lines().count(), 2, "{table}");
+    }
+    assert_eq!(records(&sandbox).len(), 5);
+}
+
+#[test]
+fn a_commit_that_is_cut_short_is_told_and_a_blank_name_refused() {
+    let sandbox = Sandbox::new();
+    let line = "cpu,sort,time,s,lower,deadbee,2026-11-20T10:00:00Z,box,1.5,";
+    sandbox.write(
+        "t.csv",
+        &format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value,params\n{line}\n"),
+    );
+    sandbox
+        .sprag(&["import", "t.csv", "--dry-run"])
+        .expect(0)
+        .says(&["by the start of an id that is not in this repository"]);
+    let given = sandbox.sprag(&["import", "t.csv", "--commit", "HEAD"]).expect(0);
+    assert!(given.out.contains("1 run of 1 commit"), "{}", given.out);
+    for blank in [["--machine", ""], ["--machine", "  "], ["--suite", ""]] {
+        sandbox.sprag(&[&["import", "t.csv"], &blank[..]].concat()).expect(2).says(&["a name is needed"]);
+    }
+    assert_eq!(records(&sandbox).len(), 1);
+}
+
+#[test]
+fn what_another_tool_skipped_is_no_failure() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["import", &golden("google-benchmark/out.json"), "--commit", "HEAD"]).expect(0);
+    let table = sandbox.sprag(&["export", "csv"]).expect(0).out;
+    assert!(table.contains(",skipped,") && !table.contains(",failed,"), "{table}");
+    let log = sandbox.sprag(&["history", "log"]).expect(0).out;
+    assert!(!log.contains("failed"), "{log}");
+}
+
 /// A table of runs of as many commits, none of which is here.
 fn table(runs: usize) -> String {
     let row = |run: usize| format!("s{},b,time,ms,lower,{run:040x},{},m,{}\n", run % 3, 1_767_600_000 + run, run + 1);

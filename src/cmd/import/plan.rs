@@ -91,18 +91,19 @@ struct Known {
     /// The word of each suite, and the name that it has in its source.
     suites: BTreeMap<String, String>,
     /// The seconds at which runs of a suite, machine and commit are recorded.
-    times: BTreeSet<(String, String, Option<String>, DateTime<Utc>)>,
+    times: BTreeMap<(String, String, Option<String>), BTreeSet<DateTime<Utc>>>,
 }
 
 impl Known {
     fn of(heads: &[RunHead]) -> Known {
-        let mut known = Known { imports: BTreeSet::new(), suites: BTreeMap::new(), times: BTreeSet::new() };
+        let mut known = Known { imports: BTreeSet::new(), suites: BTreeMap::new(), times: BTreeMap::new() };
         for head in heads {
             let told = |key: &str| head.config.get(IMPORT).and_then(|import| import.get(key)?.as_str());
             known.name(&head.suite, told("suite").unwrap_or(&head.suite));
             let commit = head.commit.as_ref().map(|commit| commit.sha.clone());
             let (suite, machine) = (head.suite.clone(), head.machine.id.clone());
-            known.times.insert((suite.clone(), machine.clone(), commit.clone(), head.timestamp));
+            let times = known.times.entry((suite.clone(), machine.clone(), commit.clone())).or_default();
+            times.insert(head.timestamp);
             if let Some(digest) = told("sha256") {
                 known.imports.insert(Identity { suite, digest: digest.to_owned(), machine, commit });
             }
@@ -175,20 +176,12 @@ impl<'a> Plan<'a> {
             };
             self.known.name(&suite, run.suite.as_deref().unwrap_or(&suite));
             let own_time = run.time.is_some_and(|told| told == time);
-            let mut at = |time| {
-                self.known.times.insert((
-                    identity.suite.clone(),
-                    identity.machine.clone(),
-                    identity.commit.clone(),
-                    time,
-                ))
-            };
             if !self.known.imports.contains(&identity) {
-                // What was imported later is the newer, also where all of it has the time of the commit.
-                let mut time = time.trunc_subsecs(0);
-                while !at(time) && !own_time {
-                    time += TimeDelta::seconds(1);
-                }
+                let key = (identity.suite.clone(), identity.machine.clone(), identity.commit.clone());
+                let times = self.known.times.entry(key).or_default();
+                let second = time.trunc_subsecs(0);
+                let time = if own_time { second } else { first_free(times, second) };
+                times.insert(time);
                 self.known.imports.insert(identity);
                 let place = Place { suite, commit, machine, time };
                 self.runs.push(Planned { source: Arc::clone(&source), run, place });
@@ -302,6 +295,16 @@ impl<'a> Plan<'a> {
             note(&format!("the source names no machine: called `{NO_MACHINE}`; `--machine` gives it a name"));
         }
     }
+}
+
+/// That second, or the next one that is not taken: what was imported later is the newer, also where all of it has the time
+/// of the commit.
+fn first_free(taken: &BTreeSet<DateTime<Utc>>, second: DateTime<Utc>) -> DateTime<Utc> {
+    let mut free = second;
+    for _ in taken.range(second..).zip(0..).take_while(|(time, later)| **time == second + TimeDelta::seconds(*later)) {
+        free += TimeDelta::seconds(1);
+    }
+    free
 }
 
 /// The commit that a source names by something else than its id.
