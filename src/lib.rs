@@ -15,6 +15,8 @@ pub mod frame;
 pub mod analysis;
 pub mod report;
 
+pub mod testing;
+
 pub mod config;
 pub mod cli;
 pub mod cmd;

@@ -1,37 +1,84 @@
-//! One run against one baseline: which metrics are held against what, and what follows.
+//! A run against a baseline: which metrics are held against what, and what follows.
 
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, Utc};
+
+use super::rules::{self, interval};
+use super::{family, restless};
 use crate::model::baseline::{Baseline, BaselineMetric};
 use crate::model::environment::FactChange;
+use crate::model::evidence::{Evidence, Restlessness, Side};
 use crate::model::metric::{Better, Metric, TIME};
+use crate::model::rule::Rule;
 use crate::model::run::{Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement};
 use crate::model::series::Series;
 use crate::model::verdict::{Comparison, Verdict};
 
-use super::rules::tolerance;
+/// Facts that tell machines of other tools apart, where both sides have them.
+const IMPORTED: [&str; 4] = ["cores", "memory_gib", "os", "target"];
+
+/// The attribute that tells what a benchmark is limited by, and its value where that is the memory.
+const CLASS: (&str, &str) = ("class", "dram");
+
+/// The fact, and its value, by which a machine is known to be one of several on the same hardware.
+const SHARED: (&str, &str) = ("virtual_machine", "yes");
 
 /// Holds a run against a baseline, worst first.
 ///
 /// Every metric of the baseline gives one comparison, and so does every judged metric of the run that the baseline
-/// lacks. Where the environments differ, no value is judged: each comparison names what differs.
-pub fn against_baseline(run: &Run, baseline: &Baseline) -> Vec<Comparison> {
+/// lacks. Where the environments differ, no value is judged: each comparison names what differs. `again` are further runs
+/// of the same commit on the same machine: with those of the same environment as `run`, they make its level surer.
+pub fn against_baseline(run: &Run, again: &[&Run], baseline: &Baseline) -> Vec<Comparison> {
     let obstacle = obstacle(run, baseline);
-    let mut comparisons: Vec<Comparison> =
-        baseline.metrics.iter().map(|(key, entry)| held_against(run, key, entry, obstacle.as_deref())).collect();
+    let fits = |one: &&&Run| one.environment.key == run.environment.key && one.status == RunStatus::Ok;
+    let again: Vec<ById<'_>> = again.iter().filter(fits).map(|one| ById::of(one)).collect();
+    let by_id = ById::of(run);
+    let mut judged: Vec<(Comparison, Option<(Rule, Evidence)>)> = baseline
+        .metrics
+        .iter()
+        .map(|(key, entry)| held_against(&by_id, &again, key, entry, obstacle.as_deref()))
+        .collect();
+    tell_chance(&mut judged);
+    let mut comparisons: Vec<Comparison> = judged.into_iter().map(|(comparison, _)| comparison).collect();
     for (measurement, estimate) in judged_of(run) {
         let key = Baseline::key(&measurement.benchmark.id(), &estimate.metric.name);
         if !baseline.metrics.contains_key(&key) {
             comparisons.push(alone(run, measurement, estimate, Verdict::NoBaseline));
         }
     }
+    let told: HashSet<String> = comparisons.iter().map(|one| one.benchmark.clone()).collect();
+    comparisons.extend(failed_of(run).filter(|one| !told.contains(&one.benchmark)));
     sort_worst_first(&mut comparisons);
     comparisons
+}
+
+/// Benchmarks that gave no result though they should have: they are missing, whatever they are held against.
+fn failed_of(run: &Run) -> impl Iterator<Item = Comparison> {
+    run.measurements.iter().filter(|one| one.role.is_tracked()).filter_map(|one| {
+        let failure = one.failed()?;
+        Some(Comparison {
+            benchmark: one.benchmark.id(),
+            metric: Metric::time(),
+            series: None,
+            baseline: None,
+            allowed: None,
+            current: None,
+            effect: None,
+            p_value: None,
+            rule: Rule::NAMES[0],
+            verdict: Verdict::Missing,
+            note: Some(failure.to_owned()),
+        })
+    })
 }
 
 /// The judged metrics of a run that is held against nothing, each with the verdict that says why.
 pub fn unjudged(run: &Run, verdict: &Verdict) -> Vec<Comparison> {
     let comparison = |(measurement, estimate)| alone(run, measurement, estimate, verdict.clone());
     let mut comparisons: Vec<Comparison> = judged_of(run).map(comparison).collect();
+    comparisons.extend(failed_of(run));
     sort_worst_first(&mut comparisons);
     comparisons
 }
@@ -48,12 +95,25 @@ pub fn all_missing(baseline: &Baseline, note: &str) -> Vec<Comparison> {
             allowed: None,
             current: None,
             effect: None,
-            rule: tolerance::NAME,
+            p_value: None,
+            rule: entry.rule.name(),
             verdict: Verdict::Missing,
             note: Some(note.to_owned()),
         }
     };
     baseline.metrics.iter().map(missing).collect()
+}
+
+/// Puts those in doubt that are called changed and could be chance among so many.
+pub(super) fn tell_chance(judged: &mut [(Comparison, Option<(Rule, Evidence)>)]) {
+    let comparisons: Vec<Comparison> = judged.iter().map(|(comparison, _)| comparison.clone()).collect();
+    let size = family::size(&comparisons);
+    for (place, level) in family::by_chance(&comparisons) {
+        let (comparison, basis) = &mut judged[place];
+        if let Some((Rule::Interval { tolerance }, evidence)) = basis {
+            comparison.verdict = Verdict::Inconclusive(interval::doubt_of_many(*tolerance, evidence, size, level));
+        }
+    }
 }
 
 /// What differs between two environments, as `compiler 1.94 → 1.95, libc …`.
@@ -72,14 +132,50 @@ fn obstacle(run: &Run, baseline: &Baseline) -> Option<String> {
     if run.machine.class != baseline.machine_class {
         return Some(format!("machine class {} → {}", baseline.machine_class, run.machine.class));
     }
-    let differences = baseline.environment.differences(&run.environment);
+    let mut differences = baseline.environment.differences(&run.environment);
+    if run.is_imported() {
+        // What another tool tells of a machine is all that is known of it.
+        differences.extend(IMPORTED.iter().filter_map(|fact| {
+            let [was, is] = [&baseline.environment, &run.environment].map(|one| one.facts.get(*fact));
+            let (was, is) = (was?.clone(), is?.clone());
+            (was != is).then(|| FactChange { fact: (*fact).to_owned(), was, is })
+        }));
+    }
     if differences.is_empty() { None } else { Some(describe_differences(&differences)) }
 }
 
-fn held_against(run: &Run, key: &str, entry: &BaselineMetric, obstacle: Option<&str>) -> Comparison {
+type Basis = Option<(Rule, Evidence)>;
+
+/// A run, and its measurements by the written identity of their benchmarks.
+struct ById<'r> {
+    run: &'r Run,
+    measurements: HashMap<String, &'r Measurement>,
+}
+
+impl<'r> ById<'r> {
+    fn of(run: &'r Run) -> ById<'r> {
+        let mut measurements = HashMap::with_capacity(run.measurements.len());
+        for one in &run.measurements {
+            measurements.entry(one.benchmark.id()).or_insert(one);
+        }
+        ById { run, measurements }
+    }
+
+    fn find(&self, benchmark: &str) -> Option<&'r Measurement> {
+        self.measurements.get(benchmark).copied()
+    }
+}
+
+fn held_against(
+    by_id: &ById<'_>,
+    again: &[ById<'_>],
+    key: &str,
+    entry: &BaselineMetric,
+    obstacle: Option<&str>,
+) -> (Comparison, Basis) {
     let (benchmark, metric_name) = Baseline::split_key(key).unwrap_or((key, TIME));
     let metric = Metric { name: metric_name.to_owned(), unit: entry.unit, better: entry.better };
-    let measurement = run.measurements.iter().find(|one| one.benchmark.id() == benchmark);
+    let (run, measurement) = (by_id.run, by_id.find(benchmark));
     let estimate = measurement.and_then(|one| one.estimate(metric_name));
     let mut comparison = Comparison {
         benchmark: benchmark.to_owned(),
@@ -89,15 +185,16 @@ fn held_against(run: &Run, key: &str, entry: &BaselineMetric, obstacle: Option<&
         allowed: None,
         current: estimate.map(|one| one.value),
         effect: None,
-        rule: tolerance::NAME,
+        p_value: None,
+        rule: entry.rule.name(),
         verdict: Verdict::Missing,
         note: measurement.and_then(|one| one.failure.clone()),
     };
-    let Some(estimate) = estimate else {
+    let (Some(measurement), Some(estimate)) = (measurement, estimate) else {
         if run.status != RunStatus::Ok {
             comparison.note = run.reason.clone();
         }
-        return comparison;
+        return (comparison, None);
     };
     if (estimate.metric.unit, estimate.metric.better) != (entry.unit, entry.better) {
         let words =
@@ -105,17 +202,84 @@ fn held_against(run: &Run, key: &str, entry: &BaselineMetric, obstacle: Option<&
         let was = words(entry.unit, entry.better);
         let is = words(estimate.metric.unit, estimate.metric.better);
         comparison.verdict = Verdict::NotComparable(format!("the metric was recorded as {was}, now as {is}"));
-        return comparison;
+        return (comparison, None);
+    }
+    let version = measurement.benchmark.version;
+    if let Some(was) = entry.version.filter(|was| *was != version) {
+        comparison.verdict = Verdict::NotComparable(format!("version {was} → {version} of the benchmark: other work"));
+        return (comparison, None);
     }
     if let Some(obstacle) = obstacle {
         comparison.verdict = Verdict::NotComparable(obstacle.to_owned());
-        return comparison;
+        return (comparison, None);
     }
-    let decision = tolerance::decide(entry, estimate.value, estimate.interval);
-    comparison.allowed = Some(decision.allowed);
+    let evidence = evidence_of(run, again, benchmark, (measurement, estimate), entry);
+    let decision = rules::decide(&entry.rule, &evidence);
+    comparison.current = Some(evidence.current.value);
+    comparison.allowed = decision.allowed;
     comparison.effect = Some(decision.effect);
+    comparison.p_value = decision.p_value;
     comparison.verdict = decision.verdict;
-    comparison
+    comparison.note = decision.note;
+    (comparison, Some((entry.rule, evidence)))
+}
+
+/// What is known of a metric that is there on both sides.
+fn evidence_of(
+    run: &Run,
+    again: &[ById<'_>],
+    benchmark: &str,
+    (measurement, estimate): (&Measurement, &Estimate),
+    entry: &BaselineMetric,
+) -> Evidence {
+    let value = |one: &ById<'_>| Some((one.run.timestamp, one.find(benchmark)?.estimate(&estimate.metric.name)?.value));
+    let mut values = vec![(run.timestamp, estimate.value)];
+    values.extend(again.iter().filter_map(value));
+    Evidence {
+        shares_memory: shares_memory(run, measurement),
+        ..evidence(entry, &estimate.metric, &values, estimate.interval)
+    }
+}
+
+/// What is known of a metric that some runs measured, held against the entry of a baseline: `values` are their times and
+/// values, that of the run that is judged first, and `interval` is that of this run over its processes.
+pub fn evidence(
+    entry: &BaselineMetric,
+    metric: &Metric,
+    values: &[(DateTime<Utc>, f64)],
+    interval: Option<(f64, f64)>,
+) -> Evidence {
+    let value = values.first().map_or(0.0, |(_, value)| *value);
+    let levels = restless::sessions(values);
+    let current = match &levels[..] {
+        // A value that has no logarithm is for the rule to judge.
+        [] => Side { value, sessions: 1, ..Side::default() },
+        [_] if values.len() == 1 => Side { value, sessions: 1, ..Side::default() },
+        levels => Side {
+            value: (levels.iter().map(|level| level.ln()).sum::<f64>() / levels.len() as f64).exp(),
+            sessions: levels.len(),
+            ..Side::default()
+        },
+    };
+    let within = restless::within(value, interval).unwrap_or(0.0);
+    let known = entry.restlessness.unwrap_or_else(|| restless::of(&[], None, metric));
+    let base = Side { value: entry.value, interval: entry.interval, sessions: entry.sessions, ..Side::default() };
+    Evidence {
+        better: entry.better,
+        base,
+        current: Side { interval, ..current },
+        ratios: Vec::new(),
+        restlessness: Some(Restlessness { deviation: known.deviation.max(within), ..known }),
+        shares_memory: false,
+    }
+}
+
+/// Whether a benchmark is limited by memory, on a machine that is one of several on the same hardware.
+fn shares_memory(run: &Run, measurement: &Measurement) -> bool {
+    let is = |map: &std::collections::BTreeMap<String, String>, (name, value): (&str, &str)| {
+        map.get(name).is_some_and(|found| found == value)
+    };
+    is(&measurement.attributes, CLASS) && is(&run.environment.facts, SHARED)
 }
 
 fn alone(run: &Run, measurement: &Measurement, estimate: &Estimate, verdict: Verdict) -> Comparison {
@@ -127,7 +291,8 @@ fn alone(run: &Run, measurement: &Measurement, estimate: &Estimate, verdict: Ver
         allowed: None,
         current: Some(estimate.value),
         effect: None,
-        rule: tolerance::NAME,
+        p_value: None,
+        rule: Rule::NAMES[0],
         verdict,
         note: None,
     }
@@ -166,7 +331,7 @@ mod tests {
     use crate::model::unit::Unit;
 
     fn verdicts(run: &Run, baseline: &Baseline) -> Vec<(String, Verdict)> {
-        against_baseline(run, baseline).into_iter().map(|one| (one.benchmark, one.verdict)).collect()
+        against_baseline(run, &[], baseline).into_iter().map(|one| (one.benchmark, one.verdict)).collect()
     }
 
     #[test]
@@ -186,7 +351,7 @@ mod tests {
             ("cpu/same @fast", Verdict::Unchanged),
         ];
         assert_eq!(verdicts(&now, &baseline), expected.map(|(id, verdict)| (id.to_owned(), verdict)));
-        let gone = &against_baseline(&now, &baseline)[1];
+        let gone = &against_baseline(&now, &[], &baseline)[1];
         assert_eq!((gone.current, gone.note.as_deref()), (None, Some("parity: wrong")));
     }
 
@@ -194,7 +359,7 @@ mod tests {
     fn other_environments_classes_and_units_are_not_judged() {
         let before = example::run("cpu", "a", 1, &[("x", 1.0)]);
         let baseline = example::baseline(&before, 0.2);
-        let reason = |run: &Run, baseline: &Baseline| match &against_baseline(run, baseline)[0].verdict {
+        let reason = |run: &Run, baseline: &Baseline| match &against_baseline(run, &[], baseline)[0].verdict {
             Verdict::NotComparable(reason) => reason.clone(),
             verdict => panic!("{verdict:?}"),
         };

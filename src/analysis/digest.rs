@@ -152,7 +152,7 @@ pub fn usable<'a>(file: &'a BaselineFile, suite: &str) -> Result<(&'a str, &'a B
 pub fn judge(run: &Run, found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Comparison> {
     match (found, run.status) {
         (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
-        (Ok((_, baseline)), RunStatus::Ok) => compare::against_baseline(run, baseline),
+        (Ok((_, baseline)), RunStatus::Ok) => compare::against_baseline(run, &[], baseline),
         (Err(NoBaseline::Absent(_)), RunStatus::Ok) => compare::unjudged(run, &Verdict::NoBaseline),
         (Err(unusable), RunStatus::Ok) => compare::unjudged(run, &Verdict::Inconclusive(unusable.to_string())),
     }

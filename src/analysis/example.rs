@@ -8,6 +8,7 @@ use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
 use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
 use crate::model::environment::{Environment, Machine};
 use crate::model::metric::Metric;
+use crate::model::rule::Rule;
 use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement};
 
@@ -58,8 +59,11 @@ pub(super) fn baseline(run: &Run, ratio: f64) -> Baseline {
             value: estimate.value,
             unit: estimate.metric.unit,
             better: estimate.metric.better,
-            max_regression_ratio: ratio,
-            max_regression_abs: 0.0,
+            interval: None,
+            version: None,
+            sessions: 1,
+            restlessness: None,
+            rule: Rule::Tolerance { ratio, abs: 0.0 },
         };
         (Baseline::key(&one.benchmark.id(), "time"), metric)
     });
@@ -69,10 +73,15 @@ pub(super) fn baseline(run: &Run, ratio: f64) -> Baseline {
         machine_class: run.machine.class.clone(),
         environment: run.environment.clone(),
         commit: None,
+        dirty: true,
+        partial: false,
+        branch: None,
+        machine: None,
         run: "0".repeat(16),
         timestamp_utc: run.timestamp,
         required_status: RunStatus::Ok,
         notes: String::new(),
+        accepted: None,
         metrics: metrics.collect(),
     }
 }

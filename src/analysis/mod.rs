@@ -4,8 +4,18 @@
 
 pub mod compare;
 pub mod paired;
+pub mod interleaved;
+pub mod sample_gate;
+pub mod sides;
 pub mod digest;
 pub mod rules;
+pub mod restless;
+mod steps;
+pub mod family;
+pub mod whole;
+pub mod reference;
+pub mod baseline_diff;
+pub mod calibrate;
 mod sentence;
 
 #[cfg(test)]

@@ -1,61 +1,89 @@
 //! Two builds timed against each other: a verdict a benchmark.
 
-use crate::model::metric::{Better, Metric};
-use crate::model::paired::Paired;
+use crate::model::baseline::Baseline;
+use crate::model::evidence::{Evidence, Side};
+use crate::model::paired::{Pair, Paired};
+use crate::model::rule::{Choice, Policy, Rule};
 use crate::model::verdict::{Comparison, Verdict};
 use crate::stats::describe;
 
-use super::compare::sort_worst_first;
-use super::rules::interval;
+use super::compare::{sort_worst_first, tell_chance};
+use super::rules::{self, interval};
 
-/// Judges every benchmark by the rule `interval`, worst first.
-pub fn judge(paired: &[Paired], tolerance: f64) -> Vec<Comparison> {
-    let mut comparisons: Vec<Comparison> = paired.iter().map(|one| comparison(one, tolerance)).collect();
+/// Judges every benchmark by the rule that the policy names for it, worst first; where that is learnt from the past, by the
+/// rule `interval` with its usual tolerance, since what moves both sides cancels.
+pub fn judge(paired: &[Paired], policy: &Policy) -> Vec<Comparison> {
+    let mut judged: Vec<(Comparison, Option<(Rule, Evidence)>)> =
+        paired.iter().map(|one| comparison(one, policy)).collect();
+    tell_chance(&mut judged);
+    let mut comparisons: Vec<Comparison> = judged.into_iter().map(|(comparison, _)| comparison).collect();
     sort_worst_first(&mut comparisons);
     comparisons
 }
 
-fn comparison(paired: &Paired, tolerance: f64) -> Comparison {
-    let median = |seconds: fn(&crate::model::paired::Pair) -> f64| {
-        describe::median(&paired.pairs.iter().map(seconds).collect::<Vec<f64>>())
+fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Evidence)>) {
+    let median = |value: fn(&Pair) -> f64| describe::median(&paired.pairs.iter().map(value).collect::<Vec<f64>>());
+    let (base, current) = (median(|pair| pair.base), median(|pair| pair.other));
+    let rule = match policy.choice(&Baseline::key(&paired.benchmark, &paired.metric.name)) {
+        Choice::Fixed(rule) => rule,
+        Choice::Learnt => Rule::Interval { tolerance: interval::TOLERANCE },
     };
-    let decision =
-        if paired.failure.is_some() { None } else { interval::decide(&paired.ratios(), Better::Lower, tolerance) };
-    let (effect, verdict) = match decision {
-        Some((effect, verdict)) => (Some(effect), verdict),
-        // What cannot be timed on both sides any more must never pass.
-        None => (None, Verdict::Missing),
-    };
-    let baseline = median(|pair| pair.base_seconds);
-    Comparison {
+    let mut found = Comparison {
         benchmark: paired.benchmark.clone(),
-        metric: Metric::time(),
+        metric: paired.metric.clone(),
         series: None,
-        allowed: baseline.map(|seconds| seconds * (1.0 + tolerance)),
-        baseline,
-        current: median(|pair| pair.other_seconds),
-        effect,
-        rule: interval::NAME,
-        verdict,
+        baseline: base,
+        allowed: None,
+        current,
+        effect: None,
+        p_value: None,
+        rule: rule.name(),
+        // What cannot be measured on both sides any more must never pass.
+        verdict: Verdict::Missing,
         note: paired.failure.clone(),
+    };
+    if paired.failure.is_some() {
+        return (found, None);
     }
+    if let Some(reason) = &paired.incomparable {
+        found.verdict = Verdict::NotComparable(reason.clone());
+        return (found, None);
+    }
+    let (Some(base), Some(current)) = (base, current) else { return (found, None) };
+    let side = |value: f64| Side { value, sessions: 1, ..Side::default() };
+    let evidence = Evidence {
+        better: paired.metric.better,
+        base: side(base),
+        current: side(current),
+        ratios: paired.ratios(),
+        restlessness: None,
+        shares_memory: false,
+    };
+    let decision = rules::decide(&rule, &evidence);
+    found.allowed = decision.allowed;
+    found.effect = Some(decision.effect);
+    found.p_value = decision.p_value;
+    found.verdict = decision.verdict;
+    found.note = decision.note;
+    (found, Some((rule, evidence)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::paired::Pair;
+    use crate::model::metric::Metric;
+
+    fn pairs(ratio: f64) -> Vec<Pair> {
+        vec![Pair { base: 2.0, other: 2.0 * ratio, ratio }; 5]
+    }
 
     #[test]
     fn each_benchmark_gets_a_verdict_and_what_failed_is_missing() {
-        let paired = |name: &str, ratio: f64, failure: Option<&str>| Paired {
-            benchmark: name.to_owned(),
-            class: "cache".to_owned(),
-            pairs: vec![Pair { base_seconds: 2.0, other_seconds: 2.0 * ratio, ratio }; 5],
-            failure: failure.map(str::to_owned),
+        let paired = |name: &str, ratio: f64, failure: Option<&str>| {
+            Paired::timed(name, "cache", pairs(ratio), failure.map(str::to_owned))
         };
         let all = [paired("same", 1.0, None), paired("slow", 1.1, None), paired("gone", 1.0, Some("broke"))];
-        let found = judge(&all, 0.02);
+        let found = judge(&all, &Policy::default());
         let verdicts: Vec<(&str, &Verdict)> = found.iter().map(|one| (one.benchmark.as_str(), &one.verdict)).collect();
         let expected = [("slow", &Verdict::Regressed), ("gone", &Verdict::Missing), ("same", &Verdict::Unchanged)];
         assert_eq!(verdicts, expected);
@@ -63,5 +91,19 @@ mod tests {
             (found[0].baseline, found[0].current, found[1].note.as_deref()),
             (Some(2.0), Some(2.2), Some("broke"))
         );
+    }
+
+    #[test]
+    fn a_metric_is_judged_by_its_direction_and_other_work_not_at_all() {
+        let rate = |ratio: f64| Paired {
+            metric: Metric::throughput("tiles_per_s"),
+            ..Paired::timed("a", "", pairs(ratio), None)
+        };
+        let verdict = |paired: Paired| judge(&[paired], &Policy::default()).remove(0);
+        assert_eq!(verdict(rate(0.9)).verdict, Verdict::Regressed);
+        assert_eq!(verdict(rate(1.1)).verdict, Verdict::Improved);
+        assert!(verdict(rate(1.0)).allowed.is_some_and(|allowed| allowed < 2.0));
+        let other = Paired { incomparable: Some("version 2".to_owned()), ..rate(0.5) };
+        assert_eq!(verdict(other).verdict, Verdict::NotComparable("version 2".to_owned()));
     }
 }

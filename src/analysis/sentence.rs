@@ -125,6 +125,7 @@ mod tests {
             allowed: None,
             current: Some(current),
             effect: None,
+            p_value: None,
             rule: "tolerance",
             verdict,
             note: None,

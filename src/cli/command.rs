@@ -37,9 +37,9 @@ pub enum Command {
     Weekly(WeeklyArgs),
     /// Measure suites.
     Run(Box<RunArgs>),
-    /// Gate: hold the newest run of this machine at HEAD against the baseline.
+    /// Gate: hold the newest run of this machine at HEAD against a baseline, a release or the sessions before it.
     Check(CheckArgs),
-    /// Time two builds against each other in alternating blocks, and judge every benchmark.
+    /// Compare two commits, tags or files by what was recorded of them, or build and measure both in turns (`--measure`).
     Compare(CompareArgs),
     /// Make baselines.
     #[command(subcommand)]
@@ -68,9 +68,9 @@ pub enum Command {
     /// Measure as a worker process: a plan on standard input, messages on standard output.
     #[command(hide = true)]
     Worker(WorkerArgs),
-    /// Lead the process group of a command, and kill it when standard input ends.
+    /// Lead the process group of a command, and kill it when standard input ends; or keep a folder, and remove it then.
     #[command(hide = true)]
-    Guard,
+    Guard(GuardArgs),
 }
 
 /// Options of `worker`.
@@ -82,6 +82,14 @@ pub struct WorkerArgs {
     /// What of the GPU suite runs, as JSON; the plan is about CPU kernels where absent.
     #[arg(long, value_name = "SCOPE")]
     pub gpu: Option<String>,
+}
+
+/// Options of `guard`.
+#[derive(Args, Debug)]
+pub struct GuardArgs {
+    /// The folder to remove.
+    #[arg(long, value_name = "FOLDER")]
+    pub remove: Option<PathBuf>,
 }
 
 /// What a worker process does.

@@ -10,9 +10,14 @@ mod kernels;
 mod import;
 mod history;
 
-pub use command::{Cli, Command, ConformanceArgs, DemoArgs, DoctorArgs, SchemaArgs, SiteArgs, Task, WorkerArgs, parse};
+pub use command::{
+    Cli, Command, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, SchemaArgs, SiteArgs, Task, WorkerArgs, parse,
+};
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
-pub use gate::{BaselineCommand, BaselineEmitArgs, CheckArgs, CompareArgs, Inconclusive};
+pub use gate::{
+    BaselineAcceptArgs, BaselineCommand, BaselineDiffArgs, BaselineEmitArgs, BaselineListArgs, CheckArgs, CompareArgs,
+    Inconclusive,
+};
 pub use gpu::{Dtype, GpuBenchArgs};
 pub use history::{
     AfterRewriteArg, FsckArgs, HistoryAddArgs, HistoryCommand, HistorySyncArgs, LogArgs, ProveArgs, RootArgs, Status,

@@ -24,6 +24,13 @@ pub struct EffortArgs {
     pub pin: Option<u32>,
 }
 
+impl EffortArgs {
+    /// Whether any of them was given.
+    pub fn is_given(&self) -> bool {
+        self.quick || self.rigorous || self.budget.is_some() || self.pin.is_some()
+    }
+}
+
 /// Options of `weekly`.
 #[derive(Args, Debug)]
 pub struct WeeklyArgs {
@@ -62,6 +69,13 @@ pub struct RunArgs {
     /// out. Without Valgrind, or where a kernel cannot be counted, the run says why and its times stand.
     #[arg(long)]
     pub count_instructions: bool,
+    /// Measure this commit in place of the working tree: a tag, `HEAD~3` or any other revision.
+    ///
+    /// It is checked out in a temporary folder and built there, by the settings of the present `sprag.toml`; suites of the
+    /// kind `command` by their `build`, those of the kind `cpu`, in the repository of Sprag alone, by Cargo. The run is
+    /// that of the commit. What cannot be built is an error, and no run.
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["output", "count_instructions", "retune"])]
+    pub commit: Option<String>,
     /// Choose the configurations of CUDA kernels anew, also where an earlier run has chosen.
     ///
     /// Choices are kept in `.sprag/autotune.json`, for exactly these kernels, compiler, driver and device. The one in

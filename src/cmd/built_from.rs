@@ -10,12 +10,16 @@ const BUILT_FROM: &str = env!("SPRAG_SOURCES");
 
 /// What is wrong where the project holds the sources of Sprag and this program was built from others.
 pub(super) fn fault(root: &Path) -> Option<String> {
-    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).ok()?;
-    let is_ours = manifest.lines().any(|line| line.trim() == "name = \"sprag\"");
     // A folder without all parts is not ours either.
-    let here = sources::digest(root).ok()?;
-    (is_ours && !BUILT_FROM.is_empty() && here != BUILT_FROM)
+    let here = is_ours(root).then(|| sources::digest(root).ok()).flatten()?;
+    (!BUILT_FROM.is_empty() && here != BUILT_FROM)
         .then(|| "this program was built from other sources than those of this folder".to_owned())
+}
+
+/// Whether a folder holds the package of Sprag.
+pub(super) fn is_ours(root: &Path) -> bool {
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
+    manifest.lines().any(|line| line.trim() == "name = \"sprag\"")
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use anyhow::{Context as _, bail};
 
 use super::project::Project;
 use super::{Advice, bounded};
-use crate::config::SuiteKind;
+use crate::config::{Suite, SuiteKind};
 use crate::history::{self, Entry};
 use crate::measure::{environment, gpu};
 use crate::model::commit::NO_COMMIT;
+use crate::model::environment::Machine;
 use crate::model::head::RunHead;
 use crate::model::record::MAX_RECORD_BYTES;
 use crate::model::run::{Quarantined, RecordedRun, Run};
@@ -37,8 +38,8 @@ pub(super) enum Chosen {
         suite: String,
         /// The class of this machine, under which a baseline would lie.
         machine_class: String,
-        /// Whether the suite was asked for by name.
-        asked: bool,
+        /// The eight digits by which records of this machine are named.
+        machine: String,
     },
 }
 
@@ -64,11 +65,7 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
     let name = project.machine_name();
     let (mut chosen, mut missing, mut filtered) = (Vec::new(), Vec::new(), Vec::new());
     for (suite, settings) in wanted {
-        let gpu_model = match settings.kind {
-            SuiteKind::Cpu | SuiteKind::Command => None,
-            SuiteKind::Gpu | SuiteKind::Trt => gpu::probe::device().ok().map(|device| device.name),
-        };
-        let machine = environment::machine(name.as_deref(), gpu_model.as_deref());
+        let machine = machine_of(name.as_deref(), settings);
         // The names tell which records may be of this machine at this commit; no others are read.
         let short = head.as_deref().map_or(NO_COMMIT, |sha| sha.get(..12).unwrap_or(sha));
         let named = |one: &&Entry| one.suite() == suite && one.machine() == machine.short_id() && one.commit() == short;
@@ -103,7 +100,11 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
                 missing.extend(unfinished.map(Incomplete::sentence));
                 let some_only = runs.iter().filter(|one| one.run.is_filtered());
                 filtered.extend(some_only.max_by_key(|one| (one.run.timestamp, &one.id)).map(filtered_words));
-                Chosen::Nothing { suite: suite.to_owned(), machine_class: machine.class, asked: !suites.is_empty() }
+                Chosen::Nothing {
+                    suite: suite.to_owned(),
+                    machine: machine.short_id().to_owned(),
+                    machine_class: machine.class,
+                }
             }
         });
     }
@@ -127,6 +128,15 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
         super::warn(&format!("{words}; a gate needs a run without `--filter`"));
     }
     Ok(chosen)
+}
+
+/// The machine that runs of the suite bear here; `name` is what its owner calls it.
+pub(super) fn machine_of(name: Option<&str>, settings: &Suite) -> Machine {
+    let gpu_model = match settings.kind {
+        SuiteKind::Cpu | SuiteKind::Command => None,
+        SuiteKind::Gpu | SuiteKind::Trt => gpu::probe::device().ok().map(|device| device.name),
+    };
+    environment::machine(name, gpu_model.as_deref())
 }
 
 /// What a run of some benchmarks only is: `the newest run (0123abcd) holds 2 benchmarks of cpu (`--filter scan`)`.

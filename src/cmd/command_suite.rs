@@ -1,24 +1,24 @@
 //! A suite of the kind `command`: any program, measured by itself, its output read by the format that the suite names.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use serde_json::Value;
 
 use super::effort::Extent;
-use super::kernel_suite;
 use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Measured, Wish};
+use super::worktree::{ELSEWHERE, Worktree};
+use super::{Advice, commit_program, kernel_suite};
 use crate::config::{OutputFormat, Suite};
 use crate::formats::{FormatError, criterion, custom};
 use crate::measure::command::results::ResultPlace;
 use crate::measure::command::suite::{self, CommandSuite};
 use crate::measure::environment;
 use crate::measure::plan::Protocol;
-use crate::measure::process::WorkerCommand;
 use crate::measure::protocol::SuiteResult;
 use crate::model::commit::Commit;
 use crate::model::foreign::{Output, Reported};
@@ -31,7 +31,8 @@ type Read = fn(&str, &[Output]) -> Result<Vec<Reported>, FormatError>;
 /// Measures the suite. A command cannot be divided, so one of several shards measures all of it.
 ///
 /// # Errors
-/// When this program cannot tell where it lies. A command that cannot be run gives a run that says so.
+/// When this program cannot tell where it lies, and when a commit that is wished for cannot be built. A command that
+/// cannot be run gives a run that says so.
 pub(super) fn measure(
     project: &Project,
     name: &str,
@@ -43,14 +44,18 @@ pub(super) fn measure(
     if let Some(shard) = wish.shard.filter(|shard| !shard.holds_suite(name)) {
         return Ok(Measured::EmptyShare(shard));
     }
-    let (read, files) = format(settings.format());
+    let worktree = wish.commit.map(|commit| Worktree::of(project, commit)).transpose()?;
+    let root = worktree.as_ref().map_or(project.root.as_path(), |worktree| worktree.root.as_path());
     let protocol = wish.effort.protocol(settings.processes());
-    let command_suite = command_suite(project, settings, protocol, files)?;
+    let mut command_suite = command_suite(root, settings, protocol)?;
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let mut run = suites::new_run(name, commit, machine, environment::environment(&BTreeMap::new()));
     run.config = config(settings, &command_suite.protocol, wish);
 
-    if !settings.build.is_empty() {
+    let own = |text: &str| without_places(text, root);
+    if let Some(commit) = wish.commit {
+        build_commit(&mut command_suite, root, commit, progress)?;
+    } else if !settings.build.is_empty() {
         progress.begin(&format!("suite {name}: building with `{}`", settings.build.join(" ")), 1);
     }
     let told = suite::build(&command_suite).and_then(|()| {
@@ -62,10 +67,8 @@ pub(super) fn measure(
         };
         let command = settings.command.join(" ");
         progress.begin(&format!("suite {name}: `{command}` {extent}"), u64::from(processes));
-        let read = |outputs: &[Output]| read(name, outputs).map_err(|error| error.to_string());
-        suite::measure(&command_suite, &read, &mut |done| progress.step(u64::from(done)))
+        suite::measure(&command_suite, &reader(name, settings), &mut |done| progress.step(u64::from(done)))
     });
-    let own = |text: &str| without_places(text, &project.root);
     match told {
         Err(error) => fail(&mut run, &own(&error.to_string())),
         Ok(SuiteResult { measurements, reasons, stop, workers }) => {
@@ -104,6 +107,41 @@ fn fail(run: &mut Run, reason: &str) {
     run.reason = Some(reason.to_owned());
 }
 
+/// Builds a commit in its worktree, and has it measured without another build step.
+///
+/// # Errors
+/// When it cannot be built, or the folder of the suite does not lie in the worktree.
+pub(super) fn build_commit(
+    command_suite: &mut CommandSuite,
+    root: &Path,
+    commit: &Commit,
+    progress: &Progress,
+) -> anyhow::Result<()> {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if !real(&command_suite.folder).starts_with(real(root)) {
+        return Err(Advice {
+            message: format!("its `cwd` leads out of the project, so {} would not be what is measured", commit.short()),
+            hint: "name a folder of the project as `cwd` of the suite in sprag.toml".to_owned(),
+        }
+        .into());
+    }
+    command_suite.without = &ELSEWHERE;
+    if !command_suite.build.is_empty() {
+        let words = command_suite.build.join(" ");
+        progress.begin(&format!("building {} with `{words}`", commit.short()), 1);
+        let built = suite::build(command_suite);
+        built.map_err(|error| commit_program::failed(commit, &without_places(&error.to_string(), root)))?;
+        command_suite.build.clear();
+    }
+    Ok(())
+}
+
+/// Reads what a process of the suite called `name` wrote.
+pub(super) fn reader(name: &str, settings: &Suite) -> impl Fn(&[Output]) -> Result<Vec<Reported>, String> {
+    let (read, _) = format(settings.format());
+    move |outputs| read(name, outputs).map_err(|error| error.to_string())
+}
+
 /// The reader of a format, and which files of a folder it reads.
 fn format(format: OutputFormat) -> (Read, &'static [&'static str]) {
     match format {
@@ -112,24 +150,24 @@ fn format(format: OutputFormat) -> (Read, &'static [&'static str]) {
     }
 }
 
-fn command_suite(
-    project: &Project,
-    settings: &Suite,
-    protocol: Protocol,
-    names: &'static [&'static str],
-) -> anyhow::Result<CommandSuite> {
-    let folder = settings.cwd.as_ref().map_or_else(|| project.root.clone(), |cwd| project.root.join(cwd));
-    let program = std::env::current_exe().context("cannot tell which program this is")?;
+/// The suite in the tree of files at `root`.
+///
+/// # Errors
+/// When this program cannot tell where it lies.
+pub(super) fn command_suite(root: &Path, settings: &Suite, protocol: Protocol) -> anyhow::Result<CommandSuite> {
+    let folder = settings.cwd.as_ref().map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
+    let (_, names) = format(settings.format());
     Ok(CommandSuite {
         command: settings.command.clone(),
         variables: settings.env.clone(),
+        without: &[],
         build: settings.build.clone(),
         protocol,
         time_out: Duration::from_secs(settings.timeout_seconds()),
         build_time_out: Duration::from_secs(settings.build_timeout_seconds()),
         most_bytes: settings.max_output_bytes(),
         results: settings.output().map(|output| ResultPlace { path: folder.join(output), names }),
-        guard: Some(WorkerCommand { program, arguments: vec!["guard".to_owned()] }),
+        guard: Some(kernel_suite::own_command(&["guard"])?),
         folder,
     })
 }
@@ -152,7 +190,7 @@ fn select(measurements: Vec<Measurement>, texts: &[String]) -> Vec<Measurement> 
 
 /// `text` without the places of this machine, which programs like to name and no record should hold: the project's
 /// folder becomes `.`, the home folder `~`.
-fn without_places(text: &str, root: &Path) -> String {
+pub(super) fn without_places(text: &str, root: &Path) -> String {
     let home = std::env::home_dir().unwrap_or_default();
     let mut text = text.to_owned();
     for (place, word) in [(root, "."), (&home, "~")] {

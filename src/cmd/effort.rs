@@ -1,10 +1,10 @@
 //! How much time measuring may take: from the options of a command to a protocol.
 
 use super::Advice;
+use crate::analysis::rules::interval::FEWEST_PAIRS;
 use crate::cli::EffortArgs;
 use crate::measure::pinning;
 use crate::measure::plan::Protocol;
-use crate::stats::bootstrap::FEWEST_VALUES;
 
 /// The shortest time that allows a worker process to start, check its kernels and time each of them once.
 const SHORTEST_BUDGET: f64 = 1.0;
@@ -71,10 +71,16 @@ impl Effort {
         Protocol { pin: self.pin, ..protocol }
     }
 
-    /// The protocol of a comparison, whose processes are pairs: one pair decides nothing, so a quick one takes three.
+    /// The protocol of a comparison, whose processes are pairs. One pair decides nothing, so a quick one takes three; an
+    /// ordinary one takes twice the processes of a run: from ten pairs on 5 % are found where processes differ by 2 %, and
+    /// one pair that the machine disturbed is left out.
     pub(super) fn protocol_of_pairs(&self, processes: u32) -> Protocol {
         let protocol = self.protocol(processes);
-        let pairs = if self.extent == Extent::Quick { FEWEST_VALUES as u32 } else { protocol.processes };
+        let pairs = match self.extent {
+            Extent::Quick => FEWEST_PAIRS as u32,
+            Extent::Ordinary => 2 * protocol.processes,
+            Extent::Rigorous | Extent::Budget(_) => protocol.processes,
+        };
         Protocol { processes: pairs, ..protocol }
     }
 

@@ -131,6 +131,7 @@ pub(super) fn measure(
             tuned,
         }),
         workloads,
+        program: None,
     };
     let hash = device.facts.get("gpu_uuid_hash").map_or("device", String::as_str);
     let _lock =

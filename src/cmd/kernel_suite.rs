@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use super::built_from;
+use super::commit_program::CommitProgram;
 use super::effort::{Effort, Extent};
 use super::gpu_suite::Tuned;
 use super::progress::Progress;
@@ -15,7 +16,7 @@ use super::{Advice, instructions, shard, text};
 use crate::config::{self, Suite};
 use crate::history::{self, Entry};
 use crate::measure::environment;
-use crate::measure::plan::Protocol;
+use crate::measure::plan::{NO_SUCH_BENCHMARK, Protocol};
 use crate::measure::process::WorkerCommand;
 use crate::measure::protocol::{self, Configurations, SuiteResult};
 use crate::measure::tune::{self, Choice};
@@ -32,6 +33,8 @@ pub(super) struct Bench {
     pub(super) workloads: Vec<Workload>,
     /// The device that runs them; absent for the CPU.
     pub(super) device: Option<BenchDevice>,
+    /// The program of a commit that they are part of; this program where absent.
+    pub(super) program: Option<CommitProgram>,
 }
 
 /// What is known of a device before it is measured.
@@ -61,7 +64,7 @@ pub(super) fn measure(
     bench: &mut Bench,
     progress: &Progress,
 ) -> anyhow::Result<Measured> {
-    let Bench { workloads, device } = bench;
+    let Bench { workloads, device, program } = bench;
     let mut selected = select(name, suite, wish.filters, workloads)?;
     // Threads that are kept on one processor take turns, which shows nothing.
     let all = selected.len();
@@ -87,12 +90,16 @@ pub(super) fn measure(
     }
     let model = device.as_ref().map(|device| device.model.as_str());
     let machine = environment::machine(project.machine_name().as_deref(), model);
-    let facts = device.as_ref().map(|device| device.facts.clone()).unwrap_or_default();
+    let mut facts = device.as_ref().map(|device| device.facts.clone()).unwrap_or_default();
+    facts.extend(program.as_ref().map(|program| program.facts.clone()).unwrap_or_default());
     let mut run = suites::new_run(name, commit, machine, environment::environment(&facts));
     run.config = config(&protocol, wish);
     run.config.extend(device.iter().flat_map(|device| device.settings.clone()));
     run.config.extend(share.into_iter().flatten());
     let mut command = worker_command("time")?;
+    if let Some(program) = &program {
+        command.program.clone_from(&program.path);
+    }
     if let Some(device) = &device {
         command.arguments.extend(["--gpu".to_owned(), device.told.clone()]);
     }
@@ -119,15 +126,25 @@ pub(super) fn measure(
         Ok(SuiteResult { measurements, reasons, stop, workers }) => {
             run.config.insert("stop_reason".to_owned(), Value::from(stop.word()));
             run.config.insert("workers".to_owned(), Value::from(workers));
-            let built_from = built_from::fault(&project.root);
+            let built_from = built_from::fault(&project.root).filter(|_| program.is_none());
             if let Some(fault) = &built_from {
                 super::warn(&format!("{fault}; build it anew"));
             }
             run.quality = quality(&run, reasons, built_from);
             run.measurements = measurements;
+            if program.is_some() {
+                leave_out_unknown(&mut run)?;
+            }
             if wish.count_instructions {
                 instructions::count(&mut run, &selected, &configurations, protocol.seed, progress)?;
             }
+        }
+        Err(error) if program.is_some() => {
+            return Err(Advice {
+                message: format!("the program of that commit cannot be measured: {error}"),
+                hint: "this program and that one must understand the same plans".to_owned(),
+            }
+            .into());
         }
         Err(error) => {
             run.status = RunStatus::Failed;
@@ -137,13 +154,38 @@ pub(super) fn measure(
     Ok(Measured::Run(Box::new(run)))
 }
 
+/// Takes out what the program of a commit does not have: it is no failure of a commit that a later one added something.
+///
+/// # Errors
+/// When nothing is left.
+fn leave_out_unknown(run: &mut Run) -> anyhow::Result<()> {
+    let all = run.measurements.len();
+    run.measurements.retain(|one| one.failure.as_deref() != Some(NO_SUCH_BENCHMARK));
+    let unknown = all - run.measurements.len();
+    if run.measurements.is_empty() {
+        bail!("that commit has none of the benchmarks that were asked for");
+    }
+    if unknown > 0 {
+        super::note(&format!("{} left out, which that commit does not have", text::count(unknown, "benchmark")));
+    }
+    Ok(())
+}
+
 /// How this program starts itself as a worker for a task, as `--task` names it.
 ///
 /// # Errors
 /// When the system does not tell which program this is.
 pub(super) fn worker_command(task: &str) -> anyhow::Result<WorkerCommand> {
+    own_command(&["worker", "--task", task])
+}
+
+/// How this program starts itself with those arguments.
+///
+/// # Errors
+/// As [`worker_command`].
+pub(super) fn own_command(arguments: &[&str]) -> anyhow::Result<WorkerCommand> {
     let program = std::env::current_exe().context("cannot tell which program this is")?;
-    Ok(WorkerCommand { program, arguments: ["worker", "--task", task].map(str::to_owned).to_vec() })
+    Ok(WorkerCommand { program, arguments: arguments.iter().map(|one| (*one).to_owned()).collect() })
 }
 
 /// The benchmarks that the configuration and the user's filters leave, which may be none.
@@ -168,7 +210,12 @@ pub(super) fn select<'a>(
 
 /// That filters leave no benchmark, with the nearest name there is.
 pub(super) fn nothing_left<'a>(filters: &[String], workloads: impl Iterator<Item = &'a Workload>) -> Advice {
-    let names: Vec<&str> = workloads.map(|workload| workload.benchmark.name.as_str()).collect();
+    nothing_left_of(filters, workloads.map(|workload| workload.benchmark.name.as_str()))
+}
+
+/// The same, of benchmarks of those names.
+pub(super) fn nothing_left_of<'a>(filters: &[String], names: impl Iterator<Item = &'a str>) -> Advice {
+    let names: Vec<&str> = names.collect();
     let near = filters.iter().find_map(|text| config::nearest(text, &names));
     let mut seen = BTreeSet::new();
     let distinct: Vec<&str> = names.into_iter().filter(|name| seen.insert(*name)).collect();

@@ -8,6 +8,9 @@ mod text;
 mod built_from;
 mod effort;
 mod shard;
+mod worktree;
+mod revision;
+mod commit_program;
 mod instructions;
 mod suites;
 mod kernel_suite;
@@ -27,9 +30,17 @@ mod weekly;
 mod seed_report;
 mod run;
 mod verdicts;
+mod policy;
+mod gate;
 mod seed_gate;
+mod foreign_gate;
+mod gate_summary;
+mod gate_reports;
 mod check;
+mod calibrate;
 mod compare;
+mod compare_stored;
+mod run_file;
 mod baseline;
 mod site;
 pub mod import;
@@ -68,6 +79,10 @@ pub enum Exit {
     Integrity = 4,
     /// Could not measure.
     NotMeasured = 5,
+    /// Of `--bisect`: this commit cannot tell.
+    CannotTell = 125,
+    /// Of `--bisect`: used wrongly, or what is recorded does not hold together.
+    Abort = 128,
 }
 
 /// An error that a user can do something about.
@@ -96,7 +111,12 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Run(args) => run::run(&folder, &args, out),
         Command::Check(args) => check::run(&folder, &args, out),
         Command::Compare(args) => compare::run(&folder, &args, out),
-        Command::Baseline(BaselineCommand::Emit(args)) => baseline::emit(&folder, &args, out),
+        Command::Baseline(command) => match command {
+            BaselineCommand::Emit(args) => baseline::emit(&folder, &args, out),
+            BaselineCommand::Accept(args) => baseline::accept(&folder, &args, out),
+            BaselineCommand::List(args) => baseline::list(&folder, &args, out),
+            BaselineCommand::Diff(args) => baseline::diff(&folder, &args, out),
+        },
         Command::Import(args) => import::run(&folder, &args, out),
         Command::History(command) => history::run(&folder, &command, out),
         Command::Site(args) => site::run(&folder, &args, out),
@@ -111,7 +131,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Demo(args) => demo::run(&folder, &args, out),
         Command::Kernels(command) => kernels::run(&command, out),
         Command::Worker(args) => worker::run(&args, &mut std::io::stdin().lock(), out),
-        Command::Guard => guard::run(std::io::stdin().lock()),
+        Command::Guard(args) => guard::run(&args, std::io::stdin().lock()),
     }
 }
 

@@ -12,6 +12,7 @@ use super::project::{Project, write_whole};
 use super::{bounded, text};
 use crate::history::{self, Appended, HistoryError, Record};
 use crate::measure::clock;
+use crate::model::commit::Commit;
 use crate::model::record::MAX_RECORD_BYTES;
 use crate::model::run::Run;
 
@@ -112,13 +113,16 @@ fn keep(project: &Project, records: &[Record]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Warns before minutes of measuring where the history will not take the runs; they will be kept.
+/// Warns before minutes of measuring where the history will not take the runs; they will be kept. `commit` is what will
+/// be measured, where that is not the working tree.
 ///
 /// # Errors
 /// When there is no repository at all, or none that tells which commit is measured, so that nothing can be recorded.
-pub(super) fn foretell(project: &Project) -> anyhow::Result<()> {
+pub(super) fn foretell(project: &Project, commit: Option<&Commit>) -> anyhow::Result<()> {
     let store = project.store()?;
-    history::measured_commit(store).context("cannot tell which commit would be measured")?;
+    if commit.is_none() {
+        history::measured_commit(store).context("cannot tell which commit would be measured")?;
+    }
     let target = history::target(store, project.config.history.reference.as_deref());
     if let Err(error) = target.and_then(|_| history::check_writable(store)) {
         super::warn(&format!("{error}; the runs will be kept, not recorded"));

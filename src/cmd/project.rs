@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use tempfile::NamedTempFile;
 
 use super::{Advice, bounded};
 use crate::config::Config;
@@ -14,6 +15,12 @@ use crate::model::record::MAX_RECORD_BYTES;
 
 /// The folder, at the root of a project, of what is not for git: pending records and caches.
 const PRIVATE_FOLDER: &str = ".sprag";
+
+/// The folder of what runs are held against.
+const BASELINES: &str = "baselines";
+
+/// The folder of what they were held against before.
+pub(super) const BASELINE_ARCHIVE: &str = "baselines/archive";
 
 /// A project.
 pub(super) struct Project {
@@ -91,7 +98,19 @@ impl Project {
     /// # Errors
     /// When the folder is there and cannot be listed.
     pub(super) fn baselines(&self) -> anyhow::Result<Vec<BaselineFile>> {
-        let folder = self.root.join("baselines");
+        self.baselines_in(BASELINES)
+    }
+
+    /// Every file of `baselines/archive/`, likewise.
+    ///
+    /// # Errors
+    /// When the folder is there and cannot be listed.
+    pub(super) fn archived_baselines(&self) -> anyhow::Result<Vec<BaselineFile>> {
+        self.baselines_in(BASELINE_ARCHIVE)
+    }
+
+    fn baselines_in(&self, place: &str) -> anyhow::Result<Vec<BaselineFile>> {
+        let folder = self.root.join(place);
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -100,9 +119,12 @@ impl Project {
         let mut files = Vec::new();
         for entry in entries {
             let path = entry.with_context(|| format!("cannot list `{}`", folder.display()))?.path();
-            if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
+            if path.extension().is_some_and(|extension| extension == "json") {
                 let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                files.push(BaselineFile { path: format!("baselines/{name}"), content: read_baseline(&path) });
+                // What is there and is no file must not look like a baseline that is not there; a pipe has no end.
+                let is_odd = fs::metadata(&path).is_ok_and(|found| !found.is_file());
+                let content = if is_odd { Err("is no file".to_owned()) } else { read_baseline(&path) };
+                files.push(BaselineFile { path: format!("{place}/{name}"), content });
             }
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -138,18 +160,41 @@ pub(super) fn write_whole_by(
     path: &Path,
     write: &mut dyn FnMut(&mut dyn Write) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut write = || -> anyhow::Result<()> {
-        fs::create_dir_all(folder)?;
-        let mut file = BufWriter::new(tempfile::Builder::new().prefix(".sprag-").tempfile_in(folder)?);
-        write(&mut file)?;
-        let file = file.into_inner().map_err(|error| error.into_error())?;
-        file.as_file().sync_all()?;
-        set_ordinary_mode(file.path())?;
-        file.persist(path)?;
+    let mut written = || -> anyhow::Result<()> {
+        written_aside(path, write)?.persist(path)?;
         Ok(())
     };
-    write().with_context(|| format!("cannot write `{}`", path.display()))
+    written().with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// As [`write_whole`], of a file that is new: where there is one already, it stays and the answer is `false`.
+///
+/// # Errors
+/// When the folder cannot be made or the file not be written.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
+    let written = || -> anyhow::Result<bool> {
+        match written_aside(path, &mut |file| Ok(file.write_all(bytes)?))?.persist_noclobber(path) {
+            Ok(_) => Ok(true),
+            Err(refused) if refused.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(refused) => Err(refused.into()),
+        }
+    };
+    written().with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// A finished file beside the place of the one that it is to be.
+fn written_aside(
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<NamedTempFile> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = BufWriter::new(tempfile::Builder::new().prefix(".sprag-").tempfile_in(folder)?);
+    write(&mut file)?;
+    let file = file.into_inner().map_err(|error| error.into_error())?;
+    file.as_file().sync_all()?;
+    set_ordinary_mode(file.path())?;
+    Ok(file)
 }
 
 /// Fails before the work where [`write_whole`] would fail after it.

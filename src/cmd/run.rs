@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::project::{Project, check_writable, write_whole};
 use super::suites::{self, Wish};
 use super::trt_options::TrtOptions;
-use super::{Advice, Exit, pending, seed_report, shard, text};
+use super::{Advice, Exit, pending, revision, seed_report, shard, text};
 use crate::cli::RunArgs;
 use crate::config::SuiteKind;
 use crate::history::Record;
@@ -23,7 +23,11 @@ use crate::model::unit::Unit;
 pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let effort = Effort::of(&args.effort)?;
     let project = Project::open(folder)?;
-    let asked = project.config.select(&args.suites).map_err(anyhow::Error::msg)?;
+    let mut asked = project.config.select(&args.suites).map_err(anyhow::Error::msg)?;
+    let commit = args.commit.as_deref().map(|named| revision::commit(&project, named)).transpose()?;
+    if commit.is_some() {
+        asked = revision::measurable(&asked, !args.suites.is_empty())?;
+    }
     if args.output_run.is_some() && asked.len() > 1 {
         return Err(Advice {
             message: format!("`--output-run` takes the record of one suite, and {} would run", asked.len()),
@@ -53,7 +57,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     let trt = TrtOptions::of(folder, args, &project, &asked)?;
     let report = seed_report::wanted(folder, args, &asked)?;
     if args.record {
-        pending::foretell(&project)?;
+        pending::foretell(&project, commit.as_ref())?;
     }
     let progress = Progress::new();
     let wish = Wish {
@@ -64,6 +68,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         retune: args.retune,
         gpu: seed_report::gpu_wish(args)?,
         trt: &trt,
+        commit: commit.as_ref(),
     };
     let taken = suites::measure(&project, &asked, &wish, &progress)?;
     let runs = &taken.runs;

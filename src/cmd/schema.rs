@@ -10,10 +10,14 @@ use crate::formats::apex_x::schema as seed;
 use crate::formats::{custom_schema, json_lines};
 use crate::model::autotune::Store;
 use crate::model::baseline::Baseline;
+use crate::model::baseline::diff::BaselineDiffs;
+use crate::model::baseline::list::BaselineList;
+use crate::model::calibration::Calibration;
 use crate::model::fsck::FsckReport;
 use crate::model::history_log::{HistoryLog, HistoryRoot};
 use crate::model::proof::Proof;
 use crate::model::{canonical, record, schema};
+use crate::report::gate;
 
 /// A file that is described.
 struct Published {
@@ -26,7 +30,7 @@ struct Published {
 
 /// Every file that Sprag writes for others to read, and the one that it asks other programs to write. A version stays
 /// when a newer one comes: its files are read for ever.
-const SCHEMAS: [Published; 20] = [
+const SCHEMAS: [Published; 26] = [
     Published {
         name: "run-1",
         title: "A run record under history/v1, version 1",
@@ -37,7 +41,18 @@ const SCHEMAS: [Published; 20] = [
         title: "A run record under history/v1, version 2",
         schema: || record::schema(2).expect("the version is known"),
     },
-    Published { name: "baseline-1", title: "A file under baselines/", schema: Baseline::schema },
+    Published { name: "baseline-1", title: "A file under baselines/", schema: Baseline::schema_1 },
+    Published { name: "baseline-2", title: "A file under baselines/, version 2", schema: Baseline::schema },
+    Published {
+        name: "baseline-list-1",
+        title: "What `sprag baseline list --json` prints",
+        schema: BaselineList::schema,
+    },
+    Published {
+        name: "baseline-diff-1",
+        title: "What `sprag baseline diff --json` prints",
+        schema: BaselineDiffs::schema,
+    },
     Published { name: "autotune-1", title: "Kept choices of the tuner, .sprag/autotune.json", schema: Store::schema },
     Published {
         name: "metrics-1",
@@ -62,7 +77,18 @@ const SCHEMAS: [Published; 20] = [
     },
     Published { name: "history-proof-1", title: "A proof of `sprag history prove`", schema: schema::of::<Proof> },
     Published { name: "doctor-1", title: "What `sprag doctor --json` prints", schema: doctor::schema },
-    Published { name: "compare-1", title: "What `sprag compare --json` prints", schema: compare::schema },
+    Published { name: "check-1", title: "What `--report json=PATH` writes of a gate", schema: gate::gate_schema },
+    Published {
+        name: "compare-1",
+        title: "What `sprag compare --json` prints",
+        schema: || frozen(include_str!("../../schemas/compare-1.json")),
+    },
+    Published { name: "compare-2", title: "What `sprag compare --measure --json` prints", schema: compare::schema },
+    Published {
+        name: "calibration-1",
+        title: "What `sprag check --calibrate --json` prints",
+        schema: schema::of_closed::<Calibration>,
+    },
     Published {
         name: "kernels-compile-1",
         title: "What `sprag kernels compile --json` prints",
@@ -103,6 +129,11 @@ pub(super) fn run(args: &SchemaArgs, out: &mut dyn Write) -> anyhow::Result<Exit
     let schema = schema::published(one.name, one.title, (one.schema)());
     writeln!(out, "{}", canonical::to_indented(&schema))?;
     Ok(Exit::Done)
+}
+
+/// A schema of which no type is left: as it was published.
+fn frozen(text: &str) -> Value {
+    serde_json::from_str(text).expect("a test holds that every committed schema is one")
 }
 
 #[cfg(test)]

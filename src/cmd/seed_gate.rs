@@ -8,16 +8,18 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::distinct::{NamedFile, check_distinct};
+use super::distinct::NamedFile;
 use super::project::{check_writable, write_whole};
-use super::{Advice, Exit, bounded, text};
+use super::{Advice, Exit, bounded, gate, gate_reports, text};
 use crate::cli::{BaselineEmitArgs, CheckArgs};
 use crate::formats::apex_x::baseline_template::Template;
 use crate::formats::apex_x::compare::{self, CheckStatus, Comparison};
 use crate::formats::apex_x::compare_text;
 use crate::formats::apex_x::json::Json;
 use crate::formats::apex_x::suite::SeedSuite;
+use crate::model::metric::Metric;
 use crate::model::record::MAX_RECORD_BYTES;
+use crate::model::verdict::{Effect, Verdict};
 
 /// The status of a report of which nothing was measured.
 const SKIPPED: &str = "skipped";
@@ -44,11 +46,6 @@ pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> any
                 format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", file.shown);
             return Err(Advice { message, hint: format!("give two files of one kind, as in `{of_seed}`") }.into());
         }
-        if args.summary.is_some() || args.trend_output.is_some() {
-            let message =
-                "`--summary` and `--trend-output` are of a report of Apex-X, and `--run` names none".to_owned();
-            return Err(Advice { message, hint: format!("they go with `{of_seed}`") }.into());
-        }
         return Ok(None);
     };
     refuse_suites(&args.suites, &report)?;
@@ -58,25 +55,65 @@ pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> any
     };
     let baseline = read(&path)?;
     refuse_baseline(suite, &report, &baseline)?;
-    let files = [
-        NamedFile::read("--run", args.run.as_deref(), "the report that is judged"),
-        NamedFile::read("--baseline", args.baseline.as_deref(), "its baseline"),
+    if args.policy.is_some() {
+        let message =
+            "`--policy` names rules, and a report of Apex-X is judged by those of its own baseline".to_owned();
+        return Err(
+            Advice { message, hint: "leave it out, and change the tolerances in the baseline".to_owned() }.into()
+        );
+    }
+    let wishes = gate_reports::parse(&args.reports)?;
+    let mut files = gate_reports::read_by_check(args);
+    files.extend([
         NamedFile::written("--summary", args.summary.as_deref(), "the summary"),
         NamedFile::written("--trend-output", args.trend_output.as_deref(), "the trend"),
-    ];
-    check_distinct(folder, &files)?;
+    ]);
+    gate_reports::check(folder, &wishes, files)?;
     for path in args.summary.iter().chain(&args.trend_output) {
         check_writable(&folder.join(path))?;
     }
     let comparison = compare::compare_values(suite, &report.value, &baseline.value)
         .with_context(|| format!("cannot hold `{}` against `{}`", report.shown, baseline.shown))?;
-    write_files(folder, args, &comparison, out)?;
+    let mut nowhere = std::io::sink();
+    let told: &mut dyn Write = if gate_reports::own_stdout(&wishes) { &mut nowhere } else { out };
+    write_files(folder, args, &comparison, told)?;
     for line in compare_text::lines(&comparison) {
-        writeln!(out, "{}", text::printable(&line))?;
+        writeln!(told, "{}", text::printable(&line))?;
     }
     let exit = exit(&comparison);
-    writeln!(out, "{}", summary(&comparison, exit))?;
+    writeln!(told, "{}", summary(&comparison, exit))?;
+    let disagree = |statuses: &compare::Statuses| {
+        let compare::Statuses { current, required } = statuses;
+        (!statuses.agree()).then(|| format!("its status is {current} where {required} is required"))
+    };
+    let reason = comparison.statuses.as_ref().and_then(disagree);
+    let found = comparison.checks.iter().map(verdict).collect();
+    let gate = gate::of_files(suite.name(), [&report.shown, &baseline.shown], found, (exit, reason));
+    gate_reports::write(folder, &wishes, &gate, out)?;
     Ok(Some(exit))
+}
+
+/// One check of the seed as a verdict of its rule, in seconds.
+fn verdict(check: &compare::Check) -> crate::model::verdict::Comparison {
+    let seconds = |milliseconds: Option<f64>| milliseconds.map(|value| value * 1e-3).filter(|value| value.is_finite());
+    let change = check.regression_ratio.filter(|change| change.is_finite());
+    crate::model::verdict::Comparison {
+        benchmark: check.metric.clone(),
+        metric: Metric::time(),
+        series: None,
+        baseline: seconds(check.baseline),
+        allowed: seconds(check.allowed),
+        current: seconds(check.current),
+        effect: change.map(|change| Effect { change, interval: None, detectable: None }),
+        p_value: None,
+        rule: "tolerance",
+        verdict: match check.status {
+            CheckStatus::Pass => Verdict::Unchanged,
+            CheckStatus::Fail => Verdict::Regressed,
+            CheckStatus::Missing => Verdict::Missing,
+        },
+        note: None,
+    }
 }
 
 /// Writes the seed's baseline of a report of the seed, where that is what `--run` names; `None` where it is not.
@@ -86,11 +123,6 @@ pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> any
 pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Option<Exit>> {
     let report = args.run.as_ref().and_then(|path| read_seed(&folder.join(path)));
     let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
-        if args.output.is_some() {
-            let message = "`--output` is for the baseline of a report of Apex-X, and `--run` names none".to_owned();
-            let hint = "baselines of Sprag lie in `baselines/`: leave it out".to_owned();
-            return Err(Advice { message, hint }.into());
-        }
         return Ok(None);
     };
     refuse_suites(&args.suites, &report)?;
@@ -124,19 +156,43 @@ pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) 
 
 /// A file that may be the seed's; nothing where it cannot be read as such, which its other reader explains.
 fn read_seed(path: &Path) -> Option<File> {
-    read(path).ok().filter(|file| file.value.fields().is_some())
+    let shown = path.display().to_string();
+    let text = read_text(path, &shown).ok()?;
+    // Our own files can be large, and need not be parsed to see that they are not the seed's.
+    let has = |word: &str| text.contains(word);
+    let is_ours = has("\"machine_class\"") || (has("\"machine\"") && has("\"benchmarks\""));
+    if is_ours && !SeedSuite::ALL.iter().any(|suite| has(suite.name())) {
+        return None;
+    }
+    parse(shown, &text).ok().filter(|file| file.value.fields().is_some())
 }
 
 fn read(path: &Path) -> anyhow::Result<File> {
     let shown = path.display().to_string();
+    let text = read_text(path, &shown)?;
+    parse(shown, &text)
+}
+
+fn read_text(path: &Path, shown: &str) -> anyhow::Result<String> {
     let bytes = bounded::read(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{shown}`"))?;
-    let text = String::from_utf8(bytes).with_context(|| format!("`{shown}` is no UTF-8 text"))?;
-    let value = Json::parse(&text).with_context(|| format!("`{shown}`"))?;
+    String::from_utf8(bytes).with_context(|| format!("`{shown}` is no UTF-8 text"))
+}
+
+fn parse(shown: String, text: &str) -> anyhow::Result<File> {
+    let value = Json::parse(text).with_context(|| format!("`{shown}`"))?;
     Ok(File { shown, value })
 }
 
 fn report_suite(report: &Json) -> Option<SeedSuite> {
     report.get("suite").and_then(Json::text).and_then(SeedSuite::from_name)
+}
+
+/// Whether a file that is no baseline of ours is one of the seed.
+pub(super) fn is_seed_baseline(bytes: &[u8]) -> bool {
+    let Some(value) = std::str::from_utf8(bytes).ok().and_then(|text| Json::parse(text).ok()) else { return false };
+    // A report of it may have metrics, too, but plain numbers.
+    let metrics = value.get("metrics").and_then(Json::fields);
+    is_baseline(&value) && metrics.is_some_and(|all| all.iter().all(|(_, one)| one.get("value_ms").is_some()))
 }
 
 /// Whether this is a baseline of the seed: its suite is, or it has metrics and is of no class of machine, as ours are.

@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::project::Project;
 use super::trt_options::TrtOptions;
 use super::trt_profile::SLOWEST_LAYER;
-use super::{Exit, command_suite, trt_suite};
+use super::{Exit, command_suite, commit_program, trt_suite};
 use crate::config::{Suite, SuiteKind};
 use crate::formats::apex_x::trt_report::SweepReport;
 use crate::history;
@@ -43,6 +43,8 @@ pub(super) struct Wish<'a> {
     pub(super) gpu: GpuWish,
     /// What a suite of TensorRT is told beyond its settings.
     pub(super) trt: &'a TrtOptions,
+    /// The commit to build and measure in place of the working tree.
+    pub(super) commit: Option<&'a Commit>,
 }
 
 /// What a suite came to.
@@ -68,8 +70,8 @@ pub(super) struct Taken {
 /// Measures the suites one after another.
 ///
 /// # Errors
-/// When filters leave nothing in any suite. A suite that cannot run gives a run that says so; one of which this shard
-/// holds nothing gives none.
+/// When filters leave nothing in any suite, and when a commit that is wished for cannot be built. A suite that cannot run
+/// gives a run that says so; one of which this shard holds nothing gives none.
 pub(super) fn measure(
     project: &Project,
     suites: &[(&str, &Suite)],
@@ -80,6 +82,7 @@ pub(super) fn measure(
         super::warn(&format!("{fault}; the runs will name no commit"));
     }
     let commit = match project.find_store() {
+        _ if wish.commit.is_some() => wish.commit.cloned(),
         Some(store) => history::measured_commit(store).unwrap_or_else(|error| {
             super::warn(&format!("{error}; the runs will name no commit"));
             None
@@ -180,7 +183,8 @@ fn measure_suite(
 ) -> anyhow::Result<Measured> {
     match suite.kind {
         SuiteKind::Cpu => {
-            let mut bench = Bench { workloads: cpu::workloads(name)?, device: None };
+            let program = wish.commit.map(|commit| commit_program::build(project, suite, commit, progress));
+            let mut bench = Bench { workloads: cpu::workloads(name)?, device: None, program: program.transpose()? };
             kernel_suite::measure(project, name, suite, wish, commit, &mut bench, progress)
         }
         SuiteKind::Command => command_suite::measure(project, name, suite, wish, commit, progress),

@@ -9,8 +9,7 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
     if comparisons.is_empty() {
         return String::new();
     }
-    let head =
-        ["verdict", "benchmark", "metric", "baseline", "current", "change", "95 % interval", "allowed", "could see"];
+    let head = ["verdict", "benchmark", "metric", "baseline", "current", "change", "interval", "allowed", "could see"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for comparison in comparisons {
         let typical = comparison.baseline.or(comparison.current).unwrap_or(0.0);
@@ -41,17 +40,19 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
 
 /// How many of which verdict, such as `2 regressed, 17 unchanged`.
 pub(super) fn counts(counts: &Counts) -> String {
-    let parts = [
-        (counts.regressed, "regressed"),
-        (counts.missing, "missing"),
-        (counts.inconclusive, "inconclusive"),
-        (counts.not_comparable, "not comparable"),
-        (counts.no_baseline, "without a baseline"),
-        (counts.improved, "improved"),
-        (counts.unchanged, "unchanged"),
-    ];
-    let list: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    if list.is_empty() { "nothing was judged".to_owned() } else { list.join(", ") }
+    counts.words()
+}
+
+/// How a check came out, in one line.
+pub(super) fn summary(counts: &Counts, exit: Exit) -> String {
+    let word = match exit {
+        Exit::Done => "pass",
+        Exit::Failed => "fail",
+        Exit::Inconclusive => "inconclusive",
+        Exit::NotMeasured => "not measured",
+        Exit::Usage | Exit::Integrity | Exit::CannotTell | Exit::Abort => "error",
+    };
+    format!("check: {word}; {}", self::counts(counts))
 }
 
 /// The exit code of what cannot be decided.

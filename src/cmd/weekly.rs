@@ -25,14 +25,23 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     // A relative `--out` counts from where the user is, a relative setting from the root of the project.
     let site_folder = args.out.as_ref().map(|path| folder.join(path));
     // What would make the end fail is told before minutes of measuring, not after.
-    pending::foretell(&project)?;
+    pending::foretell(&project, None)?;
     publish::check(&project, site_folder.as_deref())?;
     let asked = project.config.select(&[]).map_err(anyhow::Error::msg)?;
     let progress = Progress::new();
     let trt = TrtOptions::none(folder);
     trt.check(&project, &asked)?;
     let gpu = GpuWish::default();
-    let wish = Wish { effort, filters: &[], shard: None, count_instructions: false, retune: false, gpu, trt: &trt };
+    let wish = Wish {
+        effort,
+        filters: &[],
+        shard: None,
+        count_instructions: false,
+        retune: false,
+        gpu,
+        trt: &trt,
+        commit: None,
+    };
     let runs = suites::measure(&project, &asked, &wish, &progress)?.runs;
     progress.begin("recording", 1);
     pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;

@@ -20,16 +20,9 @@ impl Fault {
 impl Config {
     /// The first value that TOML allows and we do not.
     pub(super) fn fault(&self) -> Option<Fault> {
-        let tolerance = self.rules.tolerance;
         let fault = |keys: &[&str], message: String| Some(Fault::new(keys, message));
-        if !(tolerance.ratio.is_finite() && (0.0..=100.0).contains(&tolerance.ratio)) {
-            let message =
-                format!("`rules.tolerance.ratio` is {}, from 0 to 100 is allowed (0.25 is a quarter)", tolerance.ratio);
-            return fault(&["rules", "tolerance", "ratio"], message);
-        }
-        if !(tolerance.abs.is_finite() && tolerance.abs >= 0.0) {
-            let message = format!("`rules.tolerance.abs` is {}, zero or more is allowed", tolerance.abs);
-            return fault(&["rules", "tolerance", "abs"], message);
+        if let Some(fault) = self.rules.fault() {
+            return Some(fault);
         }
         if !(1..=366).contains(&self.schedule.every_days) {
             let message = format!("`schedule.every_days` is {}, from 1 to 366 is allowed", self.schedule.every_days);

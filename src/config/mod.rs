@@ -1,6 +1,7 @@
 //! `sprag.toml`: what a project says about itself, and what holds where it says nothing.
 
 mod settings;
+mod rules;
 mod suite;
 mod gpu;
 mod trt;
@@ -11,7 +12,8 @@ mod suggest;
 use std::path::PathBuf;
 
 pub use gpu::{GpuDtype, GpuProfile};
-pub use settings::{Config, History, MachineName, Project, Rules, Schedule, Site, Tolerance};
+pub use rules::{MetricRule, Parameters, Rules};
+pub use settings::{Config, History, MachineName, Project, Schedule, Site};
 pub use suggest::nearest;
 pub use suite::{OutputFormat, Suite, SuiteKind};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::suggest::{nearest, suggestion};
-use super::{Config, ConfigError, FILE_NAME, Suite, SuiteKind};
+use super::{Config, ConfigError, FILE_NAME, Rules, Suite, SuiteKind};
 
 /// The suite of TensorRT that is there without being named: its engine comes from the command line.
 const TRT_SUITE: &str = "trt";
@@ -29,17 +29,32 @@ impl Config {
         }
     }
 
+    /// Reads the section `[rules]` of a file that holds nothing else.
+    ///
+    /// # Errors
+    /// As [`Config::load`]; also when the file is not there, or has another section or no rules.
+    pub fn load_rules(path: &Path) -> Result<Rules, ConfigError> {
+        let text = text(path).map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
+        let config = Config::parse(&text, path)?;
+        let table = DeTable::parse(&text).map(|table| table.into_inner()).unwrap_or_default();
+        let other = table.iter().find(|(key, _)| key.get_ref() != "rules");
+        let fault = match other {
+            Some((key, _)) => Some((key.span().start, format!("`{}` is no part of a policy", key.get_ref()))),
+            None if table.is_empty() => Some((0, "there is no section `[rules]`".to_owned())),
+            None => None,
+        };
+        match fault {
+            Some((offset, message)) => Err(content_error(&text, path, offset, message, None)),
+            None => Ok(config.rules),
+        }
+    }
+
     /// Reads the text of a `sprag.toml`; `path` is for messages.
     ///
     /// # Errors
     /// As [`Config::load`].
     pub fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
-        let content = |offset: usize, message: String, suggestion| {
-            let before = text.get(..offset).unwrap_or(text);
-            let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
-            ConfigError::Content { path: path.to_owned(), line, column, message, suggestion }
-        };
+        let content = |offset, message, suggestion| content_error(text, path, offset, message, suggestion);
         let config: Config = toml::from_str(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
             let message = error.message().trim().replace('\n', " ");
@@ -84,6 +99,14 @@ impl Config {
     }
 }
 
+/// What is wrong at an offset in bytes.
+fn content_error(text: &str, path: &Path, offset: usize, message: String, suggestion: Option<String>) -> ConfigError {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    ConfigError::Content { path: path.to_owned(), line, column, message, suggestion }
+}
+
 /// The text of a file that is no larger than settings are.
 fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
@@ -114,7 +137,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::{GpuDtype, GpuProfile, OutputFormat, Site, Tolerance};
+    use crate::config::{GpuDtype, GpuProfile, OutputFormat, Site};
 
     fn parse(text: &str) -> Result<Config, String> {
         Config::parse(text, Path::new("sprag.toml")).map_err(|error| error.to_string())
@@ -132,14 +155,15 @@ mod tests {
     fn every_key_is_read() {
         let config = parse(
             "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
-             [rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
+             [rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
              [schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\n",
         )
         .expect("all keys are known");
         assert_eq!(config.project.name, "p");
         let suite = Suite { include: vec!["tile".into()], processes: Some(2), ..Suite::of_kind(SuiteKind::Cpu) };
         assert_eq!(config.suites, BTreeMap::from([("small".to_owned(), suite)]));
-        assert_eq!(config.rules.tolerance, Tolerance { ratio: 0.1, abs: 1e-6 });
+        let allowed = config.rules.parameters("tolerance");
+        assert_eq!((config.rules.default_rule(), allowed.ratio, allowed.abs), ("tolerance", Some(0.1), Some(1e-6)));
         assert_eq!(config.history.reference.as_deref(), Some("perf"));
         assert_eq!(config.schedule.every_days, 1);
         assert_eq!(config.machine.name.as_deref(), Some("m"));
@@ -165,8 +189,6 @@ mod tests {
         check(&gpu("dtypes = [\"fp64\"]"), "3:11", &["fp16"]);
         check("[suites.cpu]\nkind = \"cpu\"\nprofiles = [\"large\"]\n", "3:1", &["kind `gpu`, this is `cpu`"]);
         check("[machine]\nname = \" \"\n", "2:1", &["`machine.name` is empty"]);
-        check("[rules.tolerance]\nratio = -0.5\n", "2:1", &["`rules.tolerance.ratio` is -0.5"]);
-        check("[rules.tolerance]\nratio = nan\n", "2:1", &["NaN"]);
         check("[schedule]\nevery_days = 0\n", "2:1", &["from 1 to 366"]);
         check("[suites.\"a/b\"]\nkind = \"cpu\"\n", "1:9", &["names a folder"]);
         check("[suites.cpu]\nkind = \"cpu\"\nprocesses = 0\n", "3:1", &["from 1 to 100"]);

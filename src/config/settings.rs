@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use super::rules::Rules;
 use super::suite::Suite;
-
-/// A quarter: on a shared machine a single session's medians move by up to 12 % (cached kernels), so less cries wolf.
-const DEFAULT_TOLERANCE: f64 = 0.25;
 
 /// The configuration of a project. Every field has a default, so a project without a file works.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -39,24 +37,6 @@ pub struct Config {
 pub struct Project {
     /// Shown on every page.
     pub name: String,
-}
-
-/// How verdicts are reached.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Rules {
-    /// The settings of the rule `tolerance`: allowed is `value * (1 + ratio) + abs`.
-    pub tolerance: Tolerance,
-}
-
-/// The tolerances that `baseline emit` writes into a new baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Tolerance {
-    /// Allowed relative worsening.
-    pub ratio: f64,
-    /// Allowed absolute worsening on top, in the base unit of the metric.
-    pub abs: f64,
 }
 
 /// Where records go.
@@ -97,12 +77,6 @@ pub struct Site {
 impl Default for Project {
     fn default() -> Project {
         Project { name: "this project".to_owned() }
-    }
-}
-
-impl Default for Tolerance {
-    fn default() -> Tolerance {
-        Tolerance { ratio: DEFAULT_TOLERANCE, abs: 0.0 }
     }
 }
 

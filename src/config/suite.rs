@@ -17,6 +17,9 @@ const MOST_PROCESSES: u32 = 100;
 /// How long a process of a command suite, or its build step, may take: time for a thorough benchmark.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
 
+/// How long building this program from a commit may take: from nothing, on a small machine.
+const DEFAULT_CARGO_SECONDS: u64 = 3600;
+
 /// The longest time-out: one day. Beyond it lies a slip of the pen.
 const MOST_TIMEOUT_SECONDS: u64 = 86_400;
 
@@ -59,7 +62,8 @@ pub struct Suite {
     /// Seconds that one process of a command or of TensorRT may take; ten minutes where absent.
     #[serde(default)]
     pub timeout_seconds: Option<u64>,
-    /// Seconds that the build step may take; ten minutes where absent.
+    /// Seconds that the build step of a command may take, ten minutes where absent; or with CPU kernels, that building a
+    /// commit may take, an hour where absent.
     #[serde(default)]
     pub build_timeout_seconds: Option<u64>,
     /// Bytes that one process may write to each of its outputs; 16 MiB where absent.
@@ -185,9 +189,10 @@ impl Suite {
         self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS)
     }
 
-    /// Seconds that the build step may take.
+    /// Seconds that building may take.
     pub fn build_timeout_seconds(&self) -> u64 {
-        self.build_timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS)
+        let usual = if self.kind == SuiteKind::Cpu { DEFAULT_CARGO_SECONDS } else { DEFAULT_TIMEOUT_SECONDS };
+        self.build_timeout_seconds.unwrap_or(usual)
     }
 
     /// Bytes that one process of the command may write to each of its outputs.
@@ -236,7 +241,7 @@ impl Suite {
                 return fault(key, format!("`suites.{name}.{key}` is {value}, from 1 to {most} is allowed"));
             }
         }
-        if self.build_timeout_seconds.is_some() && self.build.is_empty() {
+        if self.kind == SuiteKind::Command && self.build_timeout_seconds.is_some() && self.build.is_empty() {
             let key = "build_timeout_seconds";
             return fault(key, format!("`suites.{name}.{key}` has no effect: there is no `build`"));
         }
@@ -266,6 +271,7 @@ impl Suite {
     /// The first setting of suites of another kind, and of which.
     fn foreign_key(&self) -> Option<(&'static str, &'static [SuiteKind])> {
         const COMMAND: &[SuiteKind] = &[SuiteKind::Command];
+        const BUILT: &[SuiteKind] = &[SuiteKind::Command, SuiteKind::Cpu];
         const PROGRAM: &[SuiteKind] = &[SuiteKind::Command, SuiteKind::Trt];
         const GPU: &[SuiteKind] = &[SuiteKind::Gpu];
         const TRT: &[SuiteKind] = &[SuiteKind::Trt];
@@ -275,7 +281,7 @@ impl Suite {
             ("env", !self.env.is_empty(), COMMAND),
             ("build", !self.build.is_empty(), COMMAND),
             ("timeout_seconds", self.timeout_seconds.is_some(), PROGRAM),
-            ("build_timeout_seconds", self.build_timeout_seconds.is_some(), COMMAND),
+            ("build_timeout_seconds", self.build_timeout_seconds.is_some(), BUILT),
             ("max_output_bytes", self.max_output_bytes.is_some(), COMMAND),
             ("format", self.format.is_some(), COMMAND),
             ("output", self.output.is_some(), COMMAND),

@@ -44,6 +44,7 @@ mod notes;
 mod number;
 mod outputs;
 mod peek;
+mod python;
 mod quantity;
 mod source;
 mod table;

@@ -47,9 +47,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "trueno",
         title: "a baseline of Trueno: a head, and what a bench of Criterion prints",
-        recognises: trueno::recognises,
-        read: trueno::read,
-        files: trueno::FILES,
+        recognises: trueno::import::recognises,
+        read: trueno::import::read,
+        files: trueno::import::FILES,
     },
     Format {
         name: "apex-x",
@@ -96,9 +96,9 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "tt-metal",
         title: "ground truth of tt-metal: cycles by rank and configuration",
-        recognises: tt_metal::recognises,
-        read: tt_metal::read,
-        files: tt_metal::FILES,
+        recognises: tt_metal::import::recognises,
+        read: tt_metal::import::read,
+        files: tt_metal::import::FILES,
     },
     Format {
         name: "asv",

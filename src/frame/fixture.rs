@@ -11,6 +11,7 @@ use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
 use crate::model::commit::{Commit, CommitLine, CommitOnLine};
 use crate::model::environment::{Environment, Machine};
 use crate::model::metric::Metric;
+use crate::model::rule::Rule;
 use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement, Role};
 
@@ -101,7 +102,16 @@ fn estimate(metric: &str, value: f64) -> Estimate {
 pub(super) fn baseline(values: &[(&str, &str, f64)]) -> Baseline {
     let metrics = values.iter().map(|&(name, metric, value)| {
         let Metric { unit, better, .. } = estimate(metric, value).metric;
-        let entry = BaselineMetric { value, unit, better, max_regression_ratio: 0.02, max_regression_abs: 0.0 };
+        let entry = BaselineMetric {
+            value,
+            unit,
+            better,
+            interval: None,
+            version: None,
+            sessions: 1,
+            restlessness: None,
+            rule: Rule::Tolerance { ratio: 0.02, abs: 0.0 },
+        };
         (Baseline::key(&format!("cpu/{name} @fast"), metric), entry)
     });
     Baseline {
@@ -110,10 +120,15 @@ pub(super) fn baseline(values: &[(&str, &str, f64)]) -> Baseline {
         machine_class: "EPYC".to_owned(),
         environment: Environment::from_facts(BTreeMap::new()),
         commit: None,
+        dirty: false,
+        partial: false,
+        branch: None,
+        machine: None,
         run: "b".to_owned(),
         timestamp_utc: time(0),
         required_status: RunStatus::Ok,
         notes: String::new(),
+        accepted: None,
         metrics: metrics.collect(),
     }
 }

@@ -19,10 +19,10 @@ use std::io;
 use std::path::PathBuf;
 
 pub use git::{
-    Activity, Appended, Author, Entered, Entries, Entry, Facts, Head, Healed, Listing, Loaded, NewCommit, Record,
-    Repaired, Store, Target, absent_commits, append, check_out, check_writable, commit_at, commit_files, commit_line,
-    create, entries, facts, find_commit, fold, fsck, has_commit, heal, list, load, measured_commit, open, read,
-    recorded, repair, source, sync, tag, target,
+    Activity, Appended, Author, Entered, Entries, Entry, Facts, Head, Healed, Lacking, Listing, Loaded, NewCommit,
+    Record, Repaired, Store, Target, absent_commits, append, author, check_out, check_out_aside, check_writable,
+    commit_at, commit_files, commit_line, create, entries, facts, find_commit, fold, fsck, has_commit, heal, list,
+    load, measured_commit, open, read, recorded, repair, source, sync, tag, target,
 };
 pub use sync::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 pub use transport::{CallError, Fault};
@@ -64,6 +64,14 @@ pub enum HistoryError {
     /// A part of the line of commits, or of what they hold, is not here.
     #[error("the history is not all here: {0}")]
     Incomplete(String),
+    /// Files of a commit are not here.
+    #[error("the files of {commit} are not all in this repository")]
+    NotHere {
+        /// Which commit.
+        commit: String,
+        /// Whether they are at a remote, as in a partial clone.
+        promised: bool,
+    },
     /// Records have no branch to go to.
     #[error("HEAD is detached, so there is no branch to record on")]
     Detached,
@@ -177,6 +185,8 @@ impl HistoryError {
             HistoryError::Incomplete(_) => {
                 "in a shallow clone run `git fetch --unshallow`; else run `sprag history fsck`".to_owned()
             }
+            HistoryError::NotHere { promised: true, .. } => git::FETCH_ALL.to_owned(),
+            HistoryError::NotHere { promised: false, .. } => "run `git fsck` to see what is lost".to_owned(),
             HistoryError::Detached => format!("check out a branch, or {own_ref}"),
             HistoryError::Busy { activity, .. } => format!("finish or abort the {activity}, or {own_ref}"),
             HistoryError::BadRef { .. } => "`ref` under `[history]` takes the name of a branch".to_owned(),

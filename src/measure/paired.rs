@@ -12,7 +12,7 @@ use super::MeasureError;
 use super::block::Block;
 use super::campaign::{Precision, should_stop};
 use super::pinning;
-use super::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request};
+use super::plan::{Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request};
 use super::process::{Fault, WorkerCommand, WorkerProcess};
 use super::protocol::Configurations;
 use super::workload::{Class, Workload};
@@ -32,8 +32,12 @@ pub struct Sides<'a> {
 /// What two builds showed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairedResult {
-    /// One entry a benchmark, in the order of the suite.
+    /// The metric that is judged of each benchmark, in the order of the suite.
     pub benchmarks: Vec<Paired>,
+    /// Other metrics, which are only shown.
+    pub shown: Vec<Paired>,
+    /// The ids of benchmarks that the other has and the base has not.
+    pub new: Vec<String>,
     /// Pairs that came to nothing through no benchmark's fault, one sentence each.
     pub faults: Vec<String>,
     /// The processors that both builds took turns on; none where the system chose.
@@ -62,6 +66,7 @@ pub fn measure(
         protocol,
         processors: &processors,
         broken: BTreeMap::new(),
+        unknown: BTreeMap::new(),
         unpinned: false,
         configurations,
     };
@@ -87,19 +92,21 @@ pub fn measure(
     if pairs.iter().all(Vec::is_empty) && match_up.broken.is_empty() {
         return Err(MeasureError::Workers(faults.join("; ")));
     }
-    let paired = |(number, pairs): (usize, Vec<Pair>)| Paired {
-        benchmark: ids[number].clone(),
-        class: workloads[number].class.word().to_owned(),
-        failure: match_up.broken.get(&number).cloned(),
-        pairs,
+    let new =
+        match_up.unknown.iter().filter(|(_, in_other)| **in_other).map(|(number, _)| ids[*number].clone()).collect();
+    let paired = |(number, pairs): (usize, Vec<Pair>)| {
+        let failure = match_up.broken.get(&number).cloned();
+        Paired::timed(&ids[number], workloads[number].class.word(), pairs, failure)
     };
+    let known = pairs.into_iter().enumerate().filter(|(number, _)| !match_up.unknown.contains_key(number));
+    let benchmarks = known.map(paired).collect();
     let processors = if match_up.unpinned {
         faults.push("the system did not permit the builds to take turns on one processor".to_owned());
         Vec::new()
     } else {
         processors
     };
-    Ok(PairedResult { benchmarks: pairs.into_iter().enumerate().map(paired).collect(), faults, processors })
+    Ok(PairedResult { benchmarks, shown: Vec::new(), new, faults, processors })
 }
 
 /// Whether every interval is as narrow as was asked for. Traffic beyond the caches hardly gets there on a shared machine,
@@ -125,6 +132,8 @@ struct MatchUp<'a> {
     processors: &'a [u32],
     /// Benchmarks that failed or broke a worker, and how.
     broken: BTreeMap<usize, String>,
+    /// Those of them that the base does not know at all, and whether the other does.
+    unknown: BTreeMap<usize, bool>,
     /// Whether the system refused to keep a worker on a processor.
     unpinned: bool,
     /// The configurations that benchmarks are to use, by id.
@@ -198,6 +207,13 @@ impl MatchUp<'_> {
             for (place, one) in ready.into_iter().enumerate() {
                 rounds[place] = rounds[place].min(one.rounds);
                 if let Some(failure) = one.failure {
+                    if failure == NO_SUCH_BENCHMARK {
+                        if player.name == "base" {
+                            self.unknown.insert(active[place], true);
+                        } else if let Some(in_other) = self.unknown.get_mut(&active[place]) {
+                            *in_other = false;
+                        }
+                    }
                     self.broken.entry(active[place]).or_insert_with(|| format!("the {}: {failure}", player.name));
                 }
             }
@@ -271,8 +287,8 @@ fn median(block: &Block) -> Option<f64> {
 fn pair(blocks: &[(f64, f64)]) -> Option<Pair> {
     let median = |value: fn(&(f64, f64)) -> f64| describe::median(&blocks.iter().map(value).collect::<Vec<f64>>());
     Some(Pair {
-        base_seconds: median(|(base, _)| *base)?,
-        other_seconds: median(|(_, other)| *other)?,
+        base: median(|(base, _)| *base)?,
+        other: median(|(_, other)| *other)?,
         ratio: median(|(base, other)| other / base)?,
     })
 }
@@ -307,8 +323,8 @@ mod tests {
         let found = measured(&side("0.5", ""), &side("0.75", "")).expect("both sides serve");
         assert_eq!((found.benchmarks.len(), found.faults.len()), (2, 0));
         for one in &found.benchmarks {
-            assert_eq!(one.pairs, vec![Pair { base_seconds: 0.5, other_seconds: 0.75, ratio: 1.5 }; 3]);
-            assert_eq!((one.class.as_str(), &one.failure), ("compute", &None));
+            assert_eq!(one.pairs, vec![Pair { base: 0.5, other: 0.75, ratio: 1.5 }; 3]);
+            assert_eq!((one.class.as_deref(), &one.failure), (Some("compute"), &None));
         }
     }
 

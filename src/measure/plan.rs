@@ -10,6 +10,9 @@ use crate::model::benchmark::Parity;
 /// The version of plans and messages. Two builds that are compared must agree on it.
 pub const PLAN_VERSION: u32 = 4;
 
+/// What a worker says of a benchmark that its build does not have; a comparison knows new ones by it.
+pub const NO_SUCH_BENCHMARK: &str = "this build has no such benchmark";
+
 /// How long and how often to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

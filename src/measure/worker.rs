@@ -12,7 +12,8 @@ use super::calibration::Calibration;
 use super::clock;
 use super::pinning;
 use super::plan::{
-    Message, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request, Turn, WorkerReport, WorkerSeries,
+    Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request, Turn, WorkerReport,
+    WorkerSeries,
 };
 use super::workload::{self, Beside, Order, Prepared, Workload};
 use crate::stats::random::SplitMix64;
@@ -177,7 +178,7 @@ impl Timed {
         };
         let mut timed = Timed { subject: None, twin: None, companions: Vec::new(), rounds: 0, found };
         let Some(workload) = known else {
-            timed.found.failure = Some("this build has no such benchmark".to_owned());
+            timed.found.failure = Some(NO_SUCH_BENCHMARK.to_owned());
             return timed;
         };
         timed.companions = workload.companions();

@@ -1,4 +1,11 @@
-//! A baseline: the values a suite is held against on one class of machine, with the tolerance of each.
+//! A baseline: the values a suite is held against on one class of machine, with the rule that judges each.
+//!
+//! A file holds all that a verdict needs: the rule and its parameters, how many sessions stand behind a value, and how
+//! restless the series was. Whoever has the file and a run can come to the same verdict without the history.
+
+pub mod diff;
+pub mod list;
+mod version_1;
 
 use std::collections::BTreeMap;
 
@@ -8,7 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::environment::Environment;
+use super::evidence::Restlessness;
 use super::metric::Better;
+use super::record;
+use super::rule::Rule;
 use super::run::RunStatus;
 use super::schema::{self, patterns};
 use super::series::slug;
@@ -16,7 +26,7 @@ use super::strict_json;
 use super::unit::Unit;
 
 /// The version of the baseline file that this build writes, and the newest it reads.
-pub const SCHEMA_VERSION: u64 = 1;
+pub const SCHEMA_VERSION: u64 = 2;
 
 /// The values a suite is held against.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -34,7 +44,15 @@ pub struct Baseline {
     pub environment: Environment,
     /// The commit it was taken from.
     pub commit: Option<String>,
-    /// The id of the run it was taken from.
+    /// Whether the run measured files that no commit holds.
+    pub dirty: bool,
+    /// Whether it lacks benchmarks of its suite: the run was asked for some only, or some failed.
+    pub partial: bool,
+    /// The branch that was checked out then.
+    pub branch: Option<String>,
+    /// What people call the machine that measured it.
+    pub machine: Option<String>,
+    /// The id of the run it was taken from, the newest where it was taken from several.
     pub run: String,
     /// When that run took place.
     #[schemars(extend("pattern" = patterns::TIME))]
@@ -43,28 +61,53 @@ pub struct Baseline {
     pub required_status: RunStatus,
     /// A word of the one who took it.
     pub notes: String,
+    /// Who made it the baseline, when and why; absent in one that is only proposed.
+    pub accepted: Option<Acceptance>,
     /// The values, keyed by benchmark id, a blank, and metric name.
     #[schemars(extend("minProperties" = 1))]
     pub metrics: BTreeMap<String, BaselineMetric>,
 }
 
-/// The value of one metric, and how much worse it may get.
+/// Who made a baseline what later runs are held against.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acceptance {
+    /// The author, as git knows them: `name <email>`.
+    pub by: String,
+    /// When.
+    #[schemars(extend("pattern" = patterns::TIME))]
+    pub at_utc: DateTime<Utc>,
+    /// Why; empty where nobody said.
+    pub why: String,
+    /// Where the baseline that it took the place of lies now.
+    pub replaces: Option<String>,
+    /// The keys of the metrics that were taken over, where the others stayed as they were.
+    pub metrics: Option<Vec<String>>,
+}
+
+/// The value of one metric, what is known of it, and the rule that judges it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineMetric {
-    /// In base units.
+    /// In base units: the geometric mean over the sessions.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub value: f64,
-    /// The unit of `value` and of `max_regression_abs`.
+    /// The unit of `value`.
     pub unit: Unit,
     /// Which way is better.
     pub better: Better,
-    /// Allowed relative worsening: 0.25 allows a quarter more.
-    #[schemars(extend("minimum" = 0))]
-    pub max_regression_ratio: f64,
-    /// Allowed absolute worsening on top, in base units.
-    #[schemars(extend("minimum" = 0))]
-    pub max_regression_abs: f64,
+    /// The 95 % interval of the newest run over its worker processes.
+    pub interval: Option<(f64, f64)>,
+    /// The version of the benchmark, which changes with the work behind its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    /// How many sessions stand behind `value`.
+    #[schemars(extend("minimum" = 1))]
+    pub sessions: usize,
+    /// How much the series moved from session to session.
+    pub restlessness: Option<Restlessness>,
+    /// How it is judged.
+    pub rule: Rule,
 }
 
 /// Why a file is no usable baseline.
@@ -80,18 +123,26 @@ pub enum BaselineError {
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
     /// A field is missing, unknown or of the wrong kind.
-    #[error("does not follow schema version 1: {0}")]
-    Schema(serde_json::Error),
+    #[error("does not follow schema version {version}: {error}")]
+    Schema {
+        /// Which version it says it has.
+        version: u64,
+        /// What is wrong.
+        error: serde_json::Error,
+    },
+    /// The suite cannot name a file, so it is none.
+    #[error("is of the suite `{}`, which cannot name a file", .0.escape_debug())]
+    Suite(String),
     /// It would pass anything.
     #[error("has empty `metrics`, so it would pass anything")]
     Empty,
     /// A value that no measurement can be held against.
-    #[error("has `{field}` = {value} for `{metric}`, where {wanted} is needed")]
+    #[error("has `{field}` = {value} for `{metric}`: {wanted}")]
     Value {
         /// The metric's key.
         metric: String,
         /// Which field.
-        field: &'static str,
+        field: String,
         /// What it says.
         value: f64,
         /// What it should be.
@@ -117,6 +168,11 @@ impl Baseline {
         schema::of::<Baseline>()
     }
 
+    /// The schema of the files of version 1, which are read for ever.
+    pub fn schema_1() -> Value {
+        schema::of::<version_1::Baseline>()
+    }
+
     /// Where the baseline of a suite for a class of machine lies in a project.
     pub fn path(suite: &str, machine_class: &str) -> String {
         format!("baselines/{suite}.{}.json", slug(machine_class, 60))
@@ -138,12 +194,16 @@ impl Baseline {
     /// Names the field and, for a value, the metric that cannot stand.
     pub fn from_json(bytes: &[u8]) -> Result<Baseline, BaselineError> {
         let value: Value = strict_json::parse(bytes).map_err(BaselineError::Json)?;
-        match value.get("schema_version").and_then(Value::as_u64) {
+        let version = match value.get("schema_version").and_then(Value::as_u64) {
             None | Some(0) => return Err(BaselineError::Foreign),
             Some(version) if version > SCHEMA_VERSION => return Err(BaselineError::Newer(version)),
-            Some(_) => {}
-        }
-        let baseline: Baseline = serde_json::from_value(value).map_err(BaselineError::Schema)?;
+            Some(version) => version,
+        };
+        let read = match version {
+            1 => version_1::read(value),
+            _ => serde_json::from_value(value),
+        };
+        let baseline = read.map_err(|error| BaselineError::Schema { version, error })?;
         baseline.check()?;
         Ok(baseline)
     }
@@ -156,7 +216,16 @@ impl Baseline {
         text
     }
 
+    /// Whether two baselines hold the same, whoever took and accepted them.
+    pub fn is_same(&self, other: &Baseline) -> bool {
+        let bare = |one: &Baseline| Baseline { notes: String::new(), accepted: None, ..one.clone() };
+        bare(self) == bare(other)
+    }
+
     fn check(&self) -> Result<(), BaselineError> {
+        if !record::is_suite(&self.suite) {
+            return Err(BaselineError::Suite(self.suite.clone()));
+        }
         if self.metrics.is_empty() {
             return Err(BaselineError::Empty);
         }
@@ -164,15 +233,29 @@ impl Baseline {
             return Err(BaselineError::Key);
         }
         for (metric, entry) in &self.metrics {
-            let fault = |field, value, wanted| BaselineError::Value { metric: metric.clone(), field, value, wanted };
+            let fault = |field: &str, value, wanted| {
+                Err(BaselineError::Value { metric: metric.clone(), field: field.to_owned(), value, wanted })
+            };
             if !(entry.value.is_finite() && entry.value > 0.0) {
-                return Err(fault("value", entry.value, "a number above zero"));
+                return fault("value", entry.value, "a number above zero is needed");
             }
-            if !(entry.max_regression_ratio.is_finite() && entry.max_regression_ratio >= 0.0) {
-                return Err(fault("max_regression_ratio", entry.max_regression_ratio, "zero or more"));
+            if let Some((low, high)) = entry.interval.filter(|(low, high)| !(low.is_finite() && low <= high)) {
+                return fault("interval", if low.is_finite() { high } else { low }, "two numbers in order are needed");
             }
-            if !(entry.max_regression_abs.is_finite() && entry.max_regression_abs >= 0.0) {
-                return Err(fault("max_regression_abs", entry.max_regression_abs, "zero or more"));
+            if entry.sessions == 0 {
+                return fault("sessions", 0.0, "one or more is needed");
+            }
+            if let Some(restless) = entry.restlessness {
+                // A series that moves by more than a hundredfold from session to session is none.
+                if !(0.0..=5.0).contains(&restless.deviation) {
+                    return fault("restlessness.deviation", restless.deviation, "from 0 to 5 is allowed");
+                }
+                if !(restless.freedom.is_finite() && restless.freedom > 0.0) {
+                    return fault("restlessness.freedom", restless.freedom, "a number above zero is needed");
+                }
+            }
+            if let Some((name, value, wanted)) = entry.rule.fault() {
+                return fault(&format!("rule.{name}"), value, wanted);
             }
         }
         Ok(())

@@ -22,7 +22,7 @@ pub enum Better {
 }
 
 /// A measured quantity of a benchmark.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
     /// A word without spaces, such as `time` or `tiles_per_s`.

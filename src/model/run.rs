@@ -155,6 +155,6 @@ pub(super) fn is_partial(config: &BTreeMap<String, Value>) -> bool {
 }
 
 /// Whether a run with these settings was asked for benchmarks by name.
-pub(super) fn is_filtered(config: &BTreeMap<String, Value>) -> bool {
+pub fn is_filtered(config: &BTreeMap<String, Value>) -> bool {
     config.get(FILTER).is_some_and(|filter| filter.as_array().is_some_and(|texts| !texts.is_empty()))
 }

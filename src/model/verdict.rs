@@ -55,7 +55,7 @@ impl Verdict {
 pub struct Effect {
     /// Current / baseline - 1; positive means that the number went up.
     pub change: f64,
-    /// The 95 % interval of `change`, where both sides allow one.
+    /// The interval of `change`, by the rule that decided: 98 % of `interval`, where both sides allow one.
     pub interval: Option<(f64, f64)>,
     /// The smallest change in the bad direction that this comparison would have called a regression, allowing for the
     /// uncertainty of the current value; absent where the data do not say how uncertain it is.
@@ -79,6 +79,9 @@ pub struct Comparison {
     pub current: Option<f64>,
     /// How much it changed.
     pub effect: Option<Effect>,
+    /// The chance of an effect this large in its direction though nothing moved beyond the tolerance; absent where the
+    /// rule knows none.
+    pub p_value: Option<f64>,
     /// The name of the rule that decided.
     pub rule: &'static str,
     /// What it decided.
@@ -145,6 +148,21 @@ impl Counts {
     /// How many got a plain verdict: unchanged, improved or regressed.
     pub fn judged(&self) -> usize {
         self.unchanged + self.improved + self.regressed
+    }
+
+    /// How many of which verdict in words, such as `2 regressed, 17 unchanged`.
+    pub fn words(&self) -> String {
+        let parts = [
+            (self.regressed, "regressed"),
+            (self.missing, "missing"),
+            (self.inconclusive, "inconclusive"),
+            (self.not_comparable, "not comparable"),
+            (self.no_baseline, "without a baseline"),
+            (self.improved, "improved"),
+            (self.unchanged, "unchanged"),
+        ];
+        let list: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        if list.is_empty() { "nothing was judged".to_owned() } else { list.join(", ") }
     }
 
     /// How many fail a gate: regressed or missing.

@@ -23,7 +23,7 @@ fn step(analysis: &Analysis) -> (Phrase, Phrase) {
         let name = short_benchmark(&worst.benchmark);
         let note =
             Phrase::plain(format!("The worst, in {} on {}. If the change is meant, ", suite.suite, suite.machine_name))
-                .id("sprag baseline emit")
+                .id("sprag baseline accept --why TEXT")
                 .text(" makes it the new baseline.");
         return (Phrase::plain("Look at ").name(page_of(analysis, worst), name), note);
     }
@@ -41,7 +41,7 @@ fn step(analysis: &Analysis) -> (Phrase, Phrase) {
             "The baseline of {} on {} has it, the newest run has not. If it was removed on purpose, ",
             suite.suite, suite.machine_name
         ))
-        .id("sprag baseline emit")
+        .id("sprag baseline accept --why TEXT")
         .text(" drops it.");
         return (Phrase::plain("Find ").id(short_benchmark(&missing.benchmark)), note);
     }
@@ -85,7 +85,7 @@ fn unjudged_step(analysis: &Analysis) -> (Phrase, Phrase) {
         return (Phrase::plain("Measure longer"), note);
     }
     if count(|suite| suite.counts.improved) > 0 {
-        let note = Phrase::plain("To hold the gain from now on: ").id("sprag baseline emit").text(".");
+        let note = Phrase::plain("To hold the gain from now on: ").id("sprag baseline accept --why TEXT").text(".");
         return (Phrase::plain("Nothing has to be done"), note);
     }
     (Phrase::plain("Nothing"), Phrase::plain("The next run is what comes next."))

@@ -161,6 +161,7 @@ mod tests {
             allowed: Some(1.02),
             current: Some(1.0 + change),
             effect: Some(Effect { change, interval: None, detectable: Some(0.02) }),
+            p_value: None,
             rule: "tolerance",
             verdict,
             note: None,

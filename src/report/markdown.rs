@@ -53,33 +53,40 @@ pub fn digest_markdown(analysis: &Analysis) -> String {
     out.text
 }
 
+/// Markdown line by line.
 #[derive(Default)]
-struct Lines {
-    text: String,
+pub(super) struct Lines {
+    /// All lines so far.
+    pub(super) text: String,
 }
 
 impl Lines {
-    fn line(&mut self, line: &str) {
+    /// One line.
+    pub(super) fn line(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
 
-    fn blank(&mut self) {
+    /// An empty line, unless there is one.
+    pub(super) fn blank(&mut self) {
         if !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
     }
 
-    fn paragraph(&mut self, line: &str) {
+    /// A line of its own.
+    pub(super) fn paragraph(&mut self, line: &str) {
         self.line(line);
         self.blank();
     }
 
-    fn row(&mut self, cells: &[String]) {
+    /// A row of a table.
+    pub(super) fn row(&mut self, cells: &[String]) {
         self.line(&format!("| {} |", cells.join(" | ")));
     }
 
-    fn head(&mut self, cells: &[&str], aligned_right: &[bool]) {
+    /// The head of a table.
+    pub(super) fn head(&mut self, cells: &[&str], aligned_right: &[bool]) {
         self.line(&format!("| {} |", cells.join(" | ")));
         let rules: Vec<&str> = aligned_right.iter().map(|right| if *right { "--:" } else { "---" }).collect();
         self.line(&format!("| {} |", rules.join(" | ")));
@@ -233,16 +240,19 @@ fn phrase(sentence: &Phrase) -> String {
     sentence.parts.iter().map(part).collect()
 }
 
-fn mark(mark: &Mark) -> String {
+/// A state: its glyph and its word.
+pub(super) fn mark(mark: &Mark) -> String {
     if mark.glyph.is_empty() { plain(&mark.word) } else { format!("{} {}", mark.glyph, plain(&mark.word)) }
 }
 
-fn cut(reason: &str) -> String {
+/// A reason in plain words, cut where it is very long, without a full stop.
+pub(super) fn cut(reason: &str) -> String {
     plain(shortened(reason, REASON).trim_end_matches('.'))
 }
 
-/// Plain words: nothing in them has a meaning to Markdown.
-fn plain(words: &str) -> String {
+/// Plain words: nothing in them has a meaning to Markdown, nor to GitHub, which looks for people and numbers of issues in
+/// the finished text, where an escape is gone: only a character between stops it.
+pub(super) fn plain(words: &str) -> String {
     let mut escaped = String::with_capacity(words.len());
     let words = visible(words);
     let mut rest = words.chars().peekable();
@@ -257,8 +267,12 @@ fn plain(words: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '|' => escaped.push_str("&#124;"),
             '\\' => escaped.push_str("&#92;"),
-            '@' => escaped.push_str("&#64;"),
-            '*' | '_' | '`' | '[' | ']' | '~' | '#' | '$' => {
+            '@' => escaped.push_str("&#64;&#8203;"),
+            '#' => escaped.push_str("\\#&#8203;"),
+            // Nor is anything a link that was not meant to be one.
+            ':' if rest.peek() == Some(&'/') => escaped.push_str("&#58;"),
+            '.' if escaped.ends_with("www") => escaped.push_str("&#46;"),
+            '*' | '_' | '`' | '[' | ']' | '~' | '$' => {
                 escaped.push('\\');
                 escaped.push(character);
             }
@@ -270,7 +284,7 @@ fn plain(words: &str) -> String {
 
 /// A name in fixed width. One that holds what ends a cell or a code span is written as HTML with entities, for
 /// the dialects differ in how those are escaped inside a span.
-fn code(name: &str) -> String {
+pub(super) fn code(name: &str) -> String {
     let name = visible(name);
     if name.trim().is_empty() {
         return "<code></code>".to_owned();
@@ -298,8 +312,9 @@ mod tests {
     fn nothing_in_a_cell_has_a_meaning() {
         assert_eq!(
             plain("a|b `c` <d> *e* \\f @g\n#h i_j _k"),
-            "a&#124;b \\`c\\` &lt;d&gt; \\*e\\* &#92;f &#64;g↵\\#h i_j \\_k"
+            "a&#124;b \\`c\\` &lt;d&gt; \\*e\\* &#92;f &#64;&#8203;g↵\\#&#8203;h i_j \\_k"
         );
+        assert_eq!(plain("http://a: www.b, c.d"), "http&#58;//a: www&#46;b, c.d");
         assert_eq!(code("tile_pack{n=512} @fast"), "`tile_pack{n=512} @fast`");
         assert_eq!(code("<b>"), "<code>&#60;b&#62;</code>");
         assert_eq!(code("a|b`<c>"), "<code>a&#124;b&#96;&#60;c&#62;</code>");

@@ -1,4 +1,4 @@
-//! Pages from findings: the static site, and the digest as Markdown.
+//! Pages from findings: the static site, the digest as Markdown, and the reports of the gate.
 //!
 //! A pure function from values to pages: nothing here reads a file or a clock, and equal input gives equal bytes.
 //! Sentences are made once ([`summary`]) and pages and Markdown show the same. Numbers are set by [`number`],
@@ -7,6 +7,7 @@
 
 pub mod chart;
 pub mod date;
+pub mod gate;
 pub mod link;
 pub mod mark;
 pub mod number;

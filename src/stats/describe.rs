@@ -1,7 +1,14 @@
-//! Order statistics and means.
+//! Order statistics, means and measures of spread.
 //!
 //! Quantiles interpolate linearly between order statistics at `p * (n - 1)`, the definition 7 of Hyndman and
-//! Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996).
+//! Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996). Means and variances are taken of
+//! the differences from the first value, so that a large common part costs no digits and equal values have no spread
+//! (Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", The American Statistician 37, 1983).
+
+/// What makes the median absolute deviation of normal values their standard deviation: one over the normal quantile at
+/// three quarters (Rousseeuw and Croux, "Alternatives to the Median Absolute Deviation", Journal of the American
+/// Statistical Association 88, 1993).
+const OF_NORMAL: f64 = 1.482_602_218_505_602;
 
 /// The middle value, or the mean of the two middle values; `None` for no values.
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -16,7 +23,10 @@ pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
     let place = p.clamp(0.0, 1.0) * last as f64;
     let below = place.floor() as usize;
     let above = (below + 1).min(last);
-    Some(sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64))
+    let (gap, share) = (sorted[above] - sorted[below], place - below as f64);
+    // A gap may be more than a number can hold; then each end gives its share.
+    let is_wide = !gap.is_finite();
+    Some(if is_wide { sorted[below] * (1.0 - share) + sorted[above] * share } else { sorted[below] + gap * share })
 }
 
 /// The order statistic at the floor of `p * (n - 1)`, not interpolated, so it never lies above [`quantile`]; `None`
@@ -34,6 +44,58 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
         return None;
     }
     Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
+}
+
+/// The arithmetic mean; `None` for no values, and where they differ by more than a number can hold.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    let first = *values.first()?;
+    let differences: f64 = values.iter().map(|value| value - first).sum();
+    Some(first + differences / values.len() as f64).filter(|mean| mean.is_finite())
+}
+
+/// The mean of what is left when the share `cut` of the values, rounded down to whole ones, is taken from either end;
+/// `None` where nothing is left, or `cut` is negative.
+pub fn trimmed_mean(values: &[f64], cut: f64) -> Option<f64> {
+    if cut.is_nan() || cut < 0.0 {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let dropped = (cut * sorted.len() as f64) as usize;
+    mean(sorted.get(dropped..sorted.len().checked_sub(dropped)?)?)
+}
+
+/// The variance of values that are all there are: the mean square of the differences from the mean; `None` for no
+/// values, and where it is more than a number can hold.
+pub fn population_variance(values: &[f64]) -> Option<f64> {
+    squares(values).map(|squares| squares / values.len() as f64)
+}
+
+/// The variance of what the values were drawn from: the sum of squares over one less than their number; `None` below two
+/// values, and where it is more than a number can hold.
+pub fn sample_variance(values: &[f64]) -> Option<f64> {
+    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
+    squares(values).map(|squares| squares / freedom as f64)
+}
+
+/// The sum of the squares of the differences from the mean.
+fn squares(values: &[f64]) -> Option<f64> {
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some(squares).filter(|squares| squares.is_finite())
+}
+
+/// The median absolute deviation: the median of the distances from the median; `None` for no values.
+pub fn median_deviation(values: &[f64]) -> Option<f64> {
+    let middle = median(values)?;
+    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    median(&distances).filter(|deviation| deviation.is_finite())
+}
+
+/// The median absolute deviation, scaled so that it is the standard deviation where the values are normal; `None` for no
+/// values.
+pub fn scaled_median_deviation(values: &[f64]) -> Option<f64> {
+    Some(OF_NORMAL * median_deviation(values)?).filter(|deviation| deviation.is_finite())
 }
 
 /// The interquartile range as a share of the median: spread that single outliers do not move; `None` for no values or
@@ -72,6 +134,8 @@ mod tests {
         check(&[4.0, 1.0, 3.0, 2.0], 0.5, Some(2.5));
         check(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.25, Some(2.0));
         check(&[1.0, 2.0], 0.75, Some(1.75));
+        check(&[-f64::MAX, f64::MAX], 0.5, Some(0.0));
+        check(&[-f64::MAX, f64::MAX], 0.0, Some(-f64::MAX));
         assert_eq!(median(&[5.0, 1.0, 3.0]), Some(3.0));
     }
 
@@ -84,6 +148,27 @@ mod tests {
         assert_eq!(relative_quartile_range(&values), Some(1.5 / 4.5));
         assert_eq!((variation(&[1.0]), variation(&[-1.0, 1.0])), (None, None));
         assert_eq!((relative_quartile_range(&[]), relative_quartile_range(&[0.0])), (None, None));
+    }
+
+    #[test]
+    fn means_and_variances_are_those_of_hand() {
+        // As above: mean 5, sum of squares 32; distances from the median 4.5: 2.5, 0.5 three times, 0.5 twice, 2.5, 4.5.
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        assert_eq!((mean(&values), population_variance(&values)), (Some(5.0), Some(4.0)));
+        assert_eq!(sample_variance(&values), Some(32.0 / 7.0));
+        assert_eq!((median_deviation(&values), scaled_median_deviation(&values)), (Some(0.5), Some(0.5 * OF_NORMAL)));
+        // An eighth of eight is one value from either end, and a share below it none.
+        assert_eq!((trimmed_mean(&values, 0.125), trimmed_mean(&values, 0.12)), (Some(29.0 / 6.0), Some(5.0)));
+        assert_eq!(
+            (trimmed_mean(&values, 0.5), trimmed_mean(&values, 7.0), trimmed_mean(&[], 0.0)),
+            (None, None, None)
+        );
+        assert_eq!((trimmed_mean(&values, -0.1), trimmed_mean(&values, f64::NAN)), (None, None));
+        assert_eq!([mean(&[]), population_variance(&[]), sample_variance(&[1.0]), median_deviation(&[])], [None; 4]);
+        assert_eq!([population_variance(&[0.1; 7]), sample_variance(&[0.1; 7])], [Some(0.0); 2]);
+        // A large common part, of which the plain sum of squares leaves nothing.
+        assert_eq!(sample_variance(&[1e9 + 4.0, 1e9 + 7.0, 1e9 + 13.0, 1e9 + 16.0]), Some(30.0));
+        assert_eq!([mean(&[-f64::MAX, f64::MAX]), sample_variance(&[-1e200, 1e200])], [None; 2]);
     }
 
     #[test]

@@ -12,9 +12,11 @@ fn a_build_against_itself_is_measured_and_the_code_says_what_came_of_it() {
     let sandbox = Sandbox::new();
     let ended = sandbox.sprag(&[&PAIR[..], &SCAN, &["--json"]].concat());
     let report: Value = serde_json::from_str(&ended.out).expect("the report is JSON");
-    crate::schemas::follows("compare-1", &ended.out);
+    crate::schemas::follows("compare-2", &ended.out);
     let benchmarks = report["benchmarks"].as_array().expect("a list");
-    assert_eq!((report["schema_version"].clone(), benchmarks.len()), (1.into(), 2));
+    assert_eq!((report["schema_version"].clone(), benchmarks.len()), (2.into(), 2));
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    assert_eq!((&report["base"]["named"], &report["base"]["commit"]), (&"HEAD".into(), &head.into()));
     let mut verdicts = Vec::new();
     for one in benchmarks {
         assert_eq!(one["measured"]["pairs"].as_array().map(Vec::len), Some(3));
@@ -33,7 +35,7 @@ fn a_build_against_itself_is_measured_and_the_code_says_what_came_of_it() {
 }
 
 #[test]
-fn a_program_that_breaks_at_a_benchmark_fails_the_comparison() {
+fn a_benchmark_that_only_one_program_has_is_missing_or_new() {
     let sandbox = Sandbox::new();
     let program = env!("CARGO_BIN_EXE_sprag");
     // It knows one of the two benchmarks only.
@@ -42,9 +44,11 @@ fn a_program_that_breaks_at_a_benchmark_fails_the_comparison() {
     sandbox.write("old.sh", &script);
     let path = sandbox.project.join("old.sh");
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a file of ours");
-    let ended = sandbox.sprag(&[&["compare", "old.sh", program][..], &SCAN].concat()).expect(1);
-    assert!(ended.out.contains("the base: this build has no such benchmark"), "{}", ended.out);
+    let ended = sandbox.sprag(&[&["compare", program, "old.sh"][..], &SCAN].concat()).expect(1);
+    assert!(ended.out.contains("the other: this build has no such benchmark"), "{}", ended.out);
     assert!(ended.out.contains("1 missing"), "{}", ended.out);
+    let ended = sandbox.sprag(&[&["compare", "old.sh", program, "--inconclusive", "ok"][..], &SCAN].concat());
+    assert!(ended.out.contains("\nnew: cpu/tile_ssm_scan") && !ended.out.contains("missing"), "{}", ended.out);
 }
 
 #[test]
@@ -54,14 +58,14 @@ fn wrong_sides_are_refused_with_advice() {
     let check = |arguments: &[&str], words: &[&str]| {
         sandbox.sprag(&[&["compare"], arguments].concat()).expect(2).says(words);
     };
-    check(&["HEAD", "HEAD"], &["--measure"]);
+    check(&["HEAD", "HEAD"], &["has no recorded run", "sprag run --commit HEAD --record", "--measure"]);
     check(&["HEAD", "no-such-tag", "--measure"], &["neither a program nor a commit", "no-such-tag"]);
     check(&["HEAD", "HEAD", "--measure", "--filter", "tile_pak"], &["did you mean `tile_pack`?"]);
     check(&["HEAD", "HEAD", "--measure", "--suite", "gpu"], &["there is no suite `gpu`"]);
     check(&["HEAD", "HEAD", "--measure", "--budget", "0"], &["out of range"]);
     sandbox.write("code.rs", "fn main() {}\n");
     sandbox.commit("Third");
-    check(&["HEAD~1", "HEAD", "--measure"], &["not the commit that is checked out", "path of its `sprag` program"]);
+    check(&["HEAD~1", "HEAD", "--measure"], &["holds no sources of Sprag", "two `sprag` programs by their paths"]);
     check(&["/bin/true", "HEAD", "--measure", "--quick", "--filter", "scan"], &["the base: it ended without a report"]);
     check(&["./nothing", "HEAD", "--measure"], &["neither a program nor a commit", "give the path"]);
 }

@@ -9,6 +9,12 @@ fn the_demo_shows_what_it_planted() {
     assert!(ended.out.contains("Planted") && ended.out.contains("tile_pack"), "{}", ended.out);
     let page = sandbox.read("shop/_site/index.html");
     assert!(page.contains("slower") && page.contains("tile_pack"), "the digest does not show the planted step");
+    for machine in ["bench-epyc", "bench-xeon"] {
+        let gate = sandbox.sprag_with(&[("SPRAG_MACHINE", machine)], &["-C", "shop", "check"]).expect(1);
+        let slower = gate.out.lines().filter(|line| line.starts_with("regressed"));
+        assert!(slower.clone().all(|line| line.contains("cpu/tile_pack{c=64,t=8} @fast")), "{machine}: {}", gate.out);
+        assert_eq!(slower.count(), 1, "{machine}: {}", gate.out);
+    }
     assert_eq!(sandbox.git(&["-C", "shop", "status", "--porcelain"]), "");
     assert_eq!(sandbox.git(&["-C", "shop", "fsck", "--no-progress", "--no-dangling"]), "");
     sandbox.sprag(&["demo", "shop"]).expect(2).says(&["is not empty"]);

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::clones::Clones;
+use crate::crafted::{BASELINE, Crafted};
 use crate::run_files::{run, text};
 use crate::sandbox::{Ended, Sandbox};
 
@@ -155,6 +156,37 @@ fn syncing(how: &str, numbers: impl Iterator<Item = usize>) {
     });
 }
 
+/// Faults of accepting a baseline in place of another.
+fn accepting(how: &str, numbers: impl Iterator<Item = usize>) {
+    let crafted = Crafted::with_sessions(2);
+    crafted.ends(0, &["baseline", "emit"]);
+    crafted.change(8, &[("pack", 2e-3), ("scan", 2e-3)]);
+    crafted.ends(0, &["baseline", "emit", "--output", "p.json"]);
+    std::fs::remove_dir_all(crafted.sandbox.project.join(".sprag")).expect("it is there");
+    let old = crafted.sandbox.read(BASELINE);
+    let accept = ["baseline", "accept", "p.json", "--why", "It is worth it."];
+    sweep(&crafted.sandbox, ("", &accept), (how, numbers), |Faulty { sandbox, ended, told }| {
+        let archived = || {
+            let entries = sandbox.project.join("baselines/archive").read_dir().into_iter().flatten().flatten();
+            let files =
+                entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "json"));
+            files.map(|path| std::fs::read_to_string(path).expect("it is text")).collect::<Vec<String>>()
+        };
+        let now = sandbox.read(BASELINE);
+        match ended.code {
+            0 => assert!(now.contains("It is worth it.") && archived() == [old.clone()], "it is not all there: {told}"),
+            2 => {
+                assert_eq!(now, old, "it failed, and the baseline has changed: {told}");
+                assert!(ended.err.contains("cannot "), "the step is not named: {told}");
+                assert!(archived().iter().all(|text| *text == old), "the archive holds part of it: {told}");
+            }
+            code => panic!("it ended with {code}: {told}"),
+        }
+        assert_eq!(sandbox.sprag(&accept).code, 0, "the next one failed after {told}");
+        assert_eq!(archived(), std::slice::from_ref(&old), "after {told}");
+    });
+}
+
 /// One call in so many; all of them where the variable `SPRAG_ALL_FAULTS` is set.
 fn some(step: usize) -> impl Iterator<Item = usize> {
     match std::env::var_os("SPRAG_ALL_FAULTS") {
@@ -167,12 +199,14 @@ fn some(step: usize) -> impl Iterator<Item = usize> {
 fn a_failing_disk_leaves_before_or_after() {
     recording(&template(false), "EIO", some(3));
     syncing("EIO", some(12));
+    accepting("EIO", some(1));
 }
 
 #[test]
 fn a_full_disk_leaves_before_or_after() {
     recording(&template(true), "ENOSPC", some(3));
     syncing("ENOSPC", some(12));
+    accepting("ENOSPC", some(1));
 }
 
 #[test]

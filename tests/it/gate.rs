@@ -92,7 +92,11 @@ fn a_bad_baseline_is_an_error_that_names_the_fault() {
     check(&damaged("value", "NaN"), &["is not JSON"]);
     check(&damaged("value", "0.0"), &["`value` = 0", "a number above zero"]);
     check(&damaged("value", "-1.0"), &["`value` = -1"]);
-    check(&damaged("max_regression_ratio", "-0.5"), &["`max_regression_ratio` = -0.5"]);
+    check(&damaged("tolerance", "-0.5"), &["`rule.tolerance` = -0.5", "from 0 to 1"]);
+    check(&damaged("tolerance", "1e3"), &["`rule.tolerance` = 1000"]);
+    check(&damaged("name", "\"guess\""), &["unknown variant `guess`"]);
+    check(&damaged("sessions", "0"), &["`sessions` = 0"]);
+    check(&damaged("deviation", "-1.0"), &["`restlessness.deviation` = -1"]);
     check(&damaged("schema_version", "9"), &["schema version 9"]);
     check(&damaged("suite", "\"gpu\""), &["of the suite `gpu`"]);
     check(&good[..good.len() / 2], &["is not JSON"]);

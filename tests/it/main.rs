@@ -4,6 +4,8 @@
 mod sandbox;
 /// Run files, made without measuring.
 mod run_files;
+/// Projects whose runs are written down.
+mod crafted;
 /// A remote and its clones, in such a project.
 mod clones;
 /// A driver, a compiler and a device that are made of files in `tests/cuda`.
@@ -18,8 +20,25 @@ mod measuring;
 mod compare;
 /// Suites that are other people's programs.
 mod command;
+/// Commits that are built aside and measured.
+#[cfg(target_os = "linux")]
+mod commits;
+/// Two such commits against each other.
+#[cfg(target_os = "linux")]
+mod commits_compared;
 /// Baselines and the check.
+/// Baselines and the check, from runs that were measured.
 mod gate;
+/// What a run is held against, and by which rules.
+mod gate_against;
+/// Baselines taken, proposed, accepted and archived.
+mod baselines;
+/// Baselines listed and held against one another.
+mod baseline_list;
+/// How often the gate is wrong, on a history.
+mod calibrate;
+/// How often its rule is wrong, on simulated noise.
+mod false_alarms;
 /// The cache of decoded runs.
 mod cache;
 /// What users get wrong, and what befalls them.
@@ -35,6 +54,8 @@ mod seed_report;
 mod gpu_report;
 /// Reports and baselines of the seed.
 mod seed_gate;
+/// Texts of Criterion and ground truths of tt-metal, judged.
+mod foreign_gate;
 /// Engines of TensorRT, with a script in its place.
 #[cfg(target_os = "linux")]
 mod trt;
@@ -89,5 +110,9 @@ mod gpu_faults;
 /// Machines on which the GPU cannot be used.
 #[cfg(target_os = "linux")]
 mod gpu_missing;
+/// The library in the tests of other crates, and its example.
+mod testing;
+/// The targets of the Makefile.
+mod makefile;
 /// The house rules: imports, doors, file length, module docs.
 mod tidy;

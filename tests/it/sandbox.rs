@@ -125,6 +125,15 @@ impl Sandbox {
         self.ended(command.output().expect("sprag runs"))
     }
 
+    /// Runs make with the binary as `SPRAG`; nothing where there is no make.
+    pub(crate) fn make(&self, arguments: &[&str]) -> Option<Ended> {
+        let mut command = self.command("make");
+        // Those of a make that runs these tests are not meant for this one.
+        command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("MFLAGS").args(arguments);
+        let ended = command.arg(concat!("SPRAG=", env!("CARGO_BIN_EXE_sprag"))).output().ok()?;
+        Some(self.ended(ended))
+    }
+
     /// Runs the binary with that text as its standard input.
     pub(crate) fn sprag_reading(&self, text: &str, arguments: &[&str]) -> Ended {
         use std::io::Write as _;
@@ -146,8 +155,19 @@ impl Sandbox {
 
     /// Starts the binary and does not wait for it.
     pub(crate) fn start(&self, arguments: &[&str]) -> std::process::Child {
+        self.start_with(&[], arguments)
+    }
+
+    /// The same with more variables in its environment.
+    pub(crate) fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> std::process::Child {
         let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
-        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("sprag starts")
+        command
+            .envs(variables.iter().copied())
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("sprag starts")
     }
 
     /// Runs the binary where no file may grow beyond so many blocks of 512 bytes, as on a disk that is full.
@@ -156,6 +176,13 @@ impl Sandbox {
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_sprag")]).args(arguments);
         self.ended(command.output().expect("sh runs"))
+    }
+
+    /// A folder for temporary files that nothing else uses.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        let folder = self.folder.path().join("temporary");
+        fs::create_dir_all(&folder).expect("a folder");
+        folder
     }
 
     /// The record files at the tip of a branch.

@@ -94,7 +94,9 @@ fn what_the_project_has_recorded_follows_its_schema() {
     let baselines = files_below("baselines");
     assert!(!baselines.is_empty());
     for path in baselines {
-        follows("baseline-1", &fs::read_to_string(path).expect("a baseline is text"));
+        let text = fs::read_to_string(path).expect("a baseline is text");
+        let baseline: Value = serde_json::from_str(&text).expect("a baseline is JSON");
+        follows(&format!("baseline-{}", baseline["schema_version"]), &text);
     }
 }
 
@@ -107,9 +109,10 @@ fn every_past_version_is_read_for_ever() {
         let (_, run) = Run::from_record(text.as_bytes()).unwrap_or_else(|error| panic!("run-{version} {error}"));
         assert!(run.to_record().2 == text.as_bytes(), "run-{version} is written otherwise");
     }
-    let text = read("fixtures/records/baseline-1.json");
-    follows("baseline-1", &text);
+    let text = read("fixtures/records/baseline-2.json");
+    follows("baseline-2", &text);
     assert_eq!(Baseline::from_json(text.as_bytes()).expect("it can be read").to_json(), text);
+    every_baseline_of_version_1_is_judged_by_tolerance();
 
     let text = read("fixtures/records/autotune-1.json");
     follows("autotune-1", &text);
@@ -121,6 +124,39 @@ fn every_past_version_is_read_for_ever() {
     let reported = custom::read("kernels", &[Output { name: "report".to_owned(), bytes: text.into_bytes() }]);
     let reported = reported.expect("it can be read");
     assert!(reported[0].result.as_ref().is_ok_and(|metrics| metrics.len() == 2) && reported[1].result.is_err());
+}
+
+/// The key of the first metric of a baseline, as a pointer spells it.
+fn first_metric(text: &str) -> String {
+    let document: Value = serde_json::from_str(text).expect("the document is JSON");
+    let name = document["metrics"].as_object().and_then(|all| all.keys().next()).expect("there is a metric");
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// A file of version 1 is written in version 2 once it is replaced; what it says must not change by that.
+fn every_baseline_of_version_1_is_judged_by_tolerance() {
+    let text = read("fixtures/records/baseline-1.json");
+    follows("baseline-1", &text);
+    let old: Value = serde_json::from_str(&text).expect("the document is JSON");
+    let baseline = Baseline::from_json(text.as_bytes()).expect("it can be read");
+    assert_eq!((&old["suite"], &old["run"]), (&json!(baseline.suite), &json!(baseline.run)));
+    assert_eq!((&old["commit"], &old["environment"]), (&json!(baseline.commit), &json!(baseline.environment)));
+    assert_eq!((baseline.dirty, baseline.partial, &baseline.accepted), (false, false, &None));
+    let metrics = old["metrics"].as_object().expect("an object");
+    assert_eq!(metrics.len(), baseline.metrics.len());
+    for (key, was) in metrics {
+        let is = &baseline.metrics[key];
+        assert_eq!(
+            (&was["value"], &was["unit"], &was["better"]),
+            (&json!(is.value), &json!(is.unit), &json!(is.better))
+        );
+        let rule =
+            json!({ "name": "tolerance", "ratio": was["max_regression_ratio"], "abs": was["max_regression_abs"] });
+        assert_eq!((json!(is.rule), is.sessions, is.restlessness), (rule, 1, None));
+    }
+    let written = baseline.to_json();
+    follows("baseline-2", &written);
+    assert_eq!(Baseline::from_json(written.as_bytes()).expect("it can be read"), baseline);
 }
 
 #[test]
@@ -138,12 +174,7 @@ fn what_no_reader_takes_no_schema_takes() {
         assert!(!reads(document.to_string().as_bytes()), "the reader of {name} takes {pointer}");
     };
     let text = read("fixtures/records/baseline-1.json");
-    let metric = {
-        let document: Value = serde_json::from_str(&text).expect("the document is JSON");
-        let name =
-            document["metrics"].as_object().and_then(|all| all.keys().next()).expect("there is a metric").clone();
-        format!("/metrics/{}", name.replace('~', "~0").replace('/', "~1"))
-    };
+    let metric = format!("/metrics/{}", first_metric(&text));
     let baseline = |pointer: &str, wrong: Option<Value>| {
         check("baseline-1", &text, |bytes| Baseline::from_json(bytes).is_ok(), pointer, wrong);
     };
@@ -160,6 +191,30 @@ fn what_no_reader_takes_no_schema_takes() {
     baseline(&format!("{metric}/value"), Some(json!("1")));
     baseline(&format!("{metric}/max_regression_ratio"), Some(json!(-0.1)));
     baseline(&format!("{metric}/other"), Some(json!(1)));
+    let text = read("fixtures/records/baseline-2.json");
+    let metric = format!("/metrics/{}", first_metric(&text));
+    let baseline = |pointer: &str, wrong: Option<Value>| {
+        check("baseline-2", &text, |bytes| Baseline::from_json(bytes).is_ok(), pointer, wrong);
+    };
+    baseline("/schema_version", Some(json!(3)));
+    baseline("/dirty", Some(json!("no")));
+    baseline("/suite", Some(json!("../cpu")));
+    baseline("/other", Some(json!(1)));
+    baseline("/accepted/by", None);
+    baseline("/accepted/other", Some(json!(1)));
+    baseline("/accepted/at_utc", Some(json!("yesterday")));
+    baseline("/metrics", Some(json!({})));
+    baseline(&format!("{metric}/value"), Some(json!(0.0)));
+    baseline(&format!("{metric}/sessions"), Some(json!(0)));
+    baseline(&format!("{metric}/other"), Some(json!(1)));
+    baseline(&format!("{metric}/restlessness/deviation"), Some(json!(-0.1)));
+    baseline(&format!("{metric}/restlessness/freedom"), Some(json!(0)));
+    baseline(&format!("{metric}/rule"), None);
+    baseline(&format!("{metric}/rule/name"), Some(json!("guess")));
+    baseline(&format!("{metric}/rule/tolerance"), Some(json!("2 %")));
+    baseline(&format!("{metric}/rule/tolerance"), Some(json!(-0.1)));
+    baseline(&format!("{metric}/rule/tolerance"), Some(json!(101)));
+    baseline(&format!("{metric}/rule/other"), Some(json!(1)));
 
     let text = read("fixtures/records/autotune-1.json");
     let store = |pointer: &str, wrong: Option<Value>| {
@@ -185,12 +240,12 @@ fn a_newer_baseline_is_kept() {
     let ended = sandbox.sprag(&["baseline", "emit"]).expect(0);
     let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is told");
     let path = path.trim_end_matches(':');
-    follows("baseline-1", &sandbox.read(path));
+    follows("baseline-2", &sandbox.read(path));
     follows("run-2", &sandbox.read(&sandbox.records("main")[0]));
-    let newer = "{\"schema_version\": 2, \"whatever\": true}\n";
+    let newer = "{\"schema_version\": 3, \"whatever\": true}\n";
     sandbox.write(path, newer);
     let refused = sandbox.sprag(&["baseline", "emit"]).expect(2);
-    refused.says(&["has schema version 2, this build reads up to 1", "hint: use the newer sprag"]);
+    refused.says(&["has schema version 3, this build reads up to 2", "hint: use the newer sprag"]);
     assert_eq!(sandbox.read(path), newer);
     assert!(!sandbox.project.join("baselines/archive").exists());
 }

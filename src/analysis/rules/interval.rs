@@ -1,109 +1,370 @@
-//! The rule `interval`: an effect with its interval over worker processes, held against a tolerance.
+//! The rule `interval`: an effect with its interval, held against a tolerance.
 //!
-//! The effect is the ratio of two builds, current over base. With the tolerance `t` the ratio may lie between
-//! `1 / (1 + t)` and `1 + t`: limits that are as far from one on a logarithmic scale. The whole interval above them is
-//! a regression, below them an improvement, inside them no change; any other interval cannot tell. For a metric of
-//! which more is better the sides are exchanged. (Schuirmann, "A comparison of the two one-sided tests procedure and
-//! the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987, for the way of proving equality.)
+//! The effect is the ratio of current over base, on a logarithmic scale. With the tolerance `t` it may lie between
+//! `1 / (1 + t)` and `1 + t`, limits that are as far from one. The whole interval beyond the worse limit is a regression,
+//! beyond the better one an improvement, inside both no change; any other interval cannot tell. (Schuirmann, "A comparison
+//! of the two one-sided tests procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987,
+//! for the way of proving equality.)
+//!
+//! What is replicated is never the sample. Where both sides ran together, it is the pair of processes that took turns, and
+//! the effect is the trimmed mean of their logarithmic ratios ([`centre`]). Where one side is stored, the machine has moved
+//! meanwhile, and processes say nothing about that: the effect is the difference of two levels, and its error is how much
+//! the level of this series moved from session to session before (`deviation * sqrt(1/n + 1/m)`, the prediction interval of
+//! a normal mean with Student's t; Hahn and Meeker, "Statistical Intervals", 1991, chapter 4).
 
+use crate::model::evidence::{Decision, Evidence, Side};
 use crate::model::metric::Better;
 use crate::model::verdict::{Effect, Verdict};
-use crate::stats::{bootstrap, describe};
+use crate::stats::centre::{self, Centre};
+use crate::stats::student;
 
-/// The name under which configurations and reports know the rule.
-pub const NAME: &str = "interval";
-
-/// What a benchmark may move: below that, a change of layout cannot be told from one of work.
+/// What a kernel may move: below that, a change of layout cannot be told from one of work.
 pub const TOLERANCE: f64 = 0.02;
 
-/// Where the resamples of the interval begin.
-const SEED: u64 = 1;
+/// How sure the interval is. One per cent on either side, not the usual two and a half: of a hundred unchanged kernels one
+/// is called slower, and where each run has a level of its own (deviation 5 %) the share at a tolerance of 1 % stays below
+/// half of one (`docs/FIGURES.md`, "False alarms").
+pub const CONFIDENCE: f64 = 0.98;
 
-/// More processes than this would be asked for in vain: the interval ends too near the limit.
-const MOST_PROCESSES: f64 = 1000.0;
+/// How often the smallest change that is told of would be found.
+const POWER: f64 = 0.8;
 
-/// Judges ratios of current over base, one a pair of processes; `None` where there are none.
-pub fn decide(ratios: &[f64], better: Better, tolerance: f64) -> Option<(Effect, Verdict)> {
-    let ratio = describe::median(ratios)?;
-    let interval = bootstrap::median_interval(ratios);
-    let effect = Effect {
-        change: ratio - 1.0,
-        interval: interval.map(|(low, high)| (low - 1.0, high - 1.0)),
-        // A ratio is held against one, not against another ratio as uncertain as itself: hence the root of two.
-        detectable: bootstrap::detectable_effect(ratios, SEED).map(|size| tolerance + size / std::f64::consts::SQRT_2),
-    };
-    let (lowest, highest) = (1.0 / (1.0 + tolerance), 1.0 + tolerance);
-    let (below, above) = match better {
-        Better::Lower => (Verdict::Improved, Verdict::Regressed),
-        Better::Higher => (Verdict::Regressed, Verdict::Improved),
-    };
-    let verdict = match interval {
-        None => {
-            let few = bootstrap::FEWEST_VALUES;
-            Verdict::Inconclusive(format!("{} of the {few} pairs of processes that an interval needs", ratios.len()))
-        }
-        Some((low, _)) if low > highest => above,
-        Some((_, high)) if high < lowest => below,
-        Some((low, high)) if low >= lowest && high <= highest => Verdict::Unchanged,
-        Some(interval) => Verdict::Inconclusive(doubt(ratio, interval, (lowest, highest), ratios.len(), tolerance)),
-    };
-    Some((effect, verdict))
+/// Below this number of pairs there is no interval: two values say next to nothing about spread.
+pub const FEWEST_PAIRS: usize = 3;
+
+/// More runs than this would be asked for in vain: the interval ends too near the limit.
+const MOST_MORE: usize = 1000;
+
+/// What is known of the effect, turned so that positive is worse.
+struct Estimate {
+    /// The natural logarithm of the ratio.
+    value: f64,
+    error: f64,
+    freedom: f64,
 }
 
-/// Why an interval cannot tell, and how many processes would settle it: its width shrinks with their square root.
-fn doubt(ratio: f64, (low, high): (f64, f64), limits: (f64, f64), processes: usize, tolerance: f64) -> String {
-    let nearest = (ratio - limits.0).abs().min((ratio - limits.1).abs());
-    let needed = processes as f64 * ((high - low) / 2.0 / nearest).powi(2);
-    let more = (needed - processes as f64).ceil();
-    let advice = if (1.0..=MOST_PROCESSES).contains(&more) {
-        format!("about {more} more pairs of processes would settle it")
-    } else if more < 1.0 {
-        "a few more pairs of processes would settle it".to_owned()
-    } else {
-        "more processes would hardly settle it".to_owned()
+/// Judges a metric by what is known of both sides.
+pub fn decide(tolerance: f64, evidence: &Evidence) -> Decision {
+    let sign = sign(evidence.better);
+    let estimate = match estimate(evidence) {
+        Ok(estimate) => estimate,
+        Err(reason) => return undecided(tolerance, evidence, reason),
     };
-    format!("the interval reaches over the tolerance of {} %; {advice}", tolerance * 100.0)
+    let limit = tolerance.ln_1p();
+    let reach = quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, estimate.freedom) * estimate.error;
+    let (low, high) = (estimate.value - reach, estimate.value + reach);
+    let plain = |logarithm: f64| (sign * logarithm).exp_m1();
+    let ends = (plain(low), plain(high));
+    let seen = limit + reach + quantile(POWER, estimate.freedom) * estimate.error;
+    let effect = Effect {
+        change: plain(estimate.value),
+        interval: Some((ends.0.min(ends.1), ends.0.max(ends.1))),
+        detectable: Some(plain(seen).abs()),
+    };
+    let verdict = if low > limit {
+        Verdict::Regressed
+    } else if high < -limit {
+        Verdict::Improved
+    } else if low >= -limit && high <= limit {
+        Verdict::Unchanged
+    } else {
+        Verdict::Inconclusive(doubt(tolerance, evidence, &estimate, 1.0 - (1.0 - CONFIDENCE) / 2.0))
+    };
+    Decision {
+        allowed: Some(allowed(tolerance, evidence)),
+        effect,
+        verdict,
+        p_value: Some(tail(&estimate, estimate.value.abs() - limit)),
+        note: assumption(tolerance, evidence),
+    }
+}
+
+/// What a reader must know where too few sessions tell how restless the metric is.
+fn assumption(tolerance: f64, evidence: &Evidence) -> Option<String> {
+    let assumed = evidence.restlessness.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())?;
+    let (moves, allowed) = (per_cent(assumed.deviation), per_cent(tolerance));
+    Some(format!(
+        "too few sessions tell how restless it is: {moves} is assumed, and up to {allowed} tolerated; a base taken anew from three \
+                  sessions on learns it"
+    ))
+}
+
+/// Why a change beyond the tolerance is not told as one where `judged` metrics are judged together; `level` is the chance
+/// of a false alarm that each of them is left.
+pub fn doubt_of_many(tolerance: f64, evidence: &Evidence, judged: usize, level: f64) -> String {
+    let chance = format!("of {judged} metrics judged together one comes out this far by chance");
+    match estimate(evidence) {
+        Ok(estimate) => format!("{chance}; {}", advice(tolerance, evidence, &estimate, 1.0 - level)),
+        Err(reason) => reason,
+    }
+}
+
+/// The worst value that counts as unchanged.
+fn allowed(tolerance: f64, evidence: &Evidence) -> f64 {
+    match evidence.better {
+        Better::Lower => evidence.base.value * (1.0 + tolerance),
+        Better::Higher => evidence.base.value / (1.0 + tolerance),
+    }
+}
+
+fn sign(better: Better) -> f64 {
+    match better {
+        Better::Lower => 1.0,
+        Better::Higher => -1.0,
+    }
+}
+
+/// What is known of the effect, or why nothing can be said.
+fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
+    let sign = sign(evidence.better);
+    let refuse = |value: f64, what: &str| Err(format!("{what} is {value}, and no ratio to it can be told"));
+    for (side, what) in [(&evidence.base, "the baseline"), (&evidence.current, "the current value")] {
+        if !(side.value.is_finite() && side.value > 0.0) {
+            return refuse(side.value, what);
+        }
+    }
+    if !evidence.ratios.is_empty() {
+        if evidence.ratios.iter().any(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
+            return Err("a pair of processes gave no ratio above zero".to_owned());
+        }
+        return match paired(&evidence.ratios) {
+            Some(Centre { value, error, freedom, .. }) => Ok(Estimate { value: sign * value, error, freedom }),
+            None => Err(format!(
+                "{} of the {FEWEST_PAIRS} pairs of processes that an interval needs",
+                evidence.ratios.len()
+            )),
+        };
+    }
+    let Some(restless) = evidence.restlessness else {
+        return Err("nothing is known of how much it moves from session to session".to_owned());
+    };
+    if evidence.shares_memory && restless.sessions == 0 {
+        return Err(
+            "it is limited by memory that others of this machine share, and no sessions tell how much that moves it; \
+             builds that take turns can be told apart: `sprag compare A B --measure`"
+                .to_owned(),
+        );
+    }
+    let [base, current] = [&evidence.base, &evidence.current].map(sessions);
+    Ok(Estimate {
+        value: sign * (evidence.current.value / evidence.base.value).ln(),
+        error: restless.deviation * (1.0 / base + 1.0 / current).sqrt(),
+        freedom: restless.freedom,
+    })
+}
+
+/// The centre of logarithmic ratios.
+fn paired(ratios: &[f64]) -> Option<Centre> {
+    let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+    centre::of(&logarithms).filter(|_| ratios.len() >= FEWEST_PAIRS)
+}
+
+fn sessions(side: &Side) -> f64 {
+    side.sessions.max(1) as f64
+}
+
+/// The chance that the effect lies `distance` or more from the truth on one side.
+fn tail(estimate: &Estimate, distance: f64) -> f64 {
+    if estimate.error == 0.0 {
+        return if distance > 0.0 { 0.0 } else { 1.0 };
+    }
+    student::sf(distance / estimate.error, estimate.freedom).unwrap_or(1.0)
+}
+
+fn quantile(p: f64, freedom: f64) -> f64 {
+    // Without degrees of freedom nothing can be told, whatever the spread.
+    student::quantile(p, freedom).unwrap_or(f64::INFINITY)
+}
+
+/// Why an interval cannot tell.
+fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
+    let limits = format!("the interval reaches over the tolerance of {}", per_cent(tolerance));
+    format!("{limits}; {}", advice(tolerance, evidence, estimate, p))
+}
+
+/// How many more runs would settle it: the least number with which the interval, around the same effect, keeps clear of
+/// the nearest limit.
+fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
+    let limit = tolerance.ln_1p();
+    let distance = (estimate.value - limit).abs().min((estimate.value + limit).abs());
+    let is_paired = !evidence.ratios.is_empty();
+    let stored = evidence.restlessness.filter(|_| !is_paired).map(|restless| quantile(p, restless.freedom));
+    let reach = |more: usize| match (is_paired, paired(&evidence.ratios), evidence.restlessness) {
+        (true, Some(centre), _) => {
+            let (error, freedom) = centre.with(centre.count + more);
+            quantile(p, freedom) * error
+        }
+        (false, _, Some(restless)) => {
+            let [base, current] = [&evidence.base, &evidence.current].map(sessions);
+            let error = restless.deviation * (1.0 / base + 1.0 / (current + more as f64)).sqrt();
+            stored.unwrap_or(f64::INFINITY) * error
+        }
+        _ => f64::INFINITY,
+    };
+    let what = |more: usize| match (is_paired, more) {
+        (true, 1) => "1 more pair of processes".to_owned(),
+        (true, more) => format!("{more} more pairs of processes"),
+        (false, 1) => "1 more run of this commit, in a session of its own,".to_owned(),
+        (false, more) => format!("{more} more runs of this commit, in sessions of their own,"),
+    };
+    let useful = useful(evidence);
+    // Each of them narrows the interval further, so the first that does enough is found by halving.
+    match useful.get(useful.partition_point(|more| reach(*more) >= distance)) {
+        Some(more) => format!("about {} would settle it", what(*more)),
+        None if is_paired => "more processes would hardly settle it".to_owned(),
+        None => {
+            "more runs would hardly settle it, builds that take turns may: `sprag compare A B --measure`".to_owned()
+        }
+    }
+}
+
+/// The numbers of further runs with which the interval is narrower than with any fewer: where one pair more means that one
+/// more is left out at either end, it is wider.
+fn useful(evidence: &Evidence) -> Vec<usize> {
+    let Some(centre) = paired(&evidence.ratios) else { return (1..=MOST_MORE).collect() };
+    let mut most = 0.0;
+    let mut narrows = |more: &usize| {
+        let (_, freedom) = centre.with(centre.count + more);
+        let narrows = freedom > most;
+        most = freedom.max(most);
+        narrows
+    };
+    (1..=MOST_MORE).filter(|more| narrows(more)).collect()
+}
+
+fn undecided(tolerance: f64, evidence: &Evidence, reason: String) -> Decision {
+    let change = evidence.current.value / evidence.base.value - 1.0;
+    Decision {
+        allowed: Some(allowed(tolerance, evidence)).filter(|value| value.is_finite()),
+        effect: Effect { change: if change.is_finite() { change } else { 0.0 }, interval: None, detectable: None },
+        verdict: Verdict::Inconclusive(reason),
+        p_value: None,
+        note: None,
+    }
+}
+
+/// A share as `2 %` or `0.5 %`.
+pub(super) fn per_cent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::evidence::Restlessness;
 
-    fn verdict(ratios: &[f64], better: Better) -> Verdict {
-        decide(ratios, better, TOLERANCE).expect("there are ratios").1
+    fn pairs(ratios: &[f64], better: Better) -> Evidence {
+        let side = |value: f64| Side { value, sessions: 1, ..Side::default() };
+        Evidence {
+            better,
+            base: side(1.0),
+            current: side(1.0),
+            ratios: ratios.to_vec(),
+            restlessness: None,
+            shares_memory: false,
+        }
+    }
+
+    fn stored(base: (f64, usize), current: (f64, usize), deviation: f64, freedom: f64, sessions: usize) -> Evidence {
+        let side = |(value, sessions): (f64, usize)| Side { value, sessions, ..Side::default() };
+        Evidence {
+            better: Better::Lower,
+            base: side(base),
+            current: side(current),
+            ratios: Vec::new(),
+            restlessness: Some(Restlessness { deviation, freedom, sessions }),
+            shares_memory: false,
+        }
+    }
+
+    fn reason(decision: &Decision) -> &str {
+        decision.verdict.reason().unwrap_or_else(|| panic!("{decision:?} is not in doubt"))
     }
 
     #[test]
-    fn the_whole_interval_decides() {
+    fn the_whole_interval_over_pairs_decides() {
         let around = |middle: f64, spread: f64| [-1.0, -0.5, 0.0, 0.5, 1.0].map(|step| middle + step * spread);
-        let check =
-            |ratios: [f64; 5], expected: Verdict| assert_eq!(verdict(&ratios, Better::Lower), expected, "{ratios:?}");
-        check(around(1.0, 0.003), Verdict::Unchanged);
-        check(around(1.012, 0.003), Verdict::Unchanged);
-        check(around(1.03, 0.003), Verdict::Regressed);
-        check(around(0.97, 0.003), Verdict::Improved);
-        assert_eq!(verdict(&around(1.03, 0.003), Better::Higher), Verdict::Improved);
-        assert_eq!(verdict(&around(0.97, 0.003), Better::Higher), Verdict::Regressed);
-        let Verdict::Inconclusive(reason) = verdict(&around(1.03, 0.02), Better::Lower) else {
-            panic!("it is in doubt")
+        let check = |ratios: [f64; 5], better, expected: Verdict| {
+            assert_eq!(decide(TOLERANCE, &pairs(&ratios, better)).verdict, expected, "{ratios:?}");
         };
-        // Half the width is 0.02, the way to the limit 0.01: four times as many processes.
-        assert_eq!(
-            reason,
-            "the interval reaches over the tolerance of 2 %; about 15 more pairs of processes would settle it"
-        );
-        let Verdict::Inconclusive(reason) = verdict(&[1.03, 1.03], Better::Lower) else { panic!("it is in doubt") };
-        assert_eq!(reason, "2 of the 3 pairs of processes that an interval needs");
-        assert_eq!(decide(&[], Better::Lower, TOLERANCE), None);
+        check(around(1.0, 0.003), Better::Lower, Verdict::Unchanged);
+        check(around(1.012, 0.003), Better::Lower, Verdict::Unchanged);
+        check(around(1.03, 0.003), Better::Lower, Verdict::Regressed);
+        check(around(0.97, 0.003), Better::Lower, Verdict::Improved);
+        check(around(1.03, 0.003), Better::Higher, Verdict::Improved);
+        check(around(0.97, 0.003), Better::Higher, Verdict::Regressed);
+        check([1.03; 5], Better::Lower, Verdict::Regressed);
+        check([1.0; 5], Better::Lower, Verdict::Unchanged);
     }
 
     #[test]
-    fn the_effect_has_its_interval_and_what_could_be_seen() {
-        let (effect, _) =
-            decide(&[1.02, 1.025, 1.03, 1.035, 1.04], Better::Lower, TOLERANCE).expect("there are ratios");
-        assert!((effect.change - 0.03).abs() < 1e-12);
-        let (low, high) = effect.interval.expect("five pairs have an interval");
-        assert!((0.02 - 1e-9..=0.03).contains(&low) && (0.03..=0.04 + 1e-9).contains(&high));
-        assert!(effect.detectable.is_some_and(|size| size > TOLERANCE && size < 0.1));
+    fn doubt_says_why_and_what_would_settle_it() {
+        let ratios = [1.01, 1.02, 1.03, 1.04, 1.05];
+        let decision = decide(TOLERANCE, &pairs(&ratios, Better::Lower));
+        let told = "the interval reaches over the tolerance of 2 %; about 14 more pairs of processes would settle it";
+        assert_eq!(reason(&decision), told);
+        let few = decide(TOLERANCE, &pairs(&[1.5, 1.5], Better::Lower));
+        assert_eq!(reason(&few), "2 of the 3 pairs of processes that an interval needs");
+        let never = decide(TOLERANCE, &pairs(&[0.5, 1.0, 2.1], Better::Lower));
+        assert!(reason(&never).ends_with("more processes would hardly settle it"), "{never:?}");
+    }
+
+    #[test]
+    fn a_stored_level_is_judged_by_how_restless_its_series_was() {
+        // Student's t at 99 % with seven degrees of freedom is 2.998.
+        let check = |change: f64, deviation: f64, expected: &str| {
+            let evidence = stored((1.0, 8), (1.0 + change, 1), deviation, 7.0, 8);
+            assert_eq!(decide(TOLERANCE, &evidence).verdict.word(), expected, "{change} {deviation}");
+        };
+        check(0.0, 0.005, "unchanged");
+        check(0.0, 0.01, "inconclusive");
+        check(0.05, 0.005, "regressed");
+        check(0.05, 0.01, "inconclusive");
+        check(0.06, 0.01, "regressed");
+        check(-0.06, 0.01, "improved");
+        let decision = decide(0.0, &stored((2.0, 8), (2.1, 1), 0.01, 7.0, 8));
+        let (low, high) = decision.effect.interval.expect("there is one");
+        let reach = 2.997_95 * 0.01 * (1.0_f64 + 1.0 / 8.0).sqrt();
+        assert!((low - ((1.05_f64.ln() - reach).exp() - 1.0)).abs() < 1e-6, "{low}");
+        assert!((high - ((1.05_f64.ln() + reach).exp() - 1.0)).abs() < 1e-6, "{high}");
+        assert_eq!((decision.allowed, decision.effect.detectable.is_some_and(|size| size > reach)), (Some(2.0), true));
+    }
+
+    #[test]
+    fn more_runs_of_a_commit_settle_what_one_cannot() {
+        let once = decide(TOLERANCE, &stored((1.0, 8), (1.045, 1), 0.01, 7.0, 8));
+        assert!(reason(&once).contains("about 1 more run of this commit"), "{once:?}");
+        let twice = decide(TOLERANCE, &stored((1.0, 8), (1.045, 2), 0.01, 7.0, 8));
+        assert_eq!(twice.verdict, Verdict::Regressed);
+        let never = decide(TOLERANCE, &stored((1.0, 1), (1.03, 1), 0.05, 7.0, 8));
+        assert!(reason(&never).contains("builds that take turns may"), "{never:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_told_never_passes() {
+        let zero = decide(TOLERANCE, &stored((0.0, 1), (1.0, 1), 0.01, 7.0, 8));
+        assert_eq!(reason(&zero), "the baseline is 0, and no ratio to it can be told");
+        let nan = decide(TOLERANCE, &stored((1.0, 1), (f64::NAN, 1), 0.01, 7.0, 8));
+        assert!(reason(&nan).contains("the current value is NaN"));
+        let mut memory = stored((1.0, 1), (1.0, 1), 0.1, 4.0, 0);
+        memory.shares_memory = true;
+        assert!(reason(&decide(TOLERANCE, &memory)).contains("memory that others of this machine share"));
+        memory.restlessness = Some(Restlessness { deviation: 0.001, freedom: 7.0, sessions: 8 });
+        assert_eq!(decide(TOLERANCE, &memory).verdict, Verdict::Unchanged);
+        memory.restlessness = None;
+        assert!(reason(&decide(TOLERANCE, &memory)).contains("nothing is known"));
+        let broken = decide(TOLERANCE, &pairs(&[1.0, f64::INFINITY, 1.0], Better::Lower));
+        assert!(reason(&broken).contains("no ratio above zero"));
+    }
+
+    #[test]
+    fn the_chance_is_one_sided_and_beyond_the_tolerance() {
+        let p =
+            |change: f64| decide(0.0, &stored((1.0, 8), (1.0 + change, 1), 0.01, 7.0, 8)).p_value.expect("a chance");
+        assert!((p(0.0) - 0.5).abs() < 1e-12);
+        assert!(p(0.05) < 0.002 && p(-0.05) < 0.002);
+        let exact = decide(0.0, &stored((1.0, 8), (1.01, 1), 0.0, 7.0, 8));
+        assert_eq!((exact.p_value, exact.verdict), (Some(0.0), Verdict::Regressed));
     }
 }

@@ -5,29 +5,15 @@
 //! 0.8099999999999999, so 0.81 fails. A metric of which more is better is held to the same formula with the two
 //! sides exchanged: it fails when `value > current * (1 + ratio) + abs`.
 
-use crate::model::baseline::BaselineMetric;
+use crate::model::evidence::{Decision, Evidence};
 use crate::model::metric::Better;
 use crate::model::verdict::{Effect, Verdict};
 
-/// The name under which configurations and reports know the rule.
-pub const NAME: &str = "tolerance";
-
-/// What the rule found for one metric.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
-    /// The worst value that still passes.
-    pub allowed: f64,
-    /// How much the value changed.
-    pub effect: Effect,
-    /// What follows.
-    pub verdict: Verdict,
-}
-
-/// Holds `current` (with its interval over processes) against a baseline's metric.
-pub fn decide(baseline: &BaselineMetric, current: f64, interval: Option<(f64, f64)>) -> Decision {
-    let (value, ratio, abs) = (baseline.value, baseline.max_regression_ratio, baseline.max_regression_abs);
+/// Holds the current value against the baseline's.
+pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
+    let (value, current, interval) = (evidence.base.value, evidence.current.value, evidence.current.interval);
     let worst_of = |base: f64| base * (1.0 + ratio) + abs;
-    let (passes, improves, allowed) = match baseline.better {
+    let (passes, improves, allowed) = match evidence.better {
         Better::Lower => (current <= worst_of(value), value > worst_of(current), worst_of(value)),
         Better::Higher => (value <= worst_of(current), current > worst_of(value), (value - abs) / (1.0 + ratio)),
     };
@@ -46,26 +32,28 @@ pub fn decide(baseline: &BaselineMetric, current: f64, interval: Option<(f64, f6
         // shows even where this run came out low.
         detectable: interval.map(|(low, high)| (allowed / value - 1.0).abs() + (high - low) / (2.0 * value)),
     };
-    Decision { allowed, effect, verdict }
+    Decision { allowed: Some(allowed), effect, verdict, p_value: None, note: None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::unit::Unit;
+    use crate::model::evidence::Side;
 
-    fn baseline(better: Better, value: f64, ratio: f64, abs: f64) -> BaselineMetric {
-        BaselineMetric { value, unit: Unit::Second, better, max_regression_ratio: ratio, max_regression_abs: abs }
+    fn decided(better: Better, (value, ratio, abs): (f64, f64, f64), current: Side) -> Decision {
+        let base = Side { value, sessions: 1, ..Side::default() };
+        let evidence = Evidence { better, base, current, ratios: Vec::new(), restlessness: None, shares_memory: false };
+        decide(ratio, abs, &evidence)
+    }
+
+    fn at(value: f64) -> Side {
+        Side { value, sessions: 1, ..Side::default() }
     }
 
     #[test]
     fn the_order_of_operations_decides_at_the_border() {
         let check = |value, ratio, abs, current, expected: Verdict| {
-            assert_eq!(
-                decide(&baseline(Better::Lower, value, ratio, abs), current, None).verdict,
-                expected,
-                "{current}"
-            );
+            assert_eq!(decided(Better::Lower, (value, ratio, abs), at(current)).verdict, expected, "{current}");
         };
         check(0.35, 0.6, 0.25, 0.81, Verdict::Regressed);
         check(0.35, 0.6, 0.25, 0.8099999999999999, Verdict::Unchanged);
@@ -81,25 +69,21 @@ mod tests {
     #[test]
     fn more_is_better_turns_the_sides() {
         let check = |current, expected: Verdict| {
-            assert_eq!(
-                decide(&baseline(Better::Higher, 100.0, 0.25, 0.0), current, None).verdict,
-                expected,
-                "{current}"
-            );
+            assert_eq!(decided(Better::Higher, (100.0, 0.25, 0.0), at(current)).verdict, expected, "{current}");
         };
         check(80.0, Verdict::Unchanged);
         check(79.0, Verdict::Regressed);
         check(125.0, Verdict::Unchanged);
         check(126.0, Verdict::Improved);
         check(f64::NAN, Verdict::Regressed);
-        let decision = decide(&baseline(Better::Higher, 100.0, 0.25, 0.0), 90.0, None);
-        assert_eq!(decision.allowed, 80.0);
+        let decision = decided(Better::Higher, (100.0, 0.25, 0.0), at(90.0));
+        assert_eq!(decision.allowed, Some(80.0));
         assert_eq!(decision.effect.detectable, None);
     }
 
     #[test]
     fn the_effect_is_relative_to_the_baseline() {
-        let decision = decide(&baseline(Better::Lower, 2.0, 0.1, 0.0), 2.1, Some((2.0, 2.2)));
+        let decision = decided(Better::Lower, (2.0, 0.1, 0.0), Side { interval: Some((2.0, 2.2)), ..at(2.1) });
         assert!((decision.effect.change - 0.05).abs() < 1e-12);
         let (low, high) = decision.effect.interval.expect("an interval was given");
         assert!(low.abs() < 1e-12 && (high - 0.1).abs() < 1e-12);

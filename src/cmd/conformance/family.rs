@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::case::Outcome;
 use super::{
-    autotune, canonical, formats, fused, fusion, infer, markdown, ordering, pack, scan, seed_gate, selection, stats,
+    autotune, canonical, formats, fused, fusion, identical_code, infer, markdown, ordering, pack, scan, seed_gate,
 };
-use super::{trt_sweep, unpack};
+use super::{sample_gate, selection, statistics, stats, text_gate, trt_sweep, unpack};
 
 /// The reason given for a case that this build holds nothing for.
 pub(super) const NOT_BUILT: &str = "not built yet";
@@ -48,10 +48,10 @@ const FAMILIES: &[(&str, Runner)] = &[
     ("tile_ssm_scan", Runner::Built(scan::run)),
     ("tile_unpack", Runner::Built(unpack::run)),
     ("trt_sweep", Runner::Built(trt_sweep::run)),
-    (STATISTICS, Runner::NotBuilt),
-    (IDENTICAL_CODE, Runner::NotBuilt),
-    (TEXT_GATE, Runner::NotBuilt),
-    (SAMPLE_GATE, Runner::NotBuilt),
+    (STATISTICS, Runner::Built(statistics::run)),
+    (IDENTICAL_CODE, Runner::Built(identical_code::run)),
+    (TEXT_GATE, Runner::Built(text_gate::run)),
+    (SAMPLE_GATE, Runner::Built(sample_gate::run_files)),
     (FORMATS, Runner::Built(formats::run)),
 ];
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::family::{FORMATS, IDENTICAL_CODE, SAMPLE_GATE, STATISTICS, TEXT_GATE};
-use super::formats;
+use super::{formats, sample_gate, text_gate};
 
 /// A case as it was found.
 pub(super) struct Found {
@@ -99,7 +99,12 @@ fn recognise(file: &Path, mut value: Value, found: &mut Vec<Found>) -> Result<()
     if let Some(family) = whole {
         let folder = || file.parent().and_then(Path::file_name).unwrap_or(file.as_os_str());
         let name = name_of(&value).unwrap_or_else(|| folder().to_string_lossy().into_owned());
-        let value = if family == FORMATS { formats::case(file, value) } else { value };
+        let value = match family {
+            FORMATS => formats::case(file, value),
+            TEXT_GATE => text_gate::case(file, value),
+            SAMPLE_GATE => sample_gate::case(file, value),
+            _ => value,
+        };
         found.push(Found { family: family.to_owned(), name, file: file.to_owned(), value });
         return Ok(());
     }

@@ -107,8 +107,14 @@ mod tests {
     /// A family whose cases hold one text that is expected, in a field of another name.
     const TEXTS: (&str, usize) = ("baseline_template", 3);
 
-    /// A family whose cases are rows beside samples.
-    const SAMPLES: (&str, usize) = ("formats", 15);
+    /// Families whose cases have files beside them.
+    const BESIDE_FILES: [(&str, usize); 2] = [("formats", 15), ("trueno", 31)];
+
+    /// A family whose cases hold their inputs and results side by side.
+    const STATISTICS: (&str, usize) = ("statistics", 473);
+
+    /// A family of recordings, of which nothing is expected but that they are called alike.
+    const RECORDINGS: (&str, usize) = ("identical_code", 4);
 
     fn golden() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden")
@@ -134,7 +140,7 @@ mod tests {
         assert_eq!(tally.failed, 0, "{text}");
         assert_eq!(tally.passed + tally.skipped, 633);
         assert!(tally.passed >= BUILT.iter().map(|(_, passed)| passed).sum());
-        for (family, passed) in BUILT.into_iter().chain([TEXTS, SAMPLES]) {
+        for (family, passed) in BUILT.into_iter().chain([TEXTS, STATISTICS, RECORDINGS]).chain(BESIDE_FILES) {
             let skipped = match family {
                 "replay_manifest" => "3 skipped (not built yet)",
                 _ => "0 skipped",

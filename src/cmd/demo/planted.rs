@@ -18,7 +18,7 @@ pub(super) struct Step {
 }
 
 /// The regression, ten commits before the last.
-pub(super) const SLOWER: Step = Step { position: COMMITS - 11, kernel: "tile_pack", factor: 1.08 };
+pub(super) const SLOWER: Step = Step { position: COMMITS - 11, kernel: "tile_pack", factor: 1.15 };
 
 /// The improvement.
 pub(super) const FASTER: Step = Step { position: 52, kernel: "fusion_gate", factor: 0.88 };

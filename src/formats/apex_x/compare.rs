@@ -6,7 +6,8 @@
 //! that of the report must be the required one. Nothing else is looked at: a baseline without metrics lets all pass,
 //! and so does the rest of the report. [`crate::formats::apex_x::compare_text`] writes what came of it.
 
-use super::json::{Json, JsonError};
+use super::json::Json;
+use super::json_fault::JsonError;
 use super::metrics::{Figures, MetricsError};
 use super::suite::SeedSuite;
 
@@ -95,10 +96,10 @@ pub struct Check {
     pub metric: String,
     /// What it came to.
     pub status: CheckStatus,
-    /// What the baseline holds.
-    pub baseline: f64,
-    /// The most that passes.
-    pub allowed: f64,
+    /// What the baseline holds; always there where [`compare`] made the check.
+    pub baseline: Option<f64>,
+    /// The most that passes; likewise.
+    pub allowed: Option<f64>,
     /// What the report holds.
     pub current: Option<f64>,
     /// The relative change.
@@ -236,8 +237,8 @@ fn check(name: &str, spec: &Json, current: Result<Option<f64>, CompareError>) ->
             Some(current) if current <= allowed => CheckStatus::Pass,
             Some(_) => CheckStatus::Fail,
         },
-        baseline: value,
-        allowed,
+        baseline: Some(value),
+        allowed: Some(allowed),
         current,
         regression_ratio: current.filter(|_| value > 0.0).map(|current| current / value - 1.0),
     })

@@ -87,8 +87,8 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
         format!("{prefix}_check metric={STATUS} status=fail baseline_ms=None allowed_max_ms=None current_ms=None")
     });
     let line = |check: &Check| {
-        let current = check.current.map_or("None".to_owned(), python_number);
-        let (baseline, allowed) = (python_number(check.baseline), python_number(check.allowed));
+        let or_none = |value: Option<f64>| value.map_or("None".to_owned(), python_number);
+        let (baseline, allowed, current) = (or_none(check.baseline), or_none(check.allowed), or_none(check.current));
         let (metric, status) = (&check.metric, check.status.word());
         format!(
             "{prefix}_check metric={metric} status={status} baseline_ms={baseline} allowed_max_ms={allowed} \
@@ -121,8 +121,8 @@ fn statuses(comparison: &Comparison) -> Vec<Field> {
 fn metric(check: &Check) -> Vec<Field> {
     let or_null = |value: Option<f64>| value.map_or("null".to_owned(), number);
     vec![
-        ("allowed_max_ms", number(check.allowed)),
-        ("baseline_ms", number(check.baseline)),
+        ("allowed_max_ms", or_null(check.allowed)),
+        ("baseline_ms", or_null(check.baseline)),
         ("current_ms", or_null(check.current)),
         ("metric", text(&check.metric)),
         ("regression_ratio", or_null(check.regression_ratio)),

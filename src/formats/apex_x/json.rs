@@ -4,6 +4,8 @@
 //! large for a float is an infinity; of a key that comes twice the last value counts. What is refused beyond Python's own
 //! reader: nesting deeper than a hundred levels, and a lone half of a surrogate pair.
 
+use super::json_fault::{JsonError, JsonFault};
+
 /// How deep lists and objects may lie in one another.
 const DEEPEST: usize = 100;
 
@@ -16,22 +18,14 @@ pub enum Json {
     Flag(bool),
     /// A number, which may be no finite one.
     Number(f64),
+    /// A whole number that 64 bits cannot hold, as the nearest float: Python has it, and the arrays of NumPy do not.
+    Long(f64),
     /// A string.
     Text(String),
     /// A list.
     List(Vec<Json>),
     /// The fields of an object in their order, each name once.
     Object(Vec<(String, Json)>),
-}
-
-/// Why a text is no JSON, and where, as an offset in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is not JSON: {reason} at byte {offset}")]
-pub struct JsonError {
-    /// What is wrong.
-    pub reason: &'static str,
-    /// Where.
-    pub offset: usize,
 }
 
 impl Json {
@@ -43,7 +37,7 @@ impl Json {
         let mut reader = Reader { text, offset: 0 };
         let value = reader.value(0)?;
         reader.blanks();
-        if reader.offset < text.len() { Err(reader.fault("more text after the value")) } else { Ok(value) }
+        if reader.offset < text.len() { Err(reader.fault(JsonFault::More)) } else { Ok(value) }
     }
 
     /// The field of that name, where this is an object that has it.
@@ -73,7 +67,7 @@ impl Json {
     /// A number as Python's `isinstance(value, (int, float))` sees one: a flag counts as 1 or 0.
     pub fn plain_number(&self) -> Option<f64> {
         match self {
-            Json::Number(number) => Some(*number),
+            Json::Number(number) | Json::Long(number) => Some(*number),
             Json::Flag(flag) => Some(f64::from(u8::from(*flag))),
             _ => None,
         }
@@ -107,8 +101,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn fault(&self, reason: &'static str) -> JsonError {
-        JsonError { reason, offset: self.offset }
+    fn fault(&self, fault: JsonFault) -> JsonError {
+        JsonError { fault, offset: self.offset }
     }
 
     fn rest(&self) -> &str {
@@ -132,7 +126,7 @@ impl Reader<'_> {
     fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
         self.blanks();
         if depth > DEEPEST {
-            return Err(self.fault("it is nested too deep"));
+            return Err(self.fault(JsonFault::Deep));
         }
         let words = [
             ("null", Json::Null),
@@ -146,7 +140,7 @@ impl Reader<'_> {
             Some(b'"') => self.string().map(Json::Text),
             Some(b'[') => self.list(depth),
             Some(b'{') => self.object(depth),
-            None => Err(self.fault("the text ends where a value is expected")),
+            None => Err(self.fault(JsonFault::Ends)),
             Some(_) => match words.into_iter().find(|(word, _)| self.take(word)) {
                 Some((_, value)) => Ok(value),
                 None => self.number(),
@@ -168,7 +162,7 @@ impl Reader<'_> {
                 return Ok(Json::List(items));
             }
             if !self.take(",") {
-                return Err(self.fault("a list goes on without `,` or `]`"));
+                return Err(self.fault(JsonFault::List));
             }
         }
     }
@@ -186,7 +180,7 @@ impl Reader<'_> {
             let name = self.string()?;
             self.blanks();
             if !self.take(":") {
-                return Err(self.fault("a name is followed by no `:`"));
+                return Err(self.fault(JsonFault::NoColon));
             }
             let value = self.value(depth + 1)?;
             match names.get(&name) {
@@ -201,45 +195,69 @@ impl Reader<'_> {
                 return Ok(Json::Object(fields));
             }
             if !self.take(",") {
-                return Err(self.fault("an object goes on without `,` or `}`"));
+                return Err(self.fault(JsonFault::Object));
             }
         }
     }
 
     fn string(&mut self) -> Result<String, JsonError> {
         let rest = self.rest();
-        let mut escaped = false;
-        let end = rest.bytes().enumerate().skip(1).find(|(_, byte)| {
-            let ends = *byte == b'"' && !escaped;
-            escaped = *byte == b'\\' && !escaped;
-            ends
-        });
-        let Some((end, _)) = end.filter(|_| rest.starts_with('"')) else {
-            return Err(self.fault("a string is expected"));
-        };
+        if !rest.starts_with('"') {
+            return Err(self.fault(JsonFault::NoName));
+        }
+        let at = |fault: JsonFault, place: usize| JsonError { fault, offset: self.offset + place };
+        let bytes = rest.as_bytes();
+        let mut end = 1;
+        loop {
+            end += match (bytes.get(end), bytes.get(end + 1)) {
+                (None, _) | (Some(b'\\'), None) => return Err(at(JsonFault::Unterminated, 0)),
+                (Some(b'"'), _) => break,
+                (Some(..0x20), _) => return Err(at(JsonFault::Control, end)),
+                (Some(b'\\'), Some(b'u')) => {
+                    let digits = bytes.get(end + 2..end + 6).is_some_and(|all| all.iter().all(u8::is_ascii_hexdigit));
+                    // Python takes digits at the very end of the text for too few.
+                    if !digits || bytes.len() == end + 6 {
+                        return Err(at(JsonFault::Unicode, end + 1));
+                    }
+                    6
+                }
+                (Some(b'\\'), Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => 2,
+                (Some(b'\\'), Some(_)) => return Err(at(JsonFault::Escape, end)),
+                (Some(_), _) => 1,
+            };
+        }
         // What stands between the quotes is read as any other JSON reads it.
-        let text = serde_json::from_str(&rest[..=end]).map_err(|_| self.fault("the string cannot be read"))?;
+        let text = serde_json::from_str(&rest[..=end]).map_err(|_| self.fault(JsonFault::Half))?;
         self.offset += end + 1;
         Ok(text)
     }
 
+    /// A number is what can be read as one from here on, whatever follows.
     fn number(&mut self) -> Result<Json, JsonError> {
-        let rest = self.rest();
-        let length = rest.bytes().take_while(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
-        let word = &rest[..length.count()];
-        let unsigned = word.strip_prefix('-').unwrap_or(word);
-        let whole = &unsigned[..unsigned.bytes().take_while(u8::is_ascii_digit).count()];
-        let zero_first = whole.len() > 1 && whole.starts_with('0');
-        // Rust reads `1.` and `1.e5`, which are no JSON.
-        let bare_point =
-            unsigned.split_once('.').is_some_and(|(_, after)| !after.starts_with(|c: char| c.is_ascii_digit()));
-        match word.parse() {
-            Ok(number) if !whole.is_empty() && !zero_first && !bare_point => {
-                self.offset += word.len();
-                Ok(Json::Number(number))
-            }
-            _ => Err(self.fault("a value is expected")),
+        let bytes = self.rest().as_bytes();
+        let digits = |from: usize| bytes[from.min(bytes.len())..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let sign = usize::from(bytes.first() == Some(&b'-'));
+        let mut end = match bytes.get(sign) {
+            Some(b'0') => sign + 1,
+            _ => sign + digits(sign),
+        };
+        if end == sign {
+            return Err(self.fault(JsonFault::NoValue));
         }
+        let whole = end;
+        if bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
+            end += 1 + digits(end + 1);
+        }
+        if matches!(bytes.get(end), Some(b'e' | b'E')) {
+            let signed = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+            let exponent = digits(end + 1 + signed);
+            end += if exponent > 0 { 1 + signed + exponent } else { 0 };
+        }
+        let word = &self.rest()[..end];
+        let number = word.parse().expect("Rust reads every number of JSON");
+        let is_long = whole == end && word.parse::<i64>().is_err() && word.parse::<u64>().is_err();
+        self.offset += end;
+        Ok(if is_long { Json::Long(number) } else { Json::Number(number) })
     }
 }
 
@@ -281,6 +299,10 @@ mod tests {
         let infinite = [f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY].map(Json::Number);
         assert_eq!(value.get("b"), Some(&Json::List(infinite.to_vec())));
         assert_eq!(value.get("c"), Some(&Json::Text("NaN".to_owned())));
+        let long = Json::parse("[18446744073709551615, 18446744073709551616, -9223372036854775809, 1e30]");
+        let expected =
+            [Json::Number(2f64.powi(64)), Json::Long(2f64.powi(64)), Json::Long(-2f64.powi(63)), Json::Number(1e30)];
+        assert_eq!(long, Ok(Json::List(expected.to_vec())));
         assert!(Json::parse("NaN").is_ok_and(|nan| nan.plain_number().is_some_and(f64::is_nan)));
     }
 
@@ -298,10 +320,16 @@ mod tests {
         check("{\"a\": 1", 7);
         check("\"ab", 0);
         check("\"\\ud800\"", 0);
-        check("\"\\q\"", 0);
+        check("\"\\q\"", 1);
+        check("\"a\n\"", 2);
+        check("[\"\\u12\"]", 3);
+        check("[\"\\u1234", 3);
+        check("[\"\\\"]", 1);
         check("nan", 0);
-        check("01", 0);
-        check("1.", 0);
+        check("01", 1);
+        check("1.", 1);
+        check("1e+", 1);
+        check("[2.5.6]", 4);
         check(".5", 0);
         check("+1", 0);
         check("--1", 0);

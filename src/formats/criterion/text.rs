@@ -49,6 +49,15 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 
 /// The benchmarks of a text. Where a name comes twice the last counts.
 pub(in crate::formats) fn entries(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
+    let entries = estimates(output, notes)?;
+    outputs::counted(&output.name, outputs::newest_of_each(entries, notes))
+}
+
+/// Every estimate of a text, in its order: a name may come more than once. What looks like one and is none is noted.
+///
+/// # Errors
+/// When the text is not UTF-8, has too long a line or far too many estimates.
+pub fn estimates(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut before = String::new();
     let mut samples: Option<u64> = None;
@@ -77,7 +86,7 @@ pub(in crate::formats) fn entries(output: &Output, notes: &mut Vec<String>) -> R
         }
         line.trim_end().clone_into(&mut before);
     }
-    outputs::counted(&output.name, outputs::newest_of_each(entries, notes))
+    Ok(entries)
 }
 
 /// What stands before the label, and between the brackets that follow it.

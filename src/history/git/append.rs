@@ -31,7 +31,7 @@ use crate::history::state::{MANY_FILES, Pending, StateFolder, pause};
 const ATTEMPTS: u32 = 64;
 
 /// Who commits where git's configuration names nobody.
-const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
+pub(in crate::history::git) const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
 
 /// What an append did.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,15 +22,18 @@ use super::HistoryError;
 pub use append::batch::Record;
 pub use append::{Appended, append};
 pub use checkout::{Healed, heal};
+pub use commits::author::author;
 pub use commits::create::{Author, NewCommit, check_out, commit_files, create, tag};
 pub use commits::facts::{Activity, Facts, Head, facts, has_commit};
 pub use commits::line::commit_line;
 pub use commits::measured::{commit_at, find_commit, measured_commit};
 pub use commits::target::{Target, check_writable, source, target};
+pub use commits::worktree::{Lacking, check_out_aside};
 pub use fsck::{Repaired, fsck, recorded, repair};
 pub use reading::entries::{Entered, Entries, entries};
 pub use reading::listing::{Entry, Listing, list};
 pub use reading::load::{Loaded, absent_commits, fold, load, read};
+pub(super) use reading::partial::FETCH as FETCH_ALL;
 pub use sync::sync;
 
 /// An open repository.

@@ -9,3 +9,7 @@ pub(super) mod process;
 mod outputs;
 pub mod results;
 mod pool;
+mod pair_up;
+pub mod paired;
+pub mod cargo;
+pub mod keeper;

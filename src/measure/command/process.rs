@@ -26,6 +26,8 @@ pub(in crate::measure) struct Program<'a> {
     pub(in crate::measure) folder: &'a Path,
     /// Variables on top of those of this process.
     pub(in crate::measure) variables: &'a BTreeMap<String, String>,
+    /// Variables of this process that it does not get by itself.
+    pub(in crate::measure) without: &'a [&'a str],
     /// How long it may take.
     pub(in crate::measure) time_out: Duration,
     /// Bytes that it may write to each of its outputs.
@@ -83,12 +85,14 @@ pub(in crate::measure) enum Ending {
 }
 
 /// Runs the program to its end and gives its standard output, where that is wanted. A fault quotes at most so many of
-/// the last `lines` of standard error.
+/// the last `lines` of standard error, or where it says nothing there, of a standard output that is not wanted.
 pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault> {
     let ended = observe(program)?;
-    let one = || last_words(&String::from_utf8_lossy(&ended.error)).unwrap_or_default();
+    let is_silent = ended.error.iter().all(u8::is_ascii_whitespace);
+    let said = if is_silent && !program.keep_output { &ended.output } else { &ended.error };
+    let one = || last_words(&String::from_utf8_lossy(said)).unwrap_or_default();
     let clean = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
-    let said = match if lines == 1 { clean(one()) } else { outputs::last_lines(&ended.error, lines).join("; ") } {
+    let said = match if lines == 1 { clean(one()) } else { outputs::last_lines(said, lines).join("; ") } {
         last if last.is_empty() => last,
         last => format!(" ({last})"),
     };
@@ -117,7 +121,11 @@ pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault>
 /// When it cannot be started or waited for.
 pub(in crate::measure) fn observe(program: &Program<'_>) -> Result<Ended, Fault> {
     let mut command = Command::new(resolve(&program.command[0], program.folder));
-    command.args(&program.command[1..]).current_dir(program.folder).envs(program.variables);
+    command.args(&program.command[1..]).current_dir(program.folder);
+    for name in program.without {
+        command.env_remove(name);
+    }
+    command.envs(program.variables);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut guard = program.guard.and_then(guard::start);
     join_group(&mut command, guard.as_ref().map_or(0, Child::id));
@@ -268,6 +276,7 @@ mod tests {
             command: &command,
             folder: Path::new("/"),
             variables: &BTreeMap::from([("GIVEN".to_owned(), "a value".to_owned())]),
+            without: &[],
             time_out: Duration::from_secs_f64(seconds),
             most_bytes,
             keep_output: true,
@@ -336,6 +345,7 @@ mod tests {
                 command: &command,
                 folder: Path::new(folder),
                 variables: &BTreeMap::new(),
+                without: &[],
                 time_out: Duration::from_secs(60),
                 most_bytes: 100,
                 keep_output: true,

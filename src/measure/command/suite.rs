@@ -23,7 +23,7 @@ pub type Reader<'a> = dyn Fn(&[Output]) -> Result<Vec<Reported>, String> + 'a;
 const STANDARD_OUTPUT: &str = "standard output";
 
 /// Lines of standard error that the reason of a failed build quotes.
-const BUILD_LINES: usize = 5;
+pub(super) const BUILD_LINES: usize = 5;
 
 /// A program to measure, and how.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct CommandSuite {
     pub folder: PathBuf,
     /// Variables on top of those of this process.
     pub variables: BTreeMap<String, String>,
+    /// Variables of this process that it does not get by itself.
+    pub without: &'static [&'static str],
     /// A program and its arguments to run once before; empty where there is nothing to build.
     pub build: Vec<String>,
     /// How often the command is run, and within which time all in all.
@@ -62,6 +64,7 @@ pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
         command: &suite.build,
         folder: &suite.folder,
         variables: &suite.variables,
+        without: suite.without,
         time_out: suite.build_time_out,
         // Compilers are talkative, and no more than the end of what they say is kept.
         most_bytes: u64::MAX,
@@ -154,7 +157,8 @@ fn summary(faults: &[(u32, String)]) -> String {
     }
 }
 
-fn one_process(suite: &CommandSuite, read: &Reader<'_>, process: u32) -> Result<Vec<Reported>, Fault> {
+/// Runs the process of that number, from 0, and reads what it wrote.
+pub(super) fn one_process(suite: &CommandSuite, read: &Reader<'_>, process: u32) -> Result<Vec<Reported>, Fault> {
     let mut variables = suite.variables.clone();
     let (padding, value) = padding::variable(suite.protocol.seed, process);
     variables.insert(padding.to_owned(), value);
@@ -162,6 +166,7 @@ fn one_process(suite: &CommandSuite, read: &Reader<'_>, process: u32) -> Result<
         command: &suite.command,
         folder: &suite.folder,
         variables: &variables,
+        without: suite.without,
         time_out: suite.time_out,
         most_bytes: suite.most_bytes,
         keep_output: suite.results.is_none(),
@@ -200,6 +205,7 @@ mod tests {
             command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
             folder: PathBuf::from("/"),
             variables: BTreeMap::new(),
+            without: &[],
             build: Vec::new(),
             protocol,
             time_out: Duration::from_secs(60),

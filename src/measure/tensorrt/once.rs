@@ -141,6 +141,7 @@ fn run(sweep: &Sweep, arguments: Vec<String>, folder: &Path, seed: u64, time_out
         command: &[vec![program], arguments].concat(),
         folder,
         variables: &BTreeMap::from([(padding.to_owned(), value)]),
+        without: &[],
         time_out,
         most_bytes: MOST_OUTPUT,
         keep_output: true,

@@ -308,7 +308,7 @@ const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 
 /// A suite names a folder, so it is held to letters, digits, `-`, `_` and `.`, may not start with a dot, a dash or an
 /// underscore, and may not be the name of a device.
-fn check_path_word(field: &'static str, word: &str) -> Result<(), RecordError> {
+pub(super) fn check_path_word(field: &'static str, word: &str) -> Result<(), RecordError> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if word.is_empty() || word.len() > 100 || word.starts_with(['.', '-', '_']) || !word.chars().all(fine) {
         let reason = format!("`{}`, which cannot name a folder", word.escape_debug());

@@ -145,6 +145,7 @@ fn compare(series: &Series, baseline: Option<f64>, current: Option<f64>) -> Comp
             interval: Some((change - 0.006, change + 0.006)),
             detectable: Some(tolerance + 0.006),
         }),
+        p_value: None,
         rule: "interval",
         note: (verdict == Verdict::Missing).then(|| format!("failed: worker 3 ended by signal 11 {HOSTILE}")),
         verdict,

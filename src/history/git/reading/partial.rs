@@ -6,7 +6,7 @@ use crate::history::HistoryError;
 use crate::history::git::failed;
 
 /// What fetches the rest of a partial clone.
-pub(in crate::history::git) const FETCH: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
+pub(in crate::history) const FETCH: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
 
 /// What a remote has promised to have.
 pub(in crate::history::git) struct Promises<'r> {
@@ -26,7 +26,8 @@ impl<'r> Promises<'r> {
     }
 }
 
-fn is_partial(repository: &Repository) -> Result<bool, git2::Error> {
+/// Whether objects may be missing because a remote has promised them.
+pub(in crate::history::git) fn is_partial(repository: &Repository) -> Result<bool, git2::Error> {
     let config = repository.config()?.snapshot()?;
     let mut entries = config.entries(None)?;
     while let Some(entry) = entries.next() {

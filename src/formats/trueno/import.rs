@@ -7,7 +7,7 @@
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
-use super::{FormatError, criterion, outputs};
+use crate::formats::{FormatError, criterion, outputs};
 use crate::model::foreign::Output;
 use crate::model::imported::{Imported, ImportedCommit, ImportedRun};
 

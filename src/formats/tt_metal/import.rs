@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{FormatError, LONGEST_PREFIX, json, outputs};
+use crate::formats::{FormatError, LONGEST_PREFIX, json, outputs};
 use crate::model::foreign::Output;
 use crate::model::imported::{Entry, Imported, ImportedRun};
 use crate::model::metric::{Better, Metric};

@@ -1,0 +1,157 @@
+//! How often each rule calls unchanged code slower, and how often it finds a true change: `cargo bench --bench rules`.
+//!
+//! Prints the tables of `docs/FIGURES.md`, "False alarms", and exits with 1 where a figure that is promised there is missed.
+//! Everything is simulated from a fixed seed ([`noise`]), but for the last table, which is of recorded timings. It takes
+//! minutes; `SPRAG_RULES_SHARE=0.1` makes a tenth of the repetitions.
+
+mod noise;
+mod recorded;
+mod seeds;
+mod sessions;
+mod table;
+mod turns;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use rayon::prelude::*;
+use sprag::stats::random::SplitMix64;
+
+use noise::{NOISES, Noise};
+use table::Table;
+use turns::Level;
+
+/// Repetitions of identical code; the standard error of a share of 2.5 % is then 0.11 %.
+const ALIKE: usize = 20_000;
+
+/// Repetitions of changed code.
+const CHANGED: usize = 4_000;
+
+/// What a rule may call slower of unchanged code, at a tolerance of zero and of 1 %; with the last, where every process has
+/// a mode of its own.
+const MOST_CALLED: [f64; 3] = [0.025, 0.005, 0.01];
+
+/// What must be found of a change by 5 % with ten pairs at a tolerance of zero, but where processes differ by more than 2 %.
+const LEAST_FOUND: f64 = 0.95;
+
+/// Where processes differ by more than that.
+const DIFFER_BY_MORE: [&str; 2] = ["N6", "N9"];
+
+/// A row of ours: so many pairs of processes, the number that stands for each, and a tolerance.
+struct Ours {
+    name: &'static str,
+    pairs: usize,
+    level: Level,
+    tolerance: f64,
+    /// Whether the limits hold for it. Five pairs and the mean of the middle half are here for comparison.
+    is_promised: bool,
+}
+
+const fn ours(name: &'static str, pairs: usize, level: Level, tolerance: f64, is_promised: bool) -> Ours {
+    Ours { name, pairs, level, tolerance, is_promised }
+}
+
+/// Our rows, those of the same pairs together.
+const OURS: [Ours; 6] = [
+    ours("interval, 10 pairs, tolerance 0 %", 10, Level::Median, 0.0, true),
+    ours("interval, 10 pairs, tolerance 1 %", 10, Level::Median, 0.01, true),
+    ours("interval, 10 pairs of middle halves, tolerance 0 %", 10, Level::MiddleHalf, 0.0, false),
+    ours("interval, 10 pairs of middle halves, tolerance 1 %", 10, Level::MiddleHalf, 0.01, false),
+    ours("interval, 5 pairs, tolerance 0 %", 5, Level::Median, 0.0, true),
+    ours("interval, 5 pairs, tolerance 1 %", 5, Level::Median, 0.01, false),
+];
+
+fn main() -> io::Result<ExitCode> {
+    let share = std::env::var("SPRAG_RULES_SHARE").ok().and_then(|text| text.parse::<f64>().ok());
+    let share = share.filter(|share| (0.0..=1.0).contains(share)).unwrap_or(1.0);
+    let repetitions = |change: f64| ((if change == 0.0 { ALIKE } else { CHANGED } as f64 * share) as usize).max(1);
+    let out = &mut io::stdout().lock();
+    for noise in &NOISES {
+        writeln!(out, "- {}: {}", noise.name, noise.words)?;
+    }
+    let mut missed = Vec::new();
+    for change in [0.0, 0.05, 0.02] {
+        let n = repetitions(change);
+        let table = of_noises(change, n);
+        writeln!(out, "\n{}, per cent of {n}:\n\n{}", title(change), table.text())?;
+        if change == 0.0 {
+            missed.extend(table.above(most_called));
+        } else if change == 0.05 {
+            let is_promised = |row: &str, column: &str| row == OURS[0].name && !DIFFER_BY_MORE.contains(&column);
+            missed.extend(table.below(|row, column| is_promised(row, column).then_some(LEAST_FOUND)));
+        }
+    }
+    for change in [0.0, 0.05] {
+        let n = repetitions(change);
+        let table = sessions::table(change, n);
+        let what = "held against what was stored, by how much sessions differ";
+        writeln!(out, "\n{}, {what}, per cent of {n}:\n\n{}", title(change), table.text())?;
+        if change == 0.0 {
+            let is_promised = |row: &str| [sessions::TURNS, sessions::EIGHT].contains(&row);
+            missed.extend(table.above(|row, _| is_promised(row).then_some(MOST_CALLED[0])));
+        }
+    }
+    let table = recorded::table();
+    let what = "Recorded timings of identical code, all windows of ten pairs";
+    writeln!(out, "\n{what}, per cent called slower:\n\n{}", table.text())?;
+    missed.extend(table.above(|row, _| (row == recorded::ALIKE).then_some(recorded::MOST_CALLED)));
+    for one in &missed {
+        writeln!(out, "MISSED: {one}")?;
+    }
+    Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What one of our rows may call of unchanged code under a noise.
+fn most_called(row: &str, noise: &str) -> Option<f64> {
+    let ours = OURS.iter().find(|ours| ours.name == row && ours.is_promised)?;
+    let [at_zero, at_one, with_modes] = MOST_CALLED;
+    Some(match ours.tolerance {
+        0.0 => at_zero,
+        _ if noise == "N6" => with_modes,
+        _ => at_one,
+    })
+}
+
+fn title(change: f64) -> String {
+    if change == 0.0 {
+        "Unchanged code called slower".to_owned()
+    } else {
+        format!("A change by {:.0} % found", change * 100.0)
+    }
+}
+
+/// Every rule under every noise.
+fn of_noises(change: f64, repetitions: usize) -> Table {
+    let names = seeds::NAMES.iter().copied().chain(OURS.iter().map(|ours| ours.name));
+    let mut table = Table::new(names, NOISES.iter().map(|noise| noise.name));
+    for (place, noise) in NOISES.iter().enumerate() {
+        let slowdown = 1.0 + change;
+        let calls = |repetition: usize| {
+            let mut random = random(&[place, (change * 100.0) as usize, repetition]);
+            calls_of_noise(noise, slowdown, &mut random)
+        };
+        table.fill(noise.name, &(0..repetitions).into_par_iter().map(calls).collect::<Vec<Vec<bool>>>());
+    }
+    table
+}
+
+/// What each rule calls one pair of builds.
+fn calls_of_noise(noise: &Noise, slowdown: f64, random: &mut SplitMix64) -> Vec<bool> {
+    let mut calls =
+        seeds::calls(&noise.process(1.0, seeds::SAMPLES, random), &noise.process(slowdown, seeds::SAMPLES, random));
+    for ours in OURS.chunk_by(|a, b| a.pairs == b.pairs) {
+        let pairs = turns::pairs(noise, ours[0].pairs, slowdown, random);
+        calls.extend(ours.iter().map(|one| turns::is_called(&turns::ratios(&pairs, one.level), one.tolerance)));
+    }
+    calls
+}
+
+/// A generator of its own for each repetition, so that threads need not take turns.
+fn random(places: &[usize]) -> SplitMix64 {
+    let mut random = SplitMix64::new(2026);
+    for place in places {
+        let mixed = random.next_u64() ^ *place as u64;
+        random = SplitMix64::new(mixed);
+    }
+    random
+}

@@ -1,0 +1,111 @@
+//! What differs between two baselines, metric by metric. It judges nothing: that is for the rules.
+
+use std::collections::BTreeSet;
+
+use super::compare;
+use crate::model::baseline::diff::{DiffKind, MetricDiff, MetricSide};
+use crate::model::baseline::{Baseline, BaselineMetric};
+use crate::model::metric::Better;
+
+/// Every metric of either: first those that are on one side only or of another kind, then by size of change.
+pub fn metrics(from: &Baseline, to: &Baseline) -> Vec<MetricDiff> {
+    let keys: BTreeSet<&String> = from.metrics.keys().chain(to.metrics.keys()).collect();
+    let mut found: Vec<MetricDiff> = keys
+        .into_iter()
+        .map(|key| {
+            let (before, after) = (from.metrics.get(key), to.metrics.get(key));
+            let (kind, change) = kind(before, after);
+            let side = |metric: Option<&BaselineMetric>| metric.map(MetricSide::of);
+            MetricDiff { key: key.clone(), kind, change, from: side(before), to: side(after) }
+        })
+        .collect();
+    // Twice as much and half as much are changes of one size.
+    let size = |one: &MetricDiff| one.change.map_or(0.0, |change| change.ln_1p().abs());
+    let rank = |one: &MetricDiff| match one.kind {
+        DiffKind::Worse | DiffKind::Better => DiffKind::Worse,
+        kind => kind,
+    };
+    // The sort is stable, so that equals stay by key.
+    found.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| size(b).total_cmp(&size(a))));
+    found
+}
+
+/// By what the values of two baselines cannot be compared.
+pub fn differences(from: &Baseline, to: &Baseline) -> Vec<String> {
+    let mut found = Vec::new();
+    for (what, before, after) in
+        [("suite", &from.suite, &to.suite), ("machine class", &from.machine_class, &to.machine_class)]
+    {
+        if before != after {
+            found.push(format!("{what} {before} → {after}"));
+        }
+    }
+    let facts = from.environment.differences(&to.environment);
+    if !facts.is_empty() {
+        found.push(compare::describe_differences(&facts));
+    }
+    found
+}
+
+fn kind(before: Option<&BaselineMetric>, after: Option<&BaselineMetric>) -> (DiffKind, Option<f64>) {
+    let (before, after) = match (before, after) {
+        (Some(before), Some(after)) => (before, after),
+        (Some(_), None) => return (DiffKind::Removed, None),
+        _ => return (DiffKind::Added, None),
+    };
+    if (before.unit, before.better) != (after.unit, after.better) {
+        return (DiffKind::Redefined, None);
+    }
+    let is_more = after.value > before.value;
+    let kind = if after.value == before.value {
+        if after.rule == before.rule { DiffKind::Same } else { DiffKind::Rule }
+    } else if is_more == (after.better == Better::Lower) {
+        DiffKind::Worse
+    } else {
+        DiffKind::Better
+    };
+    (kind, Some(after.value / before.value - 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::example;
+    use crate::model::environment::Environment;
+    use crate::model::rule::Rule;
+    use crate::model::unit::Unit;
+
+    #[test]
+    fn the_largest_change_comes_first() {
+        let of = |times: &[(&str, f64)]| example::baseline(&example::run("cpu", "a", 1, times), 0.25);
+        let from =
+            of(&[("a", 1.0), ("b", 1.0), ("c", 1.0), ("gone", 1.0), ("ruled", 1.0), ("same", 1.0), ("unit", 1.0)]);
+        let mut to =
+            of(&[("a", 1.1), ("b", 0.5), ("c", 1.9), ("new", 1.0), ("ruled", 1.0), ("same", 1.0), ("unit", 1.0)]);
+        to.metrics.get_mut("cpu/ruled @fast time").expect("it is there").rule = Rule::Interval { tolerance: 0.02 };
+        to.metrics.get_mut("cpu/unit @fast time").expect("it is there").unit = Unit::One;
+        let found = metrics(&from, &to);
+        let told: Vec<(&str, DiffKind)> = found.iter().map(|one| (one.key.as_str(), one.kind)).collect();
+        let expected = [
+            ("cpu/unit @fast time", DiffKind::Redefined),
+            ("cpu/gone @fast time", DiffKind::Removed),
+            ("cpu/new @fast time", DiffKind::Added),
+            ("cpu/b @fast time", DiffKind::Better),
+            ("cpu/c @fast time", DiffKind::Worse),
+            ("cpu/a @fast time", DiffKind::Worse),
+            ("cpu/ruled @fast time", DiffKind::Rule),
+            ("cpu/same @fast time", DiffKind::Same),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!((found[3].change, found[0].change), (Some(-0.5), None));
+    }
+
+    #[test]
+    fn what_keeps_two_baselines_apart_is_named() {
+        let from = example::baseline(&example::run("cpu", "a", 1, &[("a", 1.0)]), 0.25);
+        assert_eq!(differences(&from, &from), Vec::<String>::new());
+        let facts = [("compiler".to_owned(), "rustc 2".to_owned())].into();
+        let to = Baseline { suite: "gpu".to_owned(), environment: Environment::from_facts(facts), ..from.clone() };
+        assert_eq!(differences(&from, &to), ["suite cpu → gpu", "compiler rustc 1.95 → rustc 2"]);
+    }
+}

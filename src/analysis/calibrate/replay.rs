@@ -1,0 +1,174 @@
+//! The visits of series judged one after another, as a check would have judged them.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::visits::{self, Between, Stay};
+use super::whole::{Candidate, Source};
+use crate::analysis::reference::{self, Known, Level};
+use crate::analysis::{compare, family, restless, rules};
+use crate::model::baseline::BaselineMetric;
+use crate::model::calibration::{Base, Tally};
+use crate::model::evidence::{Decision, Evidence};
+use crate::model::rule::{Policy, Rule};
+use crate::model::series::Point;
+use crate::model::verdict::Verdict;
+
+/// How a visit was judged.
+pub(super) struct Judged {
+    between: Between,
+    verdict: Verdict,
+    p_value: Option<f64>,
+    /// Whether chance among many can put it in doubt.
+    by_interval: bool,
+}
+
+/// What came of a rule and kind of base.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Replayed {
+    pub(super) reruns: Tally,
+    pub(super) neighbours: Tally,
+    pub(super) checks: Tally,
+}
+
+/// The verdicts of a candidate on the visits of one series, by the run that a check would have named.
+pub(super) fn judge<'s>(source: &Source<'s>, base: Base, candidate: &Candidate) -> Vec<(&'s str, Judged)> {
+    let mut found = Vec::new();
+    for stay in &source.stays {
+        for visit in stay.visits.iter().filter(|visit| visit.first > 0) {
+            let Some(entry) = entry(source, stay, visit.first, base, &candidate.policy) else { continue };
+            let runs = &stay.points[visit.first..visit.end];
+            let newest = runs[runs.len() - 1];
+            // The run that is judged comes first.
+            let mut values = visits::values(runs);
+            values.reverse();
+            let evidence = compare::evidence(&entry, &source.series.metric, &values, newest.interval);
+            let judged = judged(&entry.rule, &evidence, visit.between);
+            found.push((&*newest.run, judged));
+        }
+    }
+    found
+}
+
+fn judged(rule: &Rule, evidence: &Evidence, between: Between) -> Judged {
+    let Decision { verdict, p_value, .. } = rules::decide(rule, evidence);
+    Judged { between, verdict, p_value, by_interval: matches!(rule, Rule::Interval { .. }) }
+}
+
+/// What a check would hold the visit against that begins with the run at `first`.
+fn entry(source: &Source<'_>, stay: &Stay<'_>, first: usize, base: Base, policy: &Policy) -> Option<BaselineMetric> {
+    let past = match base {
+        Base::Run => &stay.points[first - 1..first],
+        Base::History => sessions_before(&stay.points[..first]),
+    };
+    let newest = past.last()?;
+    let values: Vec<(DateTime<Utc>, f64)> = visits::values(past);
+    let known = Known {
+        metric: &source.series.metric,
+        interval: newest.interval,
+        own: &values[values.len() - 1..],
+        past: &values,
+    };
+    let level = match base {
+        Base::Run => Level::Own,
+        Base::History => Level::Joined,
+    };
+    Some(reference::entry(&source.key, &known, level, policy))
+}
+
+/// The runs of as many sessions as a check looks at.
+fn sessions_before<'p, 's>(points: &'p [&'s Point]) -> &'p [&'s Point] {
+    let mut sessions = 0;
+    let mut from = points.len();
+    while from > 0 {
+        let begins = points.get(from).is_none_or(|next| next.time - points[from - 1].time >= restless::SESSION);
+        sessions += usize::from(begins);
+        if sessions > restless::MOST_SESSIONS {
+            break;
+        }
+        from -= 1;
+    }
+    &points[from..]
+}
+
+/// Counts the verdicts on the series of one suite on one machine: chance among all metrics of a run first, as a check does.
+pub(super) fn count(judged: Vec<(&str, Judged)>) -> Replayed {
+    let mut runs: BTreeMap<&str, Vec<Judged>> = BTreeMap::new();
+    for (run, one) in judged {
+        runs.entry(run).or_default().push(one);
+    }
+    let mut replayed = Replayed::default();
+    for metrics in runs.values_mut() {
+        let verdicts: Vec<(&Verdict, Option<f64>)> = metrics.iter().map(|one| (&one.verdict, one.p_value)).collect();
+        for (place, _) in family::by_chance_of(&verdicts) {
+            if metrics[place].by_interval {
+                metrics[place].verdict = Verdict::Inconclusive(String::new());
+            }
+        }
+        let mut check = Tally::default();
+        for one in metrics.iter() {
+            let tally = match one.between {
+                Between::Rerun => &mut replayed.reruns,
+                Between::Neighbour => &mut replayed.neighbours,
+                Between::Nothing | Between::Step | Between::Unknown => continue,
+            };
+            let verdict = tally_of(&one.verdict);
+            *tally = tally.plus(verdict);
+            check = check.plus(verdict);
+        }
+        if check.judged > 0 {
+            // A check fails for one metric, and is in doubt for one.
+            let has = |count: usize| usize::from(count > 0);
+            let regressed = has(check.regressed);
+            replayed.checks = replayed.checks.plus(Tally {
+                judged: 1,
+                regressed,
+                improved: has(check.improved),
+                inconclusive: has(check.inconclusive) * (1 - regressed),
+                share: None,
+            });
+        }
+    }
+    replayed
+}
+
+/// One verdict as a tally.
+pub(super) fn tally_of(verdict: &Verdict) -> Tally {
+    let is = |wanted: bool| usize::from(wanted);
+    let doubt = !matches!(verdict, Verdict::Regressed | Verdict::Improved | Verdict::Unchanged);
+    Tally {
+        judged: 1,
+        regressed: is(*verdict == Verdict::Regressed),
+        improved: is(*verdict == Verdict::Improved),
+        inconclusive: is(doubt),
+        share: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chance_among_many_is_taken_out_and_a_check_is_wrong_once() {
+        let one = |verdict: Verdict, p: f64, between: Between| Judged {
+            between,
+            verdict,
+            p_value: Some(p),
+            by_interval: true,
+        };
+        let quiet = || one(Verdict::Unchanged, 0.4, Between::Rerun);
+        let mut judged: Vec<(&str, Judged)> = (0..9).map(|_| ("a", quiet())).collect();
+        // One of ten at 0.9 % is chance; two of five at 0.1 % are not.
+        judged.push(("a", one(Verdict::Regressed, 0.009, Between::Rerun)));
+        judged.extend((0..3).map(|_| ("b", quiet())));
+        judged.extend((0..2).map(|_| ("b", one(Verdict::Regressed, 0.001, Between::Neighbour))));
+        judged.push(("c", one(Verdict::Regressed, 0.001, Between::Step)));
+        let found = count(judged);
+        let counts = |tally: Tally| (tally.judged, tally.regressed, tally.inconclusive);
+        assert_eq!(counts(found.reruns), (13, 0, 1));
+        assert_eq!(counts(found.neighbours), (2, 2, 0));
+        assert_eq!(counts(found.checks), (2, 1, 1));
+    }
+}

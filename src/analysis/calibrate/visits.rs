@@ -1,0 +1,165 @@
+//! A series as what a gate would have judged one after another, and what is known of the truth.
+//!
+//! A visit is the runs of one commit in one session and environment. Between a visit and the one before, nothing changed
+//! where both are of the same commit. Where they are not, nobody knows; such a pair is taken for clean where the level of up
+//! to eight visits after the later one is that of up to eight before it, by Student's test at a level of one in a thousand.
+//! The visit itself has no part in that, so that its own noise cannot make the pair look like a step. What is so taken for
+//! clean can hold changes too small to last through that test, and changes that were soon taken back: an alarm about them
+//! counts as a false one, so that the rate is overstated. Understated it is by no more than the one pair in a thousand that
+//! is left out though nothing changed.
+
+use chrono::{DateTime, Utc};
+
+use crate::analysis::restless;
+use crate::model::series::{Point, Series};
+use crate::stats::{describe, student};
+
+/// The level of the test for a step, one side of two.
+const STEP: f64 = 0.0005;
+
+/// So many visits on either side are needed to tell a step, and so many are looked at.
+const NEEDED: usize = restless::FEWEST_SESSIONS;
+const LOOKED_AT: usize = restless::MOST_SESSIONS;
+
+/// Older visits are left alone: they tell of other machines and other code, and a long history need not take long.
+const MOST_VISITS: usize = 200;
+
+/// What lies between a visit and the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Between {
+    /// It is the first in its environment.
+    Nothing,
+    /// Nothing changed: it is the same commit.
+    Rerun,
+    /// Another commit, and the level stayed.
+    Neighbour,
+    /// Another commit, and the level did not stay.
+    Step,
+    /// Another commit, and there are too few visits before or after to tell.
+    Unknown,
+}
+
+/// The runs of one commit in one session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visit {
+    /// The place of its first run among those of its environment.
+    pub(super) first: usize,
+    /// The place behind its last run.
+    pub(super) end: usize,
+    /// The geometric mean of its values.
+    pub(super) level: f64,
+    /// What lies between it and the visit before.
+    pub(super) between: Between,
+}
+
+/// The runs of a series in one environment, oldest first, and the visits that they make.
+pub(super) struct Stay<'s> {
+    pub(super) points: Vec<&'s Point>,
+    pub(super) visits: Vec<Visit>,
+}
+
+/// The stays of a series, by environment.
+pub(super) fn stays(series: &Series) -> Vec<Stay<'_>> {
+    let mut points: Vec<&Point> = series.points.iter().filter(|point| point.value > 0.0).collect();
+    points.sort_by(|a, b| (&a.environment_key, a.time, &a.run).cmp(&(&b.environment_key, b.time, &b.run)));
+    points.chunk_by(|a, b| a.environment_key == b.environment_key).map(|points| stay(points.to_vec())).collect()
+}
+
+/// The time and value of each point.
+pub(super) fn values(points: &[&Point]) -> Vec<(DateTime<Utc>, f64)> {
+    points.iter().map(|point| (point.time, point.value)).collect()
+}
+
+fn stay(points: Vec<&Point>) -> Stay<'_> {
+    let is_same =
+        |a: &&Point, b: &&Point| b.time - a.time < restless::SESSION && (&a.commit, a.dirty) == (&b.commit, b.dirty);
+    let mut visits: Vec<Visit> = Vec::new();
+    let mut first = 0;
+    for runs in points.chunk_by(is_same) {
+        let values: Vec<f64> = runs.iter().map(|point| point.value).collect();
+        let level = describe::geometric_mean(&values).expect("a visit has runs, and their values lie above zero");
+        visits.push(Visit { first, end: first + runs.len(), level, between: Between::Nothing });
+        first += runs.len();
+    }
+    visits.drain(..visits.len().saturating_sub(MOST_VISITS));
+    let logarithms: Vec<f64> = visits.iter().map(|visit| visit.level.ln()).collect();
+    for place in 1..visits.len() {
+        let (before, now) = (points[visits[place - 1].first], points[visits[place].first]);
+        let is_rerun = before.commit == now.commit && !now.commit.is_empty() && !before.dirty && !now.dirty;
+        visits[place].between = if is_rerun { Between::Rerun } else { between(&logarithms, place) };
+    }
+    Stay { points, visits }
+}
+
+fn between(logarithms: &[f64], place: usize) -> Between {
+    let before = &logarithms[place.saturating_sub(LOOKED_AT)..place];
+    let after = &logarithms[place + 1..(place + 1 + LOOKED_AT).min(logarithms.len())];
+    if before.len() < NEEDED || after.len() < NEEDED {
+        return Between::Unknown;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let squares = |values: &[f64]| values.iter().map(|value| (value - mean(values)).powi(2)).sum::<f64>();
+    let (n, m) = (before.len() as f64, after.len() as f64);
+    let freedom = n + m - 2.0;
+    let error = ((squares(before) + squares(after)) / freedom * (1.0 / n + 1.0 / m)).sqrt();
+    let limit = student::quantile(1.0 - STEP, freedom).expect("there are degrees of freedom") * error;
+    if (mean(after) - mean(before)).abs() > limit { Between::Step } else { Between::Neighbour }
+}
+
+/// What the visits of a series moved by while nothing changed: the logarithm of each level less the mean of its stretch
+/// between two steps, made as wide as single levels are.
+pub(super) fn residuals(stays: &[Stay<'_>]) -> Vec<f64> {
+    let mut found = Vec::new();
+    for stay in stays {
+        for stretch in stay.visits.chunk_by(|_, next| next.between != Between::Step) {
+            let n = stretch.len() as f64;
+            if stretch.len() < NEEDED {
+                continue;
+            }
+            let mean = stretch.iter().map(|visit| visit.level.ln()).sum::<f64>() / n;
+            found.extend(stretch.iter().map(|visit| (visit.level.ln() - mean) * (n / (n - 1.0)).sqrt()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::calibrate::whole::example::series;
+
+    fn kinds(levels: &[(u32, f64)]) -> Vec<Between> {
+        let series = series("x", levels);
+        let stays = stays(&series);
+        assert_eq!(stays.len(), 1);
+        stays[0].visits.iter().map(|visit| visit.between).collect()
+    }
+
+    #[test]
+    fn the_same_commit_is_clean_and_another_where_the_level_stays() {
+        use Between::{Neighbour, Nothing, Rerun, Step, Unknown};
+        assert_eq!(kinds(&[(1, 1.0), (1, 1.1), (2, 1.0)]), [Nothing, Rerun, Unknown]);
+        let quiet: Vec<(u32, f64)> = (0..7).map(|place| (place, 1.0 + 0.001 * f64::from(place % 2))).collect();
+        assert_eq!(kinds(&quiet), [Nothing, Unknown, Unknown, Neighbour, Unknown, Unknown, Unknown]);
+        let stepped: Vec<(u32, f64)> =
+            quiet.iter().map(|(commit, level)| (*commit, if *commit < 3 { *level } else { 2.0 * level })).collect();
+        assert_eq!(kinds(&stepped)[3], Step);
+        // One visit alone that stands out is no step.
+        let spike: Vec<(u32, f64)> =
+            quiet.iter().map(|(commit, level)| (*commit, if *commit == 3 { 2.0 } else { *level })).collect();
+        assert_eq!(kinds(&spike)[3], Neighbour);
+    }
+
+    #[test]
+    fn residuals_leave_steps_out() {
+        let levels: Vec<(u32, f64)> = (0..12)
+            .map(|place| (place, if place < 6 { 1.0 } else { 3.0 } * (1.0 + 0.01 * f64::from(place % 2))))
+            .collect();
+        let series = series("x", &levels);
+        let found = residuals(&stays(&series));
+        // Where the step lies is known to a visit or so, and what stands alone there is of no use.
+        assert!((10..=12).contains(&found.len()), "{found:?}");
+        assert!(found.iter().all(|residual| residual.abs() < 0.01), "{found:?}");
+        assert!(residuals(&[]).is_empty());
+    }
+}

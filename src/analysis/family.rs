@@ -1,0 +1,92 @@
+//! Many metrics judged together: that none of them is called changed by chance alone.
+//!
+//! Of a hundred unchanged kernels, each judged at one per cent, one is called slower in most checks. So a change counts
+//! only where it also passes the procedure of Benjamini and Hochberg over all metrics that were judged together, for each
+//! direction ("Controlling the False Discovery Rate", Journal of the Royal Statistical Society B 57, 1995): of the changes
+//! that are told, no more than [`FALSE_DISCOVERIES`] are chance, and where nothing changed, no more than this share of all
+//! checks tells anything.
+
+use crate::model::verdict::{Comparison, Verdict};
+
+/// The share of told changes that may be chance.
+pub const FALSE_DISCOVERIES: f64 = 0.05;
+
+/// The comparisons, by place, that are called changed and could be chance, and the level that each of them was held to.
+///
+/// Only those with a `p_value` are judged together.
+pub fn by_chance(comparisons: &[Comparison]) -> Vec<(usize, f64)> {
+    by_chance_of(&comparisons.iter().map(|one| (&one.verdict, one.p_value)).collect::<Vec<_>>())
+}
+
+/// As [`by_chance`], of verdicts with their chances.
+pub fn by_chance_of(verdicts: &[(&Verdict, Option<f64>)]) -> Vec<(usize, f64)> {
+    let judged = verdicts.iter().filter(|(_, p_value)| p_value.is_some()).count();
+    let mut found = Vec::new();
+    for direction in [Verdict::Regressed, Verdict::Improved] {
+        let mut told: Vec<(usize, f64)> = verdicts
+            .iter()
+            .enumerate()
+            .filter(|(_, (verdict, _))| **verdict == direction)
+            .filter_map(|(place, (_, p_value))| Some((place, (*p_value)?)))
+            .collect();
+        told.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+        let level = |rank: usize| FALSE_DISCOVERIES * rank as f64 / judged as f64;
+        let passing = (1..=told.len()).rev().find(|rank| told[rank - 1].1 <= level(*rank)).unwrap_or(0);
+        found.extend(told[passing..].iter().map(|(place, _)| (*place, level(passing + 1))));
+    }
+    found.sort_by_key(|(place, _)| *place);
+    found
+}
+
+/// How many of the comparisons are judged together.
+pub fn size(comparisons: &[Comparison]) -> usize {
+    comparisons.iter().filter(|one| one.p_value.is_some()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::metric::Metric;
+
+    fn comparison(verdict: Verdict, p_value: Option<f64>) -> Comparison {
+        Comparison {
+            benchmark: "cpu/x @fast".to_owned(),
+            metric: Metric::time(),
+            series: None,
+            baseline: Some(1.0),
+            allowed: None,
+            current: Some(1.0),
+            effect: None,
+            p_value,
+            rule: "interval",
+            verdict,
+            note: None,
+        }
+    }
+
+    fn suite(unchanged: usize, changed: &[(Verdict, f64)]) -> Vec<usize> {
+        let mut all = vec![comparison(Verdict::Unchanged, Some(0.4)); unchanged];
+        all.extend(changed.iter().map(|(verdict, p)| comparison(verdict.clone(), Some(*p))));
+        by_chance(&all).into_iter().map(|(place, _)| place - unchanged).collect()
+    }
+
+    #[test]
+    fn one_of_many_must_stand_out_and_many_hold_one_another() {
+        use Verdict::{Improved, Regressed};
+        assert_eq!(suite(0, &[(Regressed, 0.009)]), Vec::<usize>::new());
+        assert_eq!(suite(9, &[(Regressed, 0.009)]), [0]);
+        assert_eq!(suite(9, &[(Regressed, 0.004)]), Vec::<usize>::new());
+        assert_eq!(suite(8, &[(Regressed, 0.001), (Regressed, 0.009)]), Vec::<usize>::new());
+        assert_eq!(suite(97, &[(Regressed, 0.0001), (Regressed, 0.0011), (Regressed, 0.009)]), [1, 2]);
+        // Directions do not lend each other strength.
+        assert_eq!(suite(8, &[(Regressed, 0.009), (Improved, 0.0001)]), [0]);
+    }
+
+    #[test]
+    fn rules_without_a_chance_stand_apart() {
+        let mut all = vec![comparison(Verdict::Regressed, None); 50];
+        all.push(comparison(Verdict::Regressed, Some(0.01)));
+        assert_eq!(by_chance(&all), []);
+        assert_eq!(size(&all), 1);
+    }
+}

@@ -1,0 +1,268 @@
+//! What runs come to as something to hold others against: a baseline, of a file to be or of this moment only.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::restless;
+use super::rules::interval;
+use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
+use crate::model::evidence::Restlessness;
+use crate::model::metric::Metric;
+use crate::model::rule::{Choice, Policy, Rule};
+use crate::model::run::{RecordedRun, RunStatus};
+use crate::model::sample::Estimate;
+use crate::stats::{describe, student};
+
+/// How many digits of a number are kept: people review them, and no measurement has as many.
+const DIGITS: usize = 9;
+
+/// How sure it must be that the last session left the level of those before. At the level of a verdict it would be taken
+/// for the level of today too often: a session that chance put far out makes a bad base.
+const STEP: f64 = 0.001;
+
+/// Whose level the base is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// That of the base runs alone, as when two commits are compared.
+    Own,
+    /// That of the base runs and of the sessions before them, back to where the level last moved.
+    Joined,
+    /// As `Joined`, but that a single last session which left the level does not count: one odd session is no new level.
+    Standing,
+}
+
+/// Takes a baseline from runs of one suite on one machine in one environment; `None` where `base` has no judged metric.
+///
+/// `base` are the runs that are taken, `before` those whose sessions tell how restless each metric is; both in any order.
+/// Of those sessions the newest [`restless::MOST_SESSIONS`] count.
+pub fn baseline(base: &[&RecordedRun], before: &[&RecordedRun], level: Level, policy: &Policy) -> Option<Baseline> {
+    let newest = base.iter().max_by_key(|one| (one.run.timestamp, &one.id))?;
+    let base_values = values(base);
+    // What another commit measured within the hour is no session of its own, and no part of this level.
+    let beside = |one: &RecordedRun| {
+        base.iter().any(|own| {
+            let is_near = (own.run.timestamp - one.run.timestamp).abs() < restless::SESSION;
+            is_near && own.run.commit.as_ref().map(|one| &one.sha) != one.run.commit.as_ref().map(|one| &one.sha)
+        })
+    };
+    let all: Vec<&RecordedRun> = before.iter().filter(|one| !beside(one)).chain(base).copied().collect();
+    let past_values = values(&all);
+    let mut metrics = BTreeMap::new();
+    for (key, series) in &base_values {
+        let Some(past) = past_values.get(key) else { continue };
+        let known = Known {
+            metric: &series.newest.metric,
+            interval: series.newest.interval,
+            own: &series.values,
+            past: &past.values,
+        };
+        let version = Some(series.version);
+        metrics.insert(key.clone(), BaselineMetric { version, ..entry(key, &known, level, policy) });
+    }
+    if metrics.is_empty() {
+        return None;
+    }
+    let run = &newest.run;
+    Some(Baseline {
+        schema_version: SCHEMA_VERSION,
+        suite: run.suite.clone(),
+        machine_class: run.machine.class.clone(),
+        environment: run.environment.clone(),
+        commit: run.commit.as_ref().map(|commit| commit.sha.clone()),
+        dirty: run.commit.as_ref().is_none_or(|commit| commit.dirty),
+        partial: run.is_partial() || run.measurements.iter().any(|one| one.failed().is_some()),
+        branch: run.commit.as_ref().and_then(|commit| commit.branch.clone()),
+        machine: Some(run.machine.name.clone()),
+        run: newest.id.clone(),
+        timestamp_utc: run.timestamp,
+        required_status: RunStatus::Ok,
+        notes: String::new(),
+        accepted: None,
+        metrics,
+    })
+}
+
+/// How many sessions hold each judged metric, by its key.
+pub fn sessions(runs: &[&RecordedRun]) -> BTreeMap<String, usize> {
+    values(runs).into_iter().map(|(key, series)| (key, restless::sessions(&series.values).len())).collect()
+}
+
+/// What is known of a metric: the time and value of each run, in any order.
+pub struct Known<'a> {
+    /// The metric.
+    pub metric: &'a Metric,
+    /// The 95 % interval of the newest of the base runs over its processes.
+    pub interval: Option<(f64, f64)>,
+    /// The base runs, at least one.
+    pub own: &'a [(DateTime<Utc>, f64)],
+    /// The base runs and those before them.
+    pub past: &'a [(DateTime<Utc>, f64)],
+}
+
+/// The entry of a baseline for the metric of that key.
+pub fn entry(key: &str, known: &Known<'_>, level: Level, policy: &Policy) -> BaselineMetric {
+    let Known { metric, interval, own, past } = *known;
+    let newest = own.iter().max_by_key(|(time, _)| *time).map_or(0.0, |(_, value)| *value);
+    let interval = interval.filter(|(low, high)| low <= high);
+    let within = restless::within(newest, interval);
+    let mut levels = restless::sessions(past);
+    levels.drain(..levels.len().saturating_sub(restless::MOST_SESSIONS));
+    // Where the level moved in the last session, the ones before tell how restless it is, and not where it stands.
+    let stepped = before_a_step(&levels, within, metric);
+    let behind = match level {
+        Level::Joined | Level::Standing if stepped.is_none() => restless::present(&levels, within).to_vec(),
+        Level::Standing => restless::present(&levels[..levels.len() - 1], within).to_vec(),
+        Level::Joined => levels[levels.len() - 1..].to_vec(),
+        Level::Own => restless::sessions(own),
+    };
+    let restlessness = stepped.unwrap_or_else(|| restless::of(&levels, within, metric));
+    let logarithms = behind.iter().map(|level| level.ln());
+    let sessions = behind.len().max(1);
+    let value = describe::round_significant((logarithms.sum::<f64>() / sessions as f64).exp(), DIGITS);
+    let restlessness =
+        Restlessness { deviation: describe::round_significant(restlessness.deviation, DIGITS), ..restlessness };
+    let rule = rule(policy, key, Some(&restlessness), sessions);
+    BaselineMetric {
+        value,
+        unit: metric.unit,
+        better: metric.better,
+        interval,
+        version: None,
+        sessions,
+        restlessness: Some(restlessness),
+        rule,
+    }
+}
+
+/// How restless the sessions before the last one were, where the last one surely left what they allow.
+fn before_a_step(levels: &[f64], within: Option<f64>, metric: &Metric) -> Option<Restlessness> {
+    let (last, before) = levels.split_last()?;
+    let present = restless::present(before, within);
+    let restlessness = restless::of(before, within, metric);
+    let mean = present.iter().map(|level| level.ln()).sum::<f64>() / present.len().max(1) as f64;
+    let error = restlessness.deviation * (1.0 + 1.0 / present.len().max(1) as f64).sqrt();
+    let moved = (last.ln() - mean).abs();
+    let chance = match error > 0.0 {
+        true => 2.0 * student::sf(moved / error, restlessness.freedom).unwrap_or(1.0),
+        false => f64::from(*last == present.first().copied().unwrap_or(*last)),
+    };
+    (!before.is_empty() && chance < STEP).then_some(restlessness)
+}
+
+/// The rule of the metric of that key, whose base value rests on so many sessions.
+pub fn rule(policy: &Policy, key: &str, restlessness: Option<&Restlessness>, sessions: usize) -> Rule {
+    match (policy.choice(key), restlessness) {
+        (Choice::Fixed(rule), _) => rule,
+        (Choice::Learnt, Some(restlessness)) => {
+            Rule::Interval { tolerance: restless::tolerance(restlessness, sessions, interval::CONFIDENCE) }
+        }
+        (Choice::Learnt, None) => Rule::Interval { tolerance: interval::TOLERANCE },
+    }
+}
+
+/// The values of one metric by run, and the estimate of the newest run that has it.
+struct Series<'a> {
+    values: Vec<(DateTime<Utc>, f64)>,
+    newest: &'a Estimate,
+    /// The version of the benchmark.
+    version: u32,
+}
+
+fn values<'a>(runs: &[&'a RecordedRun]) -> BTreeMap<String, Series<'a>> {
+    let mut sorted = runs.to_vec();
+    sorted.sort_by_key(|one| (one.run.timestamp, &one.id));
+    sorted.dedup_by_key(|one| &one.id);
+    let mut found: BTreeMap<String, Series<'a>> = BTreeMap::new();
+    for one in sorted {
+        for measurement in &one.run.measurements {
+            let Some(estimate) = measurement.judged().filter(|estimate| estimate.value > 0.0) else { continue };
+            let key = Baseline::key(&measurement.benchmark.id(), &estimate.metric.name);
+            let version = measurement.benchmark.version;
+            let series = found.entry(key).or_insert(Series { values: Vec::new(), newest: estimate, version });
+            // A metric of other work, or measured in another unit since, is another one.
+            if series.newest.metric != estimate.metric || series.version != version {
+                series.values.clear();
+            }
+            series.values.push((one.run.timestamp, estimate.value));
+            series.newest = estimate;
+            series.version = version;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::example;
+
+    fn runs(values: &[f64]) -> Vec<RecordedRun> {
+        let run =
+            |(day, value): (usize, &f64)| example::recorded(example::run("cpu", "a", day as u32 + 1, &[("x", *value)]));
+        values.iter().enumerate().map(run).collect()
+    }
+
+    fn taken(before: &[f64], own: f64, level: Level) -> BaselineMetric {
+        let all = runs(&[before, &[own]].concat());
+        let (last, before) = all.split_last().expect("there is one");
+        let before: Vec<&RecordedRun> = before.iter().collect();
+        let found = baseline(&[last], &before, level, &Policy::default()).expect("there is a metric");
+        assert_eq!((found.run.as_str(), found.metrics.len()), (last.id.as_str(), 1));
+        found.metrics.into_values().next().expect("there is one")
+    }
+
+    #[test]
+    fn sessions_that_agree_are_joined() {
+        let alone = taken(&[], 1.0, Level::Joined);
+        assert_eq!((alone.value, alone.sessions, alone.restlessness.map(|one| one.sessions)), (1.0, 1, Some(0)));
+        let joined = taken(&[1.0, 1.02, 0.98, 1.01], 1.0, Level::Joined);
+        assert_eq!((joined.sessions, joined.restlessness.map(|one| one.sessions)), (5, Some(5)));
+        assert!((joined.value - 1.002).abs() < 0.001, "{}", joined.value);
+        let own = taken(&[1.0, 1.02, 0.98, 1.01], 1.03, Level::Own);
+        assert_eq!((own.value, own.sessions, own.restlessness.map(|one| one.sessions)), (1.03, 1, Some(5)));
+    }
+
+    #[test]
+    fn a_step_leaves_the_level_to_the_sessions_since() {
+        let stepped = taken(&[1.0, 1.02, 0.98, 1.01], 2.0, Level::Joined);
+        assert_eq!((stepped.sessions, stepped.restlessness.map(|one| one.sessions)), (1, Some(4)));
+        assert!((stepped.value - 2.0).abs() < 1e-12);
+        let earlier = taken(&[1.0, 1.02, 0.98, 2.0, 2.02, 1.98], 2.0, Level::Joined);
+        assert_eq!(earlier.sessions, 4);
+        assert!(earlier.restlessness.is_some_and(|one| one.deviation < 0.03), "{earlier:?}");
+    }
+
+    #[test]
+    fn sessions_before_a_step_tell_of_noise_alone() {
+        let moved = taken(&[1.0, 1.01, 0.99, 1.15, 1.16, 1.14], 1.15, Level::Joined);
+        assert_eq!((moved.sessions, moved.restlessness.map(|one| one.sessions)), (4, Some(7)));
+        assert!((moved.value - 1.15).abs() < 0.001, "{}", moved.value);
+        assert!(moved.restlessness.is_some_and(|one| one.deviation < 0.011 && one.freedom == 5.0), "{moved:?}");
+    }
+
+    #[test]
+    fn only_the_newest_sessions_count() {
+        let many = taken(&[9.0, 9.0, 9.0, 1.0, 1.01, 1.0, 0.99, 1.0, 1.0, 1.0], 1.0, Level::Joined);
+        assert_eq!(many.sessions, restless::MOST_SESSIONS);
+        assert!((many.value - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_policy_gives_the_rule() {
+        let all = runs(&[1.0]);
+        let fixed = Rule::Bands { fail: 0.05, warn: 0.02 };
+        let policy = Policy {
+            exceptions: vec![crate::model::rule::Exception { part: "x @".to_owned(), choice: Choice::Fixed(fixed) }],
+            default: Choice::Learnt,
+        };
+        let of = |policy: &Policy| {
+            let found = baseline(&[&all[0]], &[], Level::Own, policy).expect("there is a metric");
+            found.metrics.into_values().next().expect("there is one").rule
+        };
+        assert_eq!(of(&policy), fixed);
+        // A time of which nothing is known moves by 5 %, and so is given much.
+        assert_eq!(of(&Policy::default()), Rule::Interval { tolerance: 0.5 });
+        assert_eq!(baseline(&[], &[], Level::Own, &policy), None);
+    }
+}

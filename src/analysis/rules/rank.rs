@@ -1,0 +1,248 @@
+//! The rule `rank`: a rank test on samples, beyond a band of noise around the median of the base.
+//!
+//! With the medians `b` and `c` of base and current samples the change is `(c - b) / b`, and the band the larger of a least
+//! change and so many median absolute deviations of the base over `b`; the deviations are those of single samples, not
+//! scaled. A change beyond the band is one where also the two-sided rank test ([`mann_whitney`]) finds less than the
+//! level; both are held strictly. That is tt-metal's rule, which [`figures`] applies as it stands.
+//!
+//! [`decide`] knows which way is better, turns down samples that are no times or counts, and says so where there are too few
+//! samples for the test to find anything, which the original calls no change. The samples of one process are not
+//! independent of each other, and what a run has of its own looks like a change: where processes are told apart, the rule
+//! `interval` is the one to take. Its interval is that of the factor between the two sides ([`hodges_lehmann`]).
+
+use crate::model::evidence::{Decision, Evidence};
+use crate::model::metric::Better;
+use crate::model::rule::Rule;
+use crate::model::sample_gate::{RankFigures, RankOutcome};
+use crate::model::verdict::{Effect, Verdict};
+use crate::stats::mann_whitney::{self, Method};
+use crate::stats::{describe, hodges_lehmann};
+
+/// The rule as tt-metal has it: a band of 1 % or three deviations, a level of 5 %.
+pub const DEFAULT: Rule = Rule::Rank { noise_threshold: 0.01, significance: 0.05, mad_multiplier: 3.0 };
+
+/// The parameters of the rule as the original takes them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// The least change that counts, in percent.
+    pub noise_threshold_percent: f64,
+    /// The level of the test.
+    pub significance: f64,
+    /// How many median absolute deviations the band is wide.
+    pub mad_multiplier: f64,
+}
+
+impl Parameters {
+    /// The parameters of a rule of the house, whose least change is a share.
+    pub fn of(noise_threshold: f64, significance: f64, mad_multiplier: f64) -> Parameters {
+        Parameters { noise_threshold_percent: noise_threshold * 100.0, significance, mad_multiplier }
+    }
+}
+
+/// The most pairs of samples of which the interval is taken: it needs memory for each.
+const MOST_PAIRS: usize = 1 << 22;
+
+/// How often the interval is to hold the factor.
+const CONFIDENCE: f64 = 0.95;
+
+/// What the original finds of the samples of two sides, at least one each.
+pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> RankFigures {
+    let (baseline_median, current_median) = (median(baseline), median(current));
+    let figures = RankFigures {
+        current_median,
+        baseline_median,
+        delta_percent: 0.0,
+        p_value: 1.0,
+        band_percent: 0.0,
+        outcome: RankOutcome::ZeroBase,
+    };
+    if baseline_median == 0.0 {
+        return figures;
+    }
+    let delta_percent = (current_median - baseline_median) / baseline_median * 100.0;
+    let p_value = mann_whitney::test(current, baseline, Method::Auto).map_or(f64::NAN, |found| found.two_sided);
+    let deviations: Vec<f64> = baseline.iter().map(|sample| (sample - baseline_median).abs()).collect();
+    let noise = parameters.mad_multiplier * median(&deviations) / baseline_median * 100.0;
+    // A noise that is no number leaves the least change.
+    let least = parameters.noise_threshold_percent;
+    let band_percent = if noise > least { noise } else { least };
+    let differs = delta_percent.abs() > band_percent && p_value < parameters.significance;
+    let outcome = match differs {
+        true if delta_percent > 0.0 => RankOutcome::Up,
+        true if delta_percent < 0.0 => RankOutcome::Down,
+        _ => RankOutcome::Unchanged,
+    };
+    RankFigures { delta_percent, p_value, band_percent, outcome, ..figures }
+}
+
+/// The median as NumPy takes it: the mean of the two in the middle is half of their sum, and what is no number makes it
+/// none.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match (sorted.get(middle), values.iter().any(|value| value.is_nan())) {
+        (None, _) | (_, true) => f64::NAN,
+        (Some(upper), _) if sorted.len() % 2 == 1 => *upper,
+        (Some(upper), _) => (sorted[middle - 1] + upper) / 2.0,
+    }
+}
+
+/// Below this number of samples on a side the median is but one of them, whatever the other side has.
+const FEWEST_SAMPLES: usize = 4;
+
+/// Judges one metric by the samples of both sides, of which there may be different numbers.
+///
+/// Without samples, or with so few that the test can find nothing, the verdict is Inconclusive; a sample that is not above
+/// zero, or is no finite number, makes it NotComparable. Then the change is that of the values. For a metric of which more
+/// is better the two sides are exchanged in the change, not in the band, which is always of the base. The chance of a
+/// change this large is that of the one-sided test.
+pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evidence: &Evidence) -> Decision {
+    let (base, current) = (&evidence.base.samples, &evidence.current.samples);
+    if let Some(verdict) = refusal(base, current, significance) {
+        let (was, is) = (evidence.base.value, evidence.current.value);
+        let change = Some((is - was) / was).filter(|change| change.is_finite()).unwrap_or(0.0);
+        let effect = Effect { change, interval: None, detectable: None };
+        return Decision { allowed: None, effect, verdict, p_value: None, note: None };
+    }
+    let (was, is) = (median(base), median(current));
+    let band =
+        figures(base, current, &Parameters::of(noise_threshold, significance, mad_multiplier)).band_percent / 100.0;
+    let (worsening, allowed) = match evidence.better {
+        Better::Lower => ((is - was) / was, was * (1.0 + band)),
+        Better::Higher => ((was - is) / is, was / (1.0 + band)),
+    };
+    let test = mann_whitney::test(current, base, Method::Auto);
+    let two_sided = test.map_or(1.0, |found| found.two_sided);
+    let differs = two_sided < significance;
+    let (verdict, note) = match worsening.abs() > band {
+        true if differs && worsening > 0.0 => (Verdict::Regressed, None),
+        true if differs => (Verdict::Improved, None),
+        true => {
+            (Verdict::Unchanged, Some(format!("beyond the band, but the samples do not differ (p = {two_sided:.3})")))
+        }
+        false => (Verdict::Unchanged, None),
+    };
+    let few = base.len().saturating_mul(current.len()) <= MOST_PAIRS;
+    let factor = few.then(|| hodges_lehmann::ratio(base, current, CONFIDENCE)).flatten();
+    let effect = Effect {
+        change: (is - was) / was,
+        interval: factor.map(|factor| factor.interval()).map(|(low, high)| (low - 1.0, high - 1.0)),
+        detectable: Some(band),
+    };
+    let p_value = test.map(|found| if is > was { found.greater } else { found.less });
+    Decision { allowed: Some(allowed), effect, verdict, p_value, note }
+}
+
+/// Why the samples cannot be judged, if that is so.
+fn refusal(base: &[f64], current: &[f64], significance: f64) -> Option<Verdict> {
+    for (samples, side) in [(base, "the baseline"), (current, "the current run")] {
+        if samples.is_empty() {
+            return Some(Verdict::Inconclusive(format!("{side} has no samples, by which this rule decides")));
+        }
+        if let Some(place) = samples.iter().position(|sample| !(sample.is_finite() && *sample > 0.0)) {
+            let sample = samples[place];
+            let reason = format!("sample {} of {side} is {sample}, where more than zero is needed", place + 1);
+            return Some(Verdict::NotComparable(reason));
+        }
+    }
+    let least = mann_whitney::least_two_sided(base.len(), current.len()).unwrap_or(1.0);
+    if least >= significance {
+        let (base, current) = (base.len(), current.len());
+        let sizes = format!("{current} samples against {base} are too few");
+        let chance = format!("were all of them apart, p would be {}", describe::round_significant(least, 2));
+        return Some(Verdict::Inconclusive(format!("{sizes}: {chance}, where less than {significance} is needed")));
+    }
+    let sides = [(base.len(), "the baseline"), (current.len(), "the current run")];
+    let (few, side) = sides.into_iter().find(|(count, _)| *count < FEWEST_SAMPLES)?;
+    let reason = format!("{side} has {few} of the {FEWEST_SAMPLES} samples that the rule needs on either side");
+    Some(Verdict::Inconclusive(reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::evidence::Side;
+
+    fn judged(better: Better, base: &[f64], current: &[f64]) -> Decision {
+        let side = |samples: &[f64]| Side { value: median(samples), samples: samples.to_vec(), ..Side::default() };
+        let (base, current) = (side(base), side(current));
+        let evidence = Evidence { better, base, current, ratios: Vec::new(), restlessness: None, shares_memory: false };
+        decide(0.01, 0.05, 3.0, &evidence)
+    }
+
+    fn around(middle: f64, count: usize) -> Vec<f64> {
+        (0..count).map(|place| middle * (1.0 + 1e-4 * ((place * 7 % count) as f64 - count as f64 / 2.0))).collect()
+    }
+
+    #[test]
+    fn the_band_and_the_test_decide_together() {
+        let check = |better: Better, base: &[f64], current: &[f64], expected: &str| {
+            let decision = judged(better, base, current);
+            assert_eq!(decision.verdict.word(), expected, "{decision:?}");
+            decision
+        };
+        let base = around(100.0, 30);
+        check(Better::Lower, &base, &around(105.0, 30), "regressed");
+        check(Better::Lower, &base, &around(105.0, 17), "regressed");
+        check(Better::Lower, &base, &around(95.0, 30), "improved");
+        check(Better::Higher, &base, &around(105.0, 30), "improved");
+        check(Better::Higher, &base, &around(95.0, 30), "regressed");
+        let beside = check(Better::Lower, &base, &around(100.5, 30), "unchanged");
+        assert!(beside.note.is_none() && beside.p_value.is_some_and(|p| p < 1e-6), "{beside:?}");
+        // Two modes, of which one side has one sample more of the one, the other of the other.
+        let modes = |low: usize, high: usize| [vec![100.0; low], vec![106.0; high]].concat();
+        let torn = check(Better::Lower, &modes(13, 12), &modes(12, 13), "unchanged");
+        assert_eq!(torn.note.as_deref(), Some("beyond the band, but the samples do not differ (p = 0.788)"));
+        let found = check(Better::Lower, &base, &around(105.0, 30), "regressed");
+        let (low, high) = found.effect.interval.expect("there are samples");
+        assert!(0.04 < low && low < 0.05 && 0.05 < high && high < 0.06, "{low} {high}");
+        assert!(found.effect.detectable.is_some_and(|band| (0.01..0.02).contains(&band)), "{found:?}");
+        assert!(found.allowed.is_some_and(|allowed| (100.9..101.1).contains(&allowed)));
+    }
+
+    #[test]
+    fn a_band_of_more_than_the_whole_can_still_be_left() {
+        let base = [10.0, 100.0, 200.0, 100.0, 20.0, 190.0, 100.0, 30.0, 180.0, 40.0];
+        let decision = judged(Better::Higher, &base, &around(5.0, 10));
+        assert!(decision.effect.detectable.is_some_and(|band| band > 1.0));
+        assert_eq!(decision.verdict, Verdict::Regressed);
+    }
+
+    #[test]
+    fn what_cannot_be_judged_says_why() {
+        let check = |base: &[f64], current: &[f64], expected: &str| {
+            let decision = judged(Better::Lower, base, current);
+            let told = format!("{}: {}", decision.verdict.word(), decision.verdict.reason().unwrap_or_default());
+            assert_eq!(told, expected);
+            assert_eq!((decision.allowed, decision.p_value), (None, None));
+        };
+        check(&[], &[1.0], "inconclusive: the baseline has no samples, by which this rule decides");
+        check(&[1.0], &[], "inconclusive: the current run has no samples, by which this rule decides");
+        let zero = "not comparable: sample 2 of the baseline is 0, where more than zero is needed";
+        check(&[1.0, 0.0], &[1.0, 1.0], zero);
+        let none = "not comparable: sample 1 of the current run is NaN, where more than zero is needed";
+        check(&[1.0, 1.0], &[f64::NAN], none);
+        check(
+            &[1.0, 1.1, 1.2],
+            &[2.0, 2.1, 2.2],
+            "inconclusive: 3 samples against 3 are too few: were all of them apart, p would be 0.1, where less than 0.05 is needed",
+        );
+        assert_eq!(judged(Better::Lower, &[1.0, 1.1, 1.2, 1.3], &[2.0, 2.1, 2.2, 2.3]).verdict, Verdict::Regressed);
+    }
+
+    #[test]
+    fn figures_are_those_of_the_original_also_where_they_make_no_sense() {
+        let parameters = Parameters { noise_threshold_percent: 1.0, significance: 0.05, mad_multiplier: 3.0 };
+        let check = |base: &[f64], current: &[f64], outcome: RankOutcome, band: f64| {
+            let found = figures(base, current, &parameters);
+            assert_eq!((found.outcome, found.band_percent), (outcome, band), "{found:?}");
+            found
+        };
+        assert!(check(&[f64::NAN, 1.0, 2.0], &[1.0; 3], RankOutcome::Unchanged, 1.0).delta_percent.is_nan());
+        check(&[f64::INFINITY, f64::INFINITY, 3.0], &[1.0, 2.0, 3.0], RankOutcome::Unchanged, 1.0);
+        check(&[0.0, 0.0, 5.0], &[1.0, 2.0, 3.0], RankOutcome::ZeroBase, 0.0);
+        check(&[-5.0, -6.0, -7.0, -5.5, -5.6], &[-9.0, -9.1, -9.2, -9.3, -9.5], RankOutcome::Up, 1.0);
+        check(&[100.0; 10], &[101.0; 10], RankOutcome::Unchanged, 1.0);
+    }
+}

@@ -1,0 +1,90 @@
+//! How much a suite changed as a whole: the geometric mean of the ratios of its benchmarks (Fleming and Wallace, "How not
+//! to lie with statistics", Communications of the ACM 29, 1986), with an interval.
+//!
+//! Errors of pairs of processes have nothing to do with one another, so that they add up as squares. Those of a session
+//! move all benchmarks of a machine together; so that the interval is no narrower than the truth, they are added as they
+//! are.
+
+use crate::model::gate::Whole;
+use crate::model::metric::Better;
+use crate::model::verdict::Comparison;
+
+/// Whether the errors of benchmarks have a common cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errors {
+    /// Both sides took turns.
+    Independent,
+    /// One side is stored.
+    Shared,
+}
+
+/// The change over all comparisons that have an effect; `None` where there are none.
+pub fn of(comparisons: &[Comparison], errors: Errors) -> Option<Whole> {
+    let effects: Vec<(f64, Option<f64>)> = comparisons.iter().filter_map(logarithm).collect();
+    let count = effects.len() as f64;
+    if effects.is_empty() {
+        return None;
+    }
+    let mean = effects.iter().map(|(effect, _)| effect).sum::<f64>() / count;
+    let reaches: Option<Vec<f64>> = effects.iter().map(|(_, reach)| *reach).collect();
+    let reach = reaches.map(|reaches| match errors {
+        Errors::Independent => reaches.iter().map(|reach| reach.powi(2)).sum::<f64>().sqrt() / count,
+        Errors::Shared => reaches.iter().sum::<f64>() / count,
+    });
+    Some(Whole {
+        benchmarks: effects.len(),
+        change: mean.exp_m1(),
+        interval: reach.map(|reach| ((mean - reach).exp_m1(), (mean + reach).exp_m1())),
+    })
+}
+
+/// The logarithm of the ratio, positive where it is worse, and how far its interval reaches to either side.
+fn logarithm(comparison: &Comparison) -> Option<(f64, Option<f64>)> {
+    let effect = comparison.effect.filter(|effect| effect.change > -1.0 && effect.change.is_finite())?;
+    let sign = if comparison.metric.better == Better::Lower { 1.0 } else { -1.0 };
+    let reach = effect.interval.filter(|(low, high)| *low > -1.0 && high.is_finite());
+    let reach = reach.map(|(low, high)| (high.ln_1p() - low.ln_1p()) / 2.0);
+    Some((sign * effect.change.ln_1p(), reach))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::metric::Metric;
+    use crate::model::verdict::{Effect, Verdict};
+
+    fn comparison(ratio: f64, reach: Option<f64>, better: Better) -> Comparison {
+        let interval = reach.map(|reach| (ratio / (1.0 + reach) - 1.0, ratio * (1.0 + reach) - 1.0));
+        Comparison {
+            benchmark: "cpu/x @fast".to_owned(),
+            metric: Metric { better, ..Metric::time() },
+            series: None,
+            baseline: Some(1.0),
+            allowed: None,
+            current: Some(ratio),
+            effect: Some(Effect { change: ratio - 1.0, interval, detectable: None }),
+            p_value: None,
+            rule: "interval",
+            verdict: Verdict::Unchanged,
+            note: None,
+        }
+    }
+
+    #[test]
+    fn twice_and_half_cancel() {
+        let both = [comparison(2.0, Some(0.1), Better::Lower), comparison(0.5, Some(0.1), Better::Lower)];
+        let whole = of(&both, Errors::Shared).expect("there are two");
+        assert!(whole.change.abs() < 1e-12 && whole.benchmarks == 2, "{whole:?}");
+        let (low, high) = whole.interval.expect("both have one");
+        assert!((high - 0.1).abs() < 1e-9 && (low + 1.0 - 1.0 / 1.1).abs() < 1e-9);
+        let (_, high) = of(&both, Errors::Independent).and_then(|whole| whole.interval).expect("both have one");
+        assert!((high.ln_1p() - 1.1_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-9, "{high}");
+    }
+
+    #[test]
+    fn more_is_worse_whatever_is_better() {
+        let whole = of(&[comparison(0.5, None, Better::Higher)], Errors::Shared).expect("there is one");
+        assert!((whole.change - 1.0).abs() < 1e-12 && whole.interval.is_none());
+        assert_eq!(of(&[], Errors::Shared), None);
+    }
+}

@@ -1,0 +1,11 @@
+//! `sprag check` on the files of Trueno and tt-metal: their gates as they stand, and the same rules with their holes closed.
+
+mod files;
+mod sides;
+mod compatible;
+mod check;
+
+pub(super) mod original_samples;
+pub(super) mod original_text;
+
+pub(super) use check::check;

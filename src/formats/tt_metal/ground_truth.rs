@@ -1,0 +1,194 @@
+//! A ground truth as tt-metal's own check reads it, with all that it lets pass; [`super::import`] reads it strictly.
+//!
+//! An object of sections, each an object that lists samples under a name. The order is kept; of a name that comes twice the
+//! last list counts, in the place of the first. `NaN`, `Infinity` and `-Infinity` are samples, and so are `true` and `false`.
+//! Lists of fewer than 100 samples are warned of. It can be read by others than the gate:
+//!
+//! ```
+//! use sprag::formats::tt_metal::ground_truth;
+//!
+//! let mut warnings = Vec::new();
+//! let truth = ground_truth::read(br#"{"rank_2": {"sharded": [6384, 6384.5, 6390]}}"#, &mut warnings)?;
+//! assert_eq!(truth.sections[0].name, "rank_2");
+//! assert_eq!(truth.sections[0].entries[0].1.samples, [6384.0, 6384.5, 6390.0]);
+//! assert!(warnings[0].starts_with("Section 'rank_2.sharded' has only 3 samples."));
+//! # Ok::<(), ground_truth::GroundTruthError>(())
+//! ```
+
+use crate::formats::apex_x::json::Json;
+use crate::formats::python;
+use crate::model::sample_gate::{GroundTruth, SampleSeries, Section};
+
+/// How many samples a list should have.
+const ENOUGH_SAMPLES: usize = 100;
+
+/// Why a text is no ground truth, in the words of the original.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GroundTruthError {
+    /// Bytes that are no text.
+    #[error("{0}")]
+    Encoding(String),
+    /// A text that is no JSON.
+    #[error("{0}")]
+    Json(String),
+    /// JSON that is no object; the word is Python's for what it is.
+    #[error("'{0}' object has no attribute 'items'")]
+    Sections(&'static str),
+    /// A section that is no object.
+    #[error("Section '{0}' must contain a dictionary of subsections")]
+    Section(String),
+    /// Samples that are no list.
+    #[error("Subsection '{0}' must contain a list of samples")]
+    List(String),
+    /// A list without samples.
+    #[error("Subsection '{0}' cannot be empty")]
+    Empty(String),
+    /// A sample that is no number.
+    #[error("All samples in '{0}' must be numeric")]
+    Sample(String),
+}
+
+impl GroundTruthError {
+    /// What Python calls such an error.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            GroundTruthError::Encoding(_) => "UnicodeDecodeError",
+            GroundTruthError::Json(_) => "JSONDecodeError",
+            GroundTruthError::Sections(_) => "AttributeError",
+            GroundTruthError::Section(_)
+            | GroundTruthError::List(_)
+            | GroundTruthError::Empty(_)
+            | GroundTruthError::Sample(_) => "ValueError",
+        }
+    }
+}
+
+/// Reads a ground truth. What the original warns of goes to `warnings`, also where it then finds a fault.
+///
+/// # Errors
+/// The first fault, in the order of the text.
+pub fn read(bytes: &[u8], warnings: &mut Vec<String>) -> Result<GroundTruth, GroundTruthError> {
+    let text = python::decode(bytes).map_err(GroundTruthError::Encoding)?;
+    let value = Json::parse(text).map_err(|error| GroundTruthError::Json(python::json_error(text, &error)))?;
+    let sections = value.fields().ok_or_else(|| GroundTruthError::Sections(kind(&value, text)))?;
+    let sections = sections.iter().map(|(name, value)| section(name, value, warnings)).collect::<Result<_, _>>()?;
+    Ok(GroundTruth { sections })
+}
+
+fn section(name: &str, value: &Json, warnings: &mut Vec<String>) -> Result<Section<SampleSeries>, GroundTruthError> {
+    let lists = value.fields().ok_or_else(|| GroundTruthError::Section(name.to_owned()))?;
+    let mut entries = Vec::with_capacity(lists.len());
+    for (entry, list) in lists {
+        let series = series(list).map_err(|fault| fault(format!("{name}.{entry}")))?;
+        let count = series.samples.len();
+        if count < ENOUGH_SAMPLES {
+            warnings.push(format!(
+                "Section '{name}.{entry}' has only {count} samples. Results may be unreliable with fewer than \
+                 {ENOUGH_SAMPLES} samples."
+            ));
+        }
+        entries.push((entry.clone(), series));
+    }
+    Ok(Section { name: name.to_owned(), entries })
+}
+
+/// The samples of a list, or the fault that they make.
+fn series(list: &Json) -> Result<SampleSeries, fn(String) -> GroundTruthError> {
+    let Json::List(items) = list else { return Err(GroundTruthError::List) };
+    if items.is_empty() {
+        return Err(GroundTruthError::Empty);
+    }
+    let samples =
+        items.iter().map(Json::plain_number).collect::<Option<_>>().ok_or(GroundTruthError::Sample as fn(_) -> _)?;
+    Ok(SampleSeries { samples, has_long: items.iter().any(|item| matches!(item, Json::Long(_))) })
+}
+
+/// Python's word for what a value is.
+fn kind(value: &Json, text: &str) -> &'static str {
+    match value {
+        Json::Null => "NoneType",
+        Json::Flag(_) => "bool",
+        Json::Number(_) if text.contains(['.', 'e', 'E', 'N', 'I']) => "float",
+        Json::Number(_) | Json::Long(_) => "int",
+        Json::Text(_) => "str",
+        Json::List(_) => "list",
+        Json::Object(_) => "dict",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_all(text: &str) -> (Result<GroundTruth, GroundTruthError>, Vec<String>) {
+        let mut warnings = Vec::new();
+        (read(text.as_bytes(), &mut warnings), warnings)
+    }
+
+    #[test]
+    fn order_and_odd_samples_are_kept() {
+        let text =
+            r#"{"b": {"y": [1, NaN, -Infinity], "x": [true, false]}, "a": {}, "b": {"x": [2], "y": [3], "x": [4]}}"#;
+        let (truth, warnings) = read_all(text);
+        let truth = truth.expect("it is fine");
+        assert_eq!(truth.sections.iter().map(|section| section.name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+        let entries = &truth.sections[0].entries;
+        assert_eq!((entries[0].0.as_str(), &entries[0].1.samples), ("x", &vec![4.0]));
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        let (truth, _) =
+            read_all(r#"{"s": {"a": [true, false, NaN, Infinity], "b": [1e30], "c": [1000000000000000000000]}}"#);
+        let entries = truth.expect("it is fine").sections.remove(0).entries;
+        assert_eq!(entries[0].1.samples[..2], [1.0, 0.0]);
+        assert!(entries[0].1.samples[2].is_nan() && entries[0].1.samples[3].is_infinite());
+        assert_eq!([0, 1, 2].map(|place| entries[place].1.has_long), [false, false, true]);
+        assert_eq!(read_all("{}").0, Ok(GroundTruth::default()));
+    }
+
+    #[test]
+    fn hundred_samples_are_enough() {
+        let list = |count: usize| vec!["1"; count].join(",");
+        let text = format!("{{\"s\": {{\"few\": [{}], \"enough\": [{}]}}}}", list(99), list(100));
+        let expected =
+            "Section 's.few' has only 99 samples. Results may be unreliable with fewer than 100 samples.".to_owned();
+        assert_eq!(read_all(&text).1, [expected]);
+    }
+
+    #[test]
+    fn the_first_fault_is_told_in_the_words_of_the_original() {
+        let check = |text: &str, kind: &str, expected: &str, warnings: usize| {
+            let (found, told) = read_all(text);
+            let error = found.expect_err("it is refused");
+            assert_eq!((error.kind(), error.to_string().as_str(), told.len()), (kind, expected, warnings), "{text}");
+        };
+        check("[1]", "AttributeError", "'list' object has no attribute 'items'", 0);
+        check("null", "AttributeError", "'NoneType' object has no attribute 'items'", 0);
+        check("1.5", "AttributeError", "'float' object has no attribute 'items'", 0);
+        check("15", "AttributeError", "'int' object has no attribute 'items'", 0);
+        check("true", "AttributeError", "'bool' object has no attribute 'items'", 0);
+        check("\"\"", "AttributeError", "'str' object has no attribute 'items'", 0);
+        check("{\"s\": 1}", "ValueError", "Section 's' must contain a dictionary of subsections", 0);
+        check("{\"s\": {\"a\": 1}}", "ValueError", "Subsection 's.a' must contain a list of samples", 0);
+        check("{\"s\": {\"a\": [1], \"b\": []}}", "ValueError", "Subsection 's.b' cannot be empty", 1);
+        check("{\"s\": {\"a\": [1, null]}}", "ValueError", "All samples in 's.a' must be numeric", 0);
+        check("{\"s\": {\"a\": [1, \"2\"]}}", "ValueError", "All samples in 's.a' must be numeric", 0);
+        check("{\"s\": ", "JSONDecodeError", "Expecting value: line 1 column 7 (char 6)", 0);
+        let error = read(b"\xff", &mut Vec::new()).expect_err("it is no text");
+        assert_eq!(
+            (error.kind(), error.to_string().split(':').next()),
+            ("UnicodeDecodeError", Some("'utf-8' codec can't decode byte 0xff in position 0"))
+        );
+    }
+
+    #[test]
+    fn damage_is_no_panic() {
+        let text = "{\"s \\u00fc\": {\"é\": [1, -2.5e-3, NaN, true, 1e400, 99999999999999999999]}}".as_bytes();
+        for end in 0..text.len() {
+            let _ = read(&text[..end], &mut Vec::new());
+            for byte in [b'"', b'\\', b'{', b']', b'0', 0x00, 0x80, 0xff] {
+                let mut damaged = text.to_vec();
+                damaged[end] = byte;
+                let _ = read(&damaged, &mut Vec::new());
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Building one program of a Cargo package, and what Cargo itself tells of it: where it lies, and what its build script
+//! said. The last lines of its messages stand in the reason where it fails.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::outputs::TAIL;
+use super::process::{self, Program};
+use super::suite::BUILD_LINES;
+use crate::measure::MeasureError;
+use crate::measure::process::WorkerCommand;
+
+/// The most that Cargo may write: a message a package and file, far below this.
+const MOST_MESSAGES: u64 = 256 << 20;
+
+/// A program of a package, and how to build it.
+pub struct CargoBuild<'a> {
+    /// The folder of the package.
+    pub folder: &'a Path,
+    /// The name of the program and of its package.
+    pub program: &'a str,
+    /// The folder that Cargo builds in; what lies there already need not be built again.
+    pub target: &'a Path,
+    /// How long it may take.
+    pub time_out: Duration,
+    /// Variables of this process that it does not get by itself.
+    pub without: &'a [&'a str],
+    /// How to start a guard, which ends the build where this process dies; see [`super::guard`].
+    pub guard: Option<&'a WorkerCommand>,
+}
+
+/// What came of it.
+#[derive(Debug, PartialEq)]
+pub struct Built {
+    /// The program, in the folder that Cargo builds in: the next build replaces it.
+    pub program: PathBuf,
+    /// The variables that the build script of its package set for the compiler.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Builds the program as users do: optimized, and with the dependencies of `Cargo.lock`.
+///
+/// # Errors
+/// When Cargo cannot be started, takes too long, fails, or tells of no such program.
+pub fn build(build: &CargoBuild<'_>) -> Result<Built, MeasureError> {
+    forget(build.target, build.program);
+    let target = build.target.to_string_lossy();
+    let words = ["cargo", "build", "--release", "--locked", "--message-format", "json-render-diagnostics"];
+    let more = ["--bin", build.program, "--target-dir", &target];
+    let command: Vec<String> = words.into_iter().chain(more).map(str::to_owned).collect();
+    let program = Program {
+        command: &command,
+        folder: build.folder,
+        variables: &BTreeMap::new(),
+        without: build.without,
+        time_out: build.time_out,
+        most_bytes: MOST_MESSAGES,
+        keep_output: true,
+        keep_error: TAIL,
+        pin: None,
+        guard: build.guard,
+    };
+    match process::run(&program, BUILD_LINES) {
+        Ok(output) => told(&output, build.program)
+            .ok_or_else(|| MeasureError::Build(format!("cargo tells of no program `{}`", build.program))),
+        Err(fault) => Err(MeasureError::Build(fault.text().to_owned())),
+    }
+}
+
+/// Has Cargo build the package anew whatever lies in its folder: it goes by the times of files, and those of two
+/// checkouts do not say which of them it has built last.
+fn forget(target: &Path, package: &str) {
+    let below = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    // A folder deeper where a target was named.
+    for folder in std::iter::once(target.to_owned()).chain(below(target)) {
+        for known in below(&folder.join("release/.fingerprint")) {
+            let name = known.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if name.rsplit_once('-').is_some_and(|(name, _)| name == package) {
+                let _ = fs::remove_dir_all(known);
+            }
+        }
+    }
+}
+
+/// One line of what Cargo tells; fields that are of no use here are passed over.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    #[serde(default)]
+    package_id: String,
+    #[serde(default)]
+    executable: Option<PathBuf>,
+    #[serde(default)]
+    target: Option<Target>,
+    #[serde(default)]
+    env: Vec<(String, String)>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+/// The program of that name among what Cargo tells, with what the build script of its package set.
+fn told(output: &[u8], name: &str) -> Option<Built> {
+    let text = String::from_utf8_lossy(output);
+    let messages: Vec<Message> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let is_it = |target: &Target| target.name == name && target.kind.iter().any(|kind| kind == "bin");
+    let of_program =
+        messages.iter().rfind(|one| one.reason == "compiler-artifact" && one.target.as_ref().is_some_and(is_it))?;
+    let script =
+        messages.iter().rfind(|one| one.reason == "build-script-executed" && one.package_id == of_program.package_id);
+    Some(Built {
+        program: of_program.executable.clone()?,
+        variables: script.map(|one| one.env.iter().cloned().collect()).unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_package_itself_is_forgotten() {
+        let target = tempfile::tempdir().expect("a temporary folder");
+        let folders = ["release/.fingerprint/", "some-target/release/.fingerprint/"];
+        let exists = |name: &str| folders.map(|folder| target.path().join(folder).join(name).exists());
+        for (folder, name) in folders.iter().flat_map(|folder| [(folder, "sprag-0a"), (folder, "sprag-more-0b")]) {
+            fs::create_dir_all(target.path().join(folder).join(name)).expect("a folder");
+        }
+        forget(target.path(), "sprag");
+        assert_eq!((exists("sprag-0a"), exists("sprag-more-0b")), ([false; 2], [true; 2]));
+        forget(&target.path().join("nowhere"), "sprag");
+    }
+
+    #[test]
+    fn the_program_and_the_words_of_its_own_build_script_are_found() {
+        let output = r#"
+{"reason":"build-script-executed","package_id":"other 1","env":[["SPRAG_FLAGS","theirs"]]}
+{"reason":"compiler-artifact","package_id":"path+file:///p#sprag@0.1.0","target":{"kind":["lib"],"name":"sprag"},"executable":null}
+{"reason":"build-script-executed","package_id":"path+file:///p#sprag@0.1.0","env":[["SPRAG_FLAGS","opt-level=3"]]}
+{"reason":"compiler-artifact","package_id":"path+file:///p#sprag@0.1.0","target":{"kind":["bin"],"name":"sprag"},"executable":"/t/release/sprag"}
+{"reason":"build-finished","success":true}
+what a wrapper says
+"#;
+        let found = told(output.as_bytes(), "sprag").expect("it is told of");
+        assert_eq!(found.program, PathBuf::from("/t/release/sprag"));
+        assert_eq!(found.variables, BTreeMap::from([("SPRAG_FLAGS".to_owned(), "opt-level=3".to_owned())]));
+        assert_eq!(told(output.as_bytes(), "else"), None);
+        assert_eq!(told(b"", "sprag"), None);
+    }
+}

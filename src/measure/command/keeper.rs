@@ -1,0 +1,199 @@
+//! A folder that goes with the process that made it, however that process ends.
+//!
+//! Whoever is interrupted or killed removes nothing any more. So a second Sprag, in a process group of its own, waits
+//! for the end of a pipe that only the first one holds open, and then removes the folder. Where that one dies too, as
+//! when the machine does, the folder is left over: [`sweep`] finds it at the next start by a lock that nobody holds.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::measure::process::WorkerCommand;
+
+/// How the names of such folders begin.
+const PREFIX: &str = "sprag-commit-";
+
+/// The file whose lock the process holds that the folder belongs to.
+const LOCK: &str = "lock";
+
+/// How often removing is tried while something still writes into the folder, and how long apart.
+const ATTEMPTS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A temporary folder. Dropping it removes it, and so does the end of this process in whatever way.
+#[derive(Debug)]
+pub struct KeptFolder {
+    /// Where it lies.
+    pub path: PathBuf,
+    keeper: Option<Child>,
+    /// Held as long as the folder is in use.
+    _lock: File,
+}
+
+impl KeptFolder {
+    /// Makes a folder in `parent` that only this user may enter; `command` starts the keeper.
+    ///
+    /// # Errors
+    /// When the file system refuses. A keeper that cannot be started is done without.
+    pub fn new(parent: &Path, command: &WorkerCommand) -> io::Result<KeptFolder> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX).rand_bytes(10);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let folder = builder.tempdir_in(parent)?;
+        // The lock is held before the file has its name, so that nobody takes the folder for a left-over.
+        let unnamed = folder.path().join("lock.new");
+        let lock = File::create(&unnamed)?;
+        lock.lock().or_else(|error| if error.kind() == ErrorKind::Unsupported { Ok(()) } else { Err(error) })?;
+        fs::rename(unnamed, folder.path().join(LOCK))?;
+        let path = folder.keep();
+        let keeper = start(command, &path);
+        Ok(KeptFolder { path, keeper, _lock: lock })
+    }
+}
+
+impl Drop for KeptFolder {
+    fn drop(&mut self) {
+        // What cannot be removed now is tried again by the keeper, and at the next start.
+        let _ = remove(&self.path);
+        if let Some(keeper) = &mut self.keeper {
+            drop(keeper.stdin.take());
+            let _ = keeper.wait();
+        }
+    }
+}
+
+/// Waits for the end of `input`, then removes the folder: the hidden entry of Sprag that keeps one.
+///
+/// # Errors
+/// When the folder is none of those that [`KeptFolder`] makes, or it cannot be removed.
+pub fn keep(mut input: impl Read, folder: &Path) -> io::Result<()> {
+    if !is_ours(folder) {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "that is no folder of ours"));
+    }
+    io::copy(&mut input, &mut io::sink())?;
+    for _ in 1..ATTEMPTS {
+        match remove(folder) {
+            Ok(()) => return Ok(()),
+            // What was measured in it may live a moment longer than its parent.
+            Err(_) => std::thread::sleep(PAUSE),
+        }
+    }
+    remove(folder)
+}
+
+/// Removes the folders in `parent` that dead processes have left.
+pub fn sweep(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let folder = entry.path();
+        // Of the entry itself: a link is not followed. What cannot be opened is another user's.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_folder || !is_ours(&folder) {
+            continue;
+        }
+        if let Ok(lock) = File::open(folder.join(LOCK))
+            && lock.try_lock().is_ok()
+        {
+            let _ = remove(&folder);
+        }
+    }
+}
+
+fn is_ours(folder: &Path) -> bool {
+    folder.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(PREFIX))
+}
+
+/// Starts the keeper, out of reach of an interrupt that a terminal sends to our group.
+fn start(command: &WorkerCommand, folder: &Path) -> Option<Child> {
+    let mut keeper = Command::new(&command.program);
+    keeper.args(&command.arguments).arg(folder);
+    keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    super::process::join_group(&mut keeper, 0);
+    keeper.spawn().ok()
+}
+
+/// Removes a folder with all that it holds, also where a build has taken its own right to write away.
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            make_writable(folder);
+            fs::remove_dir_all(folder)
+        }
+        other => other,
+    }
+}
+
+#[cfg(unix)]
+fn make_writable(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_writable(&entry.path());
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn make_writable(_folder: &Path) {}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    /// A keeper that does nothing, so that what removes the folder is what the test is about.
+    fn idle() -> WorkerCommand {
+        WorkerCommand { program: "/bin/sh".into(), arguments: ["-c", "cat"].map(str::to_owned).to_vec() }
+    }
+
+    fn names(parent: &Path) -> usize {
+        fs::read_dir(parent).expect("the folder is there").count()
+    }
+
+    #[test]
+    fn a_folder_goes_with_its_owner() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let parent = tempfile::tempdir().expect("a temporary folder");
+        let kept = KeptFolder::new(parent.path(), &idle()).expect("a folder");
+        assert_eq!(fs::metadata(&kept.path).expect("it is there").permissions().mode() & 0o777, 0o700);
+        let sealed = kept.path.join("tree/sealed");
+        fs::create_dir_all(&sealed).expect("a folder");
+        fs::write(sealed.join("file"), "").expect("a file");
+        fs::set_permissions(&sealed, fs::Permissions::from_mode(0o500)).expect("it is ours");
+        drop(kept);
+        assert_eq!(names(parent.path()), 0);
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_swept_and_nothing_else() {
+        let parent = tempfile::tempdir().expect("a temporary folder");
+        let kept = KeptFolder::new(parent.path(), &idle()).expect("a folder");
+        let dead = parent.path().join("sprag-commit-dead");
+        for folder in [&dead, &parent.path().join("sprag-other"), &parent.path().join("sprag-commit-making")] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        fs::write(dead.join(LOCK), "").expect("a file");
+        sweep(parent.path());
+        assert!(!dead.exists() && kept.path.exists());
+        assert_eq!(names(parent.path()), 3);
+        sweep(&parent.path().join("nowhere"));
+    }
+
+    #[test]
+    fn the_keeper_removes_no_folder_but_its_own() {
+        let parent = tempfile::tempdir().expect("a temporary folder");
+        let (ours, theirs) = (parent.path().join("sprag-commit-a"), parent.path().join("theirs"));
+        for folder in [&ours, &theirs] {
+            fs::create_dir(folder).expect("a folder");
+        }
+        keep(io::empty(), &ours).expect("it can be removed");
+        assert!(keep(io::empty(), &theirs).is_err());
+        assert!(!ours.exists() && theirs.exists());
+        keep(io::empty(), &ours).expect("it is gone already");
+    }
+}

@@ -1,0 +1,254 @@
+//! From what pairs of processes reported to what is held against each other: by benchmark and metric.
+
+use std::collections::BTreeMap;
+
+use crate::model::foreign::{Reported, ReportedMetric};
+use crate::model::metric::Metric;
+use crate::model::paired::{self, Pair, Paired};
+use crate::stats::describe;
+
+/// What a process of the base and one of the other reported, and which pair they were, from 1.
+pub(super) struct ReportPair {
+    pub(super) number: u32,
+    pub(super) base: Vec<Reported>,
+    pub(super) other: Vec<Reported>,
+}
+
+/// All pairs put together.
+pub(super) struct Pooled {
+    /// The judged metric of each benchmark that the base has.
+    pub(super) judged: Vec<Paired>,
+    /// Other metrics, of those benchmarks that both sides measured.
+    pub(super) shown: Vec<Paired>,
+    /// The ids of benchmarks that only the other has.
+    pub(super) new: Vec<String>,
+}
+
+/// What stands against comparing a benchmark.
+enum Obstacle {
+    /// It was not measured on both sides, in every pair.
+    Failure(String),
+    /// It was, and is not the same work.
+    OtherWork(String),
+}
+
+/// A benchmark as the two processes of a pair reported it.
+struct Both<'a> {
+    number: u32,
+    base: Option<&'a Reported>,
+    other: Option<&'a Reported>,
+}
+
+/// The metrics of both processes of a pair.
+struct Measured<'a> {
+    base: &'a [ReportedMetric],
+    other: &'a [ReportedMetric],
+}
+
+/// Puts the pairs together, benchmarks in the order in which they were first reported.
+pub(super) fn pool(pairs: &[ReportPair]) -> Pooled {
+    let mut ids: Vec<String> = Vec::new();
+    let mut by_id: BTreeMap<String, Vec<Both<'_>>> = BTreeMap::new();
+    for (place, pair) in pairs.iter().enumerate() {
+        for (is_base, reported) in
+            pair.base.iter().map(|one| (true, one)).chain(pair.other.iter().map(|one| (false, one)))
+        {
+            let all = by_id.entry(reported.benchmark.id()).or_insert_with_key(|id| {
+                ids.push(id.clone());
+                pairs.iter().map(|pair| Both { number: pair.number, base: None, other: None }).collect()
+            });
+            let side = if is_base { &mut all[place].base } else { &mut all[place].other };
+            *side = Some(reported);
+        }
+    }
+    let mut pooled = Pooled { judged: Vec::new(), shown: Vec::new(), new: Vec::new() };
+    for id in ids {
+        let both = &by_id[&id];
+        if both.iter().all(|one| one.base.is_none()) {
+            pooled.new.push(id);
+        } else {
+            benchmark(&id, both, &mut pooled);
+        }
+    }
+    pooled
+}
+
+/// Adds what a benchmark that the base has comes to.
+fn benchmark(id: &str, both: &[Both<'_>], pooled: &mut Pooled) {
+    let blank = |metric: Metric| Paired {
+        benchmark: id.to_owned(),
+        metric,
+        class: None,
+        pairs: Vec::new(),
+        failure: None,
+        incomparable: None,
+    };
+    let first: &[ReportedMetric] =
+        both.iter().find_map(|one| one.base?.result.as_ref().ok()).map_or(&[], |metrics| metrics);
+    let judged = paired::judged(first.iter().map(|one| &one.metric));
+    let judged_metric = judged.map_or_else(Metric::time, |place| first[place].metric.clone());
+    let measured = match measured(both) {
+        Ok(measured) => measured,
+        Err(Obstacle::Failure(failure)) => {
+            pooled.judged.push(Paired { failure: Some(failure), ..blank(judged_metric) });
+            return;
+        }
+        Err(Obstacle::OtherWork(reason)) => {
+            pooled.judged.push(Paired { incomparable: Some(reason), ..blank(judged_metric) });
+            return;
+        }
+    };
+    for (place, one) in first.iter().enumerate() {
+        let metric = one.metric.clone();
+        let name = metric.name.clone();
+        let values = values(&measured, &metric);
+        if Some(place) != judged {
+            // What one side alone measures beside is no loss.
+            let pairs = values.ok().and_then(|values| ratios(&values));
+            pooled.shown.extend(pairs.map(|pairs| Paired { pairs, ..blank(metric) }));
+            continue;
+        }
+        pooled.judged.push(match values.map(|values| ratios(&values)) {
+            Ok(Some(pairs)) => Paired { pairs, ..blank(metric) },
+            Ok(None) => {
+                let reason = format!("its `{name}` is zero or less on one side, which has no ratio");
+                Paired { incomparable: Some(reason), ..blank(metric) }
+            }
+            Err(side) => Paired { failure: Some(format!("the {side} does not report its `{name}`")), ..blank(metric) },
+        });
+    }
+}
+
+/// What both sides measured in every pair, the same work on both.
+fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
+    if both.iter().all(|one| one.other.is_none()) {
+        return Err(Obstacle::Failure("the other does not have it".to_owned()));
+    }
+    let mut measured = Vec::with_capacity(both.len());
+    let mut first: Option<&Reported> = None;
+    for Both { number, base, other } in both {
+        let there = |side: &str, found: &Option<&'a Reported>| {
+            found.ok_or_else(|| Obstacle::Failure(format!("the {side} did not report it in pair {number}")))
+        };
+        let (base, other) = (there("base", base)?, there("other", other)?);
+        let result = |side: &str, reported: &'a Reported| match &reported.result {
+            Ok(metrics) => Ok(metrics.as_slice()),
+            Err(reason) => Err(Obstacle::Failure(format!("the {side}: {reason} (pair {number})"))),
+        };
+        measured.push(Measured { base: result("base", base)?, other: result("other", other)? });
+        let known = *first.get_or_insert(base);
+        for one in [base, other] {
+            let (was, is) = (known.benchmark.version, one.benchmark.version);
+            if was != is {
+                let reason = format!("it is other work: version {was} of it became version {is}");
+                return Err(Obstacle::OtherWork(reason));
+            }
+            if known.work != one.work {
+                return Err(Obstacle::OtherWork("it is other work: what one call does has changed".to_owned()));
+            }
+        }
+    }
+    Ok(measured)
+}
+
+/// The value of a metric in both processes of every pair, or which side does not have it.
+fn values(measured: &[Measured<'_>], metric: &Metric) -> Result<Vec<(f64, f64)>, &'static str> {
+    let value =
+        |metrics: &[ReportedMetric]| describe::median(&metrics.iter().find(|one| one.metric == *metric)?.samples);
+    measured.iter().map(|pair| Ok((value(pair.base).ok_or("base")?, value(pair.other).ok_or("other")?))).collect()
+}
+
+/// The ratio of every pair, where each has one.
+fn ratios(values: &[(f64, f64)]) -> Option<Vec<Pair>> {
+    values.iter().map(|(base, other)| Pair::of(*base, *other)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::benchmark::Benchmark;
+
+    fn reported(name: &str, metrics: &[(Metric, f64)]) -> Reported {
+        let metrics =
+            metrics.iter().map(|(metric, value)| ReportedMetric { metric: metric.clone(), samples: vec![*value] });
+        Reported {
+            benchmark: Benchmark::new("s", name, &[], "default").expect("the name is a word"),
+            result: Ok(metrics.collect()),
+            work: Vec::new(),
+        }
+    }
+
+    fn time(name: &str, seconds: f64) -> Reported {
+        reported(name, &[(Metric::time(), seconds)])
+    }
+
+    fn pooled(pairs: &[(Vec<Reported>, Vec<Reported>)]) -> Pooled {
+        let pair = |(number, (base, other)): (u32, &(Vec<Reported>, Vec<Reported>))| ReportPair {
+            number,
+            base: base.clone(),
+            other: other.clone(),
+        };
+        pool(&(1..).zip(pairs).map(pair).collect::<Vec<_>>())
+    }
+
+    /// Why the one benchmark of these pairs is not compared.
+    fn obstacle(pairs: &[(Vec<Reported>, Vec<Reported>)]) -> String {
+        let found = pooled(pairs).judged.remove(0);
+        assert!(found.pairs.is_empty(), "what is not compared has no pairs");
+        match (found.failure, found.incomparable) {
+            (Some(failure), None) => failure,
+            (None, Some(reason)) => format!("not comparable: {reason}"),
+            other => panic!("one reason: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn time_is_judged_wherever_it_stands_and_the_rest_is_shown() {
+        let one = |seconds: f64, bytes: f64| {
+            vec![reported("a", &[(Metric::peak_memory(), bytes), (Metric::time(), seconds)])]
+        };
+        let found = pooled(&[(one(2.0, 8.0), one(3.0, 4.0)), (one(2.0, 0.0), one(3.0, 0.0))]);
+        let ratios =
+            |list: &[Paired]| list.iter().map(|one| (one.metric.name.clone(), one.ratios())).collect::<Vec<_>>();
+        assert_eq!(ratios(&found.judged), [("time".to_owned(), vec![1.5, 1.5])]);
+        assert_eq!(ratios(&found.shown), [("peak_memory".to_owned(), vec![0.5, 1.0])]);
+        // Without a time, the first metric is what counts.
+        let rate = |value: f64| vec![reported("a", &[(Metric::throughput("hits_per_s"), value)])];
+        assert_eq!(ratios(&pooled(&[(rate(4.0), rate(2.0))]).judged), [("hits_per_s".to_owned(), vec![0.5])]);
+    }
+
+    #[test]
+    fn a_benchmark_of_one_side_is_missing_or_new() {
+        let found = pooled(&[(vec![time("a", 1.0), time("b", 1.0)], vec![time("b", 1.0), time("c", 1.0)])]);
+        let judged: Vec<(&str, Option<&str>)> =
+            found.judged.iter().map(|one| (one.benchmark.as_str(), one.failure.as_deref())).collect();
+        assert_eq!(judged, [("s/a @default", Some("the other does not have it")), ("s/b @default", None)]);
+        assert_eq!(found.new, ["s/c @default"]);
+    }
+
+    #[test]
+    fn what_is_not_measured_on_both_sides_throughout_is_said() {
+        let fine = || vec![time("a", 1.0)];
+        let broken = || vec![Reported { result: Err("wrong sum".to_owned()), ..time("a", 1.0) }];
+        assert_eq!(obstacle(&[(fine(), fine()), (fine(), broken())]), "the other: wrong sum (pair 2)");
+        assert_eq!(obstacle(&[(broken(), fine())]), "the base: wrong sum (pair 1)");
+        assert_eq!(obstacle(&[(fine(), fine()), (vec![], fine())]), "the base did not report it in pair 2");
+        let bytes = || vec![reported("a", &[(Metric::peak_memory(), 1.0)])];
+        assert_eq!(obstacle(&[(fine(), bytes())]), "the other does not report its `time`");
+    }
+
+    #[test]
+    fn other_work_and_zeros_are_not_compared() {
+        let fine = || vec![time("a", 1.0)];
+        let mut newer = fine();
+        newer[0].benchmark.version = 2;
+        let version = "not comparable: it is other work: version 1 of it became version 2";
+        assert_eq!(obstacle(&[(fine(), newer)]), version);
+        let mut larger = fine();
+        larger[0].work = vec![("bytes_per_s".to_owned(), 10.0)];
+        assert!(obstacle(&[(fine(), larger)]).contains("what one call does has changed"));
+        let bytes = |value: f64| vec![reported("a", &[(Metric::peak_memory(), value)])];
+        let zero = "not comparable: its `peak_memory` is zero or less on one side, which has no ratio";
+        assert_eq!(obstacle(&[(bytes(0.0), bytes(1.0))]), zero);
+    }
+}

@@ -1,0 +1,108 @@
+//! What `sprag baseline diff` prints as JSON: what differs between two baselines.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::list::BaselineSummary;
+use super::{BaselineMetric, Better, Rule, Unit};
+use crate::model::schema;
+
+/// The version of the document.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// Pairs of baselines, and what differs between the two of each.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BaselineDiffs {
+    /// The version of the document.
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub schema_version: u64,
+    /// One entry a pair.
+    pub diffs: Vec<BaselineDiff>,
+}
+
+/// Two baselines, and what differs between them.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BaselineDiff {
+    /// What was before.
+    pub from: DiffSide,
+    /// What came after.
+    pub to: DiffSide,
+    /// By what their values cannot be compared, such as `compiler 1.94 → 1.95`; empty where they can.
+    pub differences: Vec<String>,
+    /// One entry a metric of either, the largest change first.
+    pub metrics: Vec<MetricDiff>,
+}
+
+/// One of the two.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct DiffSide {
+    /// The path of the file; of a run its path in the history.
+    pub path: String,
+    /// What it is.
+    pub baseline: BaselineSummary,
+}
+
+/// What became of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DiffKind {
+    /// It has another unit or direction, so that the values are not of one kind.
+    Redefined,
+    /// It was, and is no more.
+    Removed,
+    /// It was not, and is.
+    Added,
+    /// Its value is worse.
+    Worse,
+    /// Its value is better.
+    Better,
+    /// Its value is the same, the rule that judges it is another.
+    Rule,
+    /// Nothing.
+    Same,
+}
+
+/// A metric on both sides.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct MetricDiff {
+    /// The benchmark id, a blank, and the metric's name.
+    pub key: String,
+    /// What became of it.
+    pub kind: DiffKind,
+    /// After / before - 1; absent where there are no two values of one kind.
+    pub change: Option<f64>,
+    /// As it was.
+    pub from: Option<MetricSide>,
+    /// As it is.
+    pub to: Option<MetricSide>,
+}
+
+/// A metric on one side.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct MetricSide {
+    /// In base units.
+    pub value: f64,
+    /// The unit of `value`.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Better,
+    /// How many sessions stand behind `value`.
+    pub sessions: usize,
+    /// How it is judged.
+    pub rule: Rule,
+}
+
+impl BaselineDiffs {
+    /// The schema of the document.
+    pub fn schema() -> serde_json::Value {
+        schema::of_closed::<BaselineDiffs>()
+    }
+}
+
+impl MetricSide {
+    /// What a baseline says of a metric.
+    pub fn of(metric: &BaselineMetric) -> MetricSide {
+        let &BaselineMetric { value, unit, better, sessions, rule, .. } = metric;
+        MetricSide { value, unit, better, sessions, rule }
+    }
+}

@@ -1,0 +1,119 @@
+//! What `sprag baseline list` prints as JSON.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Acceptance, Baseline, BaselineFile};
+use crate::model::schema::{self, patterns};
+
+/// The version of the document.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// The baselines of a project.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BaselineList {
+    /// The version of the document.
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub schema_version: u64,
+    /// One entry a file: those in use by path, then those of the archive.
+    pub baselines: Vec<ListedBaseline>,
+}
+
+/// A file of baselines.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ListedBaseline {
+    /// Its path in the project, with `/`.
+    pub path: String,
+    /// Whether it was replaced.
+    pub archived: bool,
+    /// What is wrong with it; nothing can be held against it then.
+    pub fault: Option<String>,
+    /// What it is; absent where something is wrong.
+    pub baseline: Option<BaselineSummary>,
+}
+
+/// A baseline without its values.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BaselineSummary {
+    /// The suite.
+    pub suite: String,
+    /// The class of machine it holds for.
+    pub machine_class: String,
+    /// What people call the machine that measured it.
+    pub machine: Option<String>,
+    /// The key of the environment it holds for.
+    pub environment_key: String,
+    /// The commit it was taken from.
+    pub commit: Option<String>,
+    /// Whether the run measured files that no commit holds.
+    pub dirty: bool,
+    /// Whether it lacks benchmarks of its suite.
+    pub partial: bool,
+    /// The branch that was checked out then.
+    pub branch: Option<String>,
+    /// The id of the run it was taken from.
+    pub run: String,
+    /// When that run took place.
+    #[schemars(extend("pattern" = patterns::TIME))]
+    pub timestamp_utc: DateTime<Utc>,
+    /// A word of the one who took it.
+    pub notes: String,
+    /// Who made it the baseline, when and why.
+    pub accepted: Option<Acceptance>,
+    /// How many metrics it has.
+    pub metrics: usize,
+    /// By the name of a rule how many metrics it judges.
+    pub rules: BTreeMap<String, usize>,
+    /// The fewest and the most sessions that stand behind a value.
+    pub sessions: (usize, usize),
+}
+
+impl BaselineList {
+    /// The schema of the document.
+    pub fn schema() -> serde_json::Value {
+        schema::of_closed::<BaselineList>()
+    }
+}
+
+impl ListedBaseline {
+    /// The file in short.
+    pub fn of(file: &BaselineFile, archived: bool) -> ListedBaseline {
+        ListedBaseline {
+            path: file.path.clone(),
+            archived,
+            fault: file.content.as_ref().err().cloned(),
+            baseline: file.content.as_ref().ok().map(BaselineSummary::of),
+        }
+    }
+}
+
+impl BaselineSummary {
+    /// The baseline in short.
+    pub fn of(baseline: &Baseline) -> BaselineSummary {
+        let mut rules: BTreeMap<String, usize> = BTreeMap::new();
+        for metric in baseline.metrics.values() {
+            *rules.entry(metric.rule.name().to_owned()).or_default() += 1;
+        }
+        let sessions = || baseline.metrics.values().map(|metric| metric.sessions);
+        BaselineSummary {
+            suite: baseline.suite.clone(),
+            machine_class: baseline.machine_class.clone(),
+            machine: baseline.machine.clone(),
+            environment_key: baseline.environment.key.clone(),
+            commit: baseline.commit.clone(),
+            dirty: baseline.dirty,
+            partial: baseline.partial,
+            branch: baseline.branch.clone(),
+            run: baseline.run.clone(),
+            timestamp_utc: baseline.timestamp_utc,
+            notes: baseline.notes.clone(),
+            accepted: baseline.accepted.clone(),
+            metrics: baseline.metrics.len(),
+            rules,
+            sessions: (sessions().min().unwrap_or(0), sessions().max().unwrap_or(0)),
+        }
+    }
+}

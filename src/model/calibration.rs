@@ -1,0 +1,148 @@
+//! How often the rules of a gate are wrong, as the history of a project shows.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::stats::binomial;
+
+/// The version of the document.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// How sure the interval of a share is.
+const CONFIDENCE: f64 = 0.95;
+
+/// What replaying a history through the rules of a gate showed.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Calibration {
+    /// The version of the document.
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub schema_version: u32,
+    /// The suites whose history it is.
+    pub suites: Vec<String>,
+    /// What people call the machines.
+    pub machines: Vec<String>,
+    /// How many series a gate looks at.
+    pub series: usize,
+    /// How many of them have sessions enough to be resampled.
+    pub resampled_series: usize,
+    /// How many more sessions the others need, the most of them; absent where all have enough.
+    pub more_sessions: Option<usize>,
+    /// What the pairs of successive sessions are taken for.
+    pub pairs: Pairs,
+    /// One entry a rule and kind of base.
+    pub rules: Vec<RuleCalibration>,
+}
+
+/// What the pairs of successive sessions in one environment are taken for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Pairs {
+    /// The same commit measured again: nothing changed.
+    pub reruns: usize,
+    /// Two commits between whose sessions the level stayed where it was.
+    pub neighbours: usize,
+    /// Two commits around a lasting step: left out.
+    pub steps: usize,
+    /// Two commits with too few sessions before or after them to know: left out.
+    pub unknown: usize,
+}
+
+/// What a session was held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Base {
+    /// The sessions before it.
+    History,
+    /// The last run before it, as if nothing else were known.
+    Run,
+}
+
+/// How often one rule was wrong, and what it found.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct RuleCalibration {
+    /// The rule, in words.
+    pub rule: String,
+    /// What sessions were held against.
+    pub base: Base,
+    /// Why nothing can be said of it; the rest is empty then.
+    pub silent: Option<String>,
+    /// Of the same commit measured again.
+    pub reruns: Tally,
+    /// Of neighbouring commits without a step between.
+    pub neighbours: Tally,
+    /// Whole checks of a run, each counted once: regressed where any of its metrics was, though it had not changed.
+    pub checks: Tally,
+    /// Of sessions drawn from what the series themselves moved by.
+    pub resampled: Vec<Resampled>,
+}
+
+/// Verdicts on sessions that were drawn, with a known change.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Resampled {
+    /// How much slower the last session was made: 0.05 is 5 %, and 0 means that every alarm is a false one.
+    pub change: f64,
+    /// How they were judged.
+    pub tally: Tally,
+}
+
+/// How many verdicts there are, and of which kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
+pub struct Tally {
+    /// All of them.
+    pub judged: usize,
+    /// Called worse.
+    pub regressed: usize,
+    /// Called better.
+    pub improved: usize,
+    /// Left in doubt.
+    pub inconclusive: usize,
+    /// The share that was called worse; absent where there is none.
+    pub share: Option<Share>,
+}
+
+/// A share and its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Share {
+    /// What was counted.
+    pub value: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Tally {
+    /// The same counts with the share of what was called worse.
+    pub fn with_share(self) -> Tally {
+        let share = binomial::interval(self.regressed, self.judged, CONFIDENCE).map(|(low, high)| Share {
+            value: self.regressed as f64 / self.judged as f64,
+            low,
+            high,
+        });
+        Tally { share, ..self }
+    }
+
+    /// The sum of two, without a share.
+    pub fn plus(self, other: Tally) -> Tally {
+        Tally {
+            judged: self.judged + other.judged,
+            regressed: self.regressed + other.regressed,
+            improved: self.improved + other.improved,
+            inconclusive: self.inconclusive + other.inconclusive,
+            share: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_follows_from_the_counts() {
+        let tally = Tally { judged: 20, inconclusive: 3, ..Tally::default() };
+        let share = tally.plus(Tally::default()).with_share().share.expect("something was judged");
+        assert_eq!((share.value, share.low), (0.0, 0.0));
+        assert!((share.high - 0.1611).abs() < 1e-4, "{share:?}");
+        assert_eq!(Tally::default().with_share().share, None);
+    }
+}

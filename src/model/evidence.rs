@@ -1,0 +1,67 @@
+//! What a rule decides by: the two sides of a comparison of one metric, and how restless the metric is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::metric::Better;
+use super::verdict::{Effect, Verdict};
+
+/// What is known of one metric on one side, in base units of the metric.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Side {
+    /// The number that stands for the side.
+    pub value: f64,
+    /// The interval of `value` within its run, where there is one.
+    pub interval: Option<(f64, f64)>,
+    /// How many sessions stand behind `value`; a value of which nothing else is known is one.
+    pub sessions: usize,
+    /// Single samples; only files of other tools hold them.
+    pub samples: Vec<f64>,
+}
+
+/// How much the level of a metric moves from session to session though nothing changed.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restlessness {
+    /// The standard deviation of the natural logarithm of the level.
+    #[schemars(extend("minimum" = 0))]
+    pub deviation: f64,
+    /// The degrees of freedom behind it.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub freedom: f64,
+    /// How many sessions taught it; none where it is assumed.
+    pub sessions: usize,
+}
+
+/// All that is known of one metric of one benchmark on two sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// Which way the metric is better.
+    pub better: Better,
+    /// What is held against.
+    pub base: Side,
+    /// What is judged.
+    pub current: Side,
+    /// Current over base, one a pair of processes that took turns; empty where the sides did not run together.
+    pub ratios: Vec<f64>,
+    /// How restless the series is; absent where nothing is known of that.
+    pub restlessness: Option<Restlessness>,
+    /// Whether the benchmark is limited by a memory that it shares with other tenants of the machine.
+    pub shares_memory: bool,
+}
+
+/// What a rule decided about one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The worst value that still passes, where the rule knows one.
+    pub allowed: Option<f64>,
+    /// How much the value changed.
+    pub effect: Effect,
+    /// What follows.
+    pub verdict: Verdict,
+    /// The chance of an effect this large in its direction though nothing moved beyond the tolerance; absent where the
+    /// rule knows none.
+    pub p_value: Option<f64>,
+    /// What else a reader should know, such as that a warning band was left.
+    pub note: Option<String>,
+}

@@ -1,0 +1,170 @@
+//! The rules that turn two sides of a comparison into a verdict: their names and parameters.
+//!
+//! `analysis/rules/` decides by them; `sprag.toml`, policies and baselines name them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A rule with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Rule {
+    /// The effect's interval, over processes that took turns or over sessions, held against a tolerance.
+    Interval {
+        /// How much worse or better a metric may get and still count as unchanged: 0.02 is 2 %.
+        #[schemars(extend("minimum" = 0, "maximum" = 100))]
+        tolerance: f64,
+    },
+    /// A fixed allowance: `value * (1 + ratio) + abs`, as Apex-X has it.
+    Tolerance {
+        /// Allowed relative worsening.
+        #[schemars(extend("minimum" = 0, "maximum" = 100))]
+        ratio: f64,
+        /// Allowed absolute worsening on top, in base units.
+        #[schemars(extend("minimum" = 0))]
+        abs: f64,
+    },
+    /// Two bands around the value, as Trueno has them: beyond one it fails, beyond the other it is told of.
+    Bands {
+        /// Relative worsening beyond which it fails.
+        #[schemars(extend("minimum" = 0, "maximum" = 100))]
+        fail: f64,
+        /// Relative worsening beyond which it is told of, and improvement beyond which it counts as one.
+        #[schemars(extend("minimum" = 0, "maximum" = 100))]
+        warn: f64,
+    },
+    /// A rank test on samples, beyond a band of noise around the median, as tt-metal has it.
+    Rank {
+        /// The least relative change of the median that counts.
+        #[schemars(extend("minimum" = 0, "maximum" = 100))]
+        noise_threshold: f64,
+        /// The p-value below which the samples differ.
+        #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+        significance: f64,
+        /// How many median absolute deviations of the baseline the median may move.
+        #[schemars(extend("minimum" = 0, "maximum" = 100))]
+        mad_multiplier: f64,
+    },
+}
+
+impl Rule {
+    /// The names of all rules, the default first.
+    pub const NAMES: [&str; 4] = ["interval", "tolerance", "bands", "rank"];
+
+    /// The name under which configurations and reports know the rule.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Rule::Interval { .. } => "interval",
+            Rule::Tolerance { .. } => "tolerance",
+            Rule::Bands { .. } => "bands",
+            Rule::Rank { .. } => "rank",
+        }
+    }
+
+    /// The first parameter that no verdict can be reached by: its name, its value and what is allowed.
+    pub fn fault(&self) -> Option<(&'static str, f64, &'static str)> {
+        // More than double is no tolerance but a slip of the unit: 10 for 10 %.
+        let share = |name, value: f64| {
+            (!(0.0..=1.0).contains(&value)).then_some((name, value, "from 0 to 1 is allowed (0.1 is 10 %)"))
+        };
+        let factor =
+            |name, value: f64| (!(0.0..=100.0).contains(&value)).then_some((name, value, "from 0 to 100 is allowed"));
+        match *self {
+            Rule::Interval { tolerance } => share("tolerance", tolerance),
+            Rule::Tolerance { ratio, abs } => factor("ratio", ratio)
+                .or_else(|| (!(abs.is_finite() && abs >= 0.0)).then_some(("abs", abs, "zero or more is allowed"))),
+            Rule::Bands { fail, warn } => share("fail", fail)
+                .or_else(|| share("warn", warn))
+                .or_else(|| (warn > fail).then_some(("warn", warn, "at most the value of `fail` is allowed"))),
+            Rule::Rank { noise_threshold, significance, mad_multiplier } => share("noise_threshold", noise_threshold)
+                .or_else(|| {
+                    let is_level = significance > 0.0 && significance < 1.0;
+                    (!is_level).then_some(("significance", significance, "more than 0 and less than 1 is allowed"))
+                })
+                .or_else(|| factor("mad_multiplier", mad_multiplier)),
+        }
+    }
+}
+
+/// How a project chooses the rule of a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// Metrics that are judged otherwise; the first whose text stands in the key of a metric decides.
+    pub exceptions: Vec<Exception>,
+    /// How all others are judged.
+    pub default: Choice,
+}
+
+/// How some metrics are judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exception {
+    /// What must stand in the benchmark's id, a blank, and the metric's name.
+    pub part: String,
+    /// How they are judged.
+    pub choice: Choice,
+}
+
+/// A rule, or the default rule with a tolerance that follows from how restless a metric is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Choice {
+    /// This rule.
+    Fixed(Rule),
+    /// The rule `interval`, with the least tolerance at which an unchanged metric mostly counts as unchanged.
+    Learnt,
+}
+
+impl Policy {
+    /// The choice for the metric of that key.
+    pub fn choice(&self, key: &str) -> Choice {
+        self.exceptions.iter().find(|one| key.contains(&one.part)).map_or(self.default, |one| one.choice)
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { exceptions: Vec::new(), default: Choice::Learnt }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_that_decide_nothing_are_named() {
+        let check = |rule: Rule, expected: Option<&str>| assert_eq!(rule.fault().map(|(name, ..)| name), expected);
+        check(Rule::Interval { tolerance: 0.0 }, None);
+        check(Rule::Interval { tolerance: -0.1 }, Some("tolerance"));
+        check(Rule::Interval { tolerance: f64::NAN }, Some("tolerance"));
+        check(Rule::Interval { tolerance: 101.0 }, Some("tolerance"));
+        check(Rule::Tolerance { ratio: 0.1, abs: f64::INFINITY }, Some("abs"));
+        check(Rule::Tolerance { ratio: f64::NAN, abs: 0.0 }, Some("ratio"));
+        check(Rule::Bands { fail: 0.05, warn: 0.02 }, None);
+        check(Rule::Bands { fail: 0.02, warn: 0.05 }, Some("warn"));
+        let rank = |noise_threshold, significance, mad_multiplier| Rule::Rank {
+            noise_threshold,
+            significance,
+            mad_multiplier,
+        };
+        check(rank(0.01, 0.05, 3.0), None);
+        check(rank(0.01, 0.0, 3.0), Some("significance"));
+        check(rank(0.01, 0.05, -1.0), Some("mad_multiplier"));
+    }
+
+    #[test]
+    fn a_rule_is_written_with_its_name() {
+        let text = serde_json::to_string(&Rule::Bands { fail: 0.05, warn: 0.02 }).expect("it has a text");
+        assert_eq!(text, r#"{"name":"bands","fail":0.05,"warn":0.02}"#);
+        let error = serde_json::from_str::<Rule>(r#"{"name":"bands","fail":0.05}"#).expect_err("one is missing");
+        assert!(error.to_string().contains("warn"), "{error}");
+        assert!(serde_json::from_str::<Rule>(r#"{"name":"interval","tolerance":0,"more":1}"#).is_err());
+        for name in Rule::NAMES {
+            assert!(
+                !serde_json::from_str::<Rule>(&format!(r#"{{"name":"{name}"}}"#))
+                    .expect_err("none")
+                    .to_string()
+                    .contains("variant")
+            );
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Samples held against samples, section by section: what tt-metal's gate reads and finds.
+
+/// Samples of benchmarks, in sections.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroundTruth {
+    /// The sections in their order, no name twice.
+    pub sections: Vec<Section<SampleSeries>>,
+}
+
+/// Named things under one name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section<T> {
+    /// The name of the section, such as `rank_2`.
+    pub name: String,
+    /// What is in it, in its order, no name twice.
+    pub entries: Vec<(String, T)>,
+}
+
+/// The samples of one benchmark.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SampleSeries {
+    /// At least one, as they stand: also what is not finite.
+    pub samples: Vec<f64>,
+    /// Whether one of them is a whole number beyond 64 bits, which the original cannot test.
+    pub has_long: bool,
+}
+
+/// What a gate by rank found of one benchmark, in percent where it is a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankFigures {
+    /// The median of the samples that are judged.
+    pub current_median: f64,
+    /// The median of those it is held against.
+    pub baseline_median: f64,
+    /// By how many percent it differs.
+    pub delta_percent: f64,
+    /// The chance of samples as different as these where nothing changed.
+    pub p_value: f64,
+    /// The band within which a difference is noise.
+    pub band_percent: f64,
+    /// What follows.
+    pub outcome: RankOutcome,
+}
+
+/// What follows from the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RankOutcome {
+    /// The median of the base is zero, of which no change can be told.
+    ZeroBase,
+    /// It went up, beyond the band and beyond chance.
+    Up,
+    /// It went down likewise.
+    Down,
+    /// Neither.
+    Unchanged,
+}
+
+/// Why the samples of two sides cannot be held against each other as the original does it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SampleMismatch {
+    /// The sections are not the same in the same order.
+    Sections {
+        /// Those of the base.
+        baseline: Vec<String>,
+        /// Those that are judged.
+        current: Vec<String>,
+    },
+    /// The benchmarks of a section are not the same.
+    Entries {
+        /// The section.
+        section: String,
+        /// Those of the base, sorted.
+        baseline: Vec<String>,
+        /// Those that are judged, sorted.
+        current: Vec<String>,
+    },
+    /// A benchmark has not as many samples on both sides.
+    Counts {
+        /// Its section.
+        section: String,
+        /// Its name.
+        entry: String,
+        /// How many the base has.
+        baseline: usize,
+        /// How many there are now.
+        current: usize,
+    },
+    /// A sample is a whole number beyond 64 bits.
+    Long,
+}

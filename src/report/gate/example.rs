@@ -1,0 +1,148 @@
+//! Gates for tests: one with every verdict, one in doubt, and names that would harm whoever believed them.
+
+use chrono::DateTime;
+
+use crate::model::commit::Commit;
+use crate::model::gate::{Gate, Outcome, SuiteGate, Whole};
+use crate::model::metric::{Better, Metric};
+use crate::model::run::RunStatus;
+use crate::model::unit::Unit;
+use crate::model::verdict::{Comparison, Effect, Verdict};
+
+/// What ends a cell, an element, a section, a line, a text or a command, and calls people.
+pub(crate) const HOSTILE: &str =
+    "<script>alert(1)</script>]]>|`x`\n::error::gone%0A%25\u{202e}\u{1b}[31m\"'&@someone #12 [a](http://b) {0}\\";
+
+/// One time against another: 2 ms, times `ratio`.
+pub(crate) fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Comparison {
+    let change = ratio - 1.0;
+    Comparison {
+        benchmark: benchmark.to_owned(),
+        metric: Metric::time(),
+        series: Some("0123456789abcdef".to_owned()),
+        baseline: Some(0.002),
+        allowed: Some(0.00204),
+        current: Some(0.002 * ratio),
+        effect: Some(Effect { change, interval: Some((change - 0.005, change + 0.005)), detectable: Some(0.028) }),
+        p_value: Some(0.25),
+        rule: "interval",
+        verdict,
+        note: None,
+    }
+}
+
+/// A suite that ran and was held against a baseline, with nothing in it.
+pub(crate) fn suite(name: &str) -> SuiteGate {
+    SuiteGate {
+        suite: name.to_owned(),
+        machine: Some("ci-box".to_owned()),
+        machine_class: "Example CPU 9000".to_owned(),
+        run: Some("00112233445566ff".to_owned()),
+        time: DateTime::from_timestamp(1_795_233_600, 0),
+        commit: Some(commit()),
+        status: Some(RunStatus::Ok),
+        reason: None,
+        quality: Vec::new(),
+        against: format!("baselines/{name}.example-cpu-9000.json (of aaaaaaaaaaaa, 2026-11-14)"),
+        has_base: true,
+        base_commit: Some("a".repeat(40)),
+        comparisons: Vec::new(),
+        whole: None,
+    }
+}
+
+fn commit() -> Commit {
+    let time = DateTime::from_timestamp(1_795_230_000, 0).expect("a time within range");
+    Commit {
+        sha: "b".repeat(40),
+        parents: vec!["a".repeat(40)],
+        author_time: time,
+        commit_time: time,
+        subject: "Make it slower".to_owned(),
+        branch: Some("main".to_owned()),
+        dirty: false,
+    }
+}
+
+/// A gate that failed, with every verdict, a suite that was skipped, and one that has no run.
+pub(crate) fn gate() -> Gate {
+    let named = |name: &str| format!("cpu/{name}{{n=512}} @fast");
+    let absent = |comparison: Comparison| Comparison { current: None, effect: None, p_value: None, ..comparison };
+    let rate = Comparison {
+        metric: Metric::throughput("tiles_per_s"),
+        baseline: Some(812_000.0),
+        allowed: Some(795_760.0),
+        current: Some(690_200.0),
+        ..comparison(&named("tile_pack"), 0.85, Verdict::Regressed)
+    };
+    let bytes = Metric { name: "peak_memory".to_owned(), unit: Unit::Byte, better: Better::Lower };
+    let comparisons = vec![
+        comparison(&named("ssm_scan"), 1.081, Verdict::Regressed),
+        rate,
+        Comparison {
+            note: Some("it failed: out of memory".to_owned()),
+            ..absent(comparison(&named("gone"), 1.0, Verdict::Missing))
+        },
+        comparison(&named("noisy"), 1.012, Verdict::Inconclusive("3 more runs would settle it".to_owned())),
+        comparison(HOSTILE, 1.0, Verdict::NotComparable(format!("compiler 1 → {HOSTILE}"))),
+        Comparison {
+            baseline: None,
+            allowed: None,
+            effect: None,
+            p_value: None,
+            ..comparison(&named("new"), 1.0, Verdict::NoBaseline)
+        },
+        comparison(&named("quick"), 0.9, Verdict::Improved),
+        Comparison {
+            metric: bytes,
+            baseline: Some(4096.0),
+            allowed: Some(4096.0),
+            current: Some(4096.0),
+            effect: Some(Effect { change: 0.0, interval: None, detectable: None }),
+            p_value: None,
+            rule: "tolerance",
+            ..comparison(&named("same"), 1.0, Verdict::Unchanged)
+        },
+    ];
+    let cpu = SuiteGate {
+        quality: vec!["the load was 3.1 on 2 cores".to_owned()],
+        comparisons,
+        whole: Some(Whole { benchmarks: 7, change: 0.014, interval: Some((-0.002, 0.031)) }),
+        ..suite("cpu")
+    };
+    let gpu = SuiteGate {
+        status: Some(RunStatus::Skipped),
+        reason: Some("no CUDA driver on this machine".to_owned()),
+        against: "no baseline for Example CPU 9000".to_owned(),
+        has_base: false,
+        base_commit: None,
+        ..suite("gpu")
+    };
+    let trt = SuiteGate {
+        machine: None,
+        run: None,
+        time: None,
+        commit: None,
+        status: None,
+        reason: Some("no run of this machine at HEAD".to_owned()),
+        ..suite("trt")
+    };
+    Gate { command: "check", outcome: Outcome::Fail, exit_code: 1, suites: vec![cpu, gpu, trt] }
+}
+
+/// A gate in which one metric could not be judged.
+pub(crate) fn doubtful() -> Gate {
+    let verdict = Verdict::Inconclusive("too few runs".to_owned());
+    let cpu = SuiteGate { comparisons: vec![comparison("cpu/a @fast", 1.01, verdict)], ..suite("cpu") };
+    Gate { command: "check", outcome: Outcome::Inconclusive, exit_code: 3, suites: vec![cpu] }
+}
+
+/// A gate in which nothing happened.
+pub(crate) fn passing() -> Gate {
+    let cpu = SuiteGate {
+        comparisons: vec![comparison("cpu/a @fast", 1.001, Verdict::Unchanged)],
+        whole: Some(Whole { benchmarks: 1, change: 0.001, interval: None }),
+        ..suite("cpu")
+    };
+    Gate { command: "check", outcome: Outcome::Pass, exit_code: 0, suites: vec![cpu] }
+}

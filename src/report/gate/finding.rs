@@ -1,0 +1,281 @@
+//! What a gate has to tell beside what is unchanged or better: made once, so that every form tells the same.
+
+use crate::model::gate::{Gate, Outcome, SuiteGate};
+use crate::model::run::RunStatus;
+use crate::model::verdict::{Comparison, Effect, Verdict};
+use crate::report::mark::worse_word;
+use crate::report::number;
+
+/// What is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A metric is worse than is tolerated.
+    Regressed,
+    /// A metric is gone.
+    Missing,
+    /// The data cannot tell.
+    Inconclusive,
+    /// The two sides must not be compared.
+    NotComparable,
+    /// There is nothing to compare with.
+    NoBaseline,
+    /// A suite has no numbers.
+    NotMeasured,
+}
+
+impl Kind {
+    /// All of them, the worst first.
+    pub(super) const ALL: [Kind; 6] =
+        [Kind::Regressed, Kind::Missing, Kind::NotMeasured, Kind::Inconclusive, Kind::NotComparable, Kind::NoBaseline];
+
+    /// The word by which other programs know it, for ever the same.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Kind::Regressed => "regressed",
+            Kind::Missing => "missing",
+            Kind::Inconclusive => "inconclusive",
+            Kind::NotComparable => "not-comparable",
+            Kind::NoBaseline => "no-baseline",
+            Kind::NotMeasured => "not-measured",
+        }
+    }
+
+    /// What kind of thing a verdict tells of; `None` where there is nothing to do.
+    fn of(verdict: &Verdict) -> Option<Kind> {
+        match verdict {
+            Verdict::Unchanged | Verdict::Improved => None,
+            Verdict::Regressed => Some(Kind::Regressed),
+            Verdict::Inconclusive(_) => Some(Kind::Inconclusive),
+            Verdict::NotComparable(_) => Some(Kind::NotComparable),
+            Verdict::Missing => Some(Kind::Missing),
+            Verdict::NoBaseline => Some(Kind::NoBaseline),
+        }
+    }
+}
+
+/// How loudly it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// It fails the gate.
+    Error,
+    /// It leaves the gate in doubt.
+    Warning,
+    /// It is worth knowing.
+    Note,
+}
+
+/// Something to tell. Its texts hold names and reasons of others as they are.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Finding<'a> {
+    pub(super) kind: Kind,
+    pub(super) level: Level,
+    pub(super) suite: &'a SuiteGate,
+    /// The metric; absent where the finding is of the suite.
+    pub(super) comparison: Option<&'a Comparison>,
+    /// What it is about.
+    pub(super) title: String,
+    /// What there is to say: one sentence without a full stop, which does not repeat the title.
+    pub(super) message: String,
+}
+
+/// All findings, in the order of the gate.
+pub(super) fn all(gate: &Gate) -> Vec<Finding<'_>> {
+    let of_suite = |suite| {
+        let metrics = suite_metrics(gate, suite);
+        self::of_suite(gate, suite).into_iter().chain(metrics)
+    };
+    gate.suites.iter().flat_map(of_suite).collect()
+}
+
+fn suite_metrics<'a>(gate: &'a Gate, suite: &'a SuiteGate) -> impl Iterator<Item = Finding<'a>> {
+    suite.comparisons.iter().filter_map(move |comparison| of_comparison(gate, suite, comparison))
+}
+
+/// What there is to tell of a metric.
+pub(super) fn of_comparison<'a>(gate: &Gate, suite: &'a SuiteGate, comparison: &'a Comparison) -> Option<Finding<'a>> {
+    let kind = Kind::of(&comparison.verdict)?;
+    let level = match kind {
+        Kind::Regressed | Kind::Missing => Level::Error,
+        _ if doubt_fails(gate) => Level::Error,
+        Kind::NoBaseline => Level::Note,
+        _ => Level::Warning,
+    };
+    Some(Finding {
+        kind,
+        level,
+        suite,
+        comparison: Some(comparison),
+        title: format!("{}: {}", comparison.verdict.word(), metric_name(comparison)),
+        message: sentence(comparison),
+    })
+}
+
+/// What there is to tell of a suite as such: that it did not run, or that nothing of it was judged.
+pub(super) fn of_suite<'a>(gate: &Gate, suite: &'a SuiteGate) -> Option<Finding<'a>> {
+    let reason = || suite.reason.clone().unwrap_or_else(|| "no reason is given".to_owned());
+    let (kind, title, message) = match suite.status {
+        None => (Kind::NotMeasured, format!("not measured: {}", suite.suite), reason()),
+        Some(status @ (RunStatus::Skipped | RunStatus::Failed)) => {
+            (Kind::NotMeasured, format!("{}: {}", status.word(), suite.suite), reason())
+        }
+        Some(RunStatus::Ok) if suite.comparisons.is_empty() => {
+            let against =
+                if suite.has_base { format!("it was held against {}", suite.against) } else { suite.against.clone() };
+            (Kind::Inconclusive, format!("nothing was judged: {}", suite.suite), against)
+        }
+        Some(RunStatus::Ok) => return None,
+    };
+    let level = match kind {
+        Kind::NotMeasured if was_not_judged(gate, suite) => Level::Error,
+        Kind::NotMeasured => Level::Note,
+        _ if doubt_fails(gate) => Level::Error,
+        _ => Level::Warning,
+    };
+    Some(Finding { kind, level, suite, comparison: None, title, message })
+}
+
+/// Whether a suite should have been judged and has no numbers. One that nobody holds against anything may be skipped, as
+/// that of a device which a machine does not have, as long as the gate has something else to judge.
+pub fn was_not_judged(gate: &Gate, suite: &SuiteGate) -> bool {
+    match suite.status {
+        Some(RunStatus::Ok) => false,
+        Some(RunStatus::Failed) => true,
+        Some(RunStatus::Skipped) => suite.has_base || gate.outcome == Outcome::NotMeasured,
+        None => suite.has_base || gate.outcome != Outcome::Pass,
+    }
+}
+
+/// Whether the gate failed although nothing is known to be worse: doubt was to count as failure.
+fn doubt_fails(gate: &Gate) -> bool {
+    let broke = |suite: &SuiteGate| suite.status == Some(RunStatus::Failed);
+    gate.outcome == Outcome::Fail && gate.counts().failing() == 0 && !gate.suites.iter().any(broke)
+}
+
+/// The benchmark and its metric, as baselines name them.
+pub(super) fn metric_name(comparison: &Comparison) -> String {
+    format!("{} {}", comparison.benchmark, comparison.metric.name)
+}
+
+/// What a comparison came to, without the verdict's word and the names.
+pub(super) fn sentence(comparison: &Comparison) -> String {
+    let values = values(comparison);
+    let effect = comparison.effect.map(change);
+    let words = match &comparison.verdict {
+        Verdict::Missing => Some("the baseline has it, the run has not".to_owned()),
+        Verdict::NoBaseline => Some("there is nothing to hold it against".to_owned()),
+        Verdict::Regressed => {
+            let word = worse_word(&comparison.metric);
+            Some(effect.map_or_else(|| word.to_owned(), |effect| format!("{word}: {effect}")))
+        }
+        _ => effect,
+    };
+    let figures: Vec<String> = words.into_iter().chain(Some(values).filter(|values| !values.is_empty())).collect();
+    let mut parts: Vec<String> = comparison.verdict.reason().map(str::to_owned).into_iter().collect();
+    if !figures.is_empty() {
+        parts.push(figures.join(", "));
+    }
+    if let (Verdict::Regressed, Some(allowed)) = (&comparison.verdict, comparison.allowed) {
+        let scale = comparison.metric.unit.scale(comparison.baseline.unwrap_or(allowed));
+        parts.push(format!("{} would pass", number::quantity(scale, allowed)));
+    }
+    if let Some(detectable) = comparison.effect.and_then(|effect| effect.detectable) {
+        parts.push(format!("a change of {} could have been seen", number::percent_size(detectable)));
+    }
+    parts.extend(comparison.note.clone());
+    if parts.is_empty() { comparison.verdict.word().to_owned() } else { parts.join("; ") }
+}
+
+/// A change with its interval, such as `+8.1 % (+7.6 to +8.6)`.
+pub(super) fn change(effect: Effect) -> String {
+    let interval = effect.interval.filter(|(low, high)| low.is_finite() && high.is_finite());
+    let interval = interval.map(|interval| format!(" ({})", number::percent_interval(interval)));
+    format!("{}{}", number::percent(effect.change), interval.unwrap_or_default())
+}
+
+/// The two values in one unit, such as `1.200 → 1.297 ms`; empty where there are none.
+pub(super) fn values(comparison: &Comparison) -> String {
+    let unit = comparison.metric.unit;
+    match (comparison.baseline, comparison.current) {
+        (Some(baseline), Some(current)) => {
+            let scale = unit.scale(if baseline == 0.0 { current } else { baseline });
+            format!("{} → {}", number::value(scale, baseline), number::quantity(scale, current))
+        }
+        (Some(value), None) => format!("{} → {}", number::quantity(unit.scale(value), value), number::NONE),
+        (None, Some(value)) => format!("{} → {}", number::NONE, number::quantity(unit.scale(value), value)),
+        (None, None) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::gate::example;
+    use crate::report::text::visible;
+
+    #[test]
+    fn each_verdict_has_its_sentence() {
+        let gate = example::gate();
+        let told: Vec<String> = all(&gate)
+            .into_iter()
+            .map(|one| format!("{:?} {}\n", one.level, visible(&format!("{}: {}", one.title, one.message))))
+            .collect();
+        insta::assert_snapshot!(told.concat(), @r#"
+        Error regressed: cpu/ssm_scan{n=512} @fast time: slower: +8.1 % (+7.6 to +8.6), 2.000 → 2.162 ms; 2.040 ms would pass; a change of 2.8 % could have been seen
+        Error regressed: cpu/tile_pack{n=512} @fast tiles_per_s: slower: −15.0 % (−15.5 to −14.5), 812.0 → 690.2 k/s; 795.8 k/s would pass; a change of 2.8 % could have been seen
+        Error missing: cpu/gone{n=512} @fast time: the baseline has it, the run has not, 2.000 ms → –; it failed: out of memory
+        Warning inconclusive: cpu/noisy{n=512} @fast time: 3 more runs would settle it; +1.2 % (+0.7 to +1.7), 2.000 → 2.024 ms; a change of 2.8 % could have been seen
+        Warning not comparable: <script>alert(1)</script>]]>|`x`↵::error::gone%0A%25��[31m"'&@someone #12 [a](http://b) {0}\ time: compiler 1 → <script>alert(1)</script>]]>|`x`↵::error::gone%0A%25��[31m"'&@someone #12 [a](http://b) {0}\; 0.0 % (−0.5 to +0.5), 2.000 → 2.000 ms; a change of 2.8 % could have been seen
+        Note no baseline: cpu/new{n=512} @fast time: there is nothing to hold it against, – → 2.000 ms
+        Note skipped: gpu: no CUDA driver on this machine
+        Error not measured: trt: no run of this machine at HEAD
+        "#);
+    }
+
+    #[test]
+    fn a_comparison_without_figures_still_says_something() {
+        for verdict in
+            [Verdict::Regressed, Verdict::Unchanged, Verdict::Missing, Verdict::Inconclusive("why".to_owned())]
+        {
+            let comparison = Comparison {
+                baseline: None,
+                allowed: None,
+                current: None,
+                effect: None,
+                note: None,
+                verdict,
+                ..example::comparison("cpu/a @fast", 1.0, Verdict::Unchanged)
+            };
+            assert!(!sentence(&comparison).is_empty());
+        }
+    }
+
+    #[test]
+    fn doubt_is_as_loud_as_it_counts() {
+        let check = |outcome: Outcome, expected: Level| {
+            let gate = Gate { outcome, ..example::doubtful() };
+            let levels: Vec<Level> = all(&gate).iter().map(|one| one.level).collect();
+            assert_eq!(levels, [expected], "{outcome:?}");
+        };
+        check(Outcome::Inconclusive, Level::Warning);
+        check(Outcome::Pass, Level::Warning);
+        check(Outcome::Fail, Level::Error);
+    }
+
+    #[test]
+    fn a_suite_without_numbers_is_told_of() {
+        let check = |outcome: Outcome, status: Option<RunStatus>, has_base: bool, expected: Option<Level>| {
+            let suite = SuiteGate { status, has_base, comparisons: Vec::new(), ..example::suite("gpu") };
+            let gate = Gate { outcome, suites: vec![suite], ..example::gate() };
+            let found = all(&gate).first().map(|one| one.level);
+            assert_eq!(found, expected, "{outcome:?} {status:?} {has_base}");
+        };
+        check(Outcome::Fail, None, true, Some(Level::Error));
+        check(Outcome::Inconclusive, None, false, Some(Level::Error));
+        check(Outcome::Pass, None, false, Some(Level::Note));
+        check(Outcome::Pass, Some(RunStatus::Skipped), false, Some(Level::Note));
+        check(Outcome::NotMeasured, Some(RunStatus::Skipped), false, Some(Level::Error));
+        check(Outcome::NotMeasured, Some(RunStatus::Skipped), true, Some(Level::Error));
+        check(Outcome::Fail, Some(RunStatus::Failed), false, Some(Level::Error));
+        check(Outcome::Inconclusive, Some(RunStatus::Ok), true, Some(Level::Warning));
+    }
+}

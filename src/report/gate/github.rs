@@ -1,0 +1,105 @@
+//! Annotations: the workflow commands of GitHub, which a job writes to its standard output.
+//!
+//! `::error title=TITLE::MESSAGE`, likewise `warning` and `notice`. A command is one line, so that line feeds, and the
+//! percent sign that writes them, are written as `%0A` and the like; in a title so are the colon and the comma, which
+//! end it. GitHub shows ten annotations of a kind and step and drops the others unsaid; the tenth says how many.
+
+use super::finding::{self, Finding, Level};
+use crate::model::gate::Gate;
+use crate::report::text::{shortened, visible};
+
+/// The annotations of a kind that GitHub shows.
+const SHOWN: usize = 10;
+
+/// The longest message, in characters: an annotation is read beside the code.
+const MESSAGE: usize = 1000;
+
+/// The longest title, in characters.
+const TITLE: usize = 200;
+
+/// The commands for what fails the gate, what leaves it in doubt, and what else is worth knowing; nothing where there is
+/// none of it.
+pub fn gate_commands(gate: &Gate) -> String {
+    let findings = finding::all(gate);
+    let mut text = String::new();
+    for (level, command) in [(Level::Error, "error"), (Level::Warning, "warning"), (Level::Note, "notice")] {
+        let told: Vec<&Finding<'_>> = findings.iter().filter(|finding| finding.level == level).collect();
+        let fits = told.len() <= SHOWN;
+        for finding in &told[..if fits { told.len() } else { SHOWN - 1 }] {
+            text.push_str(&line(command, &finding.title, &finding.message));
+        }
+        if !fits {
+            let title = format!("{} more", told.len() + 1 - SHOWN);
+            text.push_str(&line(command, &title, "GitHub shows ten of a kind; another report has them all"));
+        }
+    }
+    text
+}
+
+fn line(command: &str, title: &str, message: &str) -> String {
+    let title = property(&visible(&shortened(&format!("sprag: {title}"), TITLE)));
+    format!("::{command} title={title}::{}\n", data(&visible(&shortened(message, MESSAGE))))
+}
+
+/// Text for what follows the second `::`.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Text for a property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::gate::SuiteGate;
+    use crate::model::verdict::Verdict;
+    use crate::report::gate::example;
+
+    #[test]
+    fn everything_is_told_by_its_level() {
+        insta::assert_snapshot!(gate_commands(&example::gate()), @r#"
+        ::error title=sprag%3A regressed%3A cpu/ssm_scan{n=512} @fast time::slower: +8.1 %25 (+7.6 to +8.6), 2.000 → 2.162 ms; 2.040 ms would pass; a change of 2.8 %25 could have been seen
+        ::error title=sprag%3A regressed%3A cpu/tile_pack{n=512} @fast tiles_per_s::slower: −15.0 %25 (−15.5 to −14.5), 812.0 → 690.2 k/s; 795.8 k/s would pass; a change of 2.8 %25 could have been seen
+        ::error title=sprag%3A missing%3A cpu/gone{n=512} @fast time::the baseline has it, the run has not, 2.000 ms → –; it failed: out of memory
+        ::error title=sprag%3A not measured%3A trt::no run of this machine at HEAD
+        ::warning title=sprag%3A inconclusive%3A cpu/noisy{n=512} @fast time::3 more runs would settle it; +1.2 %25 (+0.7 to +1.7), 2.000 → 2.024 ms; a change of 2.8 %25 could have been seen
+        ::warning title=sprag%3A not comparable%3A <script>alert(1)</script>]]>|`x`↵%3A%3Aerror%3A%3Agone%250A%2525��[31m"'&@someone #12 [a](http%3A//b) {0}\ time::compiler 1 → <script>alert(1)</script>]]>|`x`↵::error::gone%250A%2525��[31m"'&@someone #12 [a](http://b) {0}\; 0.0 %25 (−0.5 to +0.5), 2.000 → 2.000 ms; a change of 2.8 %25 could have been seen
+        ::notice title=sprag%3A no baseline%3A cpu/new{n=512} @fast time::there is nothing to hold it against, – → 2.000 ms
+        ::notice title=sprag%3A skipped%3A gpu::no CUDA driver on this machine
+        "#);
+        assert_eq!(gate_commands(&example::passing()), "");
+    }
+
+    #[test]
+    fn a_command_is_one_line_and_its_parts_stay_apart() {
+        assert_eq!(data("50 % of\r\na::b,c"), "50 %25 of%0D%0Aa::b,c");
+        assert_eq!(property("50 % of\r\na::b,c"), "50 %25 of%0D%0Aa%3A%3Ab%2Cc");
+        assert_eq!(data("%0A"), "%250A");
+        let text = line("error", example::HOSTILE, example::HOSTILE);
+        assert_eq!(text.matches('\n').count(), 1, "{text}");
+        assert!(!text.chars().any(|character| character != '\n' && character.is_control()), "{text:?}");
+        assert!(!text.contains('\u{202e}'));
+        let title = text.strip_prefix("::error title=").and_then(|rest| rest.split_once("::")).expect("a command").0;
+        assert!(!title.contains([':', ',']), "{title}");
+    }
+
+    #[test]
+    fn the_tenth_of_a_kind_says_how_many_more() {
+        let check = |count: usize, lines: usize, last: &str| {
+            let verdict = || Verdict::Regressed;
+            let all = (0..count).map(|place| example::comparison(&format!("cpu/a{place}"), 1.1, verdict())).collect();
+            let suites = vec![SuiteGate { comparisons: all, ..example::suite("cpu") }];
+            let text = gate_commands(&Gate { suites, ..example::gate() });
+            assert_eq!(text.lines().count(), lines);
+            let found = text.lines().last().expect("a line");
+            assert!(found.starts_with(&format!("::error title=sprag%3A {last}")), "{found}");
+        };
+        check(1, 1, "regressed%3A cpu/a0 time::");
+        check(10, 10, "regressed%3A cpu/a9 time::");
+        check(11, 10, "2 more::");
+        check(100, 10, "91 more::");
+    }
+}

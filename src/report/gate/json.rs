@@ -1,0 +1,328 @@
+//! What a gate found as JSON: every fact of it, under a schema of its own.
+//!
+//! A number that is not finite has no place in JSON and stands as null. The text is ASCII, so that no character of a name
+//! acts unseen.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::canonical;
+use crate::model::commit::Commit;
+use crate::model::gate::{Gate, Outcome, SuiteGate};
+use crate::model::metric::Better;
+use crate::model::run::RunStatus;
+use crate::model::schema::{self, patterns};
+use crate::model::unit::Unit;
+use crate::model::verdict::{Comparison, Counts, Verdict};
+
+/// The version of the document.
+const SCHEMA_VERSION: u32 = 1;
+
+/// The whole of it as JSON.
+pub fn gate_json(gate: &Gate) -> String {
+    let value = serde_json::to_value(Report::of(gate)).expect("keys are text and numbers have a form");
+    canonical::to_indented(&value) + "\n"
+}
+
+/// The schema of that JSON.
+pub fn gate_schema() -> serde_json::Value {
+    schema::of_closed::<Report<'_>>()
+}
+
+/// What a gate found.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "GateReport")]
+struct Report<'a> {
+    /// The version of the document.
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    schema_version: u32,
+    /// The version of Sprag that wrote it.
+    sprag: &'static str,
+    /// The command that asked.
+    #[schemars(extend("enum" = ["check", "compare"]))]
+    command: &'a str,
+    /// How it came out.
+    #[schemars(extend("enum" = Outcome::WORDS))]
+    outcome: &'static str,
+    /// The code that the command ended with.
+    exit_code: u8,
+    /// How many verdicts of each kind.
+    counts: CountsReport,
+    /// One entry a suite and machine.
+    suites: Vec<SuiteReport<'a>>,
+}
+
+/// How many verdicts of each kind.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Counts")]
+struct CountsReport {
+    unchanged: usize,
+    improved: usize,
+    regressed: usize,
+    inconclusive: usize,
+    not_comparable: usize,
+    missing: usize,
+    no_baseline: usize,
+}
+
+/// One suite on one machine.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Suite")]
+struct SuiteReport<'a> {
+    /// The suite.
+    suite: &'a str,
+    /// What people call the machine; null where the suite has no run.
+    machine: Option<&'a str>,
+    /// The class of the machine.
+    machine_class: &'a str,
+    /// The id of the run that was judged; null where there is none.
+    run: Option<&'a str>,
+    /// When that run took place.
+    #[schemars(extend("pattern" = patterns::TIME))]
+    time: Option<DateTime<Utc>>,
+    /// What it measured.
+    commit: Option<&'a Commit>,
+    /// Whether it ran; null where there is no run.
+    status: Option<RunStatus>,
+    /// Why it was skipped, failed, or is not there.
+    reason: Option<&'a str>,
+    /// What speaks against its numbers.
+    quality: &'a [String],
+    /// What it was held against, in words; why against nothing where `has_base` is false.
+    against: &'a str,
+    /// Whether there was something to hold it against.
+    has_base: bool,
+    /// The commit of what it was held against.
+    base_commit: Option<&'a str>,
+    /// How many verdicts of each kind.
+    counts: CountsReport,
+    /// How much the suite changed as a whole; null where nothing could be compared.
+    whole: Option<WholeReport>,
+    /// One entry a judged metric, worst first.
+    comparisons: Vec<ComparisonReport<'a>>,
+}
+
+/// The geometric mean over the benchmarks of a suite.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Whole")]
+struct WholeReport {
+    /// How many benchmarks it is of.
+    benchmarks: usize,
+    /// The mean of current over baseline, less one; turned where more is better, so that more is worse.
+    change: Option<f64>,
+    /// Its interval; null where not every benchmark has one.
+    interval: Option<IntervalReport>,
+}
+
+/// An interval; a bound that is null is none.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Interval")]
+struct IntervalReport {
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+/// One metric of one benchmark; values are in the unit of the metric.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Comparison")]
+struct ComparisonReport<'a> {
+    /// The written identity of the benchmark.
+    benchmark: &'a str,
+    /// What is compared.
+    metric: MetricReport<'a>,
+    /// The series it belongs to, where the history has one.
+    series: Option<&'a str>,
+    /// The value of the baseline.
+    baseline: Option<f64>,
+    /// The worst value that still passes.
+    allowed: Option<f64>,
+    /// The value of the run.
+    current: Option<f64>,
+    /// How much it changed.
+    effect: Option<EffectReport>,
+    /// The chance of an effect this large though nothing moved beyond the tolerance; null where the rule knows none.
+    p_value: Option<f64>,
+    /// The name of the rule that decided.
+    rule: &'a str,
+    /// What it decided.
+    #[schemars(extend("enum" = Verdict::WORDS))]
+    verdict: &'static str,
+    /// Why the verdict is not a plain one.
+    reason: Option<&'a str>,
+    /// What else there is to know.
+    note: Option<&'a str>,
+}
+
+/// What is compared.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Metric")]
+struct MetricReport<'a> {
+    name: &'a str,
+    unit: Unit,
+    better: Better,
+}
+
+/// How much a metric changed.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Effect")]
+struct EffectReport {
+    /// Current over baseline, less one; null where the baseline is zero.
+    change: Option<f64>,
+    /// The interval of the change.
+    interval: Option<IntervalReport>,
+    /// The smallest change in the bad direction that would have been called a regression.
+    detectable: Option<f64>,
+}
+
+impl<'a> Report<'a> {
+    fn of(gate: &'a Gate) -> Report<'a> {
+        Report {
+            schema_version: SCHEMA_VERSION,
+            sprag: env!("CARGO_PKG_VERSION"),
+            command: gate.command,
+            outcome: gate.outcome.word(),
+            exit_code: gate.exit_code,
+            counts: counts(gate.counts()),
+            suites: gate.suites.iter().map(suite).collect(),
+        }
+    }
+}
+
+fn counts(counts: Counts) -> CountsReport {
+    let Counts { unchanged, improved, regressed, inconclusive, not_comparable, missing, no_baseline } = counts;
+    CountsReport { unchanged, improved, regressed, inconclusive, not_comparable, missing, no_baseline }
+}
+
+fn suite(suite: &SuiteGate) -> SuiteReport<'_> {
+    SuiteReport {
+        suite: &suite.suite,
+        machine: suite.machine.as_deref(),
+        machine_class: &suite.machine_class,
+        run: suite.run.as_deref(),
+        time: suite.time,
+        commit: suite.commit.as_ref(),
+        status: suite.status,
+        reason: suite.reason.as_deref(),
+        quality: &suite.quality,
+        against: &suite.against,
+        has_base: suite.has_base,
+        base_commit: suite.base_commit.as_deref(),
+        counts: counts(suite.counts()),
+        whole: suite.whole.map(|whole| WholeReport {
+            benchmarks: whole.benchmarks,
+            change: finite(whole.change),
+            interval: whole.interval.map(interval),
+        }),
+        comparisons: suite.comparisons.iter().map(comparison).collect(),
+    }
+}
+
+fn comparison(comparison: &Comparison) -> ComparisonReport<'_> {
+    let metric = &comparison.metric;
+    ComparisonReport {
+        benchmark: &comparison.benchmark,
+        metric: MetricReport { name: &metric.name, unit: metric.unit, better: metric.better },
+        series: comparison.series.as_deref(),
+        baseline: comparison.baseline.and_then(finite),
+        allowed: comparison.allowed.and_then(finite),
+        current: comparison.current.and_then(finite),
+        effect: comparison.effect.map(|effect| EffectReport {
+            change: finite(effect.change),
+            interval: effect.interval.map(interval),
+            detectable: effect.detectable.and_then(finite),
+        }),
+        p_value: comparison.p_value.and_then(finite),
+        rule: comparison.rule,
+        verdict: comparison.verdict.word(),
+        reason: comparison.verdict.reason(),
+        note: comparison.note.as_deref(),
+    }
+}
+
+fn interval((low, high): (f64, f64)) -> IntervalReport {
+    IntervalReport { low: finite(low), high: finite(high) }
+}
+
+fn finite(number: f64) -> Option<f64> {
+    Some(number).filter(|number| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::model::verdict::Effect;
+    use crate::report::gate::example;
+
+    #[track_caller]
+    fn valid(gate: &Gate) -> Value {
+        let text = gate_json(gate);
+        assert!(text.is_ascii() && text.ends_with("}\n"));
+        let document: Value = serde_json::from_str(&text).expect("it is JSON");
+        let schema = schema::published("check-1", "A gate", gate_schema());
+        let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+        let faults: Vec<String> = validator.iter_errors(&document).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:?}");
+        document
+    }
+
+    #[test]
+    fn every_fact_is_there() {
+        for gate in [example::gate(), example::doubtful(), example::passing()] {
+            valid(&gate);
+        }
+        let document = valid(&example::gate());
+        assert_eq!((&document["outcome"], &document["exit_code"]), (&Value::from("fail"), &Value::from(1)));
+        assert_eq!(document["counts"]["regressed"], 2);
+        let cpu = &document["suites"][0];
+        assert_eq!(cpu["commit"]["sha"], "b".repeat(40));
+        assert_eq!((&cpu["whole"]["benchmarks"], &cpu["status"]), (&Value::from(7), &Value::from("ok")));
+        assert_eq!(cpu["comparisons"][4]["benchmark"], example::HOSTILE);
+        assert_eq!((&document["suites"][2]["run"], &document["suites"][2]["status"]), (&Value::Null, &Value::Null));
+        insta::assert_snapshot!(canonical::to_indented(&cpu["comparisons"][0]), @r#"
+        {
+          "benchmark": "cpu/ssm_scan{n=512} @fast",
+          "metric": {
+            "name": "time",
+            "unit": "s",
+            "better": "lower"
+          },
+          "series": "0123456789abcdef",
+          "baseline": 0.002,
+          "allowed": 0.00204,
+          "current": 0.002162,
+          "effect": {
+            "change": 0.08099999999999996,
+            "interval": {
+              "low": 0.07599999999999996,
+              "high": 0.08599999999999997
+            },
+            "detectable": 0.028
+          },
+          "p_value": 0.25,
+          "rule": "interval",
+          "verdict": "regressed",
+          "reason": null,
+          "note": null
+        }
+        "#);
+    }
+
+    #[test]
+    fn what_is_not_finite_is_null() {
+        let mut gate = example::passing();
+        let comparison = &mut gate.suites[0].comparisons[0];
+        comparison.effect = Some(Effect {
+            change: f64::NAN,
+            interval: Some((f64::NEG_INFINITY, 0.5)),
+            detectable: Some(f64::INFINITY),
+        });
+        comparison.allowed = Some(f64::INFINITY);
+        let document = valid(&gate);
+        let comparison = &document["suites"][0]["comparisons"][0];
+        let expected = serde_json::json!({"change": null, "interval": {"low": null, "high": 0.5}, "detectable": null});
+        assert_eq!((&comparison["effect"], &comparison["allowed"]), (&expected, &Value::Null));
+    }
+}

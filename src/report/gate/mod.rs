@@ -1,0 +1,23 @@
+//! What a gate found, in the forms that others read: our JSON, Markdown for a pull request, JUnit, SARIF, and workflow
+//! commands of GitHub.
+//!
+//! Each is a pure function from the [`Gate`](crate::model::gate::Gate) to a text. What is told, how loudly and in which
+//! words is decided once, so that all forms agree; each form has its own escaping, for every name and reason in it comes
+//! from elsewhere.
+
+mod finding;
+mod github;
+mod json;
+mod junit;
+mod markdown;
+mod sarif;
+
+#[cfg(test)]
+pub(crate) mod example;
+
+pub use finding::was_not_judged;
+pub use github::gate_commands;
+pub use json::{gate_json, gate_schema};
+pub use junit::gate_junit;
+pub use markdown::gate_markdown;
+pub use sarif::gate_sarif;

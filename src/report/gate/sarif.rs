@@ -1,0 +1,344 @@
+//! What a gate has to tell as SARIF 2.1.0 (OASIS, 2020), for the alerts of code scanning.
+//!
+//! One run; a rule for each kind of thing that is told of, all of them in every file; a result for each finding. GitHub
+//! shows a result only at a place in a file, so it stands at the beginning of the baseline, or of `sprag.toml` where that
+//! is not known; and it knows a result again by `primaryLocationLineHash` alone, which is therefore of what was measured.
+//! In a message braces are placeholders and brackets are links, so both are shown as parentheses; the benchmark's exact
+//! name is the logical location.
+
+use serde_json::{Value, json};
+
+use super::finding::{self, Finding, Kind, Level};
+use crate::model::canonical;
+use crate::model::digest::Digest;
+use crate::model::gate::{Gate, SuiteGate};
+use crate::report::text::{shortened, visible};
+
+/// The schema that the format names.
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+/// The file that every project has.
+const CONFIGURATION: &str = "sprag.toml";
+
+/// The longest message, in characters.
+const MESSAGE: usize = 1000;
+
+/// The results that GitHub takes of a run; with more it refuses the file.
+const MOST_RESULTS: usize = 25_000;
+
+/// The whole of it as SARIF.
+pub fn gate_sarif(gate: &Gate) -> String {
+    let mut findings = finding::all(gate);
+    if findings.len() > MOST_RESULTS {
+        findings.sort_by_key(|finding| place(finding.kind));
+        findings.truncate(MOST_RESULTS);
+    }
+    let log = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {
+                "driver": {
+                    "name": "sprag",
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "semanticVersion": env!("CARGO_PKG_VERSION"),
+                    "rules": Kind::ALL.map(rule),
+                },
+            },
+            "automationDetails": { "id": format!("sprag/{}/", gate.command) },
+            "columnKind": "unicodeCodePoints",
+            "results": findings.iter().map(result).collect::<Vec<Value>>(),
+        }],
+    });
+    canonical::to_indented(&log) + "\n"
+}
+
+fn rule(kind: Kind) -> Value {
+    let (name, short, full, help) = match kind {
+        Kind::Regressed => (
+            "MetricRegressed",
+            "A benchmark is worse than its tolerance allows",
+            "The change of a judged metric lies beyond its tolerance in the bad direction.",
+            "Find the commit, or accept the new value with a word on why: `sprag baseline emit --notes TEXT`.",
+        ),
+        Kind::Missing => (
+            "MetricMissing",
+            "A benchmark of the baseline was not measured",
+            "The baseline has a metric that the run has not: the benchmark failed, or was renamed or taken out.",
+            "Mend the benchmark; if it is gone for good, take a new baseline with `sprag baseline emit`.",
+        ),
+        Kind::NotMeasured => (
+            "SuiteNotMeasured",
+            "A suite was not measured",
+            "A suite that should have been judged was skipped, broke, or has no run.",
+            "Run it where it can be measured: `sprag run --record`.",
+        ),
+        Kind::Inconclusive => (
+            "ChangeInconclusive",
+            "The data cannot tell whether a benchmark changed",
+            "The interval of the change reaches across the tolerance, or there is too little data for an interval.",
+            "Measure both sides in turns: `sprag compare A B --measure`.",
+        ),
+        Kind::NotComparable => (
+            "SidesNotComparable",
+            "Two measurements must not be compared",
+            "The environment of the run differs from that of the baseline in something that moves the numbers by itself.",
+            "Take a baseline in the present environment with `sprag baseline emit`.",
+        ),
+        Kind::NoBaseline => (
+            "BaselineAbsent",
+            "A benchmark has nothing to be held against",
+            "There is no baseline for a metric on this class of machine.",
+            "Take one with `sprag baseline emit`.",
+        ),
+    };
+    let level = match kind {
+        Kind::Regressed | Kind::Missing | Kind::NotMeasured => "error",
+        Kind::Inconclusive | Kind::NotComparable => "warning",
+        Kind::NoBaseline => "note",
+    };
+    json!({
+        "id": kind.id(),
+        "name": name,
+        "shortDescription": { "text": short },
+        "fullDescription": { "text": full },
+        "help": { "text": help },
+        "defaultConfiguration": { "level": level },
+        "properties": { "tags": ["performance"] },
+    })
+}
+
+fn result(finding: &Finding<'_>) -> Value {
+    let suite = finding.suite;
+    let level = match finding.level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Note => "note",
+    };
+    let name = finding.comparison.map_or_else(|| suite.suite.clone(), finding::metric_name);
+    // Parts are set apart by a character that names cannot hold.
+    let parts = [suite.suite.as_str(), &suite.machine_class, finding.comparison.map_or("", |one| &one.benchmark)];
+    let metric = finding.comparison.map_or("", |comparison| &comparison.metric.name);
+    let digest = Digest::of(&[parts.join("\0").as_bytes(), b"\0", metric.as_bytes()]).to_string();
+    json!({
+        "ruleId": finding.kind.id(),
+        "ruleIndex": place(finding.kind),
+        "level": level,
+        "message": { "text": message(&format!("{}. {}.", finding.title, finding.message.trim_end_matches('.'))) },
+        "locations": [{
+            "physicalLocation": {
+                "artifactLocation": { "uri": file(suite) },
+                "region": { "startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2 },
+            },
+            "logicalLocations": [{ "fullyQualifiedName": visible(&name), "kind": "member" }],
+        }],
+        "partialFingerprints": {
+            "primaryLocationLineHash": format!("{}:1", &digest[..16]),
+            "spragMetric/v1": digest,
+        },
+    })
+}
+
+fn place(kind: Kind) -> usize {
+    Kind::ALL.iter().position(|one| *one == kind).expect("the list has every kind")
+}
+
+/// Text for a message.
+fn message(text: &str) -> String {
+    let text = shortened(text, MESSAGE);
+    let round = |character: char| match character {
+        '{' | '[' => '(',
+        '}' | ']' => ')',
+        other => other,
+    };
+    visible(&text).chars().map(round).collect()
+}
+
+/// The baseline file that the suite was held against, where that lies in the project, as a relative URI.
+fn file(suite: &SuiteGate) -> String {
+    let path = suite.against.split(" (").next().unwrap_or_default();
+    let is_within =
+        path.starts_with("baselines/") && path.ends_with(".json") && !path.split('/').any(|part| part == "..");
+    if suite.has_base && is_within { uri(path) } else { CONFIGURATION.to_owned() }
+}
+
+fn uri(path: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    path.bytes().map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::schema::{list, object_with, text, words};
+    use crate::report::gate::example;
+
+    /// What SARIF 2.1.0 demands, and GitHub beyond that.
+    fn schema() -> Value {
+        let full = || json!({ "type": "string", "minLength": 1 });
+        let message = || json!({ "type": "object", "required": ["text"], "properties": { "text": full() } });
+        let level = || words(&["none", "note", "warning", "error"]);
+        let rule = object_with(
+            &[("id", full()), ("shortDescription", message()), ("fullDescription", message()), ("help", message())],
+            &[
+                ("name", full()),
+                ("defaultConfiguration", json!({ "properties": { "level": level() } })),
+                ("properties", json!({})),
+            ],
+        );
+        let line = || json!({ "type": "integer", "minimum": 1 });
+        let region = object_with(
+            &[("startLine", line()), ("startColumn", line()), ("endLine", line()), ("endColumn", line())],
+            &[],
+        );
+        let uri = json!({ "type": "string", "pattern": "^[A-Za-z0-9._~%-]+(/[A-Za-z0-9._~%-]+)*$" });
+        let artifact = object_with(&[("uri", uri)], &[]);
+        let physical = object_with(&[("artifactLocation", artifact), ("region", region)], &[]);
+        let logical = object_with(&[("fullyQualifiedName", full()), ("kind", text())], &[]);
+        let location = object_with(
+            &[("physicalLocation", physical), ("logicalLocations", list(logical))],
+            &[("message", message())],
+        );
+        let prints = json!({
+            "type": "object",
+            "required": ["primaryLocationLineHash"],
+            "additionalProperties": full(),
+        });
+        let result = object_with(
+            &[
+                ("ruleId", words(&Kind::ALL.map(Kind::id))),
+                ("ruleIndex", json!({ "type": "integer", "minimum": 0 })),
+                ("level", level()),
+                ("message", message()),
+                ("locations", json!({ "type": "array", "items": location, "minItems": 1, "maxItems": 10 })),
+                ("partialFingerprints", prints),
+            ],
+            &[],
+        );
+        let driver = object_with(
+            &[("name", full()), ("rules", list(rule))],
+            &[("version", full()), ("semanticVersion", full())],
+        );
+        let run = object_with(
+            &[("tool", object_with(&[("driver", driver)], &[])), ("results", list(result))],
+            &[
+                ("automationDetails", object_with(&[("id", full())], &[])),
+                ("columnKind", words(&["utf16CodeUnits", "unicodeCodePoints"])),
+            ],
+        );
+        object_with(&[("$schema", full()), ("version", words(&["2.1.0"])), ("runs", list(run))], &[])
+    }
+
+    #[track_caller]
+    fn valid(gate: &Gate) -> Vec<Value> {
+        let text = gate_sarif(gate);
+        assert!(text.is_ascii());
+        let log: Value = serde_json::from_str(&text).expect("it is JSON");
+        let validator = jsonschema::validator_for(&schema()).expect("the schema is one");
+        let faults: Vec<String> = validator.iter_errors(&log).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:?}");
+        log["runs"][0]["results"].as_array().expect("a list").clone()
+    }
+
+    #[test]
+    fn each_finding_is_a_result() {
+        let results = valid(&example::gate());
+        let told: Vec<(&str, &str)> = results
+            .iter()
+            .map(|one| (one["ruleId"].as_str().expect("a text"), one["level"].as_str().expect("a text")))
+            .collect();
+        let expected = [
+            ("regressed", "error"),
+            ("regressed", "error"),
+            ("missing", "error"),
+            ("inconclusive", "warning"),
+            ("not-comparable", "warning"),
+            ("no-baseline", "note"),
+            ("not-measured", "note"),
+            ("not-measured", "error"),
+        ];
+        assert_eq!(told, expected);
+        for result in &results {
+            let place = result["ruleIndex"].as_u64().expect("a number") as usize;
+            assert_eq!(result["ruleId"], Kind::ALL[place].id());
+        }
+        insta::assert_snapshot!(canonical::to_indented(&results[0]), @r#"
+        {
+          "ruleId": "regressed",
+          "ruleIndex": 0,
+          "level": "error",
+          "message": {
+            "text": "regressed: cpu/ssm_scan(n=512) @fast time. slower: +8.1\u202f% (+7.6 to +8.6), 2.000 \u2192 2.162\u202fms; 2.040\u202fms would pass; a change of 2.8\u202f% could have been seen."
+          },
+          "locations": [
+            {
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "baselines/cpu.example-cpu-9000.json"
+                },
+                "region": {
+                  "startLine": 1,
+                  "startColumn": 1,
+                  "endLine": 1,
+                  "endColumn": 2
+                }
+              },
+              "logicalLocations": [
+                {
+                  "fullyQualifiedName": "cpu/ssm_scan{n=512} @fast time",
+                  "kind": "member"
+                }
+              ]
+            }
+          ],
+          "partialFingerprints": {
+            "primaryLocationLineHash": "311d5e957422ea30:1",
+            "spragMetric/v1": "311d5e957422ea30cf45cee40b8b9c63e8921d084b6c1ecbbd1526fc7c3f8f34"
+          }
+        }
+        "#);
+        assert_eq!(valid(&example::passing()), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn nothing_in_a_message_is_a_placeholder_or_a_link() {
+        let results = valid(&example::gate());
+        let hostile = results[4]["message"]["text"].as_str().expect("a text");
+        assert!(!hostile.contains(['{', '}', '[', ']', '\n', '\u{202e}', '\u{1b}']), "{hostile}");
+        assert!(hostile.contains("(a)(http://b) (0)"), "{hostile}");
+    }
+
+    #[test]
+    fn a_fingerprint_is_of_what_is_measured_and_of_nothing_else() {
+        let print = |change: &dyn Fn(&mut SuiteGate)| {
+            let mut gate = example::doubtful();
+            change(&mut gate.suites[0]);
+            valid(&gate)[0]["partialFingerprints"]["primaryLocationLineHash"].as_str().expect("a text").to_owned()
+        };
+        let first = print(&|_| {});
+        assert_eq!(first, print(&|suite| suite.comparisons[0].current = Some(7.0)));
+        assert_eq!(first, print(&|suite| suite.run = None));
+        assert_eq!(first, print(&|suite| suite.machine = Some("twin".to_owned())));
+        assert_ne!(first, print(&|suite| suite.comparisons[0].benchmark = "cpu/b @fast".to_owned()));
+        assert_ne!(first, print(&|suite| suite.comparisons[0].metric.name = "ratio".to_owned()));
+        assert_ne!(first, print(&|suite| suite.machine_class = "Other".to_owned()));
+        assert_ne!(first, print(&|suite| suite.suite = "gpu".to_owned()));
+    }
+
+    #[test]
+    fn a_place_is_a_file_of_the_project() {
+        let check = |against: &str, has_base: bool, expected: &str| {
+            let suite = SuiteGate { against: against.to_owned(), has_base, ..example::suite("cpu") };
+            assert_eq!(file(&suite), expected);
+        };
+        check("baselines/cpu.x.json (of 0123456789ab, 2026-11-21)", true, "baselines/cpu.x.json");
+        check("baselines/a b%é.json", true, "baselines/a%20b%25%C3%A9.json");
+        check("baselines/../../etc/x.json", true, "sprag.toml");
+        check("/tmp/base.json (of no commit, 2026-11-21)", true, "sprag.toml");
+        check("eight sessions until 2026-11-21", true, "sprag.toml");
+        check("baselines/cpu.x.json is of another suite", false, "sprag.toml");
+    }
+}

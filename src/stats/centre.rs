@@ -1,0 +1,100 @@
+//! The centre of few values and how sure it is: a trimmed mean with its standard error.
+//!
+//! Of `n` sorted values the `g = floor(0.1 n)` least and largest are left out, and the mean of the other `h = n - 2g` is
+//! the centre. With the variance `s²` of all values, those left out set to their nearest neighbour that stays, its standard
+//! error is `s * sqrt((n - 1) / (h (h - 1)))`, and the centre over its error follows Student's t with `h - 1` degrees of
+//! freedom. Below ten values nothing is left out, and this is the mean with its ordinary error. (Tukey and McLaughlin,
+//! "Less vulnerable confidence and significance procedures for location based on a single sample", Sankhya A 25, 1963.)
+//!
+//! One process of ten that the machine disturbed then costs no more than the information of its pair; on recorded timings
+//! of unchanged code the trimmed form finds 5 % where the plain one often cannot tell (`benches/rules.rs`).
+
+/// The share of the values that is left out at either end.
+const TRIMMED: f64 = 0.1;
+
+/// A centre, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Centre {
+    /// The trimmed mean.
+    pub value: f64,
+    /// Its standard error; zero where all values that count are the same.
+    pub error: f64,
+    /// The degrees of freedom of the error.
+    pub freedom: f64,
+    /// How many values there are.
+    pub count: usize,
+}
+
+/// The centre of `values`; `None` below two of them.
+pub fn of(values: &[f64]) -> Option<Centre> {
+    let n = values.len();
+    if n < 2 {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let left_out = trimmed(n);
+    let kept = &sorted[left_out..n - left_out];
+    let (h, least, largest) = (kept.len() as f64, kept[0], kept[kept.len() - 1]);
+    let value = kept.iter().sum::<f64>() / h;
+    // Rounding must not make a spread of values that are all the same.
+    if least == largest {
+        return Some(Centre { value: least, error: 0.0, freedom: h - 1.0, count: n });
+    }
+    let winsorised = sorted.iter().map(|one| one.clamp(least, largest));
+    let mean = winsorised.clone().sum::<f64>() / n as f64;
+    let squares: f64 = winsorised.map(|one| (one - mean).powi(2)).sum();
+    Some(Centre { value, error: (squares / (h * (h - 1.0))).sqrt(), freedom: h - 1.0, count: n })
+}
+
+impl Centre {
+    /// The error and the degrees of freedom that `count` values of the same spread would have; `count` is at least two.
+    pub fn with(&self, count: usize) -> (f64, f64) {
+        let spread = self.error * kept(self.count).sqrt();
+        (spread / kept(count).sqrt(), kept(count) - 1.0)
+    }
+}
+
+fn trimmed(count: usize) -> usize {
+    (count as f64 * TRIMMED) as usize
+}
+
+fn kept(count: usize) -> f64 {
+    (count - 2 * trimmed(count)) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_values_have_their_mean_and_ten_lose_two() {
+        // Mean 3, sum of squares 10: the error is sqrt(10 / (5 * 4)).
+        let few = of(&[1.0, 5.0, 2.0, 4.0, 3.0]).expect("there are five");
+        assert_eq!((few.value, few.freedom, few.count), (3.0, 4.0, 5));
+        assert!((few.error - 0.5_f64.sqrt()).abs() < 1e-15, "{}", few.error);
+        // Of 0, 1, ..., 8, 1000 the least and the largest go: 1 to 8, mean 4.5. Winsorised, the sum of squares of
+        // 1, 1, 2, ..., 8, 8 around 4.5 is 66.5, and the error sqrt(66.5 / (8 * 7)).
+        let mut ten: Vec<f64> = (0..9).map(f64::from).collect();
+        ten.push(1000.0);
+        let centre = of(&ten).expect("there are ten");
+        assert_eq!((centre.value, centre.freedom), (4.5, 7.0));
+        assert!((centre.error - (66.5_f64 / 56.0).sqrt()).abs() < 1e-12, "{}", centre.error);
+    }
+
+    #[test]
+    fn values_that_are_the_same_have_no_spread() {
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[1.0]), None);
+        assert_eq!(of(&[0.1; 7]).map(|centre| (centre.value, centre.error)), Some((0.1, 0.0)));
+    }
+
+    #[test]
+    fn more_values_of_the_same_spread_make_it_surer() {
+        let centre = of(&[1.0, 2.0, 3.0, 4.0]).expect("there are four");
+        let (error, freedom) = centre.with(16);
+        assert!((error - centre.error * (4.0_f64 / 14.0).sqrt()).abs() < 1e-15, "{error}");
+        assert_eq!(freedom, 13.0);
+        assert_eq!(centre.with(4), (centre.error, 3.0));
+    }
+}

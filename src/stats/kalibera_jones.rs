@@ -1,0 +1,187 @@
+//! The effect interval of Kalibera and Jones: by what factor a benchmark got slower, over repetitions at several levels.
+//!
+//! A benchmark is repeated at each of `l` levels, say iterations within processes within builds, each level as often
+//! everywhere. Only the means of the highest level are independent. With grand means `a` (old) and `b` (new), `n` means of
+//! the highest level with sample variance `S2`, and `h^2 = t^2 S2 / n` by Student's `t` for `n - 1` degrees of freedom, the
+//! interval of `b / a` is that of Fieller: `(a b -+ sqrt(a^2 hb^2 + b^2 ha^2 - ha^2 hb^2)) / (a^2 - ha^2)`, and unbounded
+//! where the old mean may be zero, `a^2 <= ha^2`.
+//!
+//! `S2` of a level is the sample variance of its means within a group of the next, averaged over the groups. What a level
+//! adds by itself is `T2 = S2 - S2_below / n_below`, for the lowest level `S2`. Repetitions at a level that cost least for
+//! the same precision are `sqrt((c_above / c) (T2 / T2_above))`, rounded up, with the cost `c` of one more repetition.
+//! (Kalibera and Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013, and "Quantifying Performance Changes with
+//! Effect Size Confidence Intervals", University of Kent TR 4-12, 2012; Fieller, "Some problems in interval estimation",
+//! Journal of the Royal Statistical Society B 16, 1954.)
+
+use super::{describe, student};
+
+/// Values repeated at several levels, and what each level adds to their spread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Levels {
+    /// The grand mean.
+    pub mean: f64,
+    /// How many repetitions the highest level has.
+    pub n_highest: usize,
+    /// The sample variance of the means of each level, the lowest first.
+    pub variances: Vec<f64>,
+    /// What each level adds to the variance by itself, the lowest first. Below zero where the levels under it explain
+    /// more than there is.
+    pub components: Vec<f64>,
+}
+
+impl Levels {
+    /// Of `values` in the order of their places, with `shape` repetitions at each level, the highest first.
+    ///
+    /// `None` where the shape has no level, where a level has less than two repetitions, where there are not as many values
+    /// as the shape says, and where a variance is more than a number can hold.
+    pub fn of(values: &[f64], shape: &[usize]) -> Option<Levels> {
+        let places = shape.iter().try_fold(1_usize, |places, count| places.checked_mul(*count))?;
+        if places != values.len() || shape.iter().any(|count| *count < 2) {
+            return None;
+        }
+        let mut means = values.to_vec();
+        let (mut variances, mut components): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+        let mut from_below = 0.0;
+        for &count in shape.iter().rev() {
+            let groups = || means.chunks_exact(count);
+            let within = groups().map(describe::sample_variance).collect::<Option<Vec<f64>>>()?;
+            let variance = describe::mean(&within)?;
+            variances.push(variance);
+            components.push(variance - from_below);
+            from_below = variance / count as f64;
+            means = groups().map(describe::mean).collect::<Option<Vec<f64>>>()?;
+        }
+        Some(Levels { mean: *means.first()?, n_highest: *shape.first()?, variances, components })
+    }
+
+    /// Half the width of the interval of the mean.
+    pub fn half_width(&self, confidence: f64) -> Option<f64> {
+        let t = student::quantile(0.5 + confidence / 2.0, (self.n_highest - 1) as f64)?;
+        Some(t * (self.variances.last()? / self.n_highest as f64).sqrt())
+    }
+
+    /// How often to repeat each level but the highest, the lowest first, given what one more repetition of each level
+    /// costs, the lowest first. `None` in place of a number where a component does not lie above zero: the data do not say.
+    /// `None` for all unless there is a cost above zero for each level.
+    pub fn best_repetitions(&self, costs: &[f64]) -> Option<Vec<Option<u64>>> {
+        if costs.len() != self.components.len() || !costs.iter().all(|cost| *cost > 0.0 && cost.is_finite()) {
+            return None;
+        }
+        let pairs = self.components.windows(2).zip(costs.windows(2));
+        let best = |(components, costs): (&[f64], &[f64])| {
+            let are_known = components.iter().all(|component| *component > 0.0);
+            are_known.then(|| (costs[1] / costs[0] * (components[0] / components[1])).sqrt().ceil().max(1.0) as u64)
+        };
+        Some(pairs.map(best).collect())
+    }
+}
+
+/// The factor from old to new.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// The new mean over the old one.
+    pub ratio: f64,
+    /// The interval of the ratio; `None` where it has no bounds, the old mean being so uncertain that it may be zero.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The effect of `new` over `old` with its interval, which is to hold it with this `confidence`.
+///
+/// `None` where the old mean is zero, where an answer is more than a number can hold, and unless `confidence` lies between
+/// 0 and 1, both excluded.
+pub fn effect(old: &Levels, new: &Levels, confidence: f64) -> Option<Effect> {
+    if !(confidence > 0.0 && confidence < 1.0) || old.mean == 0.0 {
+        return None;
+    }
+    // In shares of the means, of which the squares neither overflow nor vanish.
+    let (scale, ratio) = (old.mean, new.mean / old.mean);
+    let old_share = (old.half_width(confidence)? / scale).powi(2);
+    let new_share = (new.half_width(confidence)? / scale).powi(2);
+    if !(ratio.is_finite() && old_share.is_finite() && new_share.is_finite()) {
+        return None;
+    }
+    if old_share >= 1.0 {
+        return Some(Effect { ratio, interval: None });
+    }
+    let rest = 1.0 - old_share;
+    let half = (new_share * rest + ratio * ratio * old_share).sqrt();
+    let interval = ((ratio - half) / rest, (ratio + half) / rest);
+    (interval.0.is_finite() && interval.1.is_finite()).then_some(Effect { ratio, interval: Some(interval) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Two processes of two iterations, by hand: means 2 and 6 within which variances are 2 and 2.
+    #[test]
+    fn levels_are_those_of_hand() {
+        let levels = Levels::of(&[1.0, 3.0, 5.0, 7.0], &[2, 2]).expect("every place has a value");
+        assert_eq!((levels.mean, levels.n_highest), (4.0, 2));
+        assert_eq!(
+            (levels.variances.as_slice(), levels.components.as_slice()),
+            ([2.0, 8.0].as_slice(), [2.0, 7.0].as_slice())
+        );
+        // 12.7062 * sqrt(8 / 2), the quantile of one degree of freedom.
+        assert!((levels.half_width(0.95).expect("0.95 is a confidence") - 25.412_4).abs() < 1e-3);
+        // sqrt(32 * 2 / 7) = 3.02 iterations in each process.
+        assert_eq!(levels.best_repetitions(&[1.0, 32.0]), Some(vec![Some(4)]));
+        assert_eq!((levels.best_repetitions(&[1.0]), levels.best_repetitions(&[1.0, 0.0])), (None, None));
+        let level = Levels::of(&[1.0, 5.0, 5.0, 1.0], &[2, 2]).expect("every place has a value");
+        assert_eq!((level.components[1], level.best_repetitions(&[1.0, 1.0])), (-4.0, Some(vec![None])));
+    }
+
+    /// Of a single level with the same spread on both sides; by Fieller's formula as a quadratic: the bounds are where
+    /// `(b - r a)^2 = hb^2 + r^2 ha^2`.
+    #[test]
+    fn bounds_solve_fiellers_equation() {
+        let old = Levels::of(&[9.0, 10.0, 11.0, 10.0], &[4]).expect("every place has a value");
+        let new = Levels::of(&[12.0, 12.0, 13.0, 11.0], &[4]).expect("every place has a value");
+        let found = effect(&old, &new, 0.95).expect("the old mean is not zero");
+        assert!((found.ratio - 1.2).abs() < 1e-15);
+        let (low, high) = found.interval.expect("the old mean is far from zero");
+        let widths = [&old, &new].map(|levels| levels.half_width(0.95).expect("0.95 is a confidence"));
+        for bound in [low, high] {
+            let rest = (12.0 - bound * 10.0).powi(2) - widths[1].powi(2) - (bound * widths[0]).powi(2);
+            assert!(rest.abs() < 1e-12, "{rest}");
+        }
+        assert!(low < 1.2 && 1.2 < high);
+    }
+
+    #[test]
+    fn what_has_no_answer_gives_none() {
+        let check = |values: &[f64], shape: &[usize]| assert_eq!(Levels::of(values, shape), None);
+        check(&[], &[]);
+        check(&[1.0], &[]);
+        check(&[1.0], &[1]);
+        check(&[1.0, 2.0], &[3]);
+        check(&[1.0, 2.0], &[2, 1]);
+        check(&[1.0, 2.0], &[usize::MAX, 2]);
+        check(&[-f64::MAX, f64::MAX], &[2]);
+        let around_zero = Levels::of(&[-1.0, 1.0], &[2]).expect("every place has a value");
+        let near_zero = Levels::of(&[-1.0, 1.5], &[2]).expect("every place has a value");
+        let constant = Levels::of(&[3.0, 3.0], &[2]).expect("every place has a value");
+        assert_eq!(effect(&around_zero, &constant, 0.95), None);
+        assert_eq!(effect(&near_zero, &constant, 0.95), Some(Effect { ratio: 12.0, interval: None }));
+        assert_eq!(effect(&constant, &constant, 0.95), Some(Effect { ratio: 1.0, interval: Some((1.0, 1.0)) }));
+        assert_eq!([effect(&constant, &constant, 0.0), effect(&constant, &constant, f64::NAN)], [None; 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn scale_and_order_do_not_matter(values in prop::collection::vec(1.0..2.0_f64, 12), other in prop::collection::vec(1.0..2.0_f64, 12)) {
+            let levels = |values: &[f64]| Levels::of(values, &[4, 3]).expect("every place has a value");
+            let found = effect(&levels(&values), &levels(&other), 0.95).expect("no mean is zero");
+            let (scaled, turned): (Vec<f64>, Vec<f64>) = values.iter().rev().map(|value| (value * 1e150, *value)).unzip();
+            let same = |one: f64, other: f64| (one - other).abs() <= 1e-9 * one.abs();
+            let again = effect(&levels(&turned), &levels(&other), 0.95).expect("no mean is zero");
+            prop_assert!(same(found.ratio, again.ratio));
+            if let (Some(one), Some(other)) = (found.interval, again.interval) {
+                prop_assert!(same(one.0, other.0) && same(one.1, other.1) && one.0 <= found.ratio && found.ratio <= one.1);
+            }
+            let scaled = Levels::of(&scaled, &[4, 3]).and_then(|scaled| effect(&scaled, &scaled, 0.95));
+            prop_assert!(scaled.is_none_or(|scaled| scaled.ratio == 1.0));
+        }
+    }
+}

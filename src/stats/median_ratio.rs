@@ -1,0 +1,170 @@
+//! The ratio of two medians, and its interval by resampling.
+//!
+//! Of each side as many values are drawn with replacement as it has, and the ratio of the medians of what was drawn is
+//! noted; the interval lies between percentiles of many such ratios (Efron and Tibshirani, "An Introduction to the
+//! Bootstrap", 1993, chapter 13). Where values come in processes, those are drawn first and then values within each: values
+//! of one process are not independent (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
+
+use super::describe;
+use super::random::SplitMix64;
+
+/// The fewest processes of a side: one says nothing about how processes differ.
+pub const FEWEST_PROCESSES: usize = 2;
+
+/// A ratio of medians, second over first, and what resampling says about it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MedianRatio {
+    /// Of all values.
+    pub ratio: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end of its interval.
+    pub high: f64,
+    /// The mean of the ratios of resamples.
+    pub mean: f64,
+    /// Their sample standard deviation: the standard error of the ratio.
+    pub deviation: f64,
+}
+
+/// The ratio of the medians of `second` over `first` with an interval from the given resamples: for each the places of the
+/// values drawn, of `first` and of `second`.
+///
+/// `None` where a side has no value, where a median of `first` or of one of its resamples is zero, where there are less
+/// than two resamples or one of them draws nothing or a value that there is none, and unless `confidence` lies between 0
+/// and 1, both excluded.
+pub fn from_resamples<'a>(
+    first: &[f64],
+    second: &[f64],
+    resamples: impl IntoIterator<Item = (&'a [usize], &'a [usize])>,
+    confidence: f64,
+) -> Option<MedianRatio> {
+    let drawn = |values: &[f64], places: &[usize]| {
+        places.iter().map(|place| values.get(*place).copied()).collect::<Option<Vec<f64>>>()
+    };
+    let ratios =
+        resamples.into_iter().map(|(of_first, of_second)| ratio(&drawn(first, of_first)?, &drawn(second, of_second)?));
+    summarise(ratio(first, second)?, &ratios.collect::<Option<Vec<f64>>>()?, confidence)
+}
+
+/// The same for values in processes, with as many resamples as asked for, drawn from `seed`.
+///
+/// `None` also where a side has less than [`FEWEST_PROCESSES`] or a process has no value.
+pub fn of_processes(
+    first: &[&[f64]],
+    second: &[&[f64]],
+    resamples: usize,
+    seed: u64,
+    confidence: f64,
+) -> Option<MedianRatio> {
+    for side in [first, second] {
+        if side.len() < FEWEST_PROCESSES || side.iter().any(|process| process.is_empty()) {
+            return None;
+        }
+    }
+    let mut random = SplitMix64::new(seed);
+    let mut ratios = Vec::new();
+    for _ in 0..resamples {
+        let of_first = draw(first, &mut random);
+        ratios.push(ratio(&of_first, &draw(second, &mut random))?);
+    }
+    summarise(ratio(&first.concat(), &second.concat())?, &ratios, confidence)
+}
+
+/// Draws processes with replacement, and of each of them values with replacement.
+fn draw(processes: &[&[f64]], random: &mut SplitMix64) -> Vec<f64> {
+    let mut drawn = Vec::new();
+    for _ in processes {
+        let process = processes[random.below(processes.len())];
+        drawn.extend(process.iter().map(|_| process[random.below(process.len())]));
+    }
+    drawn
+}
+
+fn ratio(first: &[f64], second: &[f64]) -> Option<f64> {
+    let ratio = describe::median(second)? / describe::median(first)?;
+    ratio.is_finite().then_some(ratio)
+}
+
+fn summarise(ratio: f64, ratios: &[f64], confidence: f64) -> Option<MedianRatio> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return None;
+    }
+    let missed = (1.0 - confidence) / 2.0;
+    Some(MedianRatio {
+        ratio,
+        low: describe::quantile(ratios, missed)?,
+        high: describe::quantile(ratios, 1.0 - missed)?,
+        mean: describe::mean(ratios)?,
+        deviation: describe::sample_variance(ratios)?.sqrt(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn given_resamples_give_the_numbers_of_hand() {
+        let (first, second) = ([1.0, 2.0, 4.0], [2.0, 6.0]);
+        // Ratios 4 / 2 of all; 4 / 1, 2 / 4 and 6 / 2 of the resamples.
+        let resamples: [(&[usize], &[usize]); 3] =
+            [(&[0, 0, 1], &[0, 1]), (&[2, 2, 0], &[0, 0]), (&[1, 1, 1], &[1, 1])];
+        let found = from_resamples(&first, &second, resamples, 0.5).expect("every place has a value");
+        assert_eq!((found.ratio, found.low, found.high, found.mean), (2.0, 1.75, 3.5, 2.5));
+        assert!((found.deviation - 3.25_f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn what_has_no_answer_gives_none() {
+        let check = |first: &[f64], second: &[f64], places: [&[usize]; 2], confidence: f64| {
+            let resamples = [(places[0], places[1]), (places[0], places[1])];
+            assert_eq!(from_resamples(first, second, resamples, confidence), None);
+        };
+        check(&[], &[1.0], [&[], &[0]], 0.95);
+        check(&[1.0], &[1.0], [&[0], &[]], 0.95);
+        check(&[1.0], &[1.0], [&[0], &[1]], 0.95);
+        check(&[0.0], &[1.0], [&[0], &[0]], 0.95);
+        check(&[1.0, 0.0], &[1.0], [&[1], &[0]], 0.95);
+        check(&[1.0], &[1.0], [&[0], &[0]], 1.0);
+        assert_eq!(from_resamples(&[1.0], &[1.0], [], 0.95), None);
+        let processes: [&[f64]; 2] = [&[1.0, 2.0], &[1.5]];
+        assert_eq!(
+            [of_processes(&processes[..1], &processes, 9, 1, 0.95), of_processes(&processes, &processes, 1, 1, 0.95)],
+            [None; 2]
+        );
+        assert_eq!(of_processes(&[&[1.0], &[]], &processes, 9, 1, 0.95), None);
+    }
+
+    /// Processes that differ give a wider interval than the same values as if each stood alone.
+    #[test]
+    fn processes_are_drawn_before_values() {
+        let mut random = SplitMix64::new(3);
+        let processes: Vec<Vec<f64>> = (0..10)
+            .map(|_| {
+                let level = 100.0 + 5.0 * random.normal();
+                (0..20).map(|_| level + 0.1 * random.normal()).collect()
+            })
+            .collect();
+        let sides: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
+        let values: Vec<&[f64]> = processes.iter().flat_map(|process| process.chunks(1)).collect();
+        let width = |side: &[&[f64]]| {
+            let found = of_processes(side, side, 400, 7, 0.95).expect("there are processes");
+            assert_eq!((found.ratio, of_processes(side, side, 400, 7, 0.95)), (1.0, Some(found)));
+            found.high - found.low
+        };
+        assert!(width(&sides) > 2.0 * width(&values), "{} and {}", width(&sides), width(&values));
+    }
+
+    proptest! {
+        #[test]
+        fn scale_is_a_factor(values in prop::collection::vec(1.0..2.0_f64, 6), seed in 0..100_u64) {
+            let scaled: Vec<f64> = values.iter().map(|value| value * 8.0).collect();
+            let (side, other): (Vec<&[f64]>, Vec<&[f64]>) = (values.chunks(2).collect(), scaled.chunks(2).collect());
+            let found = of_processes(&side, &side, 50, seed, 0.9).expect("no value is zero");
+            let scaled = of_processes(&side, &other, 50, seed, 0.9).expect("no value is zero");
+            prop_assert_eq!((scaled.ratio, scaled.low, scaled.high), (8.0 * found.ratio, 8.0 * found.low, 8.0 * found.high));
+            prop_assert!(found.low <= found.high && found.deviation >= 0.0);
+        }
+    }
+}

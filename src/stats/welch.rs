@@ -1,0 +1,118 @@
+//! Welch's test: whether the means of two normal sets differ, their variances being what they may.
+//!
+//! With means `a` and `b` of `m` and `n` values and sample variances `v` and `w`, `t = (b - a) / sqrt(v / m + w / n)` is
+//! nearly Student's with `(v / m + w / n)^2 / ((v / m)^2 / (m - 1) + (w / n)^2 / (n - 1))` degrees of freedom (Welch,
+//! "The generalization of Student's problem when several different population variances are involved", Biometrika 34,
+//! 1947). The values of a set must be independent: medians of processes, never samples of one process.
+
+use super::{describe, student};
+
+/// What the test finds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Welch {
+    /// Mean of the second set less that of the first.
+    pub difference: f64,
+    /// The lower end of the interval of the difference.
+    pub low: f64,
+    /// The upper end of the interval of the difference.
+    pub high: f64,
+    /// The difference in standard errors: above zero where the second set is the larger.
+    pub t: f64,
+    /// Degrees of freedom, seldom a whole number.
+    pub freedom: f64,
+    /// The chance of a `t` as far from zero as this, on either side, where the means are the same.
+    pub two_sided: f64,
+    /// The chance of a `t` of at least this: small where the second set is the larger.
+    pub greater: f64,
+    /// The chance of a `t` of at most this: small where the second set is the smaller.
+    pub less: f64,
+}
+
+/// Tests `second` against `first`, with an interval that holds the difference with this `confidence`.
+///
+/// `None` where a set has fewer than two values, where neither has any spread, and unless `confidence` lies between 0
+/// and 1, both excluded.
+pub fn test(first: &[f64], second: &[f64], confidence: f64) -> Option<Welch> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return None;
+    }
+    let squared_error = |values: &[f64]| Some(describe::sample_variance(values)? / values.len() as f64);
+    let errors = [squared_error(first)?, squared_error(second)?];
+    // In shares of the larger: the square of a small variance must not vanish.
+    let largest = errors[0].max(errors[1]);
+    if largest <= 0.0 {
+        return None;
+    }
+    let shares = errors.map(|error| error / largest);
+    let sum = shares[0] + shares[1];
+    let lost = shares[0].powi(2) / (first.len() - 1) as f64 + shares[1].powi(2) / (second.len() - 1) as f64;
+    let (freedom, error) = (sum * sum / lost, sum.sqrt() * largest.sqrt());
+    let difference = describe::mean(second)? - describe::mean(first)?;
+    let t = difference / error;
+    if !(difference.is_finite() && t.is_finite()) {
+        return None;
+    }
+    let half = student::quantile(0.5 + confidence / 2.0, freedom)? * error;
+    Some(Welch {
+        difference,
+        low: difference - half,
+        high: difference + half,
+        t,
+        freedom,
+        two_sided: 2.0 * student::sf(t.abs(), freedom)?,
+        greater: student::sf(t, freedom)?,
+        less: student::cdf(t, freedom)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Welch's formulas by hand: means 3 and 6, variances 5/2 and 10 over five values each, so an error of sqrt(5/2) and
+    /// `2.5^2 / (0.5^2 / 4 + 2^2 / 4)` degrees; the tail by `pt` of R.
+    #[test]
+    fn a_small_case_is_that_of_hand() {
+        let found = test(&[1.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 4.0, 6.0, 8.0, 10.0], 0.95).expect("both sets have spread");
+        let check = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} and {expected}");
+        check(found.difference, 3.0);
+        check(found.t, 3.0 / 2.5_f64.sqrt());
+        check(found.freedom, 6.25 / 1.0625);
+        check(found.low + found.high, 6.0);
+        assert!((found.two_sided - 0.1075).abs() < 5e-5, "{}", found.two_sided);
+    }
+
+    #[test]
+    fn what_has_no_answer_gives_none() {
+        let check = |first: &[f64], second: &[f64], confidence: f64| assert_eq!(test(first, second, confidence), None);
+        check(&[], &[1.0, 2.0], 0.95);
+        check(&[1.0], &[1.0, 2.0], 0.95);
+        check(&[2.0, 2.0], &[3.0, 3.0], 0.95);
+        check(&[1.0, 2.0], &[1.0, 2.0], 1.0);
+        check(&[-f64::MAX, f64::MAX], &[1.0, 2.0], 0.95);
+        let found = test(&[2.0, 2.0], &[3.0, 4.0], 0.95).expect("one set has spread");
+        assert_eq!((found.t, found.freedom), (3.0, 1.0));
+        assert!(test(&[1e-170, 2e-170], &[5e-170, 9e-170], 0.95).is_none_or(|found| found.freedom >= 1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn neither_order_nor_scale_matters_and_sides_are_mirrored(
+            mut first in prop::collection::vec(-1e3..1e3_f64, 2..12),
+            second in prop::collection::vec(-1e3..1e3_f64, 2..12),
+        ) {
+            let found = test(&first, &second, 0.9);
+            let mirrored = test(&second, &first, 0.9);
+            prop_assert_eq!(found.map(|found| (found.t, found.less)), mirrored.map(|found| (-found.t, found.greater)));
+            let Some(found) = found else { return Ok(()) };
+            prop_assert!(found.low <= found.difference && found.difference <= found.high);
+            prop_assert!((found.greater + found.less - 1.0).abs() < 1e-12);
+            first.reverse();
+            let scaled: Vec<f64> = first.iter().map(|value| value * 4.0).collect();
+            let other: Vec<f64> = second.iter().map(|value| value * 4.0).collect();
+            let scaled = test(&scaled, &other, 0.9).expect("there is as much spread");
+            prop_assert!((scaled.t - found.t).abs() <= 1e-9 * (1.0 + found.t.abs()));
+        }
+    }
+}

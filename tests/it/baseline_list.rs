@@ -1,0 +1,97 @@
+//! Baselines listed and held against one another.
+
+use serde_json::Value;
+
+use crate::crafted::{BASELINE, Crafted};
+use crate::schemas::follows;
+
+#[test]
+fn the_list_tells_what_each_is_and_names_what_is_broken() {
+    let crafted = Crafted::new();
+    let none = crafted.ends(0, &["baseline", "list"]).says(&["hint: `sprag baseline emit`"]);
+    assert_eq!(none.out, "there is no baseline yet\n");
+    let crafted = Crafted::with_sessions(5);
+    crafted.ends(0, &["baseline", "emit", "--notes", "first"]);
+    crafted.change(8, &[("pack", 1.5e-3), ("scan", 2e-3)]);
+    crafted.ends(0, &["baseline", "accept", "--why", "Worth \u{1b}[31mit."]);
+    let list = |arguments: &[&str]| crafted.ends(0, &[&["baseline", "list"][..], arguments].concat());
+    let plain = list(&[]).out;
+    let sha = crafted.commit().sha;
+    for word in
+        [BASELINE, "Example CPU", "sandbox", "2 interval", "1 to 6", &sha[..12], "2026-01-08", "Tester <tester@"]
+    {
+        assert!(plain.contains(word), "`{word}` is not in:\n{plain}");
+    }
+    assert!(plain.contains("Worth \\u{1b}[31mit.") && !plain.contains("archive"), "{plain}");
+    assert!(list(&["--archive"]).out.contains("baselines/archive/cpu.example-cpu.20260105T120000Z-"));
+
+    crafted.sandbox.write("baselines/cut.json", "{\"schema_version\": 2,");
+    crafted.sandbox.write("baselines/seed.json", "{\"metrics\": {\"a_ms\": {\"value_ms\": 1.0}}}");
+    crafted.sandbox.write("baselines/notes.txt", "hello");
+    std::fs::create_dir(crafted.sandbox.project.join("baselines/folder.json")).expect("a folder");
+    let broken = list(&[]).says(&["3 files cannot be used", "hint: baselines/seed.json: it is judged by as it is"]);
+    assert!(broken.out.contains("baselines/cut.json is not JSON"), "{}", broken.out);
+    assert!(
+        broken.out.contains("baselines/seed.json is a baseline of Apex-X, not a baseline of Sprag"),
+        "{}",
+        broken.out
+    );
+    assert!(broken.out.contains("baselines/folder.json is no file"), "{}", broken.out);
+
+    let json = list(&["--archive", "--json"]).out;
+    follows("baseline-list-1", &json);
+    let json: Value = serde_json::from_str(&json).expect("it is JSON");
+    let entries = json["baselines"].as_array().expect("a list");
+    let archived: Vec<bool> = entries.iter().filter_map(|one| one["archived"].as_bool()).collect();
+    assert_eq!(archived, [false, false, false, false, true]);
+    let own = entries.iter().find(|one| one["path"] == BASELINE).expect("it is listed");
+    assert_eq!(own["baseline"]["accepted"]["why"], "Worth \u{1b}[31mit.");
+    assert_eq!(own["baseline"]["accepted"]["replaces"], entries[4]["path"]);
+}
+
+#[test]
+fn a_diff_tells_what_changed_and_judges_nothing() {
+    let crafted = Crafted::with_sessions(5);
+    let diff = |code: i32, arguments: &[&str]| crafted.ends(code, &[&["baseline", "diff"][..], arguments].concat());
+    let tells = |out: &str, words: &[&str]| {
+        for word in words {
+            assert!(out.contains(word), "`{word}` is not in:\n{out}");
+        }
+    };
+    diff(2, &[]).says(&["there is no baseline to compare", "hint:"]);
+    crafted.ends(0, &["baseline", "emit"]);
+    assert_eq!(diff(0, &[]).says(&["has replaced no other"]).out, "");
+    diff(2, &[BASELINE]).says(&["has replaced no other", "hint:"]);
+    crafted.change(8, &[("pack", 1.5e-3), ("new", 1e-3)]);
+    let run = diff(0, &["--run"]).out;
+    tells(&run, &["baselines/cpu.example-cpu.json (of ", "→ history/v1/cpu/2026/01/", "removed  cpu/scan @fast time"]);
+    tells(&run, &["added    cpu/new @fast time", "worse    cpu/pack @fast time", "1.000 ms", "1.500 ms", "+50.0 %"]);
+    assert_eq!(diff(0, &["--run", BASELINE]).out, run);
+
+    crafted.ends(0, &["baseline", "emit", "--output", "p.json"]);
+    let proposed = diff(0, &["p.json"]).out;
+    tells(&proposed, &["baselines/cpu.example-cpu.json (of ", "→ p.json (of ", "+50.0 %", "interval 50 %"]);
+    crafted.ends(0, &["baseline", "accept", "p.json", "--why", "Worth it."]);
+    let replaced = diff(0, &[]).out;
+    tells(&replaced, &["baselines/archive/", "→ baselines/cpu.example-cpu.json (of ", "+50.0 %"]);
+    tells(&replaced, &["accepted by Tester <tester@example.org> on ", ": Worth it."]);
+    assert_eq!(diff(0, &[BASELINE]).out, replaced);
+    tells(&diff(0, &["p.json"]).out, &["2 metrics the same"]);
+    tells(&diff(0, &[BASELINE, "p.json", "--suite", "cpu"]).out, &["2 metrics the same"]);
+
+    let json = diff(0, &["--json"]).out;
+    follows("baseline-diff-1", &json);
+    let json: Value = serde_json::from_str(&json).expect("it is JSON");
+    let kinds: Vec<&str> =
+        json["diffs"][0]["metrics"].as_array().expect("a list").iter().filter_map(|one| one["kind"].as_str()).collect();
+    assert_eq!(kinds, ["removed", "added", "worse"]);
+
+    crafted.sandbox.write("other.json", &crafted.altered(BASELINE, "\"suite\": \"cpu\"", "\"suite\": \"gpu\""));
+    tells(&diff(0, &[BASELINE, "other.json"]).out, &["their values are not of one kind: suite cpu → gpu"]);
+    diff(2, &["other.json"]).says(&["there is no `baselines/gpu.example-cpu.json`", "hint:"]);
+    diff(2, &[BASELINE, "--suite", "gpu"]).says(&["is of the suite `cpu`", "hint:"]);
+    diff(2, &[BASELINE, "absent.json"]).says(&["absent.json` cannot be read", "hint:"]);
+    diff(2, &[BASELINE, "p.json", "--run"]);
+    crafted.sandbox.write(BASELINE, "{");
+    diff(2, &[]).says(&["is not JSON", "hint:"]);
+}

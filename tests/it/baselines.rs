@@ -1,0 +1,280 @@
+//! Baselines taken, proposed, accepted and archived.
+
+use std::fs;
+
+use sprag::model::baseline::Baseline;
+use sprag::model::run::Run;
+
+use crate::crafted::{BASELINE, Crafted};
+use crate::schemas::follows;
+
+#[track_caller]
+fn read(crafted: &Crafted, path: &str) -> Baseline {
+    let text = crafted.sandbox.read(path);
+    follows("baseline-2", &text);
+    Baseline::from_json(text.as_bytes()).unwrap_or_else(|error| panic!("{path} {error}"))
+}
+
+/// The files of the archive, sorted.
+fn archive(crafted: &Crafted) -> Vec<String> {
+    let folder = crafted.sandbox.project.join("baselines/archive");
+    let entries = folder.read_dir().into_iter().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+const ACCEPT: [&str; 4] = ["baseline", "accept", "--why", "The new layout is worth it."];
+
+#[test]
+fn a_baseline_learns_from_the_sessions_before_it() {
+    let crafted = Crafted::with_sessions(1);
+    let first = crafted.ends(0, &["baseline", "emit", "--notes", "first"]);
+    assert!(
+        first.out.contains("1 session of it: how much it moves from session to session is assumed"),
+        "{}",
+        first.out
+    );
+    assert!(first.out.contains("tolerances 50 %; with 2 more sessions"), "{}", first.out);
+    let baseline = read(&crafted, BASELINE);
+    let accepted = baseline.accepted.clone().expect("whoever takes it is known");
+    assert_eq!((accepted.by.as_str(), accepted.why.as_str()), ("Tester <tester@example.org>", "first"));
+    assert_eq!((accepted.replaces, accepted.metrics), (None, None));
+    assert_eq!((baseline.branch.as_deref(), baseline.machine.as_deref()), (Some("main"), Some("sandbox")));
+    assert_eq!(baseline.commit, Some(crafted.commit().sha));
+
+    for day in 2..=5 {
+        crafted.record(&crafted.run(day, &[("pack", 1e-3 * (1.0 + 0.01 * day as f64)), ("scan", 2e-3)]));
+    }
+    let more = crafted.ends(0, &["baseline", "emit"]);
+    let words = ["learnt from 5 sessions: tolerances from 2 % to 15 %", "8 sessions allow from 2 % to 10 %"];
+    assert!(words.iter().all(|words| more.out.contains(words)), "{}", more.out);
+    let baseline = read(&crafted, BASELINE);
+    assert!(baseline.metrics.values().all(|metric| metric.sessions == 5));
+    assert_eq!(
+        baseline.accepted.and_then(|accepted| accepted.replaces).as_deref().map(|path| &path[..18]),
+        Some("baselines/archive/")
+    );
+    // A run in a file learns from the history as well, and one of another environment learns nothing.
+    let run = crafted.run(9, &[("pack", 1.03e-3), ("scan", 2e-3)]);
+    crafted.sandbox.write("../run.json", &crate::run_files::text(&run));
+    let of_file = crafted.ends(0, &["baseline", "emit", "--run", "../run.json"]);
+    assert!(of_file.out.contains("learnt from 6 sessions"), "{}", of_file.out);
+    crafted.sandbox.write("../run.json", &crate::run_files::text(&Crafted::compiled_by(run, "rustc 9")));
+    let elsewhere = crafted.ends(0, &["baseline", "emit", "--run", "../run.json"]);
+    assert!(elsewhere.out.contains("1 session of it"), "{}", elsewhere.out);
+}
+
+#[test]
+fn rules_of_the_configuration_are_written_as_they_are() {
+    let crafted = Crafted::with_sessions(3);
+    let config = crafted.sandbox.read("sprag.toml");
+    crafted.sandbox.write("sprag.toml", &format!("{config}[rules]\ndefault = \"bands\"\n"));
+    let ended = crafted.ends(0, &["baseline", "emit"]);
+    assert!(ended.out.contains("the rules of the configuration judge it"), "{}", ended.out);
+    assert!(read(&crafted, BASELINE).metrics.values().all(|metric| metric.rule.name() == "bands"));
+}
+
+#[test]
+fn a_proposal_is_reviewed_and_accepted() {
+    let crafted = Crafted::with_sessions(4);
+    crafted.ends(0, &["baseline", "emit"]);
+    let old = crafted.sandbox.read(BASELINE);
+    crafted.change(8, &[("pack", 1.5e-3), ("scan", 2e-3)]);
+    let propose = ["baseline", "emit", "--output", "proposed.json"];
+    let ended = crafted.ends(0, &propose);
+    assert!(ended.out.contains("sprag baseline accept proposed.json --why TEXT"), "{}", ended.out);
+    assert_eq!((crafted.sandbox.read(BASELINE), read(&crafted, "proposed.json").accepted), (old.clone(), None));
+    crafted.ends(2, &propose).says(&["proposed.json` is there already", "hint:"]);
+    // The step is told from noise, so that the level is that of the last session alone.
+    let pack = &read(&crafted, "proposed.json").metrics["cpu/pack @fast time"];
+    assert_eq!((pack.value, pack.sessions), (1.5e-3, 1));
+
+    let ended = crafted.ends(0, &["baseline", "accept", "proposed.json", "--why", "The new layout is worth it."]);
+    assert!(ended.out.contains("2 changed by up to +50.0 %"), "{}", ended.out);
+    let accepted = read(&crafted, BASELINE).accepted.expect("it is accepted");
+    assert_eq!(accepted.why, "The new layout is worth it.");
+    let archived = accepted.replaces.expect("there was another");
+    assert_eq!((crafted.sandbox.read(&archived), archive(&crafted).len()), (old.clone(), 1));
+    let again = crafted.ends(0, &["baseline", "accept", "proposed.json", "--why", "Again."]);
+    assert!(again.out.contains("nothing to do"), "{}", again.out);
+    assert_eq!(archive(&crafted).len(), 1);
+    // What was replaced can come back.
+    crafted.ends(0, &["baseline", "accept", &archived, "--why", "Back again."]);
+    assert_eq!(read(&crafted, BASELINE).metrics, Baseline::from_json(old.as_bytes()).expect("it was one").metrics);
+    assert_eq!(archive(&crafted).len(), 2);
+}
+
+#[test]
+fn the_slowdown_of_one_kernel_is_accepted_alone() {
+    let crafted = Crafted::with_sessions(5);
+    crafted.ends(0, &["baseline", "emit"]);
+    let old = read(&crafted, BASELINE);
+    crafted.change(8, &[("pack", 1.5e-3), ("scan", 3e-3)]);
+    crafted.ends(1, &["check"]);
+    crafted.ends(0, &[&ACCEPT[..], &["--metric", "pack @fast"]].concat());
+    let new = read(&crafted, BASELINE);
+    let (pack, scan) = ("cpu/pack @fast time", "cpu/scan @fast time");
+    assert_eq!((new.metrics[pack].value, &new.metrics[scan]), (1.5e-3, &old.metrics[scan]));
+    assert_eq!(new.accepted.and_then(|accepted| accepted.metrics), Some(vec![pack.to_owned()]));
+    let ended = crafted.ends(1, &["check"]);
+    assert!(ended.out.contains("1 regressed"), "{}", ended.out);
+    crafted.ends(0, &ACCEPT);
+    let ended = crafted.sandbox.sprag(&["check"]);
+    assert!(!ended.out.contains("regressed"), "{}", ended.out);
+}
+
+#[test]
+fn what_is_not_fit_to_be_a_baseline_is_refused() {
+    let crafted = Crafted::with_sessions(5);
+    let refused = |arguments: &[&str], words: &[&str]| {
+        crafted.ends(2, &[&["baseline", "accept"][..], arguments].concat()).says(words).says(&["hint:"]);
+    };
+    refused(&["--why", "x", "--metric", "pack"], &["there is no `baselines/cpu.example-cpu.json` whose other metrics"]);
+    crafted.ends(0, &["baseline", "emit"]);
+    let before = crafted.sandbox.read(BASELINE);
+    crafted.ends(2, &["baseline", "accept"]).says(&["--why"]);
+    refused(&["--why", " \t"], &["`--why` says nothing"]);
+    refused(&["--why", "x", "--metric", ""], &["`--metric` is blank"]);
+    refused(&["--why", "x", "--metric", "gone"], &["no metric of the run", "contains `gone`"]);
+    crafted.ends(2, &["baseline", "accept", "--why", "x", "--suite", "cpy"]).says(&["did you mean `cpu`?"]);
+    refused(&["absent.json", "--why", "x"], &["absent.json` cannot be read"]);
+    refused(&["baselines", "--why", "x"], &["baselines` cannot be read"]);
+    refused(&["../run.json", "--why", "x"], &["run.json` is the record of a run, not a baseline of Sprag"]);
+
+    let proposal = |from: &str, to: &str, more: &[&str], words: &[&str]| {
+        crafted.sandbox.write("p.json", &crafted.altered(BASELINE, from, to));
+        refused(&[&["p.json", "--why", "x"], more].concat(), words);
+    };
+    proposal("\"dirty\": false", "\"dirty\": true", &[], &["measured files that no commit holds"]);
+    proposal("\"partial\": false", "\"partial\": true", &[], &["has some benchmarks only"]);
+    proposal(
+        "\"better\": \"lower\"",
+        "\"better\": \"higher\"",
+        &[],
+        &["has `cpu/pack @fast time` in another unit or direction"],
+    );
+    proposal("\"unit\": \"s\"", "\"unit\": \"B\"", &[], &["in another unit or direction"]);
+    proposal("\"suite\": \"cpu\"", "\"suite\": \"../cpu\"", &[], &["which cannot name a file"]);
+    proposal("\"suite\": \"cpu\"", "\"suite\": \"gpu\"", &["--suite", "cpu"], &["is of the suite `gpu`"]);
+    proposal("\"schema_version\": 2", "\"schema_version\": 3", &[], &["has schema version 3"]);
+    proposal("\"tolerance\": 0.02", "\"tolerance\": -0.02", &[], &["`rule.tolerance` = -0.02"]);
+    proposal("\"tolerance\": 0.02", "\"tolerance\": 1e3", &[], &["`rule.tolerance` = 1000"]);
+    proposal("\"tolerance\": 0.02", "\"tolerance\": NaN", &[], &["is not JSON"]);
+    proposal("\"name\": \"interval\"", "\"name\": \"intervals\"", &[], &["unknown variant `intervals`"]);
+    let foreign = |text: &str, is: &str| {
+        crafted.sandbox.write("p.json", text);
+        refused(&["p.json", "--why", "x"], &[&format!("p.json` is {is}, not a baseline of Sprag")]);
+        crafted.ends(2, &["baseline", "diff", "p.json"]).says(&[is, "hint:"]);
+    };
+    foreign(
+        "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": {\"value_ms\": 1}}}",
+        "a baseline of Apex-X",
+    );
+    foreign("{\"rank_2\": {\"a\": [1, 2, 3]}}", "ground truth of tt-metal");
+    foreign(
+        "# Trueno Performance Baseline\n# Commit: 1234567\n#\nadd/1   time:   [1.0 ns 1.1 ns 1.2 ns]\n",
+        "a baseline of Trueno",
+    );
+
+    // What lies in the place is not replaced where it is of somebody else.
+    let kept = |text: &str, words: &[&str]| {
+        crafted.sandbox.write(BASELINE, text);
+        for command in [&["baseline", "emit"][..], &ACCEPT] {
+            crafted.ends(2, command).says(words).says(&["is not replaced", "hint:"]);
+        }
+        assert_eq!(crafted.sandbox.read(BASELINE), text);
+    };
+    kept(&before.replacen("\"suite\": \"cpu\"", "\"suite\": \"gpu\"", 1), &["is of the suite `gpu`, not of `cpu`"]);
+    kept(
+        &before.replacen("\"Example CPU\"", "\"Example-CPU\"", 1),
+        &["of the class `Example-CPU`, not of `Example CPU`"],
+    );
+    kept("{}", &["no baseline of ours"]);
+    kept("{\"schema_version\": 9}", &["has schema version 9"]);
+    assert_eq!(archive(&crafted), Vec::<String>::new());
+    fs::remove_file(crafted.sandbox.project.join(BASELINE)).expect("it is there");
+    fs::create_dir(crafted.sandbox.project.join(BASELINE)).expect("a folder");
+    crafted.ends(2, &ACCEPT).says(&["is no file", "hint:"]);
+    crafted.ends(2, &["check"]).says(&["is no file", "hint:"]);
+}
+
+#[test]
+fn runs_that_are_dirty_partial_or_broken_have_to_be_named_so() {
+    let crafted = Crafted::with_sessions(5);
+    crafted.ends(0, &["baseline", "emit"]);
+    let whole = crafted.run(9, &[("pack", 1.5e-3), ("scan", 3e-3)]);
+    let mut dirty = whole.clone();
+    dirty.commit.as_mut().expect("there is one").dirty = true;
+    crafted.record(&dirty);
+    crafted.ends(2, &ACCEPT).says(&["measured files that no commit holds", "`--dirty`"]);
+    crafted.ends(0, &[&ACCEPT[..], &["--dirty"]].concat());
+    assert!(read(&crafted, BASELINE).dirty);
+
+    let mut broken = Run { timestamp: whole.timestamp + chrono::TimeDelta::days(1), ..whole };
+    broken.measurements[0].estimates[0].value = 1.7e-3;
+    broken.measurements[1].estimates.clear();
+    broken.measurements[1].failure = Some("parity: wrong".to_owned());
+    crafted.record(&broken);
+    crafted.ends(2, &ACCEPT).says(&["has some benchmarks only", "`--partial`", "`cpu/scan @fast` failed"]);
+    crafted.ends(2, &["baseline", "emit"]).says(&["holds 1 metric that it did not measure"]);
+    crafted.ends(0, &[&ACCEPT[..], &["--partial"]].concat());
+    let merged = read(&crafted, BASELINE);
+    assert_eq!((merged.metrics.len(), merged.partial), (2, false));
+}
+
+#[test]
+fn baselines_taken_at_one_time_are_all_kept() {
+    const MANY: usize = 8;
+    let crafted = Crafted::with_sessions(1);
+    crafted.ends(0, &["baseline", "emit", "--notes", "taker 0"]);
+    let notes: Vec<String> = (1..MANY).map(|number| format!("taker {number}")).collect();
+    let takers: Vec<_> =
+        notes.iter().map(|note| crafted.sandbox.start(&["baseline", "emit", "--notes", note])).collect();
+    for mut taker in takers {
+        assert!(taker.wait().expect("our own child ends").success());
+    }
+    let archived = archive(&crafted).into_iter().map(|name| format!("baselines/archive/{name}"));
+    let mut found: Vec<String> =
+        archived.chain([BASELINE.to_owned()]).map(|path| read(&crafted, &path).notes).collect();
+    found.sort();
+    assert_eq!(found, (0..MANY).map(|number| format!("taker {number}")).collect::<Vec<_>>());
+}
+
+#[test]
+fn nothing_of_the_archive_is_written_over() {
+    let crafted = Crafted::with_sessions(5);
+    let mut kept: Vec<String> = Vec::new();
+    for round in 0..4 {
+        crafted.ends(0, &["baseline", "emit", "--notes", &format!("round {round}")]);
+        kept.push(crafted.sandbox.read(BASELINE));
+    }
+    let names = archive(&crafted);
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("cpu.example-cpu.20260105T120000Z-")), "{names:?}");
+    for text in &kept[..3] {
+        let found = names.iter().filter(|name| crafted.sandbox.read(&format!("baselines/archive/{name}")) == *text);
+        assert_eq!(found.count(), 1);
+    }
+    // A baseline says itself which run it is of, and must not choose where it is archived.
+    let run = read(&crafted, BASELINE).run;
+    crafted.sandbox.write(BASELINE, &crafted.altered(BASELINE, &run, "../../../../gone"));
+    let ended = crafted.ends(0, &["baseline", "emit"]);
+    assert!(
+        ended.out.contains("archived baselines/archive/cpu.example-cpu.20260105T120000Z-gone.json"),
+        "{}",
+        ended.out
+    );
+    assert!(!crafted.sandbox.project.join("../gone.json").exists());
+    // Version 1 is archived as it is, and read from there.
+    let old = include_str!("../../fixtures/records/baseline-1.json").replacen(
+        "\"AMD EPYC (family 25, model 17)\"",
+        "\"Example CPU\"",
+        1,
+    );
+    crafted.sandbox.write(BASELINE, &old);
+    crafted.ends(0, &["baseline", "emit"]);
+    let replaces = read(&crafted, BASELINE).accepted.and_then(|accepted| accepted.replaces).expect("it replaced one");
+    assert_eq!(crafted.sandbox.read(&replaces), old);
+}

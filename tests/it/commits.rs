@@ -1,0 +1,257 @@
+//! Commits that are built aside and measured, whatever is checked out.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::sandbox::{Ended, Sandbox};
+
+/// Prints the report with the numbers of two files, one in the tree and one that the build step makes.
+pub(crate) const BENCH: &str = r#"printf '{"schema_version": 1, "benchmarks": [
+  {"name": "sort", "metrics": [{"name": "time", "unit": "s", "better": "lower", "value": %s},
+    {"name": "peak_memory", "unit": "B", "better": "lower", "value": 8192}]},
+  {"name": "tiles", "metrics": [{"name": "rate", "unit": "1/s", "better": "higher", "value": %s}]}]}' \
+  "$(cat speed)" "$(cat built)"
+"#;
+
+/// The suite: `build` copies a number of the tree, so that a tree that is not built has nothing to report.
+pub(crate) const SUITE: &str = "[project]\nname = \"sandbox\"\n[suites.theirs]\nkind = \"command\"\n\
+    command = [\"sh\", \"bench.sh\"]\nbuild = [\"sh\", \"-c\", \"cat rate > built\"]\nprocesses = 3\n";
+
+/// Three commits, whose `sort` takes 1e-3 s, then 2e-3, then 2e-3 with a rate of 40 in place of 50, tagged `v1` to `v3`.
+pub(crate) fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.git(&["init", "-q"]);
+    sandbox.write("bench.sh", BENCH);
+    sandbox.write("sprag.toml", SUITE);
+    sandbox.write(".gitignore", "/out\n/built\n");
+    for (tag, speed, rate) in [("v1", "1e-3", "50"), ("v2", "2e-3", "50"), ("v3", "2e-3", "40")] {
+        sandbox.write("speed", speed);
+        sandbox.write("rate", rate);
+        sandbox.commit(&format!("Make {tag}"));
+        sandbox.git(&["tag", tag]);
+    }
+    sandbox
+}
+
+/// Runs the binary with a folder for temporary files of its own, in which nothing may stay behind.
+#[track_caller]
+pub(crate) fn sprag(sandbox: &Sandbox, arguments: &[&str]) -> Ended {
+    let temporary = sandbox.temporary();
+    let ended = sandbox.sprag_with(&[("TMPDIR", temporary.to_str().expect("a path is text"))], arguments);
+    assert_eq!(entries(&temporary), Vec::<String>::new(), "left behind; standard error:\n{}", ended.err);
+    assert_eq!(sandbox.git(&["worktree", "list"]).lines().count(), 1);
+    ended
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).expect("it can be listed").flatten();
+    names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn time(run: &Value) -> f64 {
+    run["benchmarks"][0]["metrics"][0]["value"].as_f64().expect("a number")
+}
+
+#[test]
+fn a_commit_is_measured_and_recorded_as_itself() {
+    let sandbox = sandbox();
+    // What is checked out is another commit, with changes, staged and not.
+    sandbox.write("speed", "9");
+    sandbox.git(&["add", "speed"]);
+    sandbox.write("bench.sh", "exit 9\n");
+    let state = || (sandbox.git(&["status", "--porcelain"]), sandbox.git(&["for-each-ref", "refs/tags"]));
+    let before = state();
+    let ended = sprag(&sandbox, &["run", "--commit", "HEAD~2", "--record", "--output-run", "out/run.json"]).expect(0);
+    assert!(ended.err.contains("with `sh -c cat rate > built`"), "{}", ended.err);
+    assert_eq!(state(), before);
+    let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    crate::schemas::follows("run-2", &sandbox.read("out/run.json"));
+    let v1 = sandbox.git(&["rev-parse", "v1"]);
+    assert_eq!((&run["commit"]["sha"], time(&run)), (&Value::from(v1.as_str()), 1e-3));
+    assert_eq!((&run["commit"]["subject"], &run["commit"]["dirty"]), (&"Make v1".into(), &false.into()));
+    assert_eq!(run["machine"]["name"], "sandbox");
+    assert!(!run["quality"]["reasons"].to_string().contains("tracked files"), "{run}");
+    let records = sandbox.records("main");
+    assert!(records.len() == 1 && records[0].contains(&v1[..12]), "{records:?}");
+
+    // The record commit stands for the commit that it is of, and so does one before it on the line.
+    for (revision, tag, seconds) in [("main", "v3", 2e-3), ("main~1", "v2", 2e-3), ("v1", "v1", 1e-3)] {
+        let ended = sprag(&sandbox, &["run", "--commit", revision, "--output-run", "out/run.json"]).expect(0);
+        let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+        let expected = Value::from(sandbox.git(&["rev-parse", tag]));
+        assert_eq!((&run["commit"]["sha"], time(&run)), (&expected, seconds));
+        let told = ended.err.contains("tracked files differ from");
+        assert_eq!(told, tag == "v3", "only the commit counts: {}", ended.err);
+    }
+    let ended = sprag(&sandbox, &["run", "--commit", "v1", "--quick", "--filter", "sort"]).expect(0);
+    assert!(ended.out.contains("sort") && !ended.out.contains("tiles"), "{}", ended.out);
+}
+
+#[test]
+fn what_a_build_asks_git_for_is_that_commit_and_what_it_does_stays_aside() {
+    let sandbox = sandbox();
+    let build = "git describe --tags > built; git tag -f stray; git config user.name Stray; git stash; \
+        git rev-parse HEAD >> built; cat built >&2; exit 1";
+    sandbox.write("sprag.toml", &SUITE.replace("cat rate > built", build));
+    let v1 = sandbox.git(&["rev-parse", "v1"]);
+    let state =
+        || (sandbox.git(&["config", "--list"]), sandbox.git(&["for-each-ref"]), sandbox.git(&["stash", "list"]));
+    let before = state();
+    let git = sandbox.project.join(".git");
+    // A hook or `git rebase --exec` sets these, and what is built must not follow them.
+    let set = [("GIT_DIR", git.to_str().expect("a path is text")), ("GIT_INDEX_FILE", "/nowhere/index")];
+    let ended = sandbox.sprag_with(&set, &["run", "--commit", "v1"]).expect(2);
+    ended.says(&["v1", &v1, &format!("cannot build {} (Make v1)", &v1[..12])]);
+    assert_eq!(state(), before);
+}
+
+#[test]
+fn a_commit_that_cannot_be_built_is_an_error_that_names_it() {
+    let sandbox = sandbox();
+    let short = sandbox.git(&["rev-parse", "v2"])[..12].to_owned();
+    let check = |build: &str, more: &str, words: &[&str]| {
+        sandbox.write("sprag.toml", &format!("{}{more}", SUITE.replace("cat rate > built", build)));
+        let ended = sprag(&sandbox, &["run", "--commit", "v2", "--record"]).expect(2);
+        ended.says(&[&[format!("cannot build {short} (Make v2)").as_str(), "hint: "], words].concat());
+        assert!(sandbox.records("main").is_empty());
+    };
+    check("echo one >&2; echo two at $PWD/x.c >&2; false", "", &["exit code 1 (one; two at ./x.c)"]);
+    // Where nothing is said on standard error, the other output has the reason.
+    check("echo broken; exit 3", "", &["exit code 3 (broken)"]);
+    check("sleep 1000 & sleep 1000", "build_timeout_seconds = 1\n", &["longer than 1 s and was killed"]);
+    sandbox.write("sprag.toml", &SUITE.replace("\"sh\", \"-c\", \"cat rate > built\"", "\"sprag-no-such\""));
+    sprag(&sandbox, &["run", "--commit", "v2"]).expect(2).says(&["`sprag-no-such` cannot be started", &short]);
+}
+
+#[test]
+fn a_suite_without_a_build_step_runs_as_it_stands() {
+    let sandbox = sandbox();
+    let build = "build = [\"sh\", \"-c\", \"cat rate > built\"]\n";
+    sandbox.write("bench.sh", &BENCH.replace("cat built", "cat rate"));
+    sandbox.commit("Measure what is in the tree");
+    sandbox.write("sprag.toml", &SUITE.replace(build, ""));
+    sprag(&sandbox, &["run", "--commit", "HEAD"]).expect(0);
+    // A command that fails at the commit gives a failed run, as everywhere.
+    let ended = sprag(&sandbox, &["run", "--commit", "v1", "--output-run", "out/run.json"]).expect(1);
+    let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    assert_eq!(run["status"], "failed", "{}", ended.out);
+}
+
+#[test]
+fn revisions_and_suites_that_cannot_be_measured_are_named() {
+    let sandbox = sandbox();
+    let check = |arguments: &[&str], words: &[&str]| {
+        sprag(&sandbox, &[&["run", "--commit"], arguments].concat()).expect(2).says(words);
+    };
+    check(&["nothing"], &["`nothing` names no commit of this repository"]);
+    check(&["v1~7"], &["the line of commits is shorter"]);
+    check(&["0123456789012345678901234567890123456789"], &["names no commit of this repository"]);
+    check(&["v1", "--output", "out/x.json"], &["cannot be used with"]);
+    check(&["v1", "--suite", "nothing"], &["there is no suite `nothing`"]);
+    let add = |text: &str| sandbox.write("sprag.toml", &format!("{SUITE}{text}"));
+    add("[suites.device]\nkind = \"gpu\"\n");
+    check(&["v1", "--suite", "device"], &["is of the kind `gpu`, which no commit is built for", "hint: "]);
+    sprag(&sandbox, &["run", "--commit", "v1", "--quick"]).expect(0).says(&["`device` is left out"]);
+    add("[suites.ours]\nkind = \"cpu\"\n");
+    check(&["v1", "--suite", "ours"], &["holds no sources of Sprag", "hint: name a suite of the kind `command`"]);
+    sandbox.write("sprag.toml", &SUITE.replace("processes", "cwd = \"../out\"\nprocesses"));
+    fs::create_dir_all(sandbox.project.join("../out")).expect("a folder");
+    check(&["v1"], &["there is no folder"]);
+    sandbox.write("sprag.toml", &SUITE.replace("processes", "cwd = \"/\"\nprocesses"));
+    check(&["v1"], &["its `cwd` leads out of the project"]);
+
+    let outside = Sandbox::empty();
+    outside.write("sprag.toml", SUITE);
+    outside.sprag(&["run", "--commit", "v1"]).expect(2).says(&["no git repository"]);
+    // Records alone are no code.
+    let records = Sandbox::empty();
+    records.git(&["init", "-q"]);
+    records.write("history/v1/x", "x");
+    records.commit("sprag: a record");
+    records.sprag(&["run", "--commit", "HEAD"]).expect(2).says(&["`HEAD` holds records alone"]);
+}
+
+#[test]
+fn bare_and_shallow_repositories_will_do() {
+    let sandbox = sandbox();
+    sandbox.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
+    let bare = sandbox.project.join("../bare.git");
+    fs::write(bare.join("sprag.toml"), SUITE).expect("a file");
+    let bare = bare.to_str().expect("a path is text");
+    sprag(&sandbox, &["-C", bare, "run", "--commit", "v1", "--record"]).expect(0);
+    let list = sandbox.git(&["-C", bare, "ls-tree", "-r", "--name-only", "main", "--", "history/v1"]);
+    assert_eq!(list.lines().count(), 1, "{list}");
+
+    let url = format!("file://{}", sandbox.project.display());
+    sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
+    let shallow = sandbox.project.join("../shallow");
+    let shallow = shallow.to_str().expect("a path is text");
+    sprag(&sandbox, &["-C", shallow, "run", "--commit", "HEAD"]).expect(0);
+    let first = sandbox.git(&["rev-parse", "v1"]);
+    sprag(&sandbox, &["-C", shallow, "run", "--commit", &first])
+        .expect(2)
+        .says(&["this clone is shallow", "--unshallow"]);
+}
+
+#[test]
+fn what_is_not_checked_out_is_told() {
+    let sandbox = sandbox();
+    sandbox.write(".gitattributes", "*.bin filter=lfs -text\n");
+    sandbox.git(&["add", "-A"]);
+    let module = format!("160000,{},vendor/part", sandbox.git(&["rev-parse", "HEAD"]));
+    sandbox.git(&["update-index", "--add", "--cacheinfo", &module]);
+    sandbox.git(&["commit", "-q", "-m", "Both"]);
+    let ended = sprag(&sandbox, &["run", "--commit", "HEAD", "--quick"]).expect(0);
+    ended.says(&["1 submodule of", "not checked out: `vendor/part`", "behind `lfs` are as git stores them"]);
+}
+
+#[test]
+fn a_checkout_never_lies_where_the_project_would_see_it() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.project.join("out/tmp")).expect("a folder");
+    symlink(sandbox.project.join("out/tmp"), sandbox.project.join("../link")).expect("a link");
+    for temporary in ["out/tmp", "../link"] {
+        let temporary = sandbox.project.join(temporary);
+        let temporary = temporary.to_str().expect("a path is text");
+        let ended = sandbox.sprag_with(&[("TMPDIR", temporary)], &["run", "--commit", "v1"]).expect(2);
+        ended.says(&["lies in the project", "hint: set TMPDIR"]);
+    }
+}
+
+#[test]
+fn nothing_stays_of_a_sprag_that_is_killed_and_what_stayed_all_the_same_is_swept() {
+    let sandbox = sandbox();
+    let pids = sandbox.temporary().with_file_name("pids");
+    let build = format!(
+        "echo $$ > {0}.new; mkdir sealed; touch sealed/x; chmod 500 sealed; mv {0}.new {0}; sleep 1000",
+        pids.display()
+    );
+    sandbox.write("sprag.toml", &SUITE.replace("cat rate > built", &build));
+    let patience = Instant::now() + Duration::from_secs(60);
+    let until = |done: &dyn Fn() -> bool, what: &str| {
+        while !done() {
+            assert!(Instant::now() < patience, "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let temporary = sandbox.temporary();
+    let folder = temporary.to_str().expect("a path is text");
+    let mut killed = sandbox.start_with(&[("TMPDIR", folder)], &["run", "--commit", "v1"]);
+    until(&|| pids.exists(), "the build was not started");
+    assert_eq!(entries(&temporary).len(), 1);
+    killed.kill().expect("our own child can be killed");
+    killed.wait().expect("a killed child ends");
+    until(&|| entries(&temporary).is_empty(), "the checkout stayed");
+
+    // The machine died, too, or the keeper did: the next start finds what has no owner, and leaves what has one.
+    let left = temporary.join("sprag-commit-0123456789");
+    fs::create_dir_all(left.join("tree/sealed")).expect("a folder");
+    fs::write(left.join("lock"), "").expect("a file");
+    fs::set_permissions(left.join("tree/sealed"), fs::Permissions::from_mode(0o500)).expect("it is ours");
+    sandbox.write("sprag.toml", SUITE);
+    sprag(&sandbox, &["run", "--commit", "v1", "--quick"]).expect(0);
+}

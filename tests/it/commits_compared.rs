@@ -1,0 +1,216 @@
+//! Two commits built aside and measured against each other, process by process in turn.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::commits::{BENCH, SUITE, sandbox, sprag};
+use crate::sandbox::Sandbox;
+
+/// Compares two commits as JSON.
+#[track_caller]
+fn compared(sandbox: &Sandbox, base: &str, other: &str, code: i32) -> Value {
+    let ended = sprag(sandbox, &["compare", base, other, "--measure", "--json"]).expect(code);
+    crate::schemas::follows("compare-2", &ended.out);
+    serde_json::from_str(&ended.out).expect("the report is JSON")
+}
+
+/// The verdicts, by the name of the benchmark.
+fn verdicts(report: &Value) -> Vec<(String, String)> {
+    let list = report["benchmarks"].as_array().expect("a list");
+    let word = |value: &Value| value.as_str().expect("a word").to_owned();
+    let mut verdicts: Vec<(String, String)> =
+        list.iter().map(|one| (word(&one["measured"]["benchmark"]), word(&one["verdict"]))).collect();
+    verdicts.sort();
+    verdicts
+}
+
+fn pair(sort: &str, tiles: &str) -> Vec<(String, String)> {
+    let one = |name: &str, verdict: &str| (format!("theirs/{name} @default"), verdict.to_owned());
+    vec![one("sort", sort), one("tiles", tiles)]
+}
+
+#[test]
+fn two_commits_are_judged_by_the_direction_of_what_they_report() {
+    let sandbox = sandbox();
+    let report = compared(&sandbox, "v1", "v2", 1);
+    assert_eq!(verdicts(&report), pair("regressed", "unchanged"));
+    let sort = &report["benchmarks"][0];
+    assert_eq!((&sort["measured"]["benchmark"], &sort["ratio"]), (&"theirs/sort @default".into(), &2.0.into()));
+    assert_eq!(sort["measured"]["pairs"].as_array().map(Vec::len), Some(6));
+    assert_eq!(sort["measured"]["pairs"][0], serde_json::json!({"base": 1e-3, "other": 2e-3, "ratio": 2.0}));
+    assert_eq!(report["shown"][0]["measured"]["metric"]["name"], "peak_memory");
+    let v2 = sandbox.git(&["rev-parse", "v2"]);
+    assert_eq!((&report["other"]["named"], &report["other"]["commit"]), (&"v2".into(), &v2.into()));
+
+    // Fewer tiles a second are worse, more are better.
+    assert_eq!(verdicts(&compared(&sandbox, "v2", "HEAD", 1)), pair("unchanged", "regressed"));
+    assert_eq!(verdicts(&compared(&sandbox, "HEAD", "v1", 0)), pair("improved", "improved"));
+    assert_eq!(verdicts(&compared(&sandbox, "v2", "v2", 0)), pair("unchanged", "unchanged"));
+
+    let ended = sprag(&sandbox, &["compare", "v1", "v2", "--measure", "--filter", "sort"]).expect(1);
+    for word in
+        ["theirs: v2 against v1, interleaved", "+100.0 %", "not judged", "8.000 KiB", "compare: 1 regressed; 6 pairs"]
+    {
+        assert!(ended.out.contains(word), "`{word}` is not in:\n{}", ended.out);
+    }
+    ended.says(&["building", "with `sh -c cat rate > built`", "in up to 6 pairs of processes"]);
+}
+
+#[test]
+fn processes_take_turns_each_in_its_own_tree() {
+    let sandbox = sandbox();
+    let order = sandbox.project.join("out/order");
+    sandbox.write("out/order", "");
+    let command = format!("cat speed >> {0}; echo >> {0}; sh bench.sh", order.display());
+    sandbox.write("sprag.toml", &SUITE.replace("\"sh\", \"bench.sh\"", &format!("\"sh\", \"-c\", \"{command}\"")));
+    let shared = sandbox.project.join("out/shared");
+    let shared = shared.to_str().expect("a path is text");
+    sandbox.write("bench.sh", &format!("test -z \"$CARGO_TARGET_DIR\" || exit 9\n{BENCH}"));
+    sandbox.commit("Refuse a folder that others build in");
+    sandbox.git(&["tag", "-f", "v2"]);
+    let temporary = sandbox.temporary();
+    let set = [("TMPDIR", temporary.to_str().expect("a path is text")), ("CARGO_TARGET_DIR", shared)];
+    sandbox.sprag_with(&set, &["compare", "v1", "v2", "--measure", "--rigorous"]).expect(1);
+    let order: Vec<String> = sandbox.read("out/order").lines().map(str::to_owned).collect();
+    let turns: String = order.iter().map(|speed| if speed == "1e-3" { 'A' } else { 'B' }).collect();
+    assert_eq!(turns, "ABBA".repeat(7) + "AB");
+}
+
+#[test]
+fn a_benchmark_that_only_one_commit_has_is_missing_or_new() {
+    let sandbox = sandbox();
+    sandbox.write("bench.sh", &BENCH.replace("\"name\": \"tiles\"", "\"name\": \"cells\""));
+    sandbox.commit("Rename one");
+    let report = compared(&sandbox, "v3", "HEAD", 1);
+    assert_eq!(verdicts(&report), pair("unchanged", "missing"));
+    assert_eq!(report["new"], serde_json::json!(["theirs/cells @default"]));
+    let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(1);
+    assert!(ended.out.contains("new: theirs/cells @default") && ended.out.contains("the other does not have it"));
+
+    sandbox.write("bench.sh", &BENCH.replace("\"name\": \"sort\",", "\"name\": \"sort\", \"version\": 2,"));
+    sandbox.commit("Sort more");
+    let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(3);
+    assert!(ended.out.contains("version 1 of it became version 2"), "{}", ended.out);
+}
+
+#[test]
+fn what_fails_on_one_side_is_told_with_the_side() {
+    let sandbox = sandbox();
+    let mut reports = vec![("exit 7\n".to_owned(), 2, "the other: it ended with exit code 7")];
+    reports.push((
+        BENCH.replace("\"value\": %s},\n", "\"value\": NaN%.0s},\n"),
+        1,
+        "the other: its metric `time` holds NaN",
+    ));
+    for (script, code, words) in reports {
+        sandbox.write("bench.sh", &script);
+        sandbox.commit("Break it");
+        let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(code);
+        let said = format!("{}{}", ended.out, ended.err);
+        assert!(said.contains(words), "`{words}` is not in:\n{said}");
+    }
+}
+
+#[test]
+fn wrong_sides_suites_and_builds_are_refused_with_advice() {
+    let sandbox = sandbox();
+    let check = |arguments: &[&str], words: &[&str]| {
+        sprag(&sandbox, &[&["compare"], arguments, &["--measure"]].concat()).expect(2).says(words);
+    };
+    check(&["v1", "nothing"], &["`nothing` names no commit"]);
+    check(&["v1", "./bench.sh"], &["`./bench.sh` is a file, and the suite `theirs` compares commits", "hint: "]);
+    check(&["v1", "v2", "--filter", "sorr"], &["contains `sorr`", "did you mean `sort`?"]);
+    check(&["v1", "v2", "--suite", "cpu"], &["there is no suite `cpu`"]);
+    let short = sandbox.git(&["rev-parse", "v1"])[..12].to_owned();
+    let build = |text: &str, more: &str| {
+        sandbox.write("sprag.toml", &format!("{}{more}", SUITE.replace("cat rate > built", text)));
+    };
+    build("echo one >&2; false", "");
+    check(&["v1", "v2"], &[&format!("cannot build {short} (Make v1)"), "exit code 1 (one)"]);
+    build("sleep 1000", "build_timeout_seconds = 1\n");
+    check(&["v1", "v2"], &[&short, "longer than 1 s"]);
+    build("cat rate > built", "include = [\"nothing\"]\n");
+    check(&["v1", "v2"], &["`suites.theirs.include` leaves no benchmark"]);
+    build("cat rate > built", "[suites.more]\nkind = \"command\"\ncommand = [\"true\"]\n");
+    check(&["v1", "v2"], &["several suites could be compared", "`more`, `theirs`"]);
+    check(&["v1", "v2", "--suite", "more"], &["the base: standard output is empty"]);
+    build("cat rate > built", "[suites.device]\nkind = \"gpu\"\n");
+    check(&["v1", "v2", "--suite", "device"], &["of a kind whose builds cannot take turns"]);
+    sprag(&sandbox, &["compare", "v2", "v2", "--measure", "--quick"]).expect(0);
+}
+
+/// A package that is called as Sprag is and says in its build script what ours does. Its program starts the real one,
+/// leaves a file of the name `flag` in the folder of the home, and knows the variant `reference` as `variant`.
+fn package(sandbox: &Sandbox, flag: &str, variant: &str) {
+    sandbox.write("Cargo.toml", "[package]\nname = \"sprag\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    sandbox.write("Cargo.lock", "version = 4\n\n[[package]]\nname = \"sprag\"\nversion = \"0.1.0\"\n");
+    let line = |variable: &str, value: &str| format!("println!(\"cargo:rustc-env=SPRAG_{variable}={value}\"); ");
+    let says = line("FLAGS", flag) + &line("COMPILER", "rustc of old");
+    sandbox.write("build.rs", &format!("fn main() {{ {says}}}\n"));
+    let script = format!(
+        "touch ~/{flag}; read plan; {{ echo $plan | sed s/@reference/@{variant}/; cat; }} | {} $@",
+        env!("CARGO_BIN_EXE_sprag")
+    );
+    let main = format!(
+        "fn main() {{\n    let _ = env!(\"SPRAG_FLAGS\");\n    let arguments = std::env::args();\n    \
+         let status = std::process::Command::new(\"sh\").args([\"-c\", \"{script}\"]).args(arguments).status();\n    \
+         std::process::exit(status.expect(\"there is a shell\").code().unwrap_or(9));\n}}\n"
+    );
+    sandbox.write("src/main.rs", &main);
+}
+
+/// Runs the binary where Cargo works as it does for this test.
+#[track_caller]
+fn with_cargo(sandbox: &Sandbox, arguments: &[&str]) -> crate::sandbox::Ended {
+    let cargo = std::path::PathBuf::from(env!("CARGO"));
+    let tools = cargo.parent().expect("a program lies in a folder").display();
+    let path = format!("{tools}:{}", std::env::var("PATH").expect("there is a search path"));
+    let temporary = sandbox.temporary();
+    let temporary = temporary.to_str().expect("a path is text");
+    let ended = sandbox.sprag_with(&[("PATH", &path), ("TMPDIR", temporary)], arguments);
+    assert_eq!(fs::read_dir(temporary).expect("a folder").count(), 0);
+    ended
+}
+
+#[test]
+fn kernels_are_those_of_the_program_of_the_commit() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "/out\n");
+    for (flag, variant) in [("first", "gone"), ("second", "reference")] {
+        package(&sandbox, flag, variant);
+        sandbox.commit(flag);
+    }
+    let used = |flag: &str| sandbox.temporary().with_file_name("home").join(flag).exists();
+    let scan = ["--quick", "--filter", "scan"];
+    let ended =
+        with_cargo(&sandbox, &[&["run", "--commit", "HEAD~1", "--output-run", "out/run.json"][..], &scan].concat());
+    let ended = ended.expect(0);
+    assert!(used("first") && !used("second"), "{}", ended.err);
+    let run: Value = serde_json::from_str(&sandbox.read("out/run.json")).expect("a record is JSON");
+    assert_eq!(run["commit"]["sha"], sandbox.git(&["rev-parse", "HEAD~1"]));
+    let facts = &run["environment"]["facts"];
+    // What a later commit has added is neither a failure of the run nor missing in the comparison.
+    ended.says(&["1 benchmark left out, which that commit does not have"]);
+    assert!(run["benchmarks"].as_array().is_some_and(|all| all.iter().all(|one| one["failure"].is_null())), "{run}");
+    assert_eq!((&facts["compiler"], &facts["flags"]), (&"rustc of old".into(), &"first".into()), "{run}");
+
+    let ended = with_cargo(
+        &sandbox,
+        &[&["compare", "HEAD~1", "HEAD", "--measure", "--json", "--inconclusive", "ok"][..], &scan].concat(),
+    );
+    assert!(used("second"), "{}", ended.err);
+    let report: Value = serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}", ended.err));
+    assert_eq!(report["benchmarks"].as_array().map(Vec::len), Some(1));
+    assert!(report["new"][0].as_str().is_some_and(|id| id.ends_with("@reference")), "{report}");
+    assert!(sandbox.git(&["status", "--porcelain"]).is_empty(), "what is built lies where git does not look");
+
+    let check = |main: &str, words: &[&str]| {
+        sandbox.write("src/main.rs", main);
+        sandbox.commit("Break it");
+        with_cargo(&sandbox, &[&["run", "--commit", "HEAD"][..], &scan].concat()).expect(2).says(words);
+    };
+    check("fn main() { no such thing }\n", &["cannot build", "(Break it)", "exit code 101"]);
+    let older = "fn main() { println!(\"{{\\\"hello\\\":1}}\"); }\n";
+    check(older, &["the program of that commit cannot be measured", "its messages have version 1", "hint: "]);
+}

@@ -1,0 +1,109 @@
+//! Projects whose runs are written down, not measured: every value, session, machine and environment is known.
+
+use chrono::{TimeDelta, TimeZone as _, Utc};
+use sprag::model::benchmark::Benchmark;
+use sprag::model::commit::Commit;
+use sprag::model::environment::{Environment, Machine};
+use sprag::model::run::Run;
+
+use crate::run_files;
+use crate::sandbox::{Ended, Sandbox};
+
+/// The class of the machine that runs bear here; its slug is `example-cpu`.
+pub(crate) const CLASS: &str = "Example CPU";
+
+/// Where the baseline of the suite `cpu` lies.
+pub(crate) const BASELINE: &str = "baselines/cpu.example-cpu.json";
+
+/// A repository of which every run is written down.
+pub(crate) struct Crafted {
+    /// The repository.
+    pub(crate) sandbox: Sandbox,
+}
+
+impl Crafted {
+    /// A repository with one commit and no run.
+    pub(crate) fn new() -> Crafted {
+        Crafted { sandbox: Sandbox::new() }
+    }
+
+    /// One whose only commit has so many sessions, a day apart: `pack` takes 1 ms and `scan` 2 ms, give or take a thousandth.
+    pub(crate) fn with_sessions(count: i64) -> Crafted {
+        let crafted = Crafted::new();
+        for day in 1..=count {
+            let wobble = 1.0 + 0.001 * ((day % 3) - 1) as f64;
+            crafted.record(&crafted.run(day, &[("pack", 1e-3 * wobble), ("scan", 2e-3 * wobble)]));
+        }
+        crafted
+    }
+
+    /// A run of that day of January at the commit that is checked out, of benchmarks and their seconds.
+    pub(crate) fn run(&self, day: i64, times: &[(&str, f64)]) -> Run {
+        let mut run = run_files::run(0);
+        let measurement = run.measurements.remove(0);
+        for (name, seconds) in times {
+            let mut one = measurement.clone();
+            one.benchmark = Benchmark::new("cpu", name, &[], "fast").expect("plain words").into();
+            (one.estimates[0].value, one.estimates[0].workers, one.estimates[0].p50) = (*seconds, vec![*seconds], None);
+            run.measurements.push(one);
+        }
+        let first = Utc.with_ymd_and_hms(2026, 1, 1, 12, 0, 0).single().expect("a time");
+        Run {
+            timestamp: first + TimeDelta::days(day - 1),
+            commit: Some(self.commit()),
+            machine: Machine::named("sandbox", CLASS),
+            ..run
+        }
+    }
+
+    /// The commit that is measured now.
+    pub(crate) fn commit(&self) -> Commit {
+        let sha = self.sandbox.git(&["rev-list", "-1", "HEAD", "--", ".", ":!history"]);
+        let time = Utc.with_ymd_and_hms(2026, 1, 1, 0, 0, 0).single().expect("a time");
+        Commit {
+            sha,
+            parents: Vec::new(),
+            author_time: time,
+            commit_time: time,
+            subject: "Written down".to_owned(),
+            branch: Some("main".to_owned()),
+            dirty: false,
+        }
+    }
+
+    /// The run, in an environment whose compiler is that one.
+    pub(crate) fn compiled_by(run: Run, compiler: &str) -> Run {
+        let mut facts = run.environment.facts.clone();
+        facts.insert("compiler".to_owned(), compiler.to_owned());
+        Run { environment: Environment::from_facts(facts), ..run }
+    }
+
+    /// Records a run.
+    #[track_caller]
+    pub(crate) fn record(&self, run: &Run) {
+        self.sandbox.write("../run.json", &run_files::text(run));
+        self.sandbox.sprag(&["history", "add", "../run.json"]).expect(0);
+    }
+
+    /// A new commit of code, and a run at it.
+    #[track_caller]
+    pub(crate) fn change(&self, day: i64, times: &[(&str, f64)]) {
+        self.sandbox.write("code.rs", &format!("// {day}"));
+        self.sandbox.commit("Change the code");
+        self.record(&self.run(day, times));
+    }
+
+    /// Runs the binary, which must end with that code.
+    #[track_caller]
+    pub(crate) fn ends(&self, code: i32, arguments: &[&str]) -> Ended {
+        self.sandbox.sprag(arguments).expect(code)
+    }
+
+    /// Writes a file that the project holds, with one text of the one there replaced.
+    #[track_caller]
+    pub(crate) fn altered(&self, path: &str, from: &str, to: &str) -> String {
+        let text = self.sandbox.read(path);
+        assert!(text.contains(from), "`{from}` is not in `{path}`");
+        text.replacen(from, to, 1)
+    }
+}
