@@ -14,6 +14,8 @@ use sprag::config::Config;
 use sprag::formats::apex_x::suite::SeedSuite;
 use sprag::formats::apex_x::{compare, compare_text};
 use sprag::formats::registry::{self, FORMATS, Format};
+use sprag::formats::trueno::gate_text;
+use sprag::formats::tt_metal::ground_truth;
 use sprag::formats::{criterion, custom};
 use sprag::model::autotune::Store;
 use sprag::model::baseline::Baseline;
@@ -21,6 +23,7 @@ use sprag::model::foreign::{Output, Reported};
 use sprag::model::imported::Imported;
 use sprag::model::proof::Proof;
 use sprag::model::run::Run;
+use sprag::testing::PerformanceData;
 
 /// The variable that holds the name of the reader.
 const TARGET: &str = "SPRAG_FUZZ";
@@ -36,7 +39,7 @@ enum Reader {
 }
 
 /// The readers beside those of the formats that are imported.
-const OTHERS: [(&str, fn(&[u8])); 9] = [
+const OTHERS: [(&str, fn(&[u8])); 12] = [
     ("recognise", |bytes| drop(registry::recognise(&files("", bytes)))),
     ("record", record),
     ("baseline", baseline),
@@ -44,6 +47,9 @@ const OTHERS: [(&str, fn(&[u8])); 9] = [
     ("proof", proof),
     ("sprag-toml", configuration),
     ("apex-x-gate", gate),
+    ("trueno-gate", |bytes| drop(gate_text::decode(bytes).map(gate_text::read))),
+    ("tt-metal-gate", |bytes| drop(ground_truth::read(bytes, &mut Vec::new()))),
+    ("test-data", test_data),
     ("suite-custom", |bytes| reported(custom::read("s", &files("custom", bytes)).unwrap_or_default())),
     ("suite-criterion", |bytes| reported(criterion::read("s", &files("criterion", bytes)).unwrap_or_default())),
 ];
@@ -163,6 +169,13 @@ fn configuration(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(config) = Config::parse(text, Path::new("sprag.toml")) {
         let _ = config.select(&["cpu".to_owned()]);
+    }
+}
+
+/// Data that a test of somebody's reads.
+fn test_data(bytes: &[u8]) {
+    if let Ok(data) = PerformanceData::from_json(bytes) {
+        assert_eq!(PerformanceData::from_json(data.to_json().as_bytes()).expect("it reads back"), data);
     }
 }
 

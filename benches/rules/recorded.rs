@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use sprag::analysis::interleaved::{self, Order};
-use sprag::stats::describe;
 
 use crate::table::Table;
 
@@ -30,10 +29,9 @@ pub(crate) fn table() -> Table {
         let numbers = |samples: &Value| -> Vec<f64> {
             samples.as_array().expect("a list").iter().map(|one| one.as_f64().expect("a number")).collect()
         };
-        let level = |samples: &Value| describe::median(&numbers(samples)).expect("a process has samples");
-        let levels: Vec<f64> = processes.as_array().expect("a list").iter().map(level).collect();
+        let processes: Vec<Vec<f64>> = processes.as_array().expect("a list").iter().map(numbers).collect();
         let share = |(_, slowdown, tolerance): (&str, f64, f64)| {
-            interleaved::called(&levels, 10, Order::Turned, slowdown, tolerance).share()
+            interleaved::called(&processes, 10, Order::Turned, slowdown, tolerance).share()
         };
         table.set(name, ROWS.map(share).to_vec());
     }

@@ -67,7 +67,7 @@ fn calls(deviation: f64, slowdown: f64, random: &mut SplitMix64) -> Vec<bool> {
         })
         .collect();
     let fixed = |tolerance: f64| Choice::Fixed(Rule::Interval { tolerance });
-    let ratios = turns::ratios(&turns::pairs(noise, 10, slowdown, random), turns::Level::Median);
+    let ratios = turns::ratios(&turns::pairs(noise, 10, slowdown, random), turns::Turns::Rounds);
     vec![
         seeds[0],
         seeds[2],

@@ -3,21 +3,21 @@
 use sprag::analysis::interleaved;
 use sprag::analysis::rules::interval;
 use sprag::model::verdict::Verdict;
-use sprag::stats::describe;
+use sprag::stats::pair_ratio;
 use sprag::stats::random::SplitMix64;
 
 use super::noise::Noise;
 
-/// How many samples a process has, of which the median counts.
+/// How many samples a process has.
 const SAMPLES: usize = 15;
 
-/// The number that stands for a process.
+/// How the two processes of a pair take turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Level {
-    /// The median of its samples.
-    Median,
-    /// The mean of the middle half of its samples.
-    MiddleHalf,
+pub(crate) enum Turns {
+    /// Sample by sample, as blocks of `sprag compare A B --measure` do.
+    Rounds,
+    /// One after the other, as processes of a command do, and as a test of the library knows them.
+    Processes,
 }
 
 /// The processes of two builds in the order in which they ran: one of either side a pair.
@@ -26,13 +26,15 @@ pub(crate) fn pairs(noise: &Noise, pairs: usize, slowdown: f64, random: &mut Spl
 }
 
 /// The ratio of every pair of processes.
-pub(crate) fn ratios(pairs: &[[Vec<f64>; 2]], level: Level) -> Vec<f64> {
-    let level = |samples: &[f64]| match level {
-        Level::Median => describe::median(samples),
-        Level::MiddleHalf => describe::trimmed_mean(samples, 0.25),
+pub(crate) fn ratios(pairs: &[[Vec<f64>; 2]], turns: Turns) -> Vec<f64> {
+    let ratio = |[base, current]: &[Vec<f64>; 2]| match turns {
+        Turns::Rounds => {
+            let rounds: Vec<(f64, f64)> = base.iter().copied().zip(current.iter().copied()).collect();
+            pair_ratio::of_rounds(&rounds)
+        }
+        Turns::Processes => pair_ratio::of_processes(base, current),
     };
-    let level = |samples: &[f64]| level(samples).expect("a process has samples");
-    pairs.iter().map(|[base, current]| level(current) / level(base)).collect()
+    pairs.iter().map(|pair| ratio(pair).expect("a process has samples above zero")).collect()
 }
 
 /// Whether the rule `interval` calls the second build slower.

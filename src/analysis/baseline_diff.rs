@@ -6,6 +6,7 @@ use super::compare;
 use crate::model::baseline::diff::{DiffKind, MetricDiff, MetricSide};
 use crate::model::baseline::{Baseline, BaselineMetric};
 use crate::model::metric::Better;
+use crate::model::rule::Rule;
 
 /// Every metric of either: first those that are on one side only or of another kind, then by size of change.
 pub fn metrics(from: &Baseline, to: &Baseline) -> Vec<MetricDiff> {
@@ -22,7 +23,7 @@ pub fn metrics(from: &Baseline, to: &Baseline) -> Vec<MetricDiff> {
     // Twice as much and half as much are changes of one size.
     let size = |one: &MetricDiff| one.change.map_or(0.0, |change| change.ln_1p().abs());
     let rank = |one: &MetricDiff| match one.kind {
-        DiffKind::Worse | DiffKind::Better => DiffKind::Worse,
+        DiffKind::Worse | DiffKind::Better | DiffKind::Moved => DiffKind::Worse,
         kind => kind,
     };
     // The sort is stable, so that equals stay by key.
@@ -59,6 +60,8 @@ fn kind(before: Option<&BaselineMetric>, after: Option<&BaselineMetric>) -> (Dif
     let is_more = after.value > before.value;
     let kind = if after.value == before.value {
         if after.rule == before.rule { DiffKind::Same } else { DiffKind::Rule }
+    } else if !is_beyond(before.value, after) {
+        DiffKind::Moved
     } else if is_more == (after.better == Better::Lower) {
         DiffKind::Worse
     } else {
@@ -67,12 +70,22 @@ fn kind(before: Option<&BaselineMetric>, after: Option<&BaselineMetric>) -> (Dif
     (kind, Some(after.value / before.value - 1.0))
 }
 
+/// Whether a value lies further from the one before than its rule tolerates, whichever way.
+fn is_beyond(before: f64, after: &BaselineMetric) -> bool {
+    let tolerated = match after.rule {
+        Rule::Interval { tolerance } => tolerance,
+        Rule::Tolerance { ratio, abs } => ratio + abs / before.min(after.value),
+        Rule::Bands { warn, .. } => warn,
+        Rule::Rank { noise_threshold, .. } => noise_threshold,
+    };
+    before.max(after.value) > before.min(after.value) * (1.0 + tolerated)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::example;
     use crate::model::environment::Environment;
-    use crate::model::rule::Rule;
     use crate::model::unit::Unit;
 
     #[test]
@@ -92,12 +105,38 @@ mod tests {
             ("cpu/new @fast time", DiffKind::Added),
             ("cpu/b @fast time", DiffKind::Better),
             ("cpu/c @fast time", DiffKind::Worse),
-            ("cpu/a @fast time", DiffKind::Worse),
+            ("cpu/a @fast time", DiffKind::Moved),
             ("cpu/ruled @fast time", DiffKind::Rule),
             ("cpu/same @fast time", DiffKind::Same),
         ];
         assert_eq!(told, expected);
         assert_eq!((found[3].change, found[0].change), (Some(-0.5), None));
+    }
+
+    #[test]
+    fn what_the_newer_rule_tolerates_is_neither_worse_nor_better() {
+        let of = |value: f64| {
+            let run = example::run("cpu", "a", 1, &[("a", value)]);
+            let baseline = example::baseline(&run, 0.25);
+            baseline.metrics["cpu/a @fast time"].clone()
+        };
+        let check = |rule: Rule, after: f64, expected: DiffKind| {
+            let after = BaselineMetric { rule, ..of(after) };
+            assert_eq!(kind(Some(&of(1.0)), Some(&after)).0, expected, "{rule:?} {}", after.value);
+        };
+        let interval = Rule::Interval { tolerance: 0.25 };
+        check(interval, 1.2, DiffKind::Moved);
+        check(interval, 1.3, DiffKind::Worse);
+        check(interval, 0.81, DiffKind::Moved);
+        check(interval, 0.79, DiffKind::Better);
+        check(Rule::Interval { tolerance: 0.0 }, 1.0001, DiffKind::Worse);
+        check(Rule::Tolerance { ratio: 0.25, abs: 0.25 }, 1.45, DiffKind::Moved);
+        check(Rule::Tolerance { ratio: 0.25, abs: 0.25 }, 1.55, DiffKind::Worse);
+        check(Rule::Bands { fail: 0.5, warn: 0.1 }, 1.2, DiffKind::Worse);
+        check(Rule::Rank { noise_threshold: 0.01, significance: 0.05, mad_multiplier: 3.0 }, 0.995, DiffKind::Moved);
+        // Where more is better, less is worse.
+        let turned = |value| BaselineMetric { better: Better::Higher, ..of(value) };
+        assert_eq!(kind(Some(&turned(1.0)), Some(&turned(0.7))).0, DiffKind::Worse);
     }
 
     #[test]

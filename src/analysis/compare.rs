@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use super::rules::{self, interval};
-use super::{family, restless};
+use super::family::{self, Basis};
+use super::{restless, rules};
 use crate::model::baseline::{Baseline, BaselineMetric};
 use crate::model::environment::FactChange;
 use crate::model::evidence::{Evidence, Restlessness, Side};
@@ -35,7 +35,7 @@ pub fn against_baseline(run: &Run, again: &[&Run], baseline: &Baseline) -> Vec<C
     let fits = |one: &&&Run| one.environment.key == run.environment.key && one.status == RunStatus::Ok;
     let again: Vec<ById<'_>> = again.iter().filter(fits).map(|one| ById::of(one)).collect();
     let by_id = ById::of(run);
-    let mut judged: Vec<(Comparison, Option<(Rule, Evidence)>)> = baseline
+    let mut judged: Vec<(Comparison, Basis)> = baseline
         .metrics
         .iter()
         .map(|(key, entry)| held_against(&by_id, &again, key, entry, obstacle.as_deref()))
@@ -58,19 +58,8 @@ pub fn against_baseline(run: &Run, again: &[&Run], baseline: &Baseline) -> Vec<C
 fn failed_of(run: &Run) -> impl Iterator<Item = Comparison> {
     run.measurements.iter().filter(|one| one.role.is_tracked()).filter_map(|one| {
         let failure = one.failed()?;
-        Some(Comparison {
-            benchmark: one.benchmark.id(),
-            metric: Metric::time(),
-            series: None,
-            baseline: None,
-            allowed: None,
-            current: None,
-            effect: None,
-            p_value: None,
-            rule: Rule::NAMES[0],
-            verdict: Verdict::Missing,
-            note: Some(failure.to_owned()),
-        })
+        let missing = Comparison::bare(&one.benchmark.id(), Metric::time(), Rule::NAMES[0], Verdict::Missing);
+        Some(Comparison { note: Some(failure.to_owned()), ..missing })
     })
 }
 
@@ -87,33 +76,19 @@ pub fn unjudged(run: &Run, verdict: &Verdict) -> Vec<Comparison> {
 pub fn all_missing(baseline: &Baseline, note: &str) -> Vec<Comparison> {
     let missing = |(key, entry): (&String, &BaselineMetric)| {
         let (benchmark, metric) = Baseline::split_key(key).unwrap_or((key, TIME));
+        let metric = Metric { name: metric.to_owned(), unit: entry.unit, better: entry.better };
         Comparison {
-            benchmark: benchmark.to_owned(),
-            metric: Metric { name: metric.to_owned(), unit: entry.unit, better: entry.better },
-            series: None,
             baseline: Some(entry.value),
-            allowed: None,
-            current: None,
-            effect: None,
-            p_value: None,
-            rule: entry.rule.name(),
-            verdict: Verdict::Missing,
             note: Some(note.to_owned()),
+            ..Comparison::bare(benchmark, metric, entry.rule.name(), Verdict::Missing)
         }
     };
     baseline.metrics.iter().map(missing).collect()
 }
 
 /// Puts those in doubt that are called changed and could be chance among so many.
-pub(super) fn tell_chance(judged: &mut [(Comparison, Option<(Rule, Evidence)>)]) {
-    let comparisons: Vec<Comparison> = judged.iter().map(|(comparison, _)| comparison.clone()).collect();
-    let size = family::size(&comparisons);
-    for (place, level) in family::by_chance(&comparisons) {
-        let (comparison, basis) = &mut judged[place];
-        if let Some((Rule::Interval { tolerance }, evidence)) = basis {
-            comparison.verdict = Verdict::Inconclusive(interval::doubt_of_many(*tolerance, evidence, size, level));
-        }
-    }
+pub(super) fn tell_chance(judged: &mut [(Comparison, Basis)]) {
+    family::tell_chance(judged, &[Verdict::Regressed, Verdict::Improved], "metrics");
 }
 
 /// What differs between two environments, as `compiler 1.94 → 1.95, libc …`.
@@ -143,8 +118,6 @@ fn obstacle(run: &Run, baseline: &Baseline) -> Option<String> {
     }
     if differences.is_empty() { None } else { Some(describe_differences(&differences)) }
 }
-
-type Basis = Option<(Rule, Evidence)>;
 
 /// A run, and its measurements by the written identity of their benchmarks.
 struct ById<'r> {
@@ -178,17 +151,11 @@ fn held_against(
     let (run, measurement) = (by_id.run, by_id.find(benchmark));
     let estimate = measurement.and_then(|one| one.estimate(metric_name));
     let mut comparison = Comparison {
-        benchmark: benchmark.to_owned(),
-        metric,
         series: measurement.map(|one| series_id(run, one, metric_name)),
         baseline: Some(entry.value),
-        allowed: None,
         current: estimate.map(|one| one.value),
-        effect: None,
-        p_value: None,
-        rule: entry.rule.name(),
-        verdict: Verdict::Missing,
         note: measurement.and_then(|one| one.failure.clone()),
+        ..Comparison::bare(benchmark, metric, entry.rule.name(), Verdict::Missing)
     };
     let (Some(measurement), Some(estimate)) = (measurement, estimate) else {
         if run.status != RunStatus::Ok {
@@ -217,7 +184,7 @@ fn held_against(
     let decision = rules::decide(&entry.rule, &evidence);
     comparison.current = Some(evidence.current.value);
     comparison.allowed = decision.allowed;
-    comparison.effect = Some(decision.effect);
+    comparison.effect = evidence.has_ratio().then_some(decision.effect);
     comparison.p_value = decision.p_value;
     comparison.verdict = decision.verdict;
     comparison.note = decision.note;
@@ -284,17 +251,9 @@ fn shares_memory(run: &Run, measurement: &Measurement) -> bool {
 
 fn alone(run: &Run, measurement: &Measurement, estimate: &Estimate, verdict: Verdict) -> Comparison {
     Comparison {
-        benchmark: measurement.benchmark.id(),
-        metric: estimate.metric.clone(),
         series: Some(series_id(run, measurement, &estimate.metric.name)),
-        baseline: None,
-        allowed: None,
         current: Some(estimate.value),
-        effect: None,
-        p_value: None,
-        rule: Rule::NAMES[0],
-        verdict,
-        note: None,
+        ..Comparison::bare(&measurement.benchmark.id(), estimate.metric.clone(), Rule::NAMES[0], verdict)
     }
 }
 

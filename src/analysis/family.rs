@@ -6,7 +6,13 @@
 //! that are told, no more than [`FALSE_DISCOVERIES`] are chance, and where nothing changed, no more than this share of all
 //! checks tells anything.
 
+use super::rules::interval;
+use crate::model::evidence::Evidence;
+use crate::model::rule::Rule;
 use crate::model::verdict::{Comparison, Verdict};
+
+/// What a verdict was reached by, where a rule was asked.
+pub type Basis = Option<(Rule, Evidence)>;
 
 /// The share of told changes that may be chance.
 pub const FALSE_DISCOVERIES: f64 = 0.05;
@@ -38,6 +44,20 @@ pub fn by_chance_of(verdicts: &[(&Verdict, Option<f64>)]) -> Vec<(usize, f64)> {
     found
 }
 
+/// Puts those in doubt that could be chance among so many, of the changes that are `doubted`; `what` is judged, in the plural.
+pub fn tell_chance(judged: &mut [(Comparison, Basis)], doubted: &[Verdict], what: &str) {
+    let comparisons: Vec<Comparison> = judged.iter().map(|(comparison, _)| comparison.clone()).collect();
+    let size = size(&comparisons);
+    for (place, level) in by_chance(&comparisons) {
+        let (comparison, basis) = &mut judged[place];
+        let Some((rule, evidence)) = basis.as_ref().filter(|_| doubted.contains(&comparison.verdict)) else { continue };
+        comparison.verdict = Verdict::Inconclusive(match rule {
+            Rule::Interval { tolerance } => interval::doubt_of_many(*tolerance, evidence, size, level),
+            _ => format!("of {size} {what} judged together one comes out this far by chance"),
+        });
+    }
+}
+
 /// How many of the comparisons are judged together.
 pub fn size(comparisons: &[Comparison]) -> usize {
     comparisons.iter().filter(|one| one.p_value.is_some()).count()
@@ -50,17 +70,10 @@ mod tests {
 
     fn comparison(verdict: Verdict, p_value: Option<f64>) -> Comparison {
         Comparison {
-            benchmark: "cpu/x @fast".to_owned(),
-            metric: Metric::time(),
-            series: None,
             baseline: Some(1.0),
-            allowed: None,
             current: Some(1.0),
-            effect: None,
             p_value,
-            rule: "interval",
-            verdict,
-            note: None,
+            ..Comparison::bare("cpu/x @fast", Metric::time(), "interval", verdict)
         }
     }
 

@@ -9,6 +9,7 @@ use super::rules::interval;
 use crate::model::evidence::{Evidence, Side};
 use crate::model::metric::Better;
 use crate::model::verdict::Verdict;
+use crate::stats::pair_ratio;
 
 /// Which process of a pair stands for the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +37,19 @@ impl Called {
     }
 }
 
-/// Judges every window of so many pairs by the rule `interval`. `levels` holds one number a process, in the order in which
+/// Judges every window of so many pairs by the rule `interval`. `processes` holds the samples of each, in the order in which
 /// they ran; what is called current is slower by the factor `slowdown`, which is 1 where the code is identical.
-pub fn called(levels: &[f64], pairs: usize, order: Order, slowdown: f64, tolerance: f64) -> Called {
+pub fn called(processes: &[Vec<f64>], pairs: usize, order: Order, slowdown: f64, tolerance: f64) -> Called {
+    // Each process makes a pair with its neighbour in many windows.
+    let neighbours: Vec<f64> =
+        processes.windows(2).map(|pair| pair_ratio::of_processes(&pair[0], &pair[1]).unwrap_or(f64::NAN)).collect();
     let mut called = Called::default();
-    for window in levels.windows(2 * pairs) {
-        let ratio = |(place, pair): (usize, &[f64])| {
+    for window in neighbours.windows((2 * pairs).saturating_sub(1).max(1)) {
+        let ratio = |(place, ratio): (usize, &f64)| {
             let turned = order == Order::Turned && place % 2 == 1;
-            let (base, current) = if turned { (pair[1], pair[0]) } else { (pair[0], pair[1]) };
-            current / base
+            if turned { 1.0 / ratio } else { *ratio }
         };
-        let ratios: Vec<f64> = window.chunks_exact(2).enumerate().map(ratio).collect();
+        let ratios: Vec<f64> = window.iter().step_by(2).enumerate().map(ratio).collect();
         for exchanged in [false, true] {
             let turned = |ratio: &f64| slowdown * if exchanged { 1.0 / ratio } else { *ratio };
             let evidence = evidence(ratios.iter().map(turned).collect());
@@ -71,7 +74,7 @@ mod tests {
     #[test]
     fn every_window_is_judged_both_ways_and_a_true_change_is_seen() {
         let mut random = SplitMix64::new(5);
-        let levels: Vec<f64> = (0..80).map(|_| 100.0 * (1.0 + 0.01 * random.normal())).collect();
+        let levels: Vec<Vec<f64>> = (0..80).map(|_| vec![100.0 * (1.0 + 0.01 * random.normal())]).collect();
         for order in [Order::Same, Order::Turned] {
             let quiet = called(&levels, 10, order, 1.0, 0.0);
             assert_eq!(quiet.verdicts, 2 * 61);
@@ -83,10 +86,10 @@ mod tests {
 
     #[test]
     fn turns_hide_what_changes_with_every_process_and_show_what_changes_with_them() {
-        let slow = |places: [usize; 2]| -> Vec<f64> {
-            (0..80).map(|place| if places.contains(&(place % 4)) { 1.05 } else { 1.0 }).collect()
+        let slow = |places: [usize; 2]| -> Vec<Vec<f64>> {
+            (0..80).map(|place| vec![if places.contains(&(place % 4)) { 1.05 } else { 1.0 }]).collect()
         };
-        let share = |levels: &[f64], order: Order| called(levels, 10, order, 1.0, 0.0).share();
+        let share = |levels: &[Vec<f64>], order: Order| called(levels, 10, order, 1.0, 0.0).share();
         assert_eq!(share(&slow([1, 3]), Order::Turned), 0.0);
         assert!(share(&slow([1, 3]), Order::Same) > 0.4);
         assert!(share(&slow([1, 2]), Order::Turned) > 0.2);

@@ -29,18 +29,11 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Ev
         Choice::Learnt => Rule::Interval { tolerance: interval::TOLERANCE },
     };
     let mut found = Comparison {
-        benchmark: paired.benchmark.clone(),
-        metric: paired.metric.clone(),
-        series: None,
         baseline: base,
-        allowed: None,
         current,
-        effect: None,
-        p_value: None,
-        rule: rule.name(),
-        // What cannot be measured on both sides any more must never pass.
-        verdict: Verdict::Missing,
         note: paired.failure.clone(),
+        // What cannot be measured on both sides any more must never pass.
+        ..Comparison::bare(&paired.benchmark, paired.metric.clone(), rule.name(), Verdict::Missing)
     };
     if paired.failure.is_some() {
         return (found, None);
@@ -61,7 +54,7 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Ev
     };
     let decision = rules::decide(&rule, &evidence);
     found.allowed = decision.allowed;
-    found.effect = Some(decision.effect);
+    found.effect = evidence.has_ratio().then_some(decision.effect);
     found.p_value = decision.p_value;
     found.verdict = decision.verdict;
     found.note = decision.note;
@@ -72,6 +65,8 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Ev
 mod tests {
     use super::*;
     use crate::model::metric::Metric;
+    use crate::model::paired::CONFIDENCE;
+    use crate::stats::pair_ratio;
 
     fn pairs(ratio: f64) -> Vec<Pair> {
         vec![Pair { base: 2.0, other: 2.0 * ratio, ratio }; 5]
@@ -91,6 +86,23 @@ mod tests {
             (found[0].baseline, found[0].current, found[1].note.as_deref()),
             (Some(2.0), Some(2.2), Some("broke"))
         );
+    }
+
+    #[test]
+    fn the_interval_is_the_one_that_a_budget_is_spent_on() {
+        let pairs: Vec<Pair> = (0..12)
+            .map(|place| 1.0 + 0.002 * f64::from(place * 5 % 12))
+            .map(|ratio| Pair { base: 2.0, other: 2.0 * ratio, ratio })
+            .collect();
+        let check = |metric: Metric| {
+            let one = Paired { metric, ..Paired::timed("a", "cache", pairs.clone(), None) };
+            let printed = judge(std::slice::from_ref(&one), &Policy::default())[0].effect.and_then(|one| one.interval);
+            let (low, high) = printed.expect("twelve pairs have an interval");
+            let (least, largest) = pair_ratio::interval(&one.ratios(), CONFIDENCE).expect("so they have here");
+            assert!((low + 1.0 - least).abs() < 1e-12 && (high + 1.0 - largest).abs() < 1e-12, "{low} {high}");
+        };
+        check(Metric::time());
+        check(Metric::throughput("tiles_per_s"));
     }
 
     #[test]

@@ -39,14 +39,7 @@ pub enum Level {
 pub fn baseline(base: &[&RecordedRun], before: &[&RecordedRun], level: Level, policy: &Policy) -> Option<Baseline> {
     let newest = base.iter().max_by_key(|one| (one.run.timestamp, &one.id))?;
     let base_values = values(base);
-    // What another commit measured within the hour is no session of its own, and no part of this level.
-    let beside = |one: &RecordedRun| {
-        base.iter().any(|own| {
-            let is_near = (own.run.timestamp - one.run.timestamp).abs() < restless::SESSION;
-            is_near && own.run.commit.as_ref().map(|one| &one.sha) != one.run.commit.as_ref().map(|one| &one.sha)
-        })
-    };
-    let all: Vec<&RecordedRun> = before.iter().filter(|one| !beside(one)).chain(base).copied().collect();
+    let all = one_commit_a_session(base, before);
     let past_values = values(&all);
     let mut metrics = BTreeMap::new();
     for (key, series) in &base_values {
@@ -83,6 +76,21 @@ pub fn baseline(base: &[&RecordedRun], before: &[&RecordedRun], level: Level, po
     })
 }
 
+/// The runs of both, but of each session only those of one commit: that of the base runs in it, else the newest. Several
+/// commits measured within the hour are one session of the machine, and their mean is the level of none of them.
+fn one_commit_a_session<'r>(base: &[&'r RecordedRun], before: &[&'r RecordedRun]) -> Vec<&'r RecordedRun> {
+    let sha = |one: &RecordedRun| one.run.commit.as_ref().map(|commit| commit.sha.clone());
+    let mut all: Vec<&RecordedRun> = base.iter().chain(before).copied().collect();
+    all.sort_by_key(|one| one.run.timestamp);
+    let sessions = all.chunk_by(|a, b| b.run.timestamp - a.run.timestamp < restless::SESSION);
+    let kept = sessions.flat_map(|session| {
+        let of_base = session.iter().rev().find(|one| base.iter().any(|own| own.id == one.id));
+        let commit = of_base.or(session.last()).and_then(|one| sha(one));
+        session.iter().filter(move |one| sha(one) == commit).copied()
+    });
+    kept.collect()
+}
+
 /// How many sessions hold each judged metric, by its key.
 pub fn sessions(runs: &[&RecordedRun]) -> BTreeMap<String, usize> {
     values(runs).into_iter().map(|(key, series)| (key, restless::sessions(&series.values).len())).collect()
@@ -104,13 +112,16 @@ pub struct Known<'a> {
 pub fn entry(key: &str, known: &Known<'_>, level: Level, policy: &Policy) -> BaselineMetric {
     let Known { metric, interval, own, past } = *known;
     let newest = own.iter().max_by_key(|(time, _)| *time).map_or(0.0, |(_, value)| *value);
+    // A zero has no logarithm, and so no level: it stands for itself.
+    let is_level = newest > 0.0;
     let interval = interval.filter(|(low, high)| low <= high);
     let within = restless::within(newest, interval);
     let mut levels = restless::sessions(past);
     levels.drain(..levels.len().saturating_sub(restless::MOST_SESSIONS));
     // Where the level moved in the last session, the ones before tell how restless it is, and not where it stands.
-    let stepped = before_a_step(&levels, within, metric);
+    let stepped = before_a_step(&levels, within, metric).filter(|_| is_level);
     let behind = match level {
+        _ if !is_level => Vec::new(),
         Level::Joined | Level::Standing if stepped.is_none() => restless::present(&levels, within).to_vec(),
         Level::Standing => restless::present(&levels[..levels.len() - 1], within).to_vec(),
         Level::Joined => levels[levels.len() - 1..].to_vec(),
@@ -119,7 +130,8 @@ pub fn entry(key: &str, known: &Known<'_>, level: Level, policy: &Policy) -> Bas
     let restlessness = stepped.unwrap_or_else(|| restless::of(&levels, within, metric));
     let logarithms = behind.iter().map(|level| level.ln());
     let sessions = behind.len().max(1);
-    let value = describe::round_significant((logarithms.sum::<f64>() / sessions as f64).exp(), DIGITS);
+    let mean = if is_level { (logarithms.sum::<f64>() / sessions as f64).exp() } else { newest };
+    let value = describe::round_significant(mean, DIGITS);
     let restlessness =
         Restlessness { deviation: describe::round_significant(restlessness.deviation, DIGITS), ..restlessness };
     let rule = rule(policy, key, Some(&restlessness), sessions);
@@ -176,7 +188,7 @@ fn values<'a>(runs: &[&'a RecordedRun]) -> BTreeMap<String, Series<'a>> {
     let mut found: BTreeMap<String, Series<'a>> = BTreeMap::new();
     for one in sorted {
         for measurement in &one.run.measurements {
-            let Some(estimate) = measurement.judged().filter(|estimate| estimate.value > 0.0) else { continue };
+            let Some(estimate) = measurement.judged().filter(|estimate| estimate.value >= 0.0) else { continue };
             let key = Baseline::key(&measurement.benchmark.id(), &estimate.metric.name);
             let version = measurement.benchmark.version;
             let series = found.entry(key).or_insert(Series { values: Vec::new(), newest: estimate, version });
@@ -196,6 +208,7 @@ fn values<'a>(runs: &[&'a RecordedRun]) -> BTreeMap<String, Series<'a>> {
 mod tests {
     use super::*;
     use crate::analysis::example;
+    use crate::model::commit::Commit;
 
     fn runs(values: &[f64]) -> Vec<RecordedRun> {
         let run =
@@ -239,6 +252,47 @@ mod tests {
         assert_eq!((moved.sessions, moved.restlessness.map(|one| one.sessions)), (4, Some(7)));
         assert!((moved.value - 1.15).abs() < 0.001, "{}", moved.value);
         assert!(moved.restlessness.is_some_and(|one| one.deviation < 0.011 && one.freedom == 5.0), "{moved:?}");
+    }
+
+    #[test]
+    fn a_zero_stands_for_itself() {
+        for level in [Level::Own, Level::Joined, Level::Standing] {
+            let zero = taken(&[1.0, 1.01, 0.99], 0.0, level);
+            assert_eq!((zero.value, zero.sessions, zero.restlessness.map(|one| one.sessions)), (0.0, 1, Some(3)));
+            let since = taken(&[0.0, 1.01, 0.99], 1.0, level);
+            assert!((since.value - 1.0).abs() < 0.01, "{since:?}");
+        }
+        assert_eq!(taken(&[], 0.0, Level::Own).value, 0.0);
+    }
+
+    #[test]
+    fn a_session_has_the_level_of_one_commit() {
+        let at = |day: u32, minute: i64, commit: &str, value: f64| {
+            let mut run = example::run("cpu", "a", day, &[("x", value)]);
+            run.timestamp += chrono::TimeDelta::minutes(minute);
+            run.commit = Some(Commit {
+                sha: commit.repeat(40),
+                parents: Vec::new(),
+                author_time: run.timestamp,
+                commit_time: run.timestamp,
+                subject: String::new(),
+                branch: None,
+                dirty: false,
+            });
+            example::recorded(run)
+        };
+        // On the first day two commits were measured within the hour; the second one counts.
+        let before =
+            [at(1, 0, "a", 5.0), at(1, 20, "b", 1.0), at(2, 0, "b", 1.01), at(3, 0, "b", 1.0), at(3, 30, "c", 9.0)];
+        let before: Vec<&RecordedRun> = before.iter().collect();
+        let taken = |base: &RecordedRun| {
+            let found = baseline(&[base], &before, Level::Joined, &Policy::default()).expect("there is a metric");
+            found.metrics.into_values().next().expect("there is one")
+        };
+        // On the third day the base itself was measured, so that the other commit of that hour does not count.
+        let found = taken(&at(3, 40, "b", 1.0));
+        assert_eq!((found.sessions, found.restlessness.map(|one| one.sessions)), (3, Some(3)), "{found:?}");
+        assert!((found.value - 1.003).abs() < 0.001, "{}", found.value);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! A session is what one machine measures in one go: runs less than an hour apart. The level of a session is the geometric
 //! mean of its runs. The deviation is the sample standard deviation of the logarithms of the levels, with one degree of
 //! freedom less than there are sessions, and never less than what the processes of the runs themselves leave open. Where
-//! the level stepped from one session to the next (`steps.rs`), the deviation is pooled over the parts between.
+//! the level stepped from one session to the next (`steps.rs`), the deviation is pooled over the parts between. Values are
+//! kept in so many digits, and levels that are all the same may differ beyond: it is never less than the last of them.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -31,6 +32,7 @@ const ASSUMED_RATIO: f64 = 0.01;
 const ASSUMED_TIME: f64 = 0.05;
 
 /// What is assumed of what is counted and not timed: that it does not move by itself, but for the last digit kept.
+/// No metric is held to be quieter.
 const ASSUMED_COUNT: f64 = 1e-6;
 
 /// How much the assumption weighs: as much as so many sessions more than one.
@@ -61,7 +63,7 @@ pub fn of(levels: &[f64], within: Option<f64>, metric: &Metric) -> Restlessness 
         Some((deviation, freedom)) => (deviation, freedom, levels.len()),
         None => (assumed(metric), ASSUMED_FREEDOM, 0),
     };
-    Restlessness { deviation: deviation.max(within.unwrap_or(0.0)), freedom, sessions }
+    Restlessness { deviation: deviation.max(within.unwrap_or(0.0)).max(ASSUMED_COUNT), freedom, sessions }
 }
 
 /// The standard error that the 95 % interval of a run over its processes leaves to the logarithm of its value.
@@ -83,8 +85,11 @@ pub fn tolerance(restless: &Restlessness, base_sessions: usize, confidence: f64)
 }
 
 /// Tolerances that people can talk about; the least is what a change of layout alone may do, and with the largest a metric
-/// that is twice as slow is never called unchanged.
-const STEPS: [f64; 11] = [0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0];
+/// that is twice as slow is never called unchanged. They lie near one another, since what is rounded up is lost: a change
+/// that the noise would show passes for one that is tolerated.
+const STEPS: [f64; 20] = [
+    0.02, 0.025, 0.03, 0.035, 0.04, 0.045, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0,
+];
 
 /// The levels since the last step: where the metric stands now.
 pub fn present(levels: &[f64], within: Option<f64>) -> &[f64] {
@@ -103,6 +108,9 @@ fn assumed(metric: &Metric) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::rules::interval;
+    use crate::model::evidence::{Evidence, Side};
+    use crate::model::metric::Better;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_700_000_000 + 60 * minutes, 0).expect("a time")
@@ -136,6 +144,24 @@ mod tests {
     }
 
     #[test]
+    fn levels_that_were_all_the_same_may_still_move_in_the_last_digit() {
+        let three = of(&[1_000_000.0; 3], None, &Metric::time());
+        assert_eq!((three.deviation, three.freedom, three.sessions), (1e-6, 2.0, 3));
+        let check = |value: f64, expected: &str| {
+            let side = |value: f64, sessions: usize| Side { value, sessions, ..Side::default() };
+            let (base, current) = (side(1_000_000.0, 3), side(value, 1));
+            let restlessness = Some(three);
+            let better = Better::Lower;
+            let evidence = Evidence { better, base, current, ratios: Vec::new(), restlessness, shares_memory: false };
+            assert_eq!(interval::decide(0.0, &evidence).verdict.word(), expected, "{value}");
+        };
+        // Student's t at 99 % with two degrees of freedom is 6.965, and the root of 1 + 1/3 is 1.155.
+        check(1_000_001.0, "inconclusive");
+        check(1_000_007.0, "inconclusive");
+        check(1_000_009.0, "regressed");
+    }
+
+    #[test]
     fn a_step_is_no_restlessness() {
         let levels = [1.0, 1.001, 0.999, 1.15, 1.151, 1.149];
         let found = of(&levels, None, &Metric::ratio());
@@ -151,6 +177,8 @@ mod tests {
         // (2.998 + 1.415) * 0.01 * sqrt(1.125) is 4.8 %.
         let usual = Restlessness { deviation: 0.01, freedom: 7.0, sessions: 8 };
         assert_eq!(tolerance(&usual, 8, 0.98), 0.05);
+        // And 2.4 % with half of that.
+        assert_eq!(tolerance(&Restlessness { deviation: 0.005, ..usual }, 8, 0.98), 0.025);
         let wild = Restlessness { deviation: 2.0, freedom: 2.0, sessions: 3 };
         assert_eq!(tolerance(&wild, 1, 0.98), 1.0);
     }

@@ -118,17 +118,9 @@ mod tests {
             points: values.len(),
         };
         let comparison = Comparison {
-            benchmark: "cpu/x @fast".into(),
-            metric: series.metric.clone(),
-            series: None,
             baseline,
-            allowed: None,
             current: Some(current),
-            effect: None,
-            p_value: None,
-            rule: "tolerance",
-            verdict,
-            note: None,
+            ..Comparison::bare("cpu/x @fast", series.metric.clone(), "tolerance", verdict)
         };
         of(&series, &latest, Some(&comparison))
     }

@@ -3,7 +3,7 @@
 //!
 //! Errors of pairs of processes have nothing to do with one another, so that they add up as squares. Those of a session
 //! move all benchmarks of a machine together; so that the interval is no narrower than the truth, they are added as they
-//! are.
+//! are. Rules give intervals that differ in how sure they are, so that there is one only where a single rule decided.
 
 use crate::model::gate::Whole;
 use crate::model::metric::Better;
@@ -26,7 +26,11 @@ pub fn of(comparisons: &[Comparison], errors: Errors) -> Option<Whole> {
         return None;
     }
     let mean = effects.iter().map(|(effect, _)| effect).sum::<f64>() / count;
+    let mut rules = comparisons.iter().filter(|one| logarithm(one).is_some()).map(|one| one.rule);
+    let first = rules.next();
+    let is_of_one_rule = rules.all(|rule| Some(rule) == first);
     let reaches: Option<Vec<f64>> = effects.iter().map(|(_, reach)| *reach).collect();
+    let reaches = reaches.filter(|_| is_of_one_rule);
     let reach = reaches.map(|reaches| match errors {
         Errors::Independent => reaches.iter().map(|reach| reach.powi(2)).sum::<f64>().sqrt() / count,
         Errors::Shared => reaches.iter().sum::<f64>() / count,
@@ -42,7 +46,7 @@ pub fn of(comparisons: &[Comparison], errors: Errors) -> Option<Whole> {
 fn logarithm(comparison: &Comparison) -> Option<(f64, Option<f64>)> {
     let effect = comparison.effect.filter(|effect| effect.change > -1.0 && effect.change.is_finite())?;
     let sign = if comparison.metric.better == Better::Lower { 1.0 } else { -1.0 };
-    let reach = effect.interval.filter(|(low, high)| *low > -1.0 && high.is_finite());
+    let reach = comparison.interval().filter(|(low, high)| *low > -1.0 && high.is_finite());
     let reach = reach.map(|(low, high)| (high.ln_1p() - low.ln_1p()) / 2.0);
     Some((sign * effect.change.ln_1p(), reach))
 }
@@ -56,17 +60,10 @@ mod tests {
     fn comparison(ratio: f64, reach: Option<f64>, better: Better) -> Comparison {
         let interval = reach.map(|reach| (ratio / (1.0 + reach) - 1.0, ratio * (1.0 + reach) - 1.0));
         Comparison {
-            benchmark: "cpu/x @fast".to_owned(),
-            metric: Metric { better, ..Metric::time() },
-            series: None,
             baseline: Some(1.0),
-            allowed: None,
             current: Some(ratio),
             effect: Some(Effect { change: ratio - 1.0, interval, detectable: None }),
-            p_value: None,
-            rule: "interval",
-            verdict: Verdict::Unchanged,
-            note: None,
+            ..Comparison::bare("cpu/x @fast", Metric { better, ..Metric::time() }, "interval", Verdict::Unchanged)
         }
     }
 
@@ -79,6 +76,27 @@ mod tests {
         assert!((high - 0.1).abs() < 1e-9 && (low + 1.0 - 1.0 / 1.1).abs() < 1e-9);
         let (_, high) = of(&both, Errors::Independent).and_then(|whole| whole.interval).expect("both have one");
         assert!((high.ln_1p() - 1.1_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-9, "{high}");
+    }
+
+    #[test]
+    fn intervals_of_several_rules_make_none() {
+        let by = |rule: &'static str| Comparison { rule, ..comparison(1.1, Some(0.1), Better::Lower) };
+        let has_interval = |all: &[Comparison]| of(all, Errors::Shared).is_some_and(|whole| whole.interval.is_some());
+        assert!(has_interval(&[by("interval"), by("interval")]));
+        assert!(!has_interval(&[by("interval"), by("tolerance")]));
+        // One that has no effect has no part in it.
+        assert!(has_interval(&[by("interval"), Comparison { effect: None, ..by("tolerance") }]));
+    }
+
+    #[test]
+    fn a_value_without_an_interval_makes_none() {
+        let exact = |rule: &'static str| Comparison { rule, ..comparison(1.25, Some(0.0), Better::Lower) };
+        let interval = |rule| of(&[exact(rule), exact(rule)], Errors::Shared).and_then(|whole| whole.interval);
+        assert_eq!((interval("tolerance"), interval("bands")), (None, None));
+        // This rule knows that a count does not move.
+        assert!(
+            interval("interval").is_some_and(|(low, high)| (low - 0.25).abs() < 1e-9 && (high - 0.25).abs() < 1e-9)
+        );
     }
 
     #[test]

@@ -4,10 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::run::EffortArgs;
+use super::run::{EffortArgs, PairEffortArgs};
+
+/// What the exit codes of the commands that judge mean.
+const EXITS: &str = "Exit codes: 0 pass; 1 something is worse or missing; 2 used wrongly; 3 inconclusive, not comparable or \
+    without a baseline (see --inconclusive); 4 a record is damaged; 5 what should be judged was not measured.";
 
 /// Options of `check`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXITS)]
 pub struct CheckArgs {
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]
@@ -16,13 +21,13 @@ pub struct CheckArgs {
     /// truth of tt-metal (default: the newest run of this machine at HEAD).
     #[arg(long, value_name = "FILE", conflicts_with = "measure")]
     pub run: Option<PathBuf>,
-    /// Measure now what is judged; nothing of it is recorded.
+    /// Measure now what is judged, as `--quick`, `--rigorous`, `--budget` and `--pin` say; nothing of it is recorded.
     #[arg(long)]
     pub measure: bool,
     /// How much time `--measure` may take.
     #[command(flatten)]
     pub effort: EffortArgs,
-    /// What to hold it against: a baseline file, a commit, a tag, `baseline` or `history`.
+    /// What to hold it against: a baseline file, a run file, a commit, a tag, `baseline` or `history`.
     ///
     /// By default the baseline of the class of this machine; where there is none, the last release (a tag such as v1.2) that
     /// has a run; where there is none either, the last eight sessions of this machine before it.
@@ -74,32 +79,35 @@ pub enum Inconclusive {
 
 /// Options of `compare`.
 #[derive(Args, Debug)]
+#[command(after_help = EXITS)]
 pub struct CompareArgs {
-    /// The base: a commit, a tag, a run file, or results of another tool; with `--measure` a revision or a program.
+    /// The base: a commit, a tag, a run file, a baseline file, or results of another tool; with `--measure` a revision, or for
+    /// a suite of the kind `cpu` the path of a `sprag` program.
     #[arg(value_name = "BASE")]
     pub base: String,
-    /// What is held against it, likewise.
+    /// What is held against it, likewise, but no baseline.
     #[arg(value_name = "OTHER")]
     pub other: String,
-    /// Measure both now, interleaved, in place of looking at what was recorded.
+    /// Build and measure both now, taking turns, in place of looking at what was recorded; `--quick`, `--rigorous`, `--budget`,
+    /// `--pin` and `--filter` say how much.
     #[arg(long)]
     pub measure: bool,
     /// Only this suite; may be given several times (with `--measure` one of the kind `cpu` or
     /// `command`; the only one of these, or `cpu`, where none is named).
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// Only what changed or could not be judged.
+    /// Print only what changed or could not be judged; counts are of all, and so are the files of `--report`.
     #[arg(long)]
     pub only_changed: bool,
-    /// Judge by the rules of this file, which holds `[rules]` as sprag.toml does.
+    /// Judge by the rules of this file, which holds `[rules]` as sprag.toml does; they go before those of a baseline.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Only benchmarks whose id contains this text; may be given several times.
+    /// With `--measure`: only benchmarks whose id contains this text; may be given several times.
     #[arg(long = "filter", value_name = "TEXT")]
     pub filters: Vec<String>,
-    /// How much time it may take.
+    /// How much time `--measure` may take.
     #[command(flatten)]
-    pub effort: EffortArgs,
+    pub effort: PairEffortArgs,
     /// Write what was found to a file: json, md, junit, sarif, github, summary or trend, as `FORMAT=PATH`; may be given
     /// several times, and `-` is standard output.
     #[arg(long = "report", value_name = "FORMAT=PATH")]
@@ -157,8 +165,8 @@ pub struct BaselineEmitArgs {
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// A word on why, kept in the file.
-    #[arg(long, default_value = "", value_name = "TEXT")]
-    pub notes: String,
+    #[arg(long, value_name = "TEXT")]
+    pub notes: Option<String>,
 }
 
 /// Options of `baseline accept`.

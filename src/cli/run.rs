@@ -8,20 +8,53 @@ use super::gpu::GpuBenchArgs;
 use super::report::{ReportArgs, TrtArgs};
 
 /// How much time measuring may take.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct EffortArgs {
     /// One worker process: done in seconds, without intervals.
     #[arg(long, conflicts_with_all = ["rigorous", "budget"])]
     pub quick: bool,
-    /// Fifteen worker processes in place of five: sees smaller changes.
+    /// Fifteen worker processes in place of five, or as many as the suite says where that is more: sees smaller changes.
     #[arg(long, conflicts_with = "budget")]
     pub rigorous: bool,
-    /// As many worker processes as fit this time a suite, such as `60s`; fewer once intervals are within 1 %.
+    /// As many worker processes as fit this time a suite, such as `60s`; fewer once intervals are within 1 %, those of kernels
+    /// of the class `dram` left aside.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub budget: Option<String>,
     /// Keep worker processes on this processor, counted from 0.
     #[arg(long, value_name = "PROCESSOR")]
     pub pin: Option<u32>,
+}
+
+/// How much time measuring two builds against each other may take.
+#[derive(Args, Debug)]
+pub struct PairEffortArgs {
+    /// Three pairs of processes, one of each side, the fewest that can be judged (default: twice the `processes` of the suite,
+    /// so ten): sees large changes only.
+    #[arg(long, conflicts_with_all = ["rigorous", "budget"])]
+    pub quick: bool,
+    /// Fifteen pairs of processes, or the default where that is more: sees smaller changes.
+    #[arg(long, conflicts_with = "budget")]
+    pub rigorous: bool,
+    /// As many pairs of processes as fit this time, such as `60s`; fewer once all intervals are within 1 %, those of kernels
+    /// of the class `dram` left aside.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub budget: Option<String>,
+    /// Keep both sides on this processor, counted from 0.
+    #[arg(long, value_name = "PROCESSOR")]
+    pub pin: Option<u32>,
+}
+
+impl PairEffortArgs {
+    /// Whether any of them was given.
+    pub fn is_given(&self) -> bool {
+        self.plain().is_given()
+    }
+
+    /// The same, as commands that measure one side know them.
+    pub fn plain(&self) -> EffortArgs {
+        let PairEffortArgs { quick, rigorous, budget, pin } = self;
+        EffortArgs { quick: *quick, rigorous: *rigorous, budget: budget.clone(), pin: *pin }
+    }
 }
 
 impl EffortArgs {

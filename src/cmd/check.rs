@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::choose::{self, Chosen};
 use super::effort::Effort;
-use super::gate::{self, Against, Bases, PolicyFile, Records};
-use super::gpu_suite::GpuWish;
+use super::gate::{self, Against, Bases, PolicyFile};
 use super::progress::Progress;
 use super::project::Project;
+use super::run_file::{self, RunFile};
 use super::suites::{self, Wish};
 use super::trt_options::TrtOptions;
-use super::{Advice, Exit, calibrate, foreign_gate, gate_reports, seed_gate, verdicts};
+use super::{Advice, Exit, calibrate, foreign_gate, gate_reports, policy, seed_gate, text, verdicts};
 use crate::cli::CheckArgs;
 use crate::measure::environment;
 use crate::model::run::{RecordedRun, Run};
@@ -21,6 +21,7 @@ pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyho
 }
 
 fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let args = &naming_files(folder, args)?;
     let of_files = match foreign_gate::check(folder, args, out)? {
         None => seed_gate::check(folder, args, out)?,
         exit => exit,
@@ -51,17 +52,40 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
         Some(path) => Against::File(folder.join(path)),
         None => Against::parse(&project, folder, args.against.as_deref())?,
     };
-    let given = if args.measure { None } else { Some(recorded(folder, &project, args)?) };
+    if args.bisect && !matches!(against, Against::Revision(_) | Against::File(_)) {
+        let message = "what a bisection holds commits against must not move with them".to_owned();
+        let hint = "name the good commit, a tag or a file: `sprag check --bisect --against v1.2`".to_owned();
+        return Err(Advice { message, hint }.into());
+    }
+    let named = match &args.run {
+        Some(path) => Some(named_run(&folder.join(path), &args.suites)?),
+        None => None,
+    };
     // A base that cannot be used is told before minutes of measuring.
-    let bases = Bases::open(&project, against, policy.as_ref())?;
-    let chosen = given.map_or_else(|| measured(folder, &project, args), Ok)?;
+    let bases = Bases::open(&project, against.clone(), policy.as_ref())?;
+    if let Against::Revision(revision) = &against {
+        let otherwise = format!("both now with `sprag compare {} HEAD --measure`", text::printable(revision));
+        bases.refuse_unmeasured(revision, &otherwise).map_err(gate::of_base)?;
+    }
+    // A file has numbers of one suite, and says nothing of the others.
+    let asked = match bases.suite() {
+        Some(suite) if args.suites.is_empty() => vec![suite.to_owned()],
+        _ => args.suites.clone(),
+    };
+    let chosen = match named {
+        Some(run) => vec![Chosen::Run(Box::new(run))],
+        None if args.measure => measured(folder, &project, args, &asked)?,
+        None => choose::choose(&project, bases.records()?, &asked)?,
+    };
     let mut suites = Vec::new();
     for one in &chosen {
         suites.push(match one {
             Chosen::Run(recorded) => {
-                let again = if args.run.is_some() { Vec::new() } else { again(&project, &recorded.run)? };
+                let again = if args.run.is_some() { Vec::new() } else { again(&project, &bases, &recorded.run)? };
                 let elsewhere = bases.of_any_class(&recorded.run.suite);
-                gate::judge(recorded, &again, bases.of(&recorded.run)?, elsewhere)
+                let mut suite = gate::judge(recorded, &again, bases.of(&recorded.run)?, elsewhere);
+                gate::fit_advice(&project, &mut suite, &recorded.run, args.run.is_some());
+                suite
             }
             Chosen::Nothing { suite, machine_class, machine } => {
                 let base = bases.of_absent(suite, machine_class, machine)?;
@@ -69,41 +93,65 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
             }
         });
     }
-    let exit = gate::exit_code(&suites, !args.suites.is_empty(), args.inconclusive);
-    let gate = gate::finish("check", suites, exit);
+    if args.bisect && suites.iter().all(|suite| !suite.has_base) {
+        let message = suites.first().map_or(String::new(), |suite| suite.against.clone());
+        let hint = "git would skip every commit: name a base that has a run".to_owned();
+        return Err(Advice { message, hint }.into());
+    }
+    for suite in &mut suites {
+        suite.quality.extend(bases.faults(&suite.suite));
+    }
+    let exit = gate::exit_code(&suites, !asked.is_empty(), args.inconclusive);
+    let gate = gate::finish("check", suites, exit, (!asked.is_empty(), args.inconclusive));
     if !gate_reports::own_stdout(&wishes) {
         for suite in &gate.suites {
             out.write_all(gate::suite_text(suite, false).as_bytes())?;
         }
         writeln!(out, "check: {}; {}", gate.outcome.word(), verdicts::counts(&gate.counts()))?;
     }
+    let file = args.policy.as_deref().zip(policy.as_ref()).map(|(path, file)| (path, &file.policy));
+    policy::tell_unfit(&project, file, &policy::judged(&gate.suites));
     gate_reports::write(folder, &wishes, &gate, out)?;
     Ok(if args.bisect { gate::for_bisection(&gate, exit) } else { exit })
 }
 
-/// The recorded runs that are judged, or the file that is named.
-fn recorded(folder: &Path, project: &Project, args: &CheckArgs) -> anyhow::Result<Vec<Chosen>> {
-    let file = args.run.as_ref().map(|path| folder.join(path));
-    choose::choose(project, &args.suites, file.as_deref())
+/// What was asked for, where `--against` names a file as though `--baseline` did: one file is read in one way.
+///
+/// # Errors
+/// When `--against` names nothing.
+fn naming_files(folder: &Path, args: &CheckArgs) -> anyhow::Result<CheckArgs> {
+    let mut args = args.clone();
+    if args.against.as_ref().is_some_and(|named| folder.join(named).is_file()) {
+        let project = Project::open(folder)?;
+        if let Against::File(path) = Against::parse(&project, folder, args.against.as_deref())? {
+            (args.against, args.baseline) = (None, Some(path.strip_prefix(folder).unwrap_or(&path).to_owned()));
+        }
+    }
+    Ok(args)
+}
+
+/// The run of a file: a record, or results of another tool.
+fn named_run(path: &Path, suites: &[String]) -> anyhow::Result<RecordedRun> {
+    match run_file::read(path)? {
+        RunFile::Run(recorded) => {
+            choose::refuse_other(&recorded, suites)?;
+            Ok(*recorded)
+        }
+        RunFile::Baseline(_) => Err(Advice {
+            message: format!("`{}` is a baseline, and what is judged is a run", path.display()),
+            hint: "name it with `--baseline`, and a run with `--run`".to_owned(),
+        }
+        .into()),
+    }
 }
 
 /// Measures the suites now; nothing of it is recorded.
-fn measured(folder: &Path, project: &Project, args: &CheckArgs) -> anyhow::Result<Vec<Chosen>> {
+fn measured(folder: &Path, project: &Project, args: &CheckArgs, suites: &[String]) -> anyhow::Result<Vec<Chosen>> {
     let effort = Effort::of(&args.effort)?;
-    let asked = project.config.select(&args.suites).map_err(anyhow::Error::msg)?;
+    let asked = project.config.select(suites).map_err(anyhow::Error::msg)?;
     let trt = TrtOptions::none(folder);
     trt.check(project, &asked)?;
-    let gpu = GpuWish::default();
-    let wish = Wish {
-        effort,
-        filters: &[],
-        shard: None,
-        count_instructions: false,
-        retune: false,
-        gpu,
-        trt: &trt,
-        commit: None,
-    };
+    let wish = Wish::whole(effort, &trt);
     let progress = Progress::new();
     let runs = suites::measure(project, &asked, &wish, &progress)?.runs;
     progress.end();
@@ -123,12 +171,12 @@ fn measured(folder: &Path, project: &Project, args: &CheckArgs) -> anyhow::Resul
 }
 
 /// All recorded runs of the commit of a run on its machine: each session of them makes its level surer.
-fn again(project: &Project, run: &Run) -> anyhow::Result<Vec<RecordedRun>> {
+fn again(project: &Project, bases: &Bases<'_>, run: &Run) -> anyhow::Result<Vec<RecordedRun>> {
     let Some(commit) = run.commit.as_ref().filter(|commit| !commit.dirty) else { return Ok(Vec::new()) };
     if project.find_store().is_none() {
         return Ok(Vec::new());
     }
-    let mut runs = Records::open(project)?.at(Some(&run.suite), Some(&commit.sha))?;
+    let mut runs = bases.records()?.at(Some(&run.suite), Some(&commit.sha))?;
     let is_same = |one: &Run| one.machine.id == run.machine.id && one.commit.as_ref().is_some_and(|one| !one.dirty);
     runs.retain(|one| is_same(&one.run));
     Ok(runs)

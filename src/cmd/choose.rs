@@ -1,11 +1,12 @@
-//! Which run a gate looks at: a file, or the newest run of this machine at HEAD.
+//! Which run a gate looks at: the newest run of this machine at HEAD.
 
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
+use super::gate::Records;
 use super::project::Project;
-use super::{Advice, bounded};
+use super::{Advice, Trouble, bounded};
 use crate::config::{Suite, SuiteKind};
 use crate::history::{self, Entry};
 use crate::measure::{environment, gpu};
@@ -28,6 +29,17 @@ pub(super) fn read_run(path: &Path) -> anyhow::Result<RecordedRun> {
     }
 }
 
+/// Fails where a run of a file is of another suite than was asked for.
+///
+/// # Errors
+/// That.
+pub(super) fn refuse_other(recorded: &RecordedRun, suites: &[String]) -> anyhow::Result<()> {
+    if !suites.is_empty() && !suites.contains(&recorded.run.suite) {
+        bail!("`{}` is a run of the suite `{}`", recorded.path, recorded.run.suite);
+    }
+    Ok(())
+}
+
 /// A suite that a gate was asked about: its run, or that it has none.
 pub(super) enum Chosen {
     /// The run to judge.
@@ -43,40 +55,28 @@ pub(super) enum Chosen {
     },
 }
 
-/// What to judge: the given file, or for each asked suite the newest whole run of this machine at HEAD. A complete set
-/// of shards is one whole run; it bears the id of the newest of them.
+/// What to judge: for each asked suite the newest whole run of this machine at HEAD. A complete set of shards is one whole
+/// run; it bears the id of the newest of them.
 ///
 /// # Errors
-/// When there is no run at all, or the file is of another suite than asked for.
-pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) -> anyhow::Result<Vec<Chosen>> {
-    if let Some(file) = file {
-        let recorded = read_run(file)?;
-        if !suites.is_empty() && !suites.contains(&recorded.run.suite) {
-            bail!("`{}` is a run of the suite `{}`", file.display(), recorded.run.suite);
-        }
-        return Ok(vec![Chosen::Run(Box::new(recorded))]);
-    }
+/// When there is no run at all, or a record of this machine at HEAD is damaged.
+pub(super) fn choose(project: &Project, records: &Records<'_>, suites: &[String]) -> anyhow::Result<Vec<Chosen>> {
     let wanted = project.config.select(suites).map_err(anyhow::Error::msg)?;
     let store = project.store()?;
-    let source = history::source(store, project.config.history.reference.as_deref())?;
-    let listing = history::list(store, &source).context("cannot read the history")?;
+    let listing = records.listing();
     listing.quarantined.iter().for_each(warn_of);
     let head = history::measured_commit(store)?.map(|commit| commit.sha);
     let name = project.machine_name();
     let (mut chosen, mut missing, mut filtered) = (Vec::new(), Vec::new(), Vec::new());
+    let mut machines = Vec::new();
+    let short = head.as_deref().map_or(NO_COMMIT, |sha| sha.get(..12).unwrap_or(sha));
     for (suite, settings) in wanted {
         let machine = machine_of(name.as_deref(), settings);
         // The names tell which records may be of this machine at this commit; no others are read.
-        let short = head.as_deref().map_or(NO_COMMIT, |sha| sha.get(..12).unwrap_or(sha));
+        machines.push((suite, machine.short_id().to_owned()));
         let named = |one: &&Entry| one.suite() == suite && one.machine() == machine.short_id() && one.commit() == short;
         let entries: Vec<Entry> = listing.entries.iter().filter(named).cloned().collect();
-        let mut runs = Vec::new();
-        for record in history::read(store, &entries).context("cannot read the history")? {
-            match record {
-                Ok(run) => runs.push(run),
-                Err(bad) => warn_of(&bad),
-            }
-        }
+        let mut runs = records.read_sound(entries)?;
         let fits = |one: &RecordedRun| {
             one.run.machine.id == machine.id && one.run.commit.as_ref().map(|commit| &commit.sha) == head.as_ref()
         };
@@ -109,7 +109,10 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
         });
     }
     if chosen.iter().all(|one| matches!(one, Chosen::Nothing { .. })) {
-        let commit = head.map_or("an empty repository".to_owned(), |sha| sha.chars().take(12).collect());
+        let commit = head.as_deref().map_or("an empty repository", |_| short);
+        let is_asked =
+            |one: &Entry| machines.iter().any(|(suite, machine)| one.suite() == *suite && one.machine() == machine);
+        let nearest = records.near(short, &is_asked)?;
         let nothing = format!("the history has no whole run of this machine at {commit}");
         let (message, hint) = match (missing.is_empty(), filtered.is_empty()) {
             (true, true) => (nothing, "measure it with `sprag run --record`, or name a run file with `--run`"),
@@ -122,7 +125,7 @@ pub(super) fn choose(project: &Project, suites: &[String], file: Option<&Path>) 
                 "measure all with `sprag run --record`, or name a run file with `--run`",
             ),
         };
-        return Err(Advice { message, hint: hint.to_owned() }.into());
+        return Err(Trouble::Unmeasured(Advice { message, hint: format!("{hint}{nearest}") }).into());
     }
     for words in &filtered {
         super::warn(&format!("{words}; a gate needs a run without `--filter`"));

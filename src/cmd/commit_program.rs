@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use super::progress::Progress;
 use super::project::Project;
 use super::worktree::{ELSEWHERE, Worktree};
-use super::{Advice, built_from, kernel_suite};
+use super::{Advice, Trouble, built_from, kernel_suite};
 use crate::config::Suite;
 use crate::measure::command::cargo::{self, CargoBuild};
 use crate::model::commit::Commit;
@@ -20,6 +20,10 @@ const NAME: &str = "sprag";
 
 /// What the build script of Sprag says, by the fact of the environment that it is.
 const FACTS: [(&str, &str); 2] = [("compiler", "SPRAG_COMPILER"), ("flags", "SPRAG_FLAGS")];
+
+/// From this size on the folder that Cargo builds in is emptied before the next build: each commit may leave dependencies
+/// of its own there, and nothing else would ever remove them.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// A program that was built from a commit. It lies beside its sources, and goes with them.
 pub(super) struct CommitProgram {
@@ -57,6 +61,7 @@ pub(super) fn build(
     }
     let folder = project.private_folder()?.join("build");
     let _lock = locked(&folder, progress)?;
+    clear_full(&folder.join("target"), MOST_BYTES)?;
     progress.begin(&format!("building `{NAME}` of {short}"), 1);
     let guard = kernel_suite::own_command(&["guard"])?;
     let built = cargo::build(&CargoBuild {
@@ -82,11 +87,30 @@ pub(super) fn build(
 }
 
 /// That a commit cannot be built, and why.
-pub(super) fn failed(commit: &Commit, why: &str) -> Advice {
-    Advice {
+pub(super) fn failed(commit: &Commit, why: &str) -> Trouble {
+    Trouble::CannotBuild(Advice {
         message: format!("cannot build {} ({}): {why}", commit.short(), commit.subject),
         hint: format!("`git worktree add --detach <folder> {}` makes a checkout to look at", commit.short()),
+    })
+}
+
+/// Removes a folder whose files come to more than so many bytes.
+fn clear_full(folder: &Path, most: u64) -> anyhow::Result<()> {
+    if size(folder) > most {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot empty `{}`", folder.display()))?;
     }
+    Ok(())
+}
+
+/// The bytes of the files below a folder; what cannot be looked at counts as nothing.
+fn size(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let of_entry = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(found) if found.is_dir() => size(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    };
+    entries.flatten().map(of_entry).sum()
 }
 
 /// The lock of the folder of builds: a program is copied out of it before another build replaces it.
@@ -107,4 +131,23 @@ fn locked(folder: &Path, progress: &Progress) -> anyhow::Result<File> {
         Ok(file)
     };
     take().with_context(|| format!("cannot lock `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_builds_that_is_full_is_emptied() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("target");
+        fs::create_dir_all(target.join("debug/deps")).expect("folders");
+        fs::write(target.join("debug/deps/one"), [0; 60]).expect("a file");
+        fs::write(target.join("two"), [0; 40]).expect("a file");
+        clear_full(&target, 100).expect("it can be read");
+        assert_eq!(size(&target), 100);
+        clear_full(&target, 99).expect("it can be emptied");
+        assert!(!target.exists() && size(&target) == 0);
+        clear_full(&target, 0).expect("what is not there is empty");
+    }
 }

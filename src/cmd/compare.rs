@@ -2,6 +2,8 @@
 
 mod commands;
 mod kernels;
+mod newcomers;
+mod more_pairs;
 mod report;
 
 use std::io::Write;
@@ -25,7 +27,7 @@ use crate::measure::{clock, environment};
 use crate::model::gate::SuiteGate;
 use crate::model::run::RunStatus;
 use crate::model::verdict::{Comparison, Verdict};
-use crate::report::gate::gate_markdown;
+use crate::report::gate::{changed_markdown, gate_markdown};
 
 pub(super) use report::schema;
 
@@ -59,7 +61,7 @@ pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> any
 
 /// Measures both sides now, taking turns.
 fn measured(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let effort = Effort::of(&args.effort)?;
+    let effort = Effort::of(&args.effort.plain())?;
     let project = Project::open(folder)?;
     let policy = match &args.policy {
         Some(path) => PolicyFile::read(&folder.join(path))?.policy,
@@ -80,22 +82,29 @@ fn measured(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::R
     contest.progress.end();
     let mut comparisons = judge(&outcome.result.benchmarks, &policy);
     doubt_broken(&mut comparisons, &outcome.result.faults);
+    more_pairs::tell(&mut comparisons, outcome.result.pairs, Effort::rigorous_pairs(suite.processes()));
+    newcomers::add(&mut comparisons, &outcome.result.new, &policy);
     let suite = suite_gate(&contest, &outcome, comparisons);
     let exit = gate::exit_code(std::slice::from_ref(&suite), false, args.inconclusive);
-    let gate = gate::finish("compare", vec![suite], exit);
-    let comparisons = &gate.suites[0].comparisons;
+    let gate = gate::finish("compare", vec![suite], exit, (false, args.inconclusive));
     if gate_reports::own_stdout(&wishes) {
         // A report stands there alone.
     } else if args.json {
-        let report = report::Report::of(&contest, &outcome, comparisons);
+        let report = report::Report::of(&contest, &outcome, &gate.suites[0].comparisons);
         writeln!(out, "{}", serde_json::to_string_pretty(&report).context("cannot write the comparison")?)?;
     } else if args.markdown {
-        out.write_all(gate_markdown(&gate).as_bytes())?;
+        let markdown = if args.only_changed { changed_markdown(&gate) } else { gate_markdown(&gate) };
+        out.write_all(markdown.as_bytes())?;
     } else {
-        out.write_all(report::table(&contest, &outcome.result, &gate.suites[0]).as_bytes())?;
+        out.write_all(report::table(&contest, &outcome, &gate).as_bytes())?;
     }
     for fault in &outcome.result.faults {
         super::warn(fault);
+    }
+    // What is filtered out may be what an entry fits.
+    if args.filters.is_empty() {
+        let file = args.policy.as_deref().map(|path| (path, &policy));
+        policy::tell_unfit(&project, file, &policy::judged(&gate.suites));
     }
     gate_reports::write(folder, &wishes, &gate, out)?;
     Ok(if args.bisect { gate::for_bisection(&gate, exit) } else { exit })
@@ -129,12 +138,19 @@ fn suite_gate(contest: &Contest<'_>, outcome: &Outcome, comparisons: Vec<Compari
         status: Some(RunStatus::Ok),
         reason: None,
         quality: outcome.result.faults.clone(),
-        against: format!("{}, taking turns", text::printable(&contest.args.base)),
+        against: against(contest.args, outcome.result.pairs),
         has_base: true,
         base_commit: base.clone(),
+        can_take_turns: true,
         whole: whole::of(&comparisons, Errors::Independent),
         comparisons,
     }
+}
+
+/// What was held against what, for reports: the two took turns, and nothing was stored.
+fn against(args: &CompareArgs, pairs: usize) -> String {
+    let [base, other] = [&args.base, &args.other].map(|named| text::printable(named));
+    format!("{base}: {other} and {base} took turns in {} of processes", text::count(pairs, "pair"))
 }
 
 /// The suite of that name; without one, the only suite that can be compared, or the one called `cpu` among several.

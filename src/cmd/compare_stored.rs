@@ -1,21 +1,22 @@
 //! `sprag compare A B`: two commits, tags or files by what was measured of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 use super::distinct::NamedFile;
-use super::gate::{self, Against, Bases, PolicyFile, Records};
+use super::gate::{self, Against, Bases, Held, PolicyFile};
+use super::gate_reports::ReportWish;
 use super::project::Project;
 use super::run_file::{self, RunFile};
-use super::{Advice, Exit, gate_reports, text, verdicts};
+use super::{Advice, Exit, foreign_gate, gate_reports, policy, seed_gate, text, verdicts};
 use crate::cli::CompareArgs;
 use crate::history;
-use crate::model::gate::SuiteGate;
+use crate::model::gate::{Gate, SuiteGate};
 use crate::model::metric::Better;
-use crate::model::run::RecordedRun;
+use crate::model::run::{RecordedRun, Run};
 use crate::model::verdict::{Comparison, Verdict};
-use crate::report::gate::{gate_json, gate_markdown};
+use crate::report::gate::{changed_json, changed_markdown, gate_json, gate_markdown};
 
 pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     if args.effort.is_given() || !args.filters.is_empty() {
@@ -25,48 +26,83 @@ pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> any
                 .to_owned();
         return Err(Advice { message, hint: "add `--measure`, or leave them out".to_owned() }.into());
     }
+    if let Some(exit) = foreign_gate::compare(folder, args, files(args), out)? {
+        return Ok(exit);
+    }
+    if let Some(exit) = seed_gate::compare(folder, args, files(args), out)? {
+        return Ok(exit);
+    }
     let project = Project::open(folder)?;
     let policy = args.policy.as_ref().map(|path| PolicyFile::read(&folder.join(path))).transpose()?;
     let wishes = gate_reports::parse(&args.reports)?;
     gate_reports::check(folder, &wishes, files(args))?;
     let base = Against::parse(&project, folder, Some(&args.base))?;
     let other = Against::parse(&project, folder, Some(&args.other))?;
-    for side in [&base, &other] {
-        if let Against::Revision(revision) = side {
-            refuse_unmeasured(&project, revision)?;
-        }
-    }
     let bases = Bases::open(&project, base.clone(), policy.as_ref())?;
-    let currents = currents(&project, &other, args)?;
+    let are_commits = [&base, &other].iter().all(|side| matches!(side, Against::Revision(_)));
+    let otherwise = if are_commits { "both now with `--measure`" } else { "name another commit" };
+    let refuse = |side: &Against| match side {
+        Against::Revision(revision) => bases.refuse_unmeasured(revision, otherwise),
+        _ => Ok(()),
+    };
+    refuse(&base).map_err(gate::of_base)?;
+    refuse(&other)?;
+    let currents = currents(&project, &bases, &other, args)?;
     let mut suites = Vec::new();
     for (newest, again) in &currents {
-        suites.push(gate::judge(newest, again, bases.of(&newest.run)?, None));
+        let mut suite = gate::judge(newest, again, bases.of(&newest.run)?, None);
+        gate::fit_advice(&project, &mut suite, &newest.run, matches!(other, Against::File(_)));
+        suites.push(suite);
     }
-    suites.extend(only_in_base(&project, &bases, &base, &currents, args)?);
+    suites.extend(only_in_base(&bases, &currents, args)?);
     if suites.is_empty() {
         return Err(Advice {
-            message: format!("`{}` has no recorded run", text::printable(&args.other)),
+            message: format!("`{}` has no whole recorded run{}", text::printable(&args.other), of_suites(args)),
             hint: "measure it with `sprag run --record`, or time both now with `--measure`".to_owned(),
         }
         .into());
     }
-    suites.iter_mut().for_each(|suite| by_effect(&mut suite.comparisons));
-    let exit = gate::exit_code(&suites, false, args.inconclusive);
-    let gate = gate::finish("compare", suites, exit);
-    if gate_reports::own_stdout(&wishes) {
-        // A report stands there alone.
-    } else if args.json {
-        out.write_all(gate_json(&gate).as_bytes())?;
-    } else if args.markdown {
-        out.write_all(gate_markdown(&gate).as_bytes())?;
-    } else {
-        for suite in &gate.suites {
-            out.write_all(gate::suite_text(suite, args.only_changed).as_bytes())?;
-        }
-        writeln!(out, "compare: {}; {}", gate.outcome.word(), verdicts::counts(&gate.counts()))?;
+    for suite in &mut suites {
+        suite.quality.extend(bases.faults(&suite.suite));
+        by_effect(&mut suite.comparisons);
     }
-    gate_reports::write(folder, &wishes, &gate, out)?;
+    let exit = gate::exit_code(&suites, false, args.inconclusive);
+    let gate = gate::finish("compare", suites, exit, (false, args.inconclusive));
+    let mut text: String = gate.suites.iter().map(|suite| gate::suite_text(suite, args.only_changed)).collect();
+    text.push_str(&format!("compare: {}; {}\n", gate.outcome.word(), verdicts::counts(&gate.counts())));
+    let file = args.policy.as_deref().zip(policy.as_ref()).map(|(path, file)| (path, &file.policy));
+    policy::tell_unfit(&project, file, &policy::judged(&gate.suites));
+    tell(folder, args, (&gate, &wishes), &text, out)?;
     Ok(if args.bisect { gate::for_bisection(&gate, exit) } else { exit })
+}
+
+/// Prints what was found in the form that was asked for, `text` by default, and writes the reports.
+///
+/// # Errors
+/// When one of them cannot be written.
+pub(super) fn tell(
+    folder: &Path,
+    args: &CompareArgs,
+    (gate, wishes): (&Gate, &[ReportWish]),
+    text: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let printed = match (args.json, args.markdown, args.only_changed) {
+        // A report stands there alone.
+        _ if gate_reports::own_stdout(wishes) => String::new(),
+        (true, _, true) => changed_json(gate),
+        (true, _, false) => gate_json(gate),
+        (false, true, true) => changed_markdown(gate),
+        (false, true, false) => gate_markdown(gate),
+        (false, false, _) => text.to_owned(),
+    };
+    out.write_all(printed.as_bytes())?;
+    gate_reports::write(folder, wishes, gate, out)
+}
+
+/// ` of cpu, gpu`, where suites were named.
+fn of_suites(args: &CompareArgs) -> String {
+    if args.suites.is_empty() { String::new() } else { format!(" of {}", args.suites.join(", ")) }
 }
 
 /// The files that are read.
@@ -82,6 +118,7 @@ fn files(args: &CompareArgs) -> Vec<NamedFile<'_>> {
 /// What is compared: of each suite and machine the newest run, and the other runs of the same commit.
 fn currents(
     project: &Project,
+    bases: &Bases<'_>,
     other: &Against,
     args: &CompareArgs,
 ) -> anyhow::Result<Vec<(RecordedRun, Vec<RecordedRun>)>> {
@@ -98,7 +135,10 @@ fn currents(
         },
         Against::Revision(revision) => {
             let commit = history::commit_at(project.store()?, revision)?;
-            Records::open(project)?.at(None, commit.as_ref().map(|commit| commit.sha.as_str()))?
+            let mut runs = bases.records()?.at(None, commit.as_ref().map(|commit| commit.sha.as_str()))?;
+            // A file has numbers of one suite.
+            runs.retain(|one| bases.suite().is_none_or(|suite| one.run.suite == suite));
+            runs
         }
         Against::Usual | Against::Baseline | Against::History => {
             return Err(Advice {
@@ -117,63 +157,23 @@ fn currents(
     Ok(groups.into_values().filter_map(|mut group| Some((group.pop()?, group))).collect())
 }
 
-/// Suites that the base has a run of and the other side has not: all of them is missing.
+/// Suites that the base has numbers of and the other side has no run of: all of them is missing.
 fn only_in_base(
-    project: &Project,
     bases: &Bases<'_>,
-    base: &Against,
     currents: &[(RecordedRun, Vec<RecordedRun>)],
     args: &CompareArgs,
 ) -> anyhow::Result<Vec<SuiteGate>> {
-    let runs = match base {
-        Against::Revision(revision) => {
-            let commit = history::commit_at(project.store()?, revision)?;
-            Records::open(project)?.at(None, commit.as_ref().map(|commit| commit.sha.as_str()))?
-        }
-        _ => Vec::new(),
+    let mut held = bases.held()?;
+    held.retain(|one| args.suites.is_empty() || args.suites.contains(&one.suite));
+    let is_there =
+        |held: &Held, run: &Run| run.suite == held.suite && (held.for_any_class || run.machine.class == held.class);
+    held.retain(|held| !currents.iter().any(|(one, _)| is_there(held, &one.run)));
+    let missing = |Held { suite, class, for_any_class }: &Held| {
+        let on = if *for_any_class { String::new() } else { format!(" on {class}") };
+        let why = format!("`{}` has no run of it{on}", text::printable(&args.other));
+        Ok(gate::not_run(suite, class, &why, bases.of_absent(suite, class, "")?))
     };
-    let there: BTreeSet<(&str, &str)> =
-        currents.iter().map(|(one, _)| (one.run.suite.as_str(), one.run.machine.class.as_str())).collect();
-    let is_asked = |one: &&RecordedRun| args.suites.is_empty() || args.suites.contains(&one.run.suite);
-    let lost: BTreeMap<(&str, &str), &RecordedRun> = runs
-        .iter()
-        .filter(is_asked)
-        .map(|one| ((one.run.suite.as_str(), one.run.machine.class.as_str()), one))
-        .filter(|(key, _)| !there.contains(key))
-        .collect();
-    let why = format!("`{}` has no run of it on {{}}", text::printable(&args.other));
-    lost.into_iter()
-        .map(|((suite, class), one)| Ok(gate::not_run(suite, class, &why.replace("{}", class), bases.of(&one.run)?)))
-        .collect()
-}
-
-/// Fails where a commit has no record, and names those near it that have.
-fn refuse_unmeasured(project: &Project, revision: &str) -> anyhow::Result<()> {
-    let store = project.store()?;
-    let records = Records::open(project)?;
-    let measured = records.commits();
-    let Some(commit) = history::commit_at(store, revision)? else { return Ok(()) };
-    if measured.contains(commit.short()) {
-        return Ok(());
-    }
-    let line = history::commit_line(store, None)?;
-    let shas: Vec<&str> = line.commits.iter().map(|one| one.sha.get(..12).unwrap_or(&one.sha)).collect();
-    let place = shas.iter().position(|sha| *sha == commit.short());
-    let mut near = Vec::new();
-    if let Some(place) = place {
-        let before = (0..place).rev().find(|at| measured.contains(shas[*at]));
-        near.extend(before.map(|at| format!("{} ({} before it)", shas[at], text::count(place - at, "commit"))));
-        let after = (place + 1..shas.len()).find(|at| measured.contains(shas[*at]));
-        near.extend(after.map(|at| format!("{} ({} after it)", shas[at], text::count(at - place, "commit"))));
-    }
-    let shown = text::printable(revision);
-    let nearest =
-        if near.is_empty() { String::new() } else { format!("; the nearest that has one: {}", near.join(", ")) };
-    Err(Advice {
-        message: format!("`{shown}` ({}) has no recorded run", commit.short()),
-        hint: format!("measure it with `sprag run --commit {shown} --record`, or both now with `--measure`{nearest}"),
-    }
-    .into())
+    held.iter().map(missing).collect()
 }
 
 /// What is missing first, then from the worst change to the best, then what has none.

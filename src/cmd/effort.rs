@@ -28,7 +28,7 @@ pub(super) enum Extent {
     Ordinary,
     /// One.
     Quick,
-    /// Fifteen.
+    /// Fifteen, and never fewer than an ordinary one has.
     Rigorous,
     /// As many as fit that many seconds a suite.
     Budget(f64),
@@ -65,7 +65,9 @@ impl Effort {
         let protocol = match self.extent {
             Extent::Ordinary => Protocol::ordinary(processes),
             Extent::Quick => Protocol::quick(),
-            Extent::Rigorous => Protocol::rigorous(),
+            Extent::Rigorous => {
+                Protocol { processes: Protocol::rigorous().processes.max(processes), ..Protocol::rigorous() }
+            }
             Extent::Budget(seconds) => Protocol::within(seconds),
         };
         Protocol { pin: self.pin, ..protocol }
@@ -78,10 +80,16 @@ impl Effort {
         let protocol = self.protocol(processes);
         let pairs = match self.extent {
             Extent::Quick => FEWEST_PAIRS as u32,
-            Extent::Ordinary => 2 * protocol.processes,
-            Extent::Rigorous | Extent::Budget(_) => protocol.processes,
+            Extent::Ordinary => (2 * protocol.processes).max(FEWEST_PAIRS as u32),
+            Extent::Rigorous => Effort::rigorous_pairs(processes),
+            Extent::Budget(_) => protocol.processes,
         };
         Protocol { processes: pairs, ..protocol }
+    }
+
+    /// How many pairs a rigorous comparison takes of a suite whose runs have so many processes.
+    pub(super) fn rigorous_pairs(processes: u32) -> u32 {
+        Protocol::rigorous().processes.max(2 * processes)
     }
 
     /// The word that records bear.
@@ -150,6 +158,13 @@ mod tests {
         assert_eq!(processes(args(false, false, None)), 7);
         assert_eq!(processes(args(true, false, None)), 1);
         assert_eq!(processes(args(false, true, None)), 15);
+        assert_eq!(Effort::of(&args(false, true, None)).expect("it is fine").protocol(20).processes, 20);
+        let pairs = |args: EffortArgs, processes: u32| {
+            Effort::of(&args).expect("the options are fine").protocol_of_pairs(processes).processes
+        };
+        assert_eq!([pairs(args(true, false, None), 5), pairs(args(true, false, None), 50)], [3; 2]);
+        assert_eq!([5, 50].map(|processes| pairs(args(false, false, None), processes)), [10, 100]);
+        assert_eq!([5, 7, 8, 50].map(|processes| pairs(args(false, true, None), processes)), [15, 15, 16, 100]);
         let timed = Effort::of(&args(false, false, Some("10s"))).expect("ten seconds are fine").protocol(7);
         assert_eq!((timed.budget_seconds, timed.precision.is_some()), (Some(10.0), true));
         let absent = EffortArgs { pin: Some(u32::MAX), ..args(false, false, None) };

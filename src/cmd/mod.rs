@@ -95,6 +95,20 @@ pub struct Advice {
     pub hint: String,
 }
 
+/// An error that does not lie in how a command was used.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// A commit that is to be measured cannot be built.
+    #[error("{0}")]
+    CannotBuild(Advice),
+    /// What is to be judged was never measured.
+    #[error("{0}")]
+    Unmeasured(Advice),
+    /// What is to be judged does not hold together.
+    #[error("{0}")]
+    Damaged(Advice),
+}
+
 /// Does what the command line says; data goes to `out`, progress and warnings to standard error.
 ///
 /// # Errors
@@ -139,6 +153,12 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
 pub fn hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
         let advice = cause.downcast_ref::<Advice>().map(|advice| advice.hint.clone());
+        let trouble = |trouble: &Trouble| match trouble {
+            Trouble::CannotBuild(advice) | Trouble::Unmeasured(advice) | Trouble::Damaged(advice) => {
+                advice.hint.clone()
+            }
+        };
+        let advice = advice.or_else(|| cause.downcast_ref::<Trouble>().map(trouble));
         let known = advice.or_else(|| cause.downcast_ref::<HistoryError>().and_then(HistoryError::hint));
         known.or_else(|| cause.downcast_ref::<SyncError>().and_then(SyncError::hint))
     })
@@ -146,8 +166,11 @@ pub fn hint(error: &anyhow::Error) -> Option<String> {
 
 /// How a command ended that gave an error: mostly it was used wrongly or could not work.
 pub fn exit_of(error: &anyhow::Error) -> Exit {
-    let integrity = error.chain().any(|cause| cause.downcast_ref::<SyncError>().is_some_and(SyncError::is_integrity));
-    if integrity { Exit::Integrity } else { Exit::Usage }
+    let is_damage = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<SyncError>().is_some_and(SyncError::is_integrity)
+            || matches!(cause.downcast_ref(), Some(Trouble::Damaged(_)))
+    };
+    if error.chain().any(is_damage) { Exit::Integrity } else { Exit::Usage }
 }
 
 /// Whether the error is that nobody reads our output any more, as with `sprag … | head`.

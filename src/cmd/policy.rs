@@ -1,7 +1,16 @@
 //! Which rule judges which metric: from the words of a configuration to rules.
 
-use crate::config::{Parameters, Rules};
+use std::path::Path;
+
+use super::project::Project;
+use super::{note, warn};
+use crate::config::{FILE_NAME, Parameters, Rules};
+use crate::model::baseline::Baseline;
+use crate::model::gate::SuiteGate;
 use crate::model::rule::{Choice, Exception, Policy, Rule};
+
+/// A suite that was judged, and the keys of its metrics.
+pub(super) type Judged<'a> = (&'a str, Vec<String>);
 
 /// The policy that the section `[rules]` of a configuration states.
 pub(super) fn of(rules: &Rules) -> Policy {
@@ -38,6 +47,42 @@ pub(super) fn always(rules: &Rules, rule: &str) -> Policy {
     Policy { exceptions: Vec::new(), default: choice(rule, rules.parameters(rule)) }
 }
 
+/// The suites of a gate that were judged.
+pub(super) fn judged(suites: &[SuiteGate]) -> Vec<Judged<'_>> {
+    let keys = |suite: &SuiteGate| {
+        suite.comparisons.iter().map(|one| Baseline::key(&one.benchmark, &one.metric.name)).collect::<Vec<String>>()
+    };
+    suites.iter().map(|suite| (suite.suite.as_str(), keys(suite))).filter(|(_, keys)| !keys.is_empty()).collect()
+}
+
+/// Tells of entries of `[[rules.metric]]` that fit no metric: after a slip in `match` another rule judges, and nobody would
+/// know. `file` is the policy file with its rules, where one goes before the configuration.
+pub(super) fn tell_unfit(project: &Project, file: Option<(&Path, &Policy)>, judged: &[Judged<'_>]) {
+    let own = of(&project.config.rules);
+    let (shown, policy) =
+        file.map_or_else(|| (FILE_NAME.to_owned(), &own), |(path, policy)| (path.display().to_string(), policy));
+    let is_judged = |name: &str| judged.iter().any(|(suite, _)| *suite == name);
+    let others: Vec<&str> = project.config.suites.keys().map(String::as_str).filter(|name| !is_judged(name)).collect();
+    for part in unfit(policy, judged, &others) {
+        let suites: Vec<&str> = judged.iter().map(|(suite, _)| *suite).collect();
+        let message = format!("`match = \"{part}\"` in `{shown}` fits no metric of {}", suites.join(", "));
+        // It may be meant for what was not judged this time.
+        match others.as_slice() {
+            [] => warn(&message),
+            [other] => note(&format!("{message}; {other} was not judged")),
+            others => note(&format!("{message}; {} were not judged", others.join(", "))),
+        }
+    }
+}
+
+/// The texts that stand in no key of what was judged; not those that name one of the `others`.
+fn unfit<'p>(policy: &'p Policy, judged: &[Judged<'_>], others: &[&str]) -> Vec<&'p str> {
+    let fits = |part: &str| judged.iter().flat_map(|(_, keys)| keys).any(|key| key.contains(part));
+    let is_of_another = |part: &str| others.iter().any(|suite| part.starts_with(&format!("{suite}/")));
+    let parts = policy.exceptions.iter().map(|one| one.part.as_str());
+    if judged.is_empty() { Vec::new() } else { parts.filter(|part| !fits(part) && !is_of_another(part)).collect() }
+}
+
 /// The rule of that name; a parameter without a value is one that follows from the noise of the metric.
 fn choice(rule: &str, parameters: Parameters) -> Choice {
     let Parameters { tolerance, ratio, abs, fail, warn, noise_threshold, significance, mad_multiplier } = parameters;
@@ -59,10 +104,23 @@ fn choice(rule: &str, parameters: Parameters) -> Choice {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use crate::config::Config;
+
+    #[test]
+    fn a_text_that_fits_nothing_is_found() {
+        let entry = |part: &str| Exception { part: part.to_owned(), choice: Choice::Learnt };
+        let parts = ["infer", "infr", "@fast time", "gpu/scan", "cpu/scan"];
+        let policy = Policy { exceptions: parts.map(entry).to_vec(), default: Choice::Learnt };
+        let cpu = || ("cpu", vec!["cpu/infer @fast time".to_owned()]);
+        assert_eq!(unfit(&policy, &[cpu()], &[]), ["infr", "gpu/scan", "cpu/scan"]);
+        assert_eq!(unfit(&policy, &[cpu()], &["gpu"]), ["infr", "cpu/scan"]);
+        assert_eq!(
+            unfit(&policy, &[cpu(), ("gpu", vec!["gpu/scan @cuda time".to_owned()])], &[]),
+            ["infr", "cpu/scan"]
+        );
+        assert_eq!(unfit(&policy, &[], &["cpu", "gpu"]), Vec::<&str>::new());
+    }
 
     #[test]
     fn words_become_rules() {

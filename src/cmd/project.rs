@@ -54,6 +54,14 @@ impl Project {
         Ok(Project { root, config, is_bare, store })
     }
 
+    /// A path as others of the project know it: from its root where it lies inside, else as it was named.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let inside = real(path).strip_prefix(real(&self.root)).map(Path::to_owned);
+        let shown = inside.unwrap_or_else(|_| path.strip_prefix(&self.root).unwrap_or(path).to_owned());
+        shown.display().to_string()
+    }
+
     /// The repository, or why there is none.
     pub(super) fn store(&self) -> anyhow::Result<&Store> {
         match &self.store {

@@ -1,4 +1,4 @@
-//! `sprag check` and `sprag baseline emit` on the files of the seed: its reports and baselines, by its own rules.
+//! `sprag check`, `sprag compare` and `sprag baseline emit` on the files of the seed: its reports and baselines, by its own rules.
 //!
 //! A file is known by what it holds. The seed lets an empty baseline pass everything, compares a report with the baseline
 //! of another suite, and overwrites baselines; here each of these is refused. Exit codes are Sprag's own.
@@ -10,13 +10,14 @@ use anyhow::Context as _;
 
 use super::distinct::NamedFile;
 use super::project::{check_writable, write_whole};
-use super::{Advice, Exit, bounded, gate, gate_reports, text};
-use crate::cli::{BaselineEmitArgs, CheckArgs};
+use super::{Advice, Exit, bounded, compare_stored, gate, gate_reports, text};
+use crate::cli::{BaselineEmitArgs, CheckArgs, CompareArgs, Inconclusive};
 use crate::formats::apex_x::baseline_template::Template;
 use crate::formats::apex_x::compare::{self, CheckStatus, Comparison};
 use crate::formats::apex_x::compare_text;
 use crate::formats::apex_x::json::Json;
 use crate::formats::apex_x::suite::SeedSuite;
+use crate::model::gate::Gate;
 use crate::model::metric::Metric;
 use crate::model::record::MAX_RECORD_BYTES;
 use crate::model::verdict::{Effect, Verdict};
@@ -42,9 +43,7 @@ pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> any
         // One that is not there is told of by its other reader.
         let is_there = args.run.as_ref().is_none_or(|path| folder.join(path).is_file());
         if let Some(file) = baseline.filter(|file| is_there && is_baseline(&file.value)) {
-            let message =
-                format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", file.shown);
-            return Err(Advice { message, hint: format!("give two files of one kind, as in `{of_seed}`") }.into());
+            return Err(no_report(&file, of_seed).into());
         }
         return Ok(None);
     };
@@ -55,13 +54,7 @@ pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> any
     };
     let baseline = read(&path)?;
     refuse_baseline(suite, &report, &baseline)?;
-    if args.policy.is_some() {
-        let message =
-            "`--policy` names rules, and a report of Apex-X is judged by those of its own baseline".to_owned();
-        return Err(
-            Advice { message, hint: "leave it out, and change the tolerances in the baseline".to_owned() }.into()
-        );
-    }
+    refuse_policy(args.policy.as_deref())?;
     let wishes = gate_reports::parse(&args.reports)?;
     let mut files = gate_reports::read_by_check(args);
     files.extend([
@@ -72,25 +65,84 @@ pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> any
     for path in args.summary.iter().chain(&args.trend_output) {
         check_writable(&folder.join(path))?;
     }
-    let comparison = compare::compare_values(suite, &report.value, &baseline.value)
-        .with_context(|| format!("cannot hold `{}` against `{}`", report.shown, baseline.shown))?;
+    let Judged { comparison, exit, gate } = judge(("check", args.inconclusive), suite, &report, &baseline)?;
     let mut nowhere = std::io::sink();
     let told: &mut dyn Write = if gate_reports::own_stdout(&wishes) { &mut nowhere } else { out };
     write_files(folder, args, &comparison, told)?;
     for line in compare_text::lines(&comparison) {
         writeln!(told, "{}", text::printable(&line))?;
     }
+    writeln!(told, "{}", summary("check", &comparison, exit))?;
+    gate_reports::write(folder, &wishes, &gate, out)?;
+    Ok(Some(if args.bisect { gate::for_bisection(&gate, exit) } else { exit }))
+}
+
+/// Compares a baseline of the seed with a report of it; `None` where the two sides are not files of which the base is such a
+/// baseline, or what is held against it would be one.
+///
+/// # Errors
+/// When the other file is none that goes with it, or they cannot be compared.
+pub(super) fn compare(
+    folder: &Path,
+    args: &CompareArgs,
+    files: Vec<NamedFile<'_>>,
+    out: &mut dyn Write,
+) -> anyhow::Result<Option<Exit>> {
+    let [base, other] = [&args.base, &args.other].map(|named| folder.join(named));
+    if !base.is_file() || !other.is_file() {
+        return Ok(None);
+    }
+    let [baseline, report] = [base, other].map(|path| read_seed(&path));
+    let of_seed = "sprag compare BASELINE.json REPORT.json";
+    // Without a metric it could be a baseline as well as a report.
+    let metrics = |file: &File| file.value.get("metrics").and_then(Json::fields).map_or(0, <[_]>::len);
+    if let Some(file) = report.as_ref().filter(|file| holds_baseline(&file.value) && metrics(file) > 0) {
+        let message =
+            format!("`{}` is a baseline of Apex-X, and what is held against something is a report", file.shown);
+        return Err(Advice { message, hint: format!("turn the two sides around, as in `{of_seed}`") }.into());
+    }
+    let Some(baseline) = baseline.filter(|file| holds_baseline(&file.value)) else { return Ok(None) };
+    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
+        return Err(no_report(&baseline, of_seed).into());
+    };
+    refuse_suites(&args.suites, &report)?;
+    refuse_baseline(suite, &report, &baseline)?;
+    refuse_policy(args.policy.as_deref())?;
+    let wishes = gate_reports::parse(&args.reports)?;
+    gate_reports::check(folder, &wishes, files)?;
+    let Judged { comparison, exit, gate } = judge(("compare", args.inconclusive), suite, &report, &baseline)?;
+    let head = text::printable(&format!("{} against {}, by tolerance", report.shown, baseline.shown));
+    let table = gate::table_text(&gate.suites[0], args.only_changed);
+    let text = format!("{head}\n{table}{}\n", summary("compare", &comparison, exit));
+    compare_stored::tell(folder, args, (&gate, &wishes), &text, out)?;
+    Ok(Some(if args.bisect { gate::for_bisection(&gate, exit) } else { exit }))
+}
+
+/// What a report and a baseline come to.
+struct Judged {
+    comparison: Comparison,
+    exit: Exit,
+    gate: Gate,
+}
+
+fn judge(
+    (command, inconclusive): (&'static str, Inconclusive),
+    suite: SeedSuite,
+    report: &File,
+    baseline: &File,
+) -> anyhow::Result<Judged> {
+    let comparison = compare::compare_values(suite, &report.value, &baseline.value)
+        .with_context(|| format!("cannot hold `{}` against `{}`", report.shown, baseline.shown))?;
     let exit = exit(&comparison);
-    writeln!(told, "{}", summary(&comparison, exit))?;
     let disagree = |statuses: &compare::Statuses| {
         let compare::Statuses { current, required } = statuses;
         (!statuses.agree()).then(|| format!("its status is {current} where {required} is required"))
     };
     let reason = comparison.statuses.as_ref().and_then(disagree);
     let found = comparison.checks.iter().map(verdict).collect();
-    let gate = gate::of_files(suite.name(), [&report.shown, &baseline.shown], found, (exit, reason));
-    gate_reports::write(folder, &wishes, &gate, out)?;
-    Ok(Some(exit))
+    let outcome = (exit, reason, inconclusive);
+    let gate = gate::of_files(command, suite.name(), [&report.shown, &baseline.shown], found, outcome);
+    Ok(Judged { comparison, exit, gate })
 }
 
 /// One check of the seed as a verdict of its rule, in seconds.
@@ -147,8 +199,7 @@ pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) 
         let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
         return Err(Advice { message, hint: "name another file, or move this one away".to_owned() }.into());
     }
-    let notes = Some(args.notes.as_str()).filter(|notes| !notes.is_empty());
-    write_whole(&path, template.to_json(notes).as_bytes())?;
+    write_whole(&path, template.to_json(args.notes.as_deref()).as_bytes())?;
     let count = text::count(template.metrics.len(), "metric");
     writeln!(out, "wrote {}: {count} of {}", text::printable(&path.display().to_string()), suite.name())?;
     Ok(Some(Exit::Done))
@@ -189,10 +240,18 @@ fn report_suite(report: &Json) -> Option<SeedSuite> {
 
 /// Whether a file that is no baseline of ours is one of the seed.
 pub(super) fn is_seed_baseline(bytes: &[u8]) -> bool {
-    let Some(value) = std::str::from_utf8(bytes).ok().and_then(|text| Json::parse(text).ok()) else { return false };
+    std::str::from_utf8(bytes).ok().and_then(|text| Json::parse(text).ok()).is_some_and(|value| holds_baseline(&value))
+}
+
+fn holds_baseline(value: &Json) -> bool {
     // A report of it may have metrics, too, but plain numbers.
     let metrics = value.get("metrics").and_then(Json::fields);
-    is_baseline(&value) && metrics.is_some_and(|all| all.iter().all(|(_, one)| one.get("value_ms").is_some()))
+    let of_suite = report_suite(value).is_some();
+    let is_meant = |all: &[(String, Json)]| match of_suite {
+        true => all.is_empty() || all.iter().any(|(_, one)| one.fields().is_some()),
+        false => all.iter().all(|(_, one)| one.get("value_ms").is_some()),
+    };
+    is_baseline(value) && metrics.is_some_and(is_meant)
 }
 
 /// Whether this is a baseline of the seed: its suite is, or it has metrics and is of no class of machine, as ours are.
@@ -208,6 +267,20 @@ fn refuse_suites(suites: &[String], report: &File) -> Result<(), Advice> {
     }
     let message = format!("`--suite` names suites of Sprag, and `{}` is a report of Apex-X", report.shown);
     Err(Advice { message, hint: "leave it out: the report says which suite it is of".to_owned() })
+}
+
+fn refuse_policy(policy: Option<&Path>) -> Result<(), Advice> {
+    if policy.is_none() {
+        return Ok(());
+    }
+    let message = "`--policy` names rules, and a report of Apex-X is judged by those of its own baseline".to_owned();
+    Err(Advice { message, hint: "leave it out, and change the tolerances in the baseline".to_owned() })
+}
+
+/// That a baseline is to judge what is no report; `usage` is how it is done.
+fn no_report(baseline: &File, usage: &str) -> Advice {
+    let message = format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", baseline.shown);
+    Advice { message, hint: format!("give two files of one kind, as in `{usage}`") }
 }
 
 /// Fails where the baseline is no baseline for this report.
@@ -260,7 +333,7 @@ fn exit(comparison: &Comparison) -> Exit {
     }
 }
 
-fn summary(comparison: &Comparison, exit: Exit) -> String {
+fn summary(command: &str, comparison: &Comparison, exit: Exit) -> String {
     let count = |status: CheckStatus| comparison.checks.iter().filter(|check| check.status == status).count();
     let mut words = vec![format!("{} passed", count(CheckStatus::Pass))];
     for (number, word) in [(count(CheckStatus::Fail), "failed"), (count(CheckStatus::Missing), "missing")] {
@@ -277,5 +350,5 @@ fn summary(comparison: &Comparison, exit: Exit) -> String {
         Exit::NotMeasured => "not measured",
         _ => "fail",
     };
-    format!("check: {word}; {}", words.join(", "))
+    format!("{command}: {word}; {}", words.join(", "))
 }

@@ -47,6 +47,22 @@ pub(super) struct Wish<'a> {
     pub(super) commit: Option<&'a Commit>,
 }
 
+impl<'a> Wish<'a> {
+    /// All benchmarks of the working tree, as they are configured.
+    pub(super) fn whole(effort: Effort, trt: &'a TrtOptions) -> Wish<'a> {
+        Wish {
+            effort,
+            filters: &[],
+            shard: None,
+            count_instructions: false,
+            retune: false,
+            gpu: GpuWish::default(),
+            trt,
+            commit: None,
+        }
+    }
+}
+
 /// What a suite came to.
 pub(super) enum Measured {
     /// A run, if only one that says why nothing could be measured.

@@ -3,6 +3,7 @@
 use super::{Exit, text};
 use crate::cli::Inconclusive;
 use crate::model::verdict::{Comparison, Counts};
+use crate::report::gate::effect;
 
 /// One row a comparison; nothing for none.
 pub(super) fn table(comparisons: &[Comparison]) -> String {
@@ -12,24 +13,22 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
     let head = ["verdict", "benchmark", "metric", "baseline", "current", "change", "interval", "allowed", "could see"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for comparison in comparisons {
-        let typical = comparison.baseline.or(comparison.current).unwrap_or(0.0);
+        // Zero has no size that a unit could be chosen by.
+        let sizes = [comparison.baseline, comparison.current].into_iter().flatten();
+        let typical = sizes.into_iter().find(|value| *value != 0.0).unwrap_or(0.0);
         let scale = comparison.metric.unit.scale(typical);
-        let value = |value: Option<f64>| value.map_or("–".to_owned(), |value| scale.text(value));
-        let effect = comparison.effect;
+        let value = |value: Option<f64>| value.map_or(text::NONE.to_owned(), |value| scale.text(value));
+        let effect = effect(comparison);
         let mut row = vec![
             comparison.verdict.word().to_owned(),
             text::printable(&comparison.benchmark),
             comparison.metric.name.clone(),
             value(comparison.baseline),
             value(comparison.current),
-            effect.map_or("–".to_owned(), |effect| format!("{:+.1} %", effect.change * 100.0)),
-            effect
-                .and_then(|effect| effect.interval)
-                .map_or("–".to_owned(), |(low, high)| format!("{:+.1} to {:+.1}", low * 100.0, high * 100.0)),
+            effect.map_or(text::NONE.to_owned(), |effect| text::percent(effect.change)),
+            effect.and_then(|effect| effect.interval).map_or(text::NONE.to_owned(), text::percent_interval),
             value(comparison.allowed),
-            effect
-                .and_then(|effect| effect.detectable)
-                .map_or("–".to_owned(), |size| format!("{:.1} %", size * 100.0)),
+            effect.and_then(|effect| effect.detectable).map_or(text::NONE.to_owned(), text::percent_size),
         ];
         let reason = comparison.verdict.reason().or(comparison.note.as_deref());
         row.extend(reason.map(text::printable));
@@ -43,23 +42,36 @@ pub(super) fn counts(counts: &Counts) -> String {
     counts.words()
 }
 
-/// How a check came out, in one line.
-pub(super) fn summary(counts: &Counts, exit: Exit) -> String {
-    let word = match exit {
-        Exit::Done => "pass",
-        Exit::Failed => "fail",
-        Exit::Inconclusive => "inconclusive",
-        Exit::NotMeasured => "not measured",
-        Exit::Usage | Exit::Integrity | Exit::CannotTell | Exit::Abort => "error",
-    };
-    format!("check: {word}; {}", self::counts(counts))
-}
-
 /// The exit code of what cannot be decided.
 pub(super) fn in_doubt(inconclusive: Inconclusive) -> Exit {
     match inconclusive {
         Inconclusive::Report => Exit::Inconclusive,
         Inconclusive::Ok => Exit::Done,
         Inconclusive::Fail => Exit::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::verdict::Verdict;
+    use crate::report::gate::example;
+
+    #[test]
+    fn zeros_and_what_is_less_than_a_digit_read_well() {
+        let check = |baseline: f64, current: f64, ratio: f64, expected: &str| {
+            let one = Comparison {
+                baseline: Some(baseline),
+                current: Some(current),
+                allowed: None,
+                ..example::comparison("cpu/a @fast", ratio, Verdict::Unchanged)
+            };
+            let text = table(&[one]);
+            let row: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().skip(3).collect();
+            assert_eq!(row.join(" "), expected);
+        };
+        check(2e-3, 1.9999e-3, 0.99996, "time 2.000 ms 2.000 ms 0.0 % -0.5 to +0.5 – 2.8 %");
+        check(0.0, 2e-3, 1.0, "time 0 ms 2.000 ms – – – –");
+        check(0.0, 0.0, 1.0, "time 0 ns 0 ns – – – –");
     }
 }

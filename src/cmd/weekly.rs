@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 
 use super::effort::Effort;
-use super::gpu_suite::GpuWish;
 use super::pending::Origin;
 use super::progress::Progress;
 use super::project::Project;
@@ -31,17 +30,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     let progress = Progress::new();
     let trt = TrtOptions::none(folder);
     trt.check(&project, &asked)?;
-    let gpu = GpuWish::default();
-    let wish = Wish {
-        effort,
-        filters: &[],
-        shard: None,
-        count_instructions: false,
-        retune: false,
-        gpu,
-        trt: &trt,
-        commit: None,
-    };
+    let wish = Wish::whole(effort, &trt);
     let runs = suites::measure(&project, &asked, &wish, &progress)?.runs;
     progress.begin("recording", 1);
     pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;

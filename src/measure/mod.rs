@@ -57,6 +57,9 @@ pub enum MeasureError {
     /// No process of a command suite gave a result.
     #[error("the command gave no result: {0}")]
     Command(String),
+    /// The same of two commands that take turns, where the base is not to blame.
+    #[error("the command gave no result: {0}")]
+    Other(String),
     /// A plan that this build cannot follow.
     #[error("cannot follow the plan: {0}")]
     Plan(String),

@@ -16,9 +16,9 @@ use super::plan::{Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Proto
 use super::process::{Fault, WorkerCommand, WorkerProcess};
 use super::protocol::Configurations;
 use super::workload::{Class, Workload};
-use crate::model::paired::{Pair, Paired};
+use crate::model::paired::{CONFIDENCE, New, Pair, Paired};
 use crate::stats::random::SplitMix64;
-use crate::stats::{bootstrap, describe};
+use crate::stats::{describe, pair_ratio};
 
 /// The two builds: the base, and the other that is held against it.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +36,10 @@ pub struct PairedResult {
     pub benchmarks: Vec<Paired>,
     /// Other metrics, which are only shown.
     pub shown: Vec<Paired>,
-    /// The ids of benchmarks that the other has and the base has not.
-    pub new: Vec<String>,
+    /// Benchmarks that the other has and the base has not.
+    pub new: Vec<New>,
+    /// How many pairs of processes came to a result, of whatever benchmark.
+    pub pairs: usize,
     /// Pairs that came to nothing through no benchmark's fault, one sentence each.
     pub faults: Vec<String>,
     /// The processors that both builds took turns on; none where the system chose.
@@ -71,7 +73,7 @@ pub fn measure(
         configurations,
     };
     let mut pairs: Vec<Vec<Pair>> = vec![Vec::new(); ids.len()];
-    let (mut faults, mut precision) = (Vec::new(), Precision::default());
+    let (mut ran, mut faults, mut precision) = (0, Vec::new(), Precision::default());
     for number in 0..protocol.processes {
         progress(number);
         let is_precise = || is_precise(protocol, workloads, &pairs);
@@ -82,7 +84,10 @@ pub fn measure(
             break;
         }
         match match_up.pair(number)? {
-            Ok(found) => found.into_iter().for_each(|(benchmark, pair)| pairs[benchmark].push(pair)),
+            Ok(found) => {
+                ran += 1;
+                found.into_iter().for_each(|(benchmark, pair)| pairs[benchmark].push(pair));
+            }
             Err(fault) => faults.push(format!("pair {}: {fault}", number + 1)),
         }
         if match_up.broken.len() == ids.len() {
@@ -92,8 +97,8 @@ pub fn measure(
     if pairs.iter().all(Vec::is_empty) && match_up.broken.is_empty() {
         return Err(MeasureError::Workers(faults.join("; ")));
     }
-    let new =
-        match_up.unknown.iter().filter(|(_, in_other)| **in_other).map(|(number, _)| ids[*number].clone()).collect();
+    let new = match_up.unknown.iter().filter(|(_, in_other)| **in_other);
+    let new = new.map(|(number, _)| New::untimed(&ids[*number])).collect();
     let paired = |(number, pairs): (usize, Vec<Pair>)| {
         let failure = match_up.broken.get(&number).cloned();
         Paired::timed(&ids[number], workloads[number].class.word(), pairs, failure)
@@ -106,21 +111,23 @@ pub fn measure(
     } else {
         processors
     };
-    Ok(PairedResult { benchmarks, shown: Vec::new(), new, faults, processors })
+    Ok(PairedResult { benchmarks, shown: Vec::new(), new, pairs: ran, faults, processors })
 }
 
 /// Whether every interval is as narrow as was asked for. Traffic beyond the caches hardly gets there on a shared machine,
 /// so the others do not wait for it.
 fn is_precise(protocol: &Protocol, workloads: &[&Workload], pairs: &[Vec<Pair>]) -> bool {
-    let narrow = |pairs: &[Pair], asked: f64| {
-        let ratios: Vec<f64> = pairs.iter().map(|pair| pair.ratio).collect();
-        let interval = bootstrap::median_interval(&ratios);
-        interval.is_some_and(|(low, high)| (high - low) / 2.0 <= asked)
-    };
+    let narrow =
+        |pairs: &[Pair], asked: f64| is_narrow(&pairs.iter().map(|pair| pair.ratio).collect::<Vec<_>>(), asked);
     let is_alone = workloads.iter().all(|workload| workload.class == Class::Dram);
     let waited_for = workloads.iter().zip(pairs).filter(|(_, pairs)| !pairs.is_empty());
     let waited_for = waited_for.filter(|(workload, _)| is_alone || workload.class != Class::Dram);
     protocol.precision.is_some_and(|asked| waited_for.into_iter().all(|(_, pairs)| narrow(pairs, asked)))
+}
+
+/// Whether the interval of the ratio, the one that a verdict comes from, reaches no further than that share to either side.
+pub(super) fn is_narrow(ratios: &[f64], share: f64) -> bool {
+    pair_ratio::interval(ratios, CONFIDENCE).is_some_and(|(low, high)| (high - low) / 2.0 <= share)
 }
 
 /// Everything that the pairs of processes share.
@@ -289,7 +296,7 @@ fn pair(blocks: &[(f64, f64)]) -> Option<Pair> {
     Some(Pair {
         base: median(|(base, _)| *base)?,
         other: median(|(_, other)| *other)?,
-        ratio: median(|(base, other)| other / base)?,
+        ratio: pair_ratio::of_rounds(blocks)?,
     })
 }
 
@@ -321,11 +328,45 @@ mod tests {
     #[test]
     fn the_ratio_of_two_sides_is_seen_in_every_pair() {
         let found = measured(&side("0.5", ""), &side("0.75", "")).expect("both sides serve");
-        assert_eq!((found.benchmarks.len(), found.faults.len()), (2, 0));
+        assert_eq!((found.benchmarks.len(), found.pairs, found.faults.len()), (2, 3, 0));
         for one in &found.benchmarks {
             assert_eq!(one.pairs, vec![Pair { base: 0.5, other: 0.75, ratio: 1.5 }; 3]);
             assert_eq!((one.class.as_deref(), &one.failure), (Some("compute"), &None));
         }
+    }
+
+    #[test]
+    fn a_pair_shows_medians_and_is_judged_by_the_median_of_its_rounds() {
+        // The two modes of the base and those of the other come out of step: no round tells the change by itself.
+        let rounds = [(1.0, 1.1), (1.0, 1.2), (1.25, 1.1), (1.25, 1.2)];
+        let found = pair(&rounds).expect("each round has a ratio");
+        assert_eq!((found.base, found.other), (1.125, 1.15));
+        assert!((found.ratio - (1.1_f64 * 1.2 / 1.25).sqrt()).abs() < 1e-12, "{found:?}");
+        assert_eq!(pair(&rounds[..1]), Some(Pair { base: 1.0, other: 1.1, ratio: 1.1 }));
+        assert_eq!(pair(&[]), None);
+    }
+
+    #[test]
+    fn pairs_are_enough_where_the_interval_of_the_verdict_is_narrow() {
+        let asked = Protocol::within(60.0);
+        let pairs = |spread: f64| {
+            let ratio = |step: f64| Pair { base: 1.0, other: 1.0, ratio: 1.0 + step * spread };
+            [-1.0, -0.5, 0.0, 0.5, 1.0].map(ratio).to_vec()
+        };
+        // The deviation is 0.79 of the spread, and the interval of five pairs reaches 1.68 of a deviation to either side.
+        // That of their median, at 95 %, would be content with a spread of 0.9 %.
+        let check = |spread: f64, class: Class, precise: bool| {
+            let one = Workload { class, ..example::workload("right", example::right) };
+            let other = example::workload("other", example::right);
+            let all = [pairs(spread), pairs(0.0)];
+            assert_eq!(is_precise(&asked, &[&one, &other], &all), precise, "{spread} {class:?}");
+        };
+        check(0.007, Class::Compute, true);
+        check(0.009, Class::Compute, false);
+        check(0.009, Class::Cache, false);
+        check(0.5, Class::Dram, true);
+        let alone = Workload { class: Class::Dram, ..example::workload("right", example::right) };
+        assert!(!is_precise(&asked, &[&alone], &[pairs(0.5)]), "it waits for what is alone");
     }
 
     #[test]
@@ -335,7 +376,7 @@ mod tests {
         let found = measured(&side("0.5", ""), &side("0.75", quirk)).expect("both sides serve");
         let failures: Vec<Option<&str>> = found.benchmarks.iter().map(|one| one.failure.as_deref()).collect();
         assert_eq!(failures, [None, Some("the other broke at it: it ended with exit code 9")]);
-        assert_eq!(found.benchmarks[0].pairs.len(), 3);
+        assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (3, 3));
     }
 
     #[test]

@@ -57,7 +57,8 @@ pub struct Baseline {
     /// When that run took place.
     #[schemars(extend("pattern" = patterns::TIME))]
     pub timestamp_utc: DateTime<Utc>,
-    /// The status that a run must have to pass.
+    /// The status that a run must have to pass. A run of any other has no values, so that no other is taken.
+    #[schemars(extend("const" = "ok"))]
     pub required_status: RunStatus,
     /// A word of the one who took it.
     pub notes: String,
@@ -123,16 +124,21 @@ pub enum BaselineError {
     #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
     Newer(u64),
     /// A field is missing, unknown or of the wrong kind.
-    #[error("does not follow schema version {version}: {error}")]
+    #[error("does not follow schema version {version}{place}: {error}")]
     Schema {
         /// Which version it says it has.
         version: u64,
+        /// Of which metric, such as ` in the metric `cpu/x @fast time``; empty where it is of none.
+        place: String,
         /// What is wrong.
         error: serde_json::Error,
     },
     /// The suite cannot name a file, so it is none.
     #[error("is of the suite `{}`, which cannot name a file", .0.escape_debug())]
     Suite(String),
+    /// It asks for a run that has no values.
+    #[error("has `required_status` = \"{}\", and only a run that is `ok` has values to be held against it", .0.word())]
+    Status(RunStatus),
     /// It would pass anything.
     #[error("has empty `metrics`, so it would pass anything")]
     Empty,
@@ -200,10 +206,16 @@ impl Baseline {
             Some(version) => version,
         };
         let read = match version {
-            1 => version_1::read(value),
-            _ => serde_json::from_value(value),
+            1 => version_1::read(value.clone()),
+            _ => Baseline::deserialize(&value),
         };
-        let baseline = read.map_err(|error| BaselineError::Schema { version, error })?;
+        let baseline = read.map_err(|error| {
+            let (place, error) = match (version, faulty_metric(&value)) {
+                (SCHEMA_VERSION, Some((key, error))) => (format!(" in the metric `{}`", key.escape_debug()), error),
+                _ => (String::new(), error),
+            };
+            BaselineError::Schema { version, place, error }
+        })?;
         baseline.check()?;
         Ok(baseline)
     }
@@ -225,6 +237,9 @@ impl Baseline {
     fn check(&self) -> Result<(), BaselineError> {
         if !record::is_suite(&self.suite) {
             return Err(BaselineError::Suite(self.suite.clone()));
+        }
+        if self.required_status != RunStatus::Ok {
+            return Err(BaselineError::Status(self.required_status));
         }
         if self.metrics.is_empty() {
             return Err(BaselineError::Empty);
@@ -262,9 +277,30 @@ impl Baseline {
     }
 }
 
+/// The first metric of a file that cannot be read, and why not: of the whole file the reader says no more than what.
+fn faulty_metric(file: &Value) -> Option<(&str, serde_json::Error)> {
+    let metrics = file.get("metrics")?.as_object()?;
+    metrics.iter().find_map(|(key, entry)| Some((key.as_str(), BaselineMetric::deserialize(entry).err()?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_metric_that_cannot_be_read_is_named() {
+        let frozen = include_str!("../../fixtures/records/baseline-2.json");
+        let check = |from: &str, to: &str, words: &[&str]| {
+            assert!(frozen.contains(from), "{from}");
+            let error = Baseline::from_json(frozen.replacen(from, to, 1).as_bytes()).expect_err("it is refused");
+            let error = error.to_string();
+            assert!(words.iter().all(|words| error.contains(words)), "{error}");
+        };
+        let metric = "does not follow schema version 2 in the metric `";
+        check("\"name\": \"interval\"", "\"name\": \"magic\"", &[metric, "unknown variant `magic`, expected one of"]);
+        check("\"better\": \"lower\"", "\"better\": \"less\"", &[metric, "unknown variant `less`"]);
+        check("\"partial\"", "\"parts\"", &["does not follow schema version 2: unknown field `parts`"]);
+    }
 
     #[test]
     fn a_key_that_stands_twice_is_refused() {

@@ -52,7 +52,7 @@ pub struct Pairs {
 pub enum Base {
     /// The sessions before it.
     History,
-    /// The last run before it, as if nothing else were known.
+    /// The last run before it, by its level alone; how restless a metric is the sessions before it tell.
     Run,
 }
 

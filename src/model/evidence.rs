@@ -50,6 +50,13 @@ pub struct Evidence {
     pub shares_memory: bool,
 }
 
+impl Evidence {
+    /// Whether both sides have a value that a ratio can be taken of.
+    pub fn has_ratio(&self) -> bool {
+        [&self.base, &self.current].iter().all(|side| side.value.is_finite() && side.value > 0.0)
+    }
+}
+
 /// What a rule decided about one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {

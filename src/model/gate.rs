@@ -43,6 +43,10 @@ pub struct Gate {
     pub outcome: Outcome,
     /// The exit code.
     pub exit_code: u8,
+    /// Whether doubt counts as failure.
+    pub doubt_fails: bool,
+    /// Whether a suite without a run is in doubt: it was asked for by name, and doubt is not waved through.
+    pub wants_all: bool,
     /// One entry a suite and machine, in the order in which they were asked for.
     pub suites: Vec<SuiteGate>,
 }
@@ -75,6 +79,8 @@ pub struct SuiteGate {
     pub has_base: bool,
     /// The commit of what it was held against.
     pub base_commit: Option<String>,
+    /// Whether commits are built for suites of its kind, so that both sides could be measured again and take turns.
+    pub can_take_turns: bool,
     /// One entry a judged metric, worst first.
     pub comparisons: Vec<Comparison>,
     /// How much the suite changed as a whole; absent where nothing could be compared.
@@ -88,7 +94,7 @@ pub struct Whole {
     pub benchmarks: usize,
     /// The geometric mean of current over baseline, less one; turned where more is better, so that more is worse.
     pub change: f64,
-    /// Its interval; absent where not every benchmark has one.
+    /// Its interval; absent where not every benchmark has one, and where several rules decided.
     pub interval: Option<(f64, f64)>,
 }
 

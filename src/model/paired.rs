@@ -5,6 +5,12 @@ use serde::Serialize;
 
 use super::metric::Metric;
 use super::sample::Role;
+use crate::stats::{describe, pair_ratio};
+
+/// How sure the interval of an effect is. One per cent on either side, not the usual two and a half: of a hundred unchanged
+/// kernels one is called slower, and where each run has a level of its own (deviation 5 %) the share at a tolerance of 1 %
+/// stays below half of one (`docs/FIGURES.md`, "False alarms").
+pub const CONFIDENCE: f64 = 0.98;
 
 /// One metric of one benchmark of two builds that took turns, in pairs of processes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -23,6 +29,19 @@ pub struct Paired {
     pub incomparable: Option<String>,
 }
 
+/// A benchmark that the other build has and the base has not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct New {
+    /// The benchmark's id.
+    pub benchmark: String,
+    /// What would be judged of it.
+    pub metric: Metric,
+    /// What the other build showed; absent where it was not measured, since there is nothing to hold it against.
+    pub value: Option<f64>,
+    /// Why it gave no result.
+    pub failure: Option<String>,
+}
+
 /// What one pair of processes showed.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Pair {
@@ -30,7 +49,9 @@ pub struct Pair {
     pub base: f64,
     /// The same of the other build.
     pub other: f64,
-    /// Other over base. Where the two took turns in blocks, the median over rounds, below the noise that both share.
+    /// Other over base, by the median of ratios, which does not jump between two modes as that of samples does: of the
+    /// ratios of rounds where the two took turns in blocks, below the noise that both share, else of those of each sample of
+    /// the one to each of the other.
     pub ratio: f64,
 }
 
@@ -53,13 +74,41 @@ impl Paired {
     }
 }
 
-impl Pair {
-    /// Two values and their ratio; absent where there is none. Two values that are equal have one, also where both
-    /// are zero.
-    pub fn of(base: f64, other: f64) -> Option<Pair> {
-        let ratio = if base == other { 1.0 } else { other / base };
-        (ratio.is_finite() && ratio > 0.0).then_some(Pair { base, other, ratio })
+impl New {
+    /// A benchmark that was not timed.
+    pub fn untimed(benchmark: &str) -> New {
+        New { benchmark: benchmark.to_owned(), metric: Metric::time(), value: None, failure: None }
     }
+}
+
+impl Pair {
+    /// The samples of two processes; absent where their medians have no ratio. Sides that are equal have one, also where
+    /// both are zero.
+    pub fn of(base_samples: &[f64], other_samples: &[f64]) -> Option<Pair> {
+        let (base, other) = (describe::median(base_samples)?, describe::median(other_samples)?);
+        let is_equal = sorted(base_samples) == sorted(other_samples);
+        let ratio = match pair_ratio::of_processes(base_samples, other_samples) {
+            _ if is_equal => 1.0,
+            Some(ratio) => ratio,
+            // A sample of zero has no ratio; what counts of the side may have one.
+            None => ratio_of_values(base, other)?,
+        };
+        Some(Pair { base, other, ratio })
+    }
+}
+
+fn sorted(samples: &[f64]) -> Vec<f64> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
+
+fn ratio_of_values(base: f64, other: f64) -> Option<f64> {
+    if base == other {
+        return Some(1.0);
+    }
+    let is_positive = base > 0.0 && other > 0.0;
+    Some(other / base).filter(|ratio| is_positive && ratio.is_finite() && *ratio > 0.0)
 }
 
 /// The place of the one metric that is judged among those of a benchmark of a command.
@@ -74,7 +123,7 @@ mod tests {
     #[test]
     fn a_ratio_is_a_positive_number_or_absent() {
         let check = |base: f64, other: f64, ratio: Option<f64>| {
-            assert_eq!(Pair::of(base, other).map(|pair| pair.ratio), ratio, "{base} {other}");
+            assert_eq!(Pair::of(&[base], &[other]).map(|pair| pair.ratio), ratio, "{base} {other}");
         };
         check(2.0, 3.0, Some(1.5));
         check(0.0, 0.0, Some(1.0));
@@ -82,5 +131,29 @@ mod tests {
         check(3.0, 0.0, None);
         check(-1.0, 2.0, None);
         check(1e-300, 1e300, None);
+        assert_eq!(Pair::of(&[], &[]), None);
+    }
+
+    #[test]
+    fn a_sample_of_zero_leaves_the_values_comparable() {
+        let check = |base: &[f64], other: &[f64], expected: Option<f64>| {
+            assert_eq!(Pair::of(base, other).map(|pair| pair.ratio), expected, "{base:?} {other:?}");
+        };
+        check(&[0.0, 3.0, 3.0], &[3.0, 3.0, 0.0], Some(1.0));
+        check(&[0.0, 3.0, 3.0], &[6.0, 0.0, 6.0], Some(2.0));
+        check(&[3.0, 3.0], &[3.0, 0.0], Some(0.5));
+        check(&[0.0, 0.0, 3.0], &[0.0, 4.0, 0.0], Some(1.0));
+        check(&[0.0, 0.0], &[-0.0, 0.0], Some(1.0));
+        check(&[0.0, 0.0, 3.0], &[4.0, 4.0, 0.0], None);
+        check(&[4.0, 4.0, 0.0], &[0.0, 0.0, 3.0], None);
+        check(&[-1.0, -1.0], &[-2.0, -2.0], None);
+        check(&[], &[1.0], None);
+        check(&[f64::NAN, 1.0], &[1.0, 1.0], None);
+    }
+
+    #[test]
+    fn a_pair_shows_medians_and_is_judged_by_the_median_of_ratios() {
+        let found = Pair::of(&[1.0, 1.0, 1.0, 1.5, 1.5], &[1.0, 1.0, 1.5, 1.5, 1.5]);
+        assert_eq!(found, Some(Pair { base: 1.0, other: 1.5, ratio: 1.0 }));
     }
 }

@@ -81,7 +81,10 @@ impl Scale {
 
 /// `value` with `digits` significant digits: in plain notation from 0.0001 to ten million, else with an exponent.
 pub fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !value.is_finite() {
         return format!("{value}");
     }
     let magnitude = value.abs().log10().floor() as i32;
@@ -108,6 +111,7 @@ mod tests {
         check(Unit::PerSecond, 12_345_678.0, "12.35 M/s");
         check(Unit::One, 1.0321, "1.032");
         check(Unit::Second, 0.0, "0 ns");
+        check(Unit::One, -0.0, "0");
         check(Unit::Second, 1e300, "1.000e300 s");
         check(Unit::Second, 5e-324, "4.941e-315 ns");
     }

@@ -55,10 +55,12 @@ impl Verdict {
 pub struct Effect {
     /// Current / baseline - 1; positive means that the number went up.
     pub change: f64,
-    /// The interval of `change`, by the rule that decided: 98 % of `interval`, where both sides allow one.
+    /// The interval of `change`, by the rule that decided: one of 98 % by `interval`, of 95 % by the others, where the sides
+    /// allow one. That of `tolerance` is of the current value alone.
     pub interval: Option<(f64, f64)>,
-    /// The smallest change in the bad direction that this comparison would have called a regression, allowing for the
-    /// uncertainty of the current value; absent where the data do not say how uncertain it is.
+    /// The smallest change in the bad direction that such a comparison would have called a regression in four cases of five,
+    /// as far as the data tell: what the rule allows and, beyond that, how uncertain the values are. It is a size, above zero
+    /// also where less is worse; absent where the data do not say how uncertain they are.
     pub detectable: Option<f64>,
 }
 
@@ -88,6 +90,32 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// What else a reader should know, such as why a benchmark failed.
     pub note: Option<String>,
+}
+
+impl Comparison {
+    /// A verdict of which no value is known, to be filled in as far as there are some.
+    pub fn bare(benchmark: &str, metric: Metric, rule: &'static str, verdict: Verdict) -> Comparison {
+        Comparison {
+            benchmark: benchmark.to_owned(),
+            metric,
+            series: None,
+            baseline: None,
+            allowed: None,
+            current: None,
+            effect: None,
+            p_value: None,
+            rule,
+            verdict,
+            note: None,
+        }
+    }
+
+    /// The interval of the effect. One without width says something where the rule `interval` gave it; from any other it
+    /// is the value once more, of which nobody knows how sure it is.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let interval = self.effect?.interval;
+        interval.filter(|(low, high)| low < high || self.rule == "interval")
+    }
 }
 
 /// How many verdicts of each kind there are.

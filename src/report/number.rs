@@ -86,8 +86,7 @@ fn signed(change: f64) -> String {
     let percent = change * 100.0;
     let decimals = usize::from(percent.abs() < 99.95);
     let digits = thousands(&format!("{:.decimals$}", percent.abs()));
-    let zero = digits.chars().all(|c| matches!(c, '0' | '.'));
-    match (zero, percent < 0.0) {
+    match (is_zero(&digits), percent < 0.0) {
         (true, _) => digits,
         (false, true) => format!("\u{2212}{digits}"),
         (false, false) => format!("+{digits}"),
@@ -97,9 +96,15 @@ fn signed(change: f64) -> String {
 /// Plain ASCII digits with the minus and the thousands that print uses.
 fn typeset(plain: &str) -> String {
     match plain.strip_prefix('-') {
+        Some(digits) if is_zero(digits) => digits.to_owned(),
         Some(digits) => format!("\u{2212}{}", thousands(digits)),
         None => thousands(plain),
     }
+}
+
+/// Whether rounding left nothing: that has no sign.
+fn is_zero(digits: &str) -> bool {
+    digits.chars().all(|c| matches!(c, '0' | '.'))
 }
 
 fn thousands(digits: &str) -> String {
@@ -144,6 +149,8 @@ mod tests {
         check(-0.0012, 0.001, "\u{2212}1.200\u{202f}ms");
         check(1e300, 1.0, "1.000e300\u{202f}s");
         check(1e-12, 1.0, "1.000e-12\u{202f}s");
+        check(-0.0, 0.0, "0\u{202f}ns");
+        assert_eq!((fixed(-0.004, 2), fixed(-0.006, 2)), ("0.00".to_owned(), "\u{2212}0.01".to_owned()));
         assert_eq!(count(1_388_204), "1\u{202f}388\u{202f}204");
         assert_eq!(counted(1, "run", "runs"), "1 run");
         assert_eq!(column("Newest", Unit::One.scale(1.0)), "Newest");

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     cliffs_delta, describe, hodges_lehmann, kalibera_jones, mann_kendall, mann_whitney, median_ratio, multiplicity,
-    sign_interval, theil_sen, welch,
+    pair_ratio, sign_interval, theil_sen, welch,
 };
 
 /// Numbers at the ends of what there is, a few of which are likely to be equal.
@@ -34,6 +34,7 @@ proptest! {
             check(&of(&x));
         }
         check(&(describe::quantile(&x, share), describe::trimmed_mean(&x, share)));
+        check(&pair_ratio::of_processes(&x, &y));
         check(&(sign_interval::of_median(&x, share), mann_kendall::test(&x)));
         check(&(multiplicity::holm(&x), multiplicity::benjamini_hochberg(&x), multiplicity::benjamini_yekutieli(&x)));
         check(&(welch::test(&x, &y, share), cliffs_delta::Dominance::of(&x, &y)));

@@ -5,6 +5,7 @@
 
 pub mod describe;
 pub mod centre;
+pub mod pair_ratio;
 pub mod bootstrap;
 pub mod sign_interval;
 pub mod welch;

@@ -6,6 +6,8 @@
 //! expansion around the normal distribution is as exact (Algorithm 395, Communications of the ACM 13, 1970). Quantiles
 //! are found by Newton's method on a form of the tail along which it cannot overshoot.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::f64::consts::PI;
 
 use super::normal;
@@ -25,6 +27,12 @@ const MOST_STEPS: u32 = 10_000;
 /// The value that |t| exceeds in 5 % of all cases; no degree of freedom counts as one.
 pub fn two_sided_95(freedom: usize) -> f64 {
     quantile(0.975, freedom.max(1) as f64).expect("there is a quantile from one degree of freedom on")
+}
+
+/// The value that |t| stays below in a share `confidence` of all cases; without degrees of freedom nothing can be told,
+/// and it is infinite.
+pub fn two_sided(confidence: f64, freedom: f64) -> f64 {
+    quantile(1.0 - (1.0 - confidence) / 2.0, freedom).unwrap_or(f64::INFINITY)
 }
 
 /// The value that t lies below in 80 % of all cases; no degree of freedom counts as one.
@@ -47,9 +55,33 @@ pub fn sf(t: f64, freedom: f64) -> Option<f64> {
     Some(if t < 0.0 { 1.0 - beyond } else { beyond })
 }
 
+/// More quantiles than a suite of any size asks for.
+const MOST_KNOWN: usize = 4096;
+
+thread_local! {
+    /// The quantiles that were asked for, by the bits of `p` and of the degrees of freedom: the metrics of a suite ask for
+    /// the same few again and again.
+    static KNOWN: RefCell<HashMap<(u64, u64), Option<f64>>> = RefCell::default();
+}
+
 /// The value that a share `p` of the distribution lies below; `None` unless `p` lies between 0 and 1, both excluded,
 /// and `freedom` above zero, and where the value is too large for a number.
 pub fn quantile(p: f64, freedom: f64) -> Option<f64> {
+    let key = (p.to_bits(), freedom.to_bits());
+    if let Some(found) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
+        return found;
+    }
+    let found = search(p, freedom);
+    KNOWN.with_borrow_mut(|known| {
+        if known.len() == MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(key, found);
+    });
+    found
+}
+
+fn search(p: f64, freedom: f64) -> Option<f64> {
     if !(p > 0.0 && p < 1.0 && freedom > 0.0) {
         return None;
     }
@@ -229,11 +261,14 @@ mod tests {
         check(two_sided_95(11), 2.2010);
         check(two_sided_95(28), 2.0484);
         check(two_sided_95(1000), 1.9623);
+        check(two_sided(0.98, 9.0), 2.8214);
+        check(two_sided(0.98, 14.0), 2.6245);
         check(power_80(1), 1.3764);
         check(power_80(8), 0.8889);
         check(power_80(20), 0.8600);
         check(power_80(1000), 0.8420);
         assert_eq!([two_sided_95(0), power_80(0)], [two_sided_95(1), power_80(1)]);
+        assert_eq!([two_sided(0.98, 0.0), two_sided(0.98, f64::NAN)], [f64::INFINITY; 2]);
     }
 
     /// One degree is Cauchy's distribution, two have a closed form, and very many are nearly normal.

@@ -1,20 +1,31 @@
 //! Performance data held against performance data, subsection by subsection, under a rule.
 
+use super::samples::{lists, names, refusal, side, value};
 use super::{PerformanceData, Report};
-use crate::analysis::family;
+use crate::analysis::family::{self, Basis};
 use crate::analysis::rules::{self, interval};
-use crate::model::evidence::{Decision, Evidence, Side};
+use crate::model::evidence::{Decision, Evidence};
 use crate::model::metric::{Better, Metric};
 use crate::model::rule::Rule;
 use crate::model::unit::Unit;
 use crate::model::verdict::{Comparison, Verdict};
-use crate::stats::{bootstrap, describe, sign_interval};
+use crate::stats::pair_ratio;
 
 /// The rule `interval` with the tolerance that kernels get where nothing else is known.
 pub const INTERVAL: Rule = Rule::Interval { tolerance: interval::TOLERANCE };
 
-/// How often the interval of a side is to hold its median.
-const CONFIDENCE: f64 = 0.95;
+/// Why the rule `interval` cannot hold what was stored against what was measured now.
+const APART: &str = "the processes of the two sides took no turns, so that they make no pairs: `compare_sections` holds two \
+                     sections of the same processes against each other by this rule, and `rank` judges what is stored";
+
+/// Whether the processes of both sides are the same ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Processes {
+    /// Each measured both sides, in turn.
+    Same,
+    /// Those of either side ran at another time.
+    Different,
+}
 
 /// How samples are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,21 +58,40 @@ pub fn compare(baseline: &PerformanceData, current: &PerformanceData, rule: &Rul
 /// Holds one section against another of the same data, as where two forms of a kernel were measured in turn; less is
 /// better. Several data are those of several processes.
 pub fn compare_sections(data: &[PerformanceData], base: &str, current: &str, rule: &Rule) -> Report {
-    let side = |section: &str| data.iter().map(|one| one.section_as(section, current)).collect::<Vec<_>>();
-    Judge { rule: *rule, better: Better::Lower }.compare(&side(base), &side(current))
+    Judge { rule: *rule, better: Better::Lower }.compare_sections(data, base, current)
 }
 
 impl Judge {
     /// Holds data against a baseline, each of one or of several processes.
     ///
     /// Every subsection of the baseline gives a verdict, and one that is gone now is missing; those that the baseline lacks
-    /// are told and change nothing. Sections and subsections are known by their names, in any order.
+    /// are told and change nothing. One with a sample of zero or less on either side is not comparable, by any rule. Sections and subsections are known by their names, in any order.
     ///
     /// The rules `tolerance` and `bands` look at the median, or the median of the medians of processes, and `bands` also at
-    /// its interval. `rank` takes the samples of all processes together. To `interval` the data of a process are one number:
-    /// it takes the processes of both sides in pairs, in their order, and needs three. Those that `rank` and `interval` call
-    /// regressed are in doubt where it could be chance among so many subsections.
+    /// its interval. `rank` takes the samples of all processes together; what it calls regressed is in doubt where it could be
+    /// chance among so many subsections. `interval` is always inconclusive: it knows pairs of processes that took turns, and
+    /// what is stored took none with what is measured now. [`Judge::compare_sections`] gives it such pairs.
     pub fn compare(&self, baseline: &[PerformanceData], current: &[PerformanceData]) -> Report {
+        self.compare_processes(baseline, current, Processes::Different)
+    }
+
+    /// Holds one section against another of the same data, as where two forms of a kernel were measured in turn; several
+    /// data are those of several processes.
+    ///
+    /// Of all rules this is as [`Judge::compare`], but for `interval`: each process has measured both sides and is a pair. Its
+    /// number is the median of the ratios of its samples of the one to those of the other; three of them are needed. What is called
+    /// regressed is in doubt where it could be chance among so many subsections.
+    pub fn compare_sections(&self, data: &[PerformanceData], base: &str, current: &str) -> Report {
+        let side = |section: &str| data.iter().map(|one| one.section_as(section, current)).collect::<Vec<_>>();
+        self.compare_processes(&side(base), &side(current), Processes::Same)
+    }
+
+    fn compare_processes(
+        &self,
+        baseline: &[PerformanceData],
+        current: &[PerformanceData],
+        processes: Processes,
+    ) -> Report {
         let mut report = Report::new(&self.rule);
         for data in baseline.iter().chain(current) {
             let more: Vec<String> = data.quality.iter().filter(|one| !report.quality.contains(one)).cloned().collect();
@@ -73,17 +103,17 @@ impl Judge {
         }
         let unit = current.iter().chain(baseline).find_map(PerformanceData::unit).unwrap_or(Unit::One);
         let metric = Metric { name: "samples".to_owned(), unit, better: self.better };
-        let mut judged: Vec<(Comparison, Option<Evidence>)> = Vec::new();
+        let mut judged: Vec<(Comparison, Basis)> = Vec::new();
         for (section, subsection) in names(baseline) {
-            judged.push(self.judged(&metric, (section, subsection), baseline, current));
+            judged.push(self.judged(&metric, (section, subsection), (baseline, current), processes));
         }
-        self.tell_chance(&mut judged);
+        // Doubt about an improvement would fail a test of which nothing is worse.
+        family::tell_chance(&mut judged, &[Verdict::Regressed], "subsections");
         report.comparisons = judged.into_iter().map(|(comparison, _)| comparison).collect();
         let known = names(baseline);
         for (section, subsection) in names(current).into_iter().filter(|name| !known.contains(name)) {
-            let now = lists(current, section, subsection).into_iter().flatten().collect::<Vec<_>>();
             let mut new = self.unjudged(&metric, (section, subsection), Verdict::NoBaseline);
-            new.current = side(&now).map(|side| side.value);
+            new.current = value(&lists(current, section, subsection));
             report.comparisons.push(new);
         }
         report
@@ -108,9 +138,9 @@ impl Judge {
         &self,
         metric: &Metric,
         name: (&str, &str),
-        baseline: &[PerformanceData],
-        current: &[PerformanceData],
-    ) -> (Comparison, Option<Evidence>) {
+        (baseline, current): (&[PerformanceData], &[PerformanceData]),
+        processes: Processes,
+    ) -> (Comparison, Basis) {
         let [then, now] = [baseline, current].map(|data| lists(data, name.0, name.1));
         let lacking = |lists: &[Option<&[f64]>], side: &str| {
             let place = lists.iter().position(Option::is_none)?;
@@ -118,12 +148,17 @@ impl Judge {
         };
         let mut found = self.unjudged(metric, name, Verdict::Missing);
         if now.iter().all(Option::is_none) {
-            found.baseline = side(&then.into_iter().flatten().collect::<Vec<_>>()).map(|side| side.value);
+            found.baseline = value(&then);
             return (found, None);
         }
         if let Some(note) = lacking(&now, "the current run") {
             found.note = Some(note);
             return (found, None);
+        }
+        // A rule may see no more than medians, or have no verdict but doubt, which a test may let pass.
+        if let Some(reason) = refusal(&then, &now) {
+            let verdict = Verdict::NotComparable(reason);
+            return (Comparison { baseline: value(&then), current: value(&now), verdict, ..found }, None);
         }
         if let Some(reason) = lacking(&then, "the baseline") {
             found.verdict = Verdict::Inconclusive(reason);
@@ -133,13 +168,18 @@ impl Judge {
         let (Some(base), Some(current)) = (side(&then), side(&now)) else { return (found, None) };
         (found.baseline, found.current) = (Some(base.value), Some(current.value));
         let is_paired = matches!(self.rule, Rule::Interval { .. });
+        if is_paired && processes == Processes::Different {
+            found.verdict = Verdict::Inconclusive(APART.to_owned());
+            return (found, None);
+        }
         if is_paired && then.len() != now.len() {
             let reason = format!("{} processes against {}, which make no pairs", now.len(), then.len());
             found.verdict = Verdict::Inconclusive(reason);
             return (found, None);
         }
-        let ratio = |(then, now): (&&[f64], &&[f64])| Some(describe::median(now)? / describe::median(then)?);
-        let ratios = if is_paired { then.iter().zip(&now).filter_map(ratio).collect() } else { Vec::new() };
+        // A pair without a ratio is told of, not left out.
+        let ratio = |(then, now): (&&[f64], &&[f64])| pair_ratio::of_processes(then, now).unwrap_or(f64::NAN);
+        let ratios = if is_paired { then.iter().zip(&now).map(ratio).collect() } else { Vec::new() };
         let evidence =
             Evidence { better: self.better, base, current, ratios, restlessness: None, shares_memory: false };
         let Decision { allowed, effect, verdict, p_value, note } = rules::decide(&self.rule, &evidence);
@@ -147,70 +187,12 @@ impl Judge {
         let is_single = is_paired && then.len() < interval::FEWEST_PAIRS;
         let note = note.or_else(|| is_single.then(|| "`in_processes` measures in several".to_owned()));
         let effect = is_told.then_some(effect);
-        (Comparison { allowed, effect, verdict, p_value, note, ..found }, Some(evidence))
+        (Comparison { allowed, effect, verdict, p_value, note, ..found }, Some((self.rule, evidence)))
     }
 
     fn unjudged(&self, metric: &Metric, (section, subsection): (&str, &str), verdict: Verdict) -> Comparison {
-        Comparison {
-            benchmark: format!("{section}.{subsection}"),
-            metric: metric.clone(),
-            series: None,
-            baseline: None,
-            allowed: None,
-            current: None,
-            effect: None,
-            p_value: None,
-            rule: self.rule.name(),
-            verdict,
-            note: None,
-        }
+        Comparison::bare(&format!("{section}.{subsection}"), metric.clone(), self.rule.name(), verdict)
     }
-
-    /// Puts those in doubt that are called regressed and could be chance among so many. Doubt about an improvement would
-    /// fail a test of which nothing is worse.
-    fn tell_chance(&self, judged: &mut [(Comparison, Option<Evidence>)]) {
-        let comparisons: Vec<Comparison> = judged.iter().map(|(comparison, _)| comparison.clone()).collect();
-        let size = family::size(&comparisons);
-        for (place, level) in family::by_chance(&comparisons) {
-            let (comparison, evidence) = &mut judged[place];
-            if comparison.verdict != Verdict::Regressed {
-                continue;
-            }
-            let reason = match (self.rule, evidence) {
-                (Rule::Interval { tolerance }, Some(evidence)) => {
-                    interval::doubt_of_many(tolerance, evidence, size, level)
-                }
-                _ => format!("of {size} subsections judged together one comes out this far by chance"),
-            };
-            comparison.verdict = Verdict::Inconclusive(reason);
-        }
-    }
-}
-
-/// Section and subsection of all that any of the data has, no name twice.
-fn names(data: &[PerformanceData]) -> Vec<(&str, &str)> {
-    let mut names: Vec<(&str, &str)> = Vec::new();
-    for (section, subsection, _) in data.iter().flat_map(PerformanceData::entries) {
-        if !names.contains(&(section, subsection)) {
-            names.push((section, subsection));
-        }
-    }
-    names
-}
-
-/// The samples of a subsection, one list a process.
-fn lists<'d>(data: &'d [PerformanceData], section: &str, subsection: &str) -> Vec<Option<&'d [f64]>> {
-    data.iter().map(|one| one.samples(section, subsection)).collect()
-}
-
-/// What is known of one side, of the lists of its processes.
-fn side(lists: &[&[f64]]) -> Option<Side> {
-    let medians: Vec<f64> = lists.iter().filter_map(|list| describe::median(list)).collect();
-    let interval = match lists {
-        [samples] => sign_interval::of_median(samples, CONFIDENCE).map(|found| (found.low, found.high)),
-        _ => bootstrap::median_interval(&medians),
-    };
-    Some(Side { value: describe::median(&medians)?, interval, sessions: 1, samples: lists.concat() })
 }
 
 #[cfg(test)]
@@ -251,11 +233,43 @@ mod tests {
     }
 
     #[test]
+    fn what_took_no_turns_is_no_pair() {
+        let processes = |level: f64| vec![data(&[("a", around(level, 30))]); 10];
+        for level in [50.0, 100.0, 200.0] {
+            let report = Judge { rule: INTERVAL, better: Better::Lower }.compare(&processes(100.0), &processes(level));
+            let told = report.messages().remove(0);
+            assert!(
+                !report.is_pass() && told.starts_with("s.a: inconclusive: the processes of the two sides"),
+                "{told}"
+            );
+            assert!(told.contains("`compare_sections`") && told.contains("`rank`"), "{told}");
+            assert!(report.comparisons()[0].current.is_some());
+        }
+    }
+
+    #[test]
+    fn processes_in_two_modes_have_a_level_between() {
+        // Seven of fifteen samples in the slower mode, or eight: the medians of equal sections would lie 6 % apart.
+        let modes = |fast: usize| [vec![1.0; fast], vec![1.06; 15 - fast]].concat();
+        let run = |place: usize| {
+            let mut both = PerformanceData::new();
+            both.insert("old", "a", modes(7 + place % 2)).expect("it is fine");
+            both.insert("new", "a", modes(8 - place % 2)).expect("it is fine");
+            both
+        };
+        let runs: Vec<PerformanceData> = (0..10).map(run).collect();
+        let judge = Judge { rule: INTERVAL, better: Better::Higher };
+        let report = judge.compare_sections(&runs, "old", "new");
+        assert_eq!(report.comparisons()[0].verdict, Verdict::Unchanged, "{:?}", report.messages());
+    }
+
+    #[test]
     fn the_rule_interval_takes_a_process_for_one_number() {
         let processes =
             |levels: &[f64]| levels.iter().map(|level| data(&[("a", around(*level, 30))])).collect::<Vec<_>>();
         let check = |then: &[f64], now: &[f64], better: Better, expected: &str| {
-            let report = Judge { rule: INTERVAL, better }.compare(&processes(then), &processes(now));
+            let judge = Judge { rule: INTERVAL, better };
+            let report = judge.compare_processes(&processes(then), &processes(now), Processes::Same);
             assert_eq!(report.comparisons()[0].verdict.word(), expected, "{:?}", report.messages());
             report.messages().remove(0)
         };
@@ -300,6 +314,29 @@ mod tests {
             "{:?}",
             torn.messages()
         );
+    }
+
+    #[test]
+    fn one_sample_of_zero_is_not_comparable_by_any_rule() {
+        let with = |sample: f64| [vec![sample], around(100.0, 29)].concat();
+        let two = |then: f64, now: f64| {
+            let mut both = PerformanceData::new();
+            both.insert("old", "a", with(then)).expect("it is fine");
+            both.insert("new", "a", with(now)).expect("it is fine");
+            both
+        };
+        for rule in [RANK, BANDS, INTERVAL, Rule::Tolerance { ratio: 0.5, abs: 1.0 }] {
+            for (then, now) in [(0.0, 100.0), (100.0, 0.0), (-1.0, 100.0), (0.0, 0.0)] {
+                let reports = [
+                    compare(&data(&[("a", with(then))]), &data(&[("a", with(now))]), &rule),
+                    compare_sections(&vec![two(then, now); 3], "old", "new", &rule),
+                ];
+                for report in reports.map(Report::inconclusive_passes) {
+                    assert_eq!(report.comparisons()[0].verdict.word(), "not comparable", "{:?}", report.messages());
+                    assert!(!report.is_pass() && report.comparisons()[0].effect.is_none());
+                }
+            }
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod measurer;
 mod processes;
 mod compare;
 mod report;
+mod samples;
 mod accept;
 
 pub use std::hint::black_box;

@@ -144,13 +144,13 @@ fn message(comparison: &Comparison) -> String {
         (Some(then), Some(now)) => {
             let mut parts = vec![format!("{} to {}", scale.text(then), scale.text(now))];
             if let Some((low, high)) = comparison.effect.and_then(|effect| effect.interval) {
-                parts.push(format!("{:+.2} to {:+.2} %", low * 100.0, high * 100.0));
+                parts.push(format!("{} to {} %", signed(low), signed(high)));
             }
             parts.extend(comparison.allowed.map(|allowed| format!("{} allowed", scale.text(allowed))));
             parts.extend(comparison.p_value.map(|p| format!("p {p:.1e}")));
             let parts = parts.join(", ");
             text.push_str(&match comparison.effect {
-                Some(effect) => format!(": {:+.2} % ({parts})", effect.change * 100.0),
+                Some(effect) => format!(": {} % ({parts})", signed(effect.change)),
                 None => format!(" ({parts})"),
             });
         }
@@ -162,6 +162,12 @@ fn message(comparison: &Comparison) -> String {
         text.push_str(&format!("; {}", shown(note)));
     }
     text
+}
+
+/// A change in percent with its sign; what rounds to nothing went not down.
+fn signed(change: f64) -> String {
+    let text = format!("{:+.2}", change * 100.0);
+    if text == "-0.00" { "+0.00".to_owned() } else { text }
 }
 
 /// A text on one line: names come from files, and a message is one line.
@@ -207,6 +213,19 @@ mod tests {
         assert_eq!(panic.downcast_ref::<String>(), Some(&of_file.failure()));
         assert!(compare(&base, &base, &RANK).is_pass());
         compare(&base, &base, &RANK).assert_pass();
+    }
+
+    #[test]
+    fn nothing_bears_no_minus() {
+        let check = |change: f64, expected: &str| assert_eq!(signed(change), expected, "{change}");
+        check(-1e-9, "+0.00");
+        check(-0.0, "+0.00");
+        check(0.0, "+0.00");
+        check(-0.00006, "-0.01");
+        check(0.12345, "+12.35");
+        let report = compare(&data(&[("a", 1e-6)]), &data(&[("a", 0.999_999_99e-6)]), &RANK);
+        assert!(report.messages()[0].starts_with("s.a: unchanged: +0.00 % "), "{:?}", report.messages());
+        assert!(!report.messages()[0].contains("-0.00"), "{:?}", report.messages());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Baselines listed and held against one another.
 
 use serde_json::Value;
+use sprag::model::baseline::Baseline;
 
 use crate::crafted::{BASELINE, Crafted};
 use crate::schemas::follows;
@@ -94,4 +95,63 @@ fn a_diff_tells_what_changed_and_judges_nothing() {
     diff(2, &[BASELINE, "p.json", "--run"]);
     crafted.sandbox.write(BASELINE, "{");
     diff(2, &[]).says(&["is not JSON", "hint:"]);
+}
+
+#[test]
+fn what_is_to_be_committed_holds_the_archive() {
+    let crafted = Crafted::with_sessions(5);
+    let told = |arguments: &[&str]| {
+        let out = crafted.ends(0, arguments).out;
+        let archived = out.lines().find_map(|line| line.strip_prefix("archived ")).map(str::to_owned);
+        let added = out.lines().find_map(|line| Some(line.split_once("git add ")?.1.to_owned()));
+        (archived, added.expect("what to add is told"))
+    };
+    assert_eq!(told(&["baseline", "emit"]), (None, BASELINE.to_owned()));
+    let (archived, added) = told(&["baseline", "emit", "--notes", "again"]);
+    assert_eq!(added, format!("{BASELINE} {}", archived.expect("there was one")));
+    crafted.change(8, &[("pack", 1.6e-3), ("scan", 2e-3)]);
+    let (archived, added) = told(&["baseline", "accept", "--why", "Worth it."]);
+    let archived = archived.expect("there was one");
+    assert_eq!(added, format!("{BASELINE} {archived}"));
+    // A clone without it is told which it is.
+    std::fs::remove_file(crafted.sandbox.project.join(&archived)).expect("it is there");
+    let words = format!("replaced `{archived}`, which is not here");
+    assert_eq!(crafted.ends(0, &["baseline", "diff"]).says(&[&words]).out, "");
+    crafted.ends(2, &["baseline", "diff", BASELINE]).says(&[&words, "hint: name two files"]);
+    crafted.sandbox.write(&archived, "{");
+    crafted.ends(0, &["baseline", "diff"]).says(&["which cannot be read"]);
+}
+
+#[test]
+fn whoever_accepts_what_is_there_is_written_down() {
+    let crafted = Crafted::with_sessions(5);
+    crafted.ends(0, &["baseline", "emit"]);
+    let accepted = || {
+        let baseline = Baseline::from_json(crafted.sandbox.read(BASELINE).as_bytes()).expect("it is one");
+        baseline.accepted.expect("it is accepted")
+    };
+    let values = || crafted.sandbox.read(BASELINE).split_once("\"metrics\": {").expect("it has some").1.to_owned();
+    let (before, archive) = (values(), || crafted.sandbox.project.join("baselines/archive").exists());
+    assert_eq!(accepted().why, "");
+    let first = crafted.ends(0, &["baseline", "accept", "--why", "first"]);
+    assert!(first.out.contains("nothing to do but to write who accepts it, and why"), "{}", first.out);
+    assert!(first.out.contains(&format!("git add {BASELINE}\n")), "{}", first.out);
+    assert_eq!((accepted().why.as_str(), accepted().replaces, values()), ("first", None, before));
+    assert!(!archive());
+    let text = crafted.sandbox.read(BASELINE);
+    let again = crafted.ends(0, &["baseline", "accept", "--why", "first"]);
+    assert!(again.out.ends_with("nothing to do\n") && crafted.sandbox.read(BASELINE) == text, "{}", again.out);
+    crafted.sandbox.git(&["config", "user.name", "Another"]);
+    // What was accepted once stays as it was accepted.
+    crafted.ends(0, &["baseline", "accept", "--why", "second"]);
+    assert_eq!(crafted.sandbox.read(BASELINE), text);
+}
+
+#[test]
+fn noise_is_neither_worse_nor_better() {
+    let crafted = Crafted::with_sessions(5);
+    crafted.ends(0, &["baseline", "emit"]);
+    crafted.change(8, &[("pack", 1.01e-3), ("scan", 1e-3)]);
+    let out = crafted.ends(0, &["baseline", "diff", "--run"]).out;
+    assert!(out.contains("moved   cpu/pack @fast time") && out.contains("better  cpu/scan @fast time"), "{out}");
 }

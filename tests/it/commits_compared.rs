@@ -49,9 +49,13 @@ fn two_commits_are_judged_by_the_direction_of_what_they_report() {
     assert_eq!(verdicts(&compared(&sandbox, "v2", "v2", 0)), pair("unchanged", "unchanged"));
 
     let ended = sprag(&sandbox, &["compare", "v1", "v2", "--measure", "--filter", "sort"]).expect(1);
-    for word in
-        ["theirs: v2 against v1, interleaved", "+100.0 %", "not judged", "8.000 KiB", "compare: 1 regressed; 6 pairs"]
-    {
+    for word in [
+        "theirs: v2 against v1, interleaved",
+        "+100.0 %",
+        "not judged",
+        "8.000 KiB",
+        "compare: fail; 1 regressed; 6 pairs",
+    ] {
         assert!(ended.out.contains(word), "`{word}` is not in:\n{}", ended.out);
     }
     ended.says(&["building", "with `sh -c cat rate > built`", "in up to 6 pairs of processes"]);
@@ -86,12 +90,156 @@ fn a_benchmark_that_only_one_commit_has_is_missing_or_new() {
     assert_eq!(verdicts(&report), pair("unchanged", "missing"));
     assert_eq!(report["new"], serde_json::json!(["theirs/cells @default"]));
     let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(1);
-    assert!(ended.out.contains("new: theirs/cells @default") && ended.out.contains("the other does not have it"));
+    let row =
+        |start: &str| ended.out.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{}", ended.out));
+    let new = row("no baseline  theirs/cells @default  rate");
+    assert!(new.contains("40.00 1/s") && new.contains("new: the base does not have it"), "{new}");
+    assert!(row("missing      theirs/tiles @default").contains("the other does not have it"));
+    assert!(
+        ended.out.contains("\ncompare: fail; 1 missing, 1 without a baseline, 1 unchanged; 6 pairs"),
+        "{}",
+        ended.out
+    );
 
     sandbox.write("bench.sh", &BENCH.replace("\"name\": \"sort\",", "\"name\": \"sort\", \"version\": 2,"));
     sandbox.commit("Sort more");
     let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(3);
     assert!(ended.out.contains("version 1 of it became version 2"), "{}", ended.out);
+}
+
+#[test]
+fn samples_of_zero_are_compared_and_values_of_zero_are_told() {
+    let sandbox = sandbox();
+    // One benchmark that is judged, and what is shown beside a time.
+    let report = |judged: &str, shown: &str| {
+        let faults = |name: &str, samples: &str| {
+            format!(
+                r#"{{"name": "{name}", "unit": "1", "better": "lower", "samples": [{}]}}"#,
+                samples.replace('+', ", ")
+            )
+        };
+        let time = r#"{"name": "time", "unit": "s", "better": "lower", "value": 1e-3}"#;
+        let all = format!(
+            r#"{{"schema_version": 1, "benchmarks": [{{"name": "a", "metrics": [{}]}}, {{"name": "b", "metrics": [{time}, {}]}}]}}"#,
+            faults("faults", judged),
+            faults("misses", shown)
+        );
+        sandbox.write("bench.sh", &format!("cat <<'END'\n{all}\nEND\n"));
+        sandbox.commit(&format!("Report {judged} and {shown}"));
+    };
+    report("0+3+3", "0+5+5");
+    report("3+3+0", "5+0+5");
+    let compare = |code: i32| sprag(&sandbox, &["compare", "HEAD~1", "HEAD", "--measure"]).expect(code).out;
+    let out = compare(0);
+    assert!(out.contains("\ncompare: pass; 2 unchanged; 6 pairs of processes"), "{out}");
+    assert!(out.lines().any(|line| line.contains("misses") && line.contains("0.0 %")), "{out}");
+
+    report("0+0+3", "0+0+5");
+    let out = compare(3);
+    assert!(out.contains("its `faults` is zero or less on one side, which has no ratio (3.000 against 0 in pair 1)"));
+    let shown = out.lines().find(|line| line.contains("its `misses` is zero or less on one side"));
+    assert!(shown.is_some_and(|line| line.contains("(5.000 against 0 in pair 1)")), "{out}");
+    assert!(out.contains("1 not comparable, 1 unchanged; 6 pairs of processes"), "{out}");
+    let report = compared(&sandbox, "HEAD~1", "HEAD", 3);
+    assert_eq!(report["shown"][0]["measured"]["metric"]["name"], "misses");
+    assert_eq!((&report["shown"][0]["ratio"], report["shown"].as_array().map(Vec::len)), (&Value::Null, Some(1)));
+    // Where nothing that is judged has a ratio, the pairs have run all the same.
+    let only = ["compare", "HEAD~1", "HEAD", "--measure", "--filter", "/a @"];
+    let out = sprag(&sandbox, &only).expect(3).out;
+    assert!(out.contains("compare: inconclusive; 1 not comparable; 6 pairs of processes"), "{out}");
+}
+
+#[test]
+fn what_is_new_leaves_doubt_as_it_does_in_a_check() {
+    let sandbox = sandbox();
+    let more = "{\"name\": \"more\", \"metrics\": [{\"name\": \"time\", \"unit\": \"s\", \"better\": \"lower\", \"value\": 3e-3}]}, {\"name\": \"sort\"";
+    sandbox.write("bench.sh", &BENCH.replace("{\"name\": \"sort\"", more));
+    sandbox.commit("Add one");
+    let report = compared(&sandbox, "v3", "HEAD", 3);
+    assert_eq!(verdicts(&report), pair("unchanged", "unchanged"));
+    assert_eq!(report["new"], serde_json::json!(["theirs/more @default"]));
+    let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure", "--report", "json=-"]).expect(3);
+    crate::schemas::follows("check-1", &ended.out);
+    let gate: Value = serde_json::from_str(&ended.out).expect("the report is JSON");
+    let new = &gate["suites"][0]["comparisons"][0];
+    assert_eq!(
+        (&new["verdict"], &new["baseline"], &new["current"]),
+        (&"no baseline".into(), &Value::Null, &3e-3.into())
+    );
+    sprag(&sandbox, &["compare", "v3", "HEAD", "--measure", "--inconclusive", "ok"]).expect(0);
+    // It cannot have become slower.
+    sprag(&sandbox, &["compare", "v3", "HEAD", "--measure", "--bisect"]).expect(0);
+    sprag(&sandbox, &["compare", "v1", "HEAD", "--measure", "--bisect"]).expect(1);
+    sandbox.write("bench.sh", &BENCH.replace("{\"name\": \"sort\"", &more.replace("3e-3", "NaN")));
+    sandbox.commit("Break it");
+    let report = compared(&sandbox, "v3", "HEAD", 1);
+    let fault = report["faults"][0].as_str().expect("a text");
+    assert!(fault.starts_with("`theirs/more @default` is new, and failed: its metric `time` holds NaN"), "{fault}");
+}
+
+#[test]
+fn every_report_says_that_both_sides_took_turns() {
+    let sandbox = sandbox();
+    let reports: Vec<String> = ["json", "md", "junit", "sarif", "github", "summary", "trend"]
+        .iter()
+        .flat_map(|form| ["--report".to_owned(), format!("{form}=out/{form}")])
+        .collect();
+    let reports: Vec<&str> = reports.iter().map(String::as_str).collect();
+    sprag(&sandbox, &[&["compare", "v1", "v2", "--measure"], &reports[..]].concat()).expect(1);
+    let check = |form: &str, words: &[&str]| {
+        let text = sandbox.read(&format!("out/{form}"));
+        for word in words {
+            assert!(text.contains(word), "`{word}` is not in the {form}:\n{text}");
+        }
+        assert!(!text.contains("No run") && !text.contains("baseline emit"), "{text}");
+    };
+    let turns = "v1: v2 and v1 took turns in 6 pairs of processes";
+    check("json", &["\"outcome\": \"fail\"", turns]);
+    check("md", &["### ✕ sprag compare: fail; 1 regressed, 1 unchanged", "\nMeasured ", turns, "`sort @default` time"]);
+    check("junit", &["<testsuites name=\"sprag compare\"", turns, "slower: +100"]);
+    check("sarif", &["sprag/compare/", "regressed: theirs/sort @default time"]);
+    check("github", &["::error title=sprag%3A regressed%3A theirs/sort @default time::slower"]);
+    check("summary", &["\"status\": \"fail\"", "theirs/sort @default time"]);
+    check("trend", &["\"overall_status\": \"fail\"", "\"failed_metrics\": 1"]);
+}
+
+#[test]
+fn what_is_unchanged_can_be_left_out_of_every_form() {
+    let sandbox = sandbox();
+    let only = |form: &[&str]| {
+        sprag(&sandbox, &[&["compare", "v1", "v2", "--measure", "--only-changed"], form].concat()).expect(1).out
+    };
+    let report = only(&["--json"]);
+    crate::schemas::follows("compare-2", &report);
+    let report: Value = serde_json::from_str(&report).expect("the report is JSON");
+    assert_eq!(verdicts(&report), [pair("regressed", "")[0].clone()]);
+    assert_eq!(report["unchanged_left_out"], 1);
+    let markdown = only(&["--markdown"]);
+    assert!(
+        markdown.contains("1 regressed, 1 unchanged") && markdown.contains("\n1 unchanged, left out here.\n"),
+        "{markdown}"
+    );
+    assert!(!markdown.contains("tiles"), "{markdown}");
+    let table = only(&[]);
+    assert!(table.contains("\n1 metric unchanged\n") && !table.contains("tiles"), "{table}");
+}
+
+#[test]
+fn a_text_that_fits_no_metric_is_told() {
+    let sandbox = sandbox();
+    let entry = |text: &str| {
+        format!("[[rules.metric]]\nmatch = \"{text}\"\nrule = \"interval\"\nwith = {{ tolerance = 1.0 }}\n")
+    };
+    sandbox.write("lax.toml", &entry("sotr"));
+    let lax = ["compare", "v1", "v2", "--measure", "--policy", "lax.toml"];
+    sprag(&sandbox, &lax).expect(1).says(&["warning: `match = \"sotr\"` in `lax.toml` fits no metric of theirs"]);
+    sandbox.write("lax.toml", &entry("sort"));
+    let ended = sprag(&sandbox, &lax);
+    assert!(!ended.err.contains("fits no metric"), "{}", ended.err);
+    sandbox.write("sprag.toml", &format!("{SUITE}{}[suites.cpu]\nkind = \"cpu\"\n", entry("sotr")));
+    let own = ["compare", "v1", "v2", "--measure", "--suite", "theirs"];
+    let words = "note: `match = \"sotr\"` in `sprag.toml` fits no metric of theirs; cpu was not judged";
+    sprag(&sandbox, &own).expect(1).says(&[words]);
 }
 
 #[test]
@@ -138,6 +286,30 @@ fn wrong_sides_suites_and_builds_are_refused_with_advice() {
     build("cat rate > built", "[suites.device]\nkind = \"gpu\"\n");
     check(&["v1", "v2", "--suite", "device"], &["of a kind whose builds cannot take turns"]);
     sprag(&sandbox, &["compare", "v2", "v2", "--measure", "--quick"]).expect(0);
+}
+
+#[test]
+fn a_bisection_goes_on_where_a_commit_cannot_be_built() {
+    let sandbox = sandbox();
+    sandbox.git(&["rm", "-q", "rate"]);
+    sandbox.commit("Break the build");
+    sandbox.git(&["tag", "broken"]);
+    let bisect = |base: &str, other: &str, code: i32| {
+        sprag(&sandbox, &["compare", base, other, "--measure", "--quick", "--bisect"]).expect(code)
+    };
+    let words = ["error: cannot build", "(Break the build)", "hint: "];
+    bisect("v1", "broken", 125).says(&words);
+    // Where it is the base, no other commit would do better.
+    bisect("broken", "v1", 128).says(&words);
+    bisect("v1", "nowhere", 128);
+    // So it is where the command fails.
+    sandbox.git(&["checkout", "-q", "v2"]);
+    sandbox.write("bench.sh", "exit 3\n");
+    sandbox.commit("Crash");
+    sandbox.git(&["tag", "crash"]);
+    bisect("v1", "crash", 125).says(&["the command gave no result: the other: it ended with exit code 3"]);
+    bisect("crash", "v1", 128).says(&["the command gave no result: the base: it ended with exit code 3"]);
+    bisect("v1", "v2", 1);
 }
 
 /// A package that is called as Sprag is and says in its build script what ours does. Its program starts the real one,

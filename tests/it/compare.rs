@@ -48,7 +48,8 @@ fn a_benchmark_that_only_one_program_has_is_missing_or_new() {
     assert!(ended.out.contains("the other: this build has no such benchmark"), "{}", ended.out);
     assert!(ended.out.contains("1 missing"), "{}", ended.out);
     let ended = sandbox.sprag(&[&["compare", "old.sh", program, "--inconclusive", "ok"][..], &SCAN].concat());
-    assert!(ended.out.contains("\nnew: cpu/tile_ssm_scan") && !ended.out.contains("missing"), "{}", ended.out);
+    assert!(ended.out.contains("\nno baseline   cpu/tile_ssm_scan") && !ended.out.contains("missing"), "{}", ended.out);
+    assert!(ended.out.contains(" without a baseline"), "{}", ended.out);
 }
 
 #[test]

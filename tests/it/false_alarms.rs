@@ -8,14 +8,14 @@ mod turns;
 use sprag::stats::random::SplitMix64;
 
 use noise::{NOISES, Noise};
-use turns::Level;
+use turns::Turns;
 
 /// How often ten pairs of processes of a build and one that is slower are called slower, at a tolerance.
-fn called(noise: &Noise, level: Level, slowdown: f64, tolerance: f64, repetitions: usize) -> usize {
+fn called(noise: &Noise, turns: Turns, slowdown: f64, tolerance: f64, repetitions: usize) -> usize {
     let mut random = SplitMix64::new(7);
     let mut call = |_: &usize| {
         let pairs = turns::pairs(noise, 10, slowdown, &mut random);
-        turns::is_called(&turns::ratios(&pairs, level), tolerance)
+        turns::is_called(&turns::ratios(&pairs, turns), tolerance)
     };
     (0..repetitions).filter(|number| call(number)).count()
 }
@@ -31,7 +31,7 @@ fn unchanged_code_is_rarely_called_slower() {
     let repetitions = 300;
     let mut all = [0, 0];
     for noise in &NOISES {
-        let at = [0.0, 0.01].map(|tolerance| called(noise, Level::Median, 1.0, tolerance, repetitions));
+        let at = [0.0, 0.01].map(|tolerance| called(noise, Turns::Rounds, 1.0, tolerance, repetitions));
         let limits = [0.025, if noise.name == "N6" { 0.01 } else { 0.005 }].map(|share| most(share, repetitions));
         assert!(at[0] <= limits[0] && at[1] <= limits[1], "{} ({}): {at:?} of {repetitions}", noise.name, noise.words);
         all = [all[0] + at[0], all[1] + at[1]];
@@ -44,12 +44,10 @@ fn unchanged_code_is_rarely_called_slower() {
 #[test]
 fn a_change_by_5_per_cent_is_found_where_processes_differ_by_less_than_2() {
     let repetitions = 60;
-    // Where a process is in two modes, its median lies in either; the mean of the middle half lies between.
-    let differ_by_more = |level: Level| if level == Level::Median { &["N5", "N6", "N9"][..] } else { &["N6", "N9"] };
-    for level in [Level::Median, Level::MiddleHalf] {
-        for noise in NOISES.iter().filter(|noise| !differ_by_more(level).contains(&noise.name)) {
-            let missed = repetitions - called(noise, level, 1.05, 0.0, repetitions);
-            assert!(missed <= most(0.05, repetitions), "{} {level:?}: {missed} of {repetitions}", noise.name);
+    for turns in [Turns::Rounds, Turns::Processes] {
+        for noise in NOISES.iter().filter(|noise| !["N6", "N9"].contains(&noise.name)) {
+            let missed = repetitions - called(noise, turns, 1.05, 0.0, repetitions);
+            assert!(missed <= most(0.05, repetitions), "{} {turns:?}: {missed} of {repetitions}", noise.name);
         }
     }
 }

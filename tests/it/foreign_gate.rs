@@ -97,11 +97,14 @@ fn what_truenos_check_passes_over_is_judged() {
     assert!(long.contains("regressed  log_softmax/Scalar/100000"), "{long}");
     check("06-only-long-names", 0, "check: pass; 2 unchanged");
     check("07-missing-benchmarks-pass", 1, "check: fail; 10 missing, 2 unchanged");
-    let new = check("09-new-benchmarks", 0, "check: pass; 3 unchanged");
-    assert!(new.contains("new, so not judged: 3 benchmarks (mul/AVX2/100, mul/AVX2/10000, mul/Scalar/10000)"), "{new}");
+    // Nothing holds what is new, so that it is no pass, as with every other base.
+    let new = check("09-new-benchmarks", 3, "check: inconclusive; 3 without a baseline, 3 unchanged");
+    for name in ["mul/AVX2/100 ", "mul/AVX2/10000", "mul/Scalar/10000"] {
+        assert!(new.contains(&format!("no baseline  {name}")), "{new}");
+    }
     check("11-names-with-spaces", 1, "check: fail; 3 regressed, 2 unchanged");
     check("12-odd-units", 1, "check: fail; 1 regressed, 5 unchanged");
-    check("13-ansi-colour-current", 1, "check: fail; 3 regressed");
+    check("13-ansi-colour-current", 1, "check: fail; 3 regressed, 1 without a baseline");
     let wide = check("30-wide-ci-ignored", 3, "check: inconclusive; 3 inconclusive");
     assert!(wide.contains("but the intervals of the two sides overlap: take more samples"), "{wide}");
     let sandbox = trueno("30-wide-ci-ignored");
@@ -173,6 +176,15 @@ fn what_tt_metals_check_skips_is_judged() {
     let few = check("large_delta_not_significant_n3", 3, "check: inconclusive; 1 inconclusive");
     assert!(few.out.contains("3 samples against 3 are too few: were all of them apart, p would be 0.1"), "{}", few.out);
     check("n4_full_separation_flags", 1, "check: fail; 1 regressed");
+    let apart = |more: &[&str]| {
+        let worse = two(r#"{"s":{"x":[100,101,102,103,104]}}"#, r#"{"s":{"x":[99,100.5,150,160,170]}}"#);
+        worse.sprag(&[&CHECK[..], more].concat())
+    };
+    let torn = apart(&[]).expect(3);
+    assert_eq!(last(&torn), "check: inconclusive; 1 inconclusive");
+    assert!(torn.out.contains("47.1 % worse, beyond the band, but the samples do not differ (p = "), "{}", torn.out);
+    assert!(torn.out.contains("samples of either side would settle it"), "{}", torn.out);
+    apart(&["--compatible"]).expect(0);
     check("duplicate_json_keys", 2, "").says(&["the key `a` stands twice", "hint:"]);
 }
 
@@ -226,5 +238,103 @@ fn names_cannot_act_on_a_terminal() {
     for more in [&[][..], &["--compatible"]] {
         let ended = sandbox.sprag(&[&CHECK[..], more].concat()).expect(0);
         assert!(!ended.out.contains(['\u{1b}', '\u{202e}']), "{}", ended.out);
+    }
+}
+
+#[test]
+fn two_files_are_compared_by_the_rule_of_their_kind() {
+    let ground = |level: f64| {
+        let samples: Vec<String> = (0..100).map(|at| format!("{}", level + f64::from(at % 7))).collect();
+        format!("{{\"pack\": {{\"one\": [{0}], \"two\": [{0}]}}}}", samples.join(", "))
+    };
+    let sandbox = two(&ground(1000.0), &ground(1100.0));
+    let ended = sandbox.sprag(&["compare", "baseline.txt", "current.txt"]).expect(1);
+    assert!(ended.out.starts_with("current.txt against baseline.txt, by rank: "), "{}", ended.out);
+    assert_eq!(last(&ended), "compare: fail; 2 regressed");
+    let json = sandbox.sprag(&["compare", "baseline.txt", "current.txt", "--json"]).expect(1).out;
+    let json: Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!((&json["command"], &json["outcome"]), (&Value::from("compare"), &Value::from("fail")));
+    let same = ["compare", "current.txt", "current.txt"];
+    sandbox.sprag(&same).expect(2).says(&["`current.txt` is held against itself", "hint: "]);
+    sandbox.sprag(&["check", "--run", "current.txt", "--baseline", "current.txt"]).expect(2).says(&["against itself"]);
+    let suite = ["compare", "baseline.txt", "current.txt", "--suite", "cpu"];
+    sandbox.sprag(&suite).expect(2).says(&["`--suite` names suites of Sprag"]);
+    // `--against` takes the file that `--baseline` does.
+    let against = ["check", "--run", "current.txt", "--against", "baseline.txt"];
+    assert_eq!(last(&sandbox.sprag(&against).expect(1)), "check: fail; 2 regressed");
+
+    let text = trueno("02-bands");
+    let compared = text.sprag(&["compare", "baseline.txt", "current.txt"]);
+    assert!(compared.out.contains(", by bands: "), "{}{}", compared.out, compared.err);
+}
+
+#[test]
+fn what_is_new_is_in_every_report() {
+    let text = |names: &[&str]| names.iter().map(|name| format!("{name} time: [1 ns 2 ns 3 ns]\n")).collect::<String>();
+    let sandbox = two(&text(&["a"]), &text(&["a", "b"]));
+    let reports =
+        ["--report", "json=r.json", "--report", "md=r.md", "--report", "junit=r.xml", "--report", "sarif=r.sarif"];
+    let ended = sandbox.sprag(&[&CHECK[..], &reports].concat()).expect(3);
+    assert_eq!(last(&ended), "check: inconclusive; 1 without a baseline, 1 unchanged");
+    assert!(ended.out.contains("new: the base does not have it"), "{}", ended.out);
+    let found: Value = serde_json::from_str(&sandbox.read("r.json")).expect("it is JSON");
+    let told = found.to_string();
+    assert!(told.contains("\"no baseline\"") && found["outcome"] == "inconclusive", "{told}");
+    for file in ["r.md", "r.xml", "r.sarif"] {
+        assert!(sandbox.read(file).contains("the base does not have it"), "{file}: {}", sandbox.read(file));
+    }
+    sandbox.sprag(&[&CHECK[..], &["--inconclusive", "ok"]].concat()).expect(0);
+    sandbox.sprag(&[&CHECK[..], &["--inconclusive", "fail"]].concat()).expect(1);
+    sandbox.sprag(&["compare", "baseline.txt", "current.txt"]).expect(3);
+    // What is new cannot have become slower since the base.
+    sandbox.sprag(&["compare", "baseline.txt", "current.txt", "--bisect"]).expect(0);
+    sandbox.sprag(&[&CHECK[..], &["--bisect"]].concat()).expect(0);
+    sandbox.sprag(&[&CHECK[..], &["--compatible"]].concat()).expect(0);
+}
+
+#[test]
+fn each_benchmark_is_judged_as_the_policy_says_where_that_can_be() {
+    let text = |level: u32| {
+        format!("loose time: [{level} ns {level} ns {level} ns]\ntight time: [{level} ns {level} ns {level} ns]\n")
+    };
+    let truth = |level: u32| {
+        let samples: Vec<String> = (0..100).map(|at| (level + at % 7).to_string()).collect();
+        format!("{{\"s\": {{\"loose\": [{0}], \"tight\": [{0}]}}}}", samples.join(", "))
+    };
+    let (texts, truths) = (two(&text(100), &text(110)), two(&truth(1000), &truth(1100)));
+    let check = |sandbox: &Sandbox, policy: &str, code: i32| {
+        sandbox.write("policy.toml", policy);
+        sandbox.sprag(&[&CHECK[..], &["--policy", "policy.toml"]].concat()).expect(code)
+    };
+    let entry = |part: &str, rest: &str| format!("[[rules.metric]]\nmatch = \"{part}\"\n{rest}\n");
+    let loose = entry("loose", "rule = \"tolerance\"\nwith = { ratio = 0.25 }");
+    for (sandbox, own) in [(&texts, "bands"), (&truths, "rank")] {
+        let ended = check(sandbox, &loose, 1);
+        assert_eq!(last(&ended), "check: fail; 1 regressed, 1 unchanged", "{}", ended.out);
+        let heads = [format!("{own}: "), "tolerance: more than 25 % worse fails (1 benchmark)".to_owned()];
+        assert!(heads.iter().all(|head| ended.out.contains(head)), "{}", ended.out);
+        assert_eq!(last(&check(sandbox, "[rules]\ndefault = \"interval\"\n", 1)), "check: fail; 2 regressed");
+        assert_eq!(last(&check(sandbox, "[rules]\ndefault = \"tolerance\"\n", 0)), "check: pass; 2 unchanged");
+        let bands = "[rules]\ndefault = \"bands\"\n[rules.bands]\nfail = 0.2\n";
+        assert_eq!(last(&check(sandbox, bands, 0)), "check: pass; 2 unchanged");
+        check(sandbox, &entry("losse", "rule = \"tolerance\""), 1)
+            .says(&["`match = \"losse\"` in `policy.toml` fits no metric of "]);
+        let paired = check(sandbox, &entry("tight", "rule = \"interval\""), 2);
+        paired.says(&[
+            "`match = \"tight\"` in `policy.toml` has `",
+            "judged by `interval`, which cannot judge ",
+            "hint: ",
+        ]);
+        // The configuration of the project holds as a policy does.
+        sandbox.write("sprag.toml", &loose);
+        assert_eq!(last(&sandbox.sprag(&CHECK).expect(1)), "check: fail; 1 regressed, 1 unchanged");
+        let compared = sandbox.sprag(&["compare", "baseline.txt", "current.txt"]).expect(1);
+        assert_eq!(last(&compared), "compare: fail; 1 regressed, 1 unchanged");
+        fs::remove_file(sandbox.project.join("sprag.toml")).expect("it is there");
+    }
+    for policy in ["[rules]\ndefault = \"rank\"\n".to_owned(), entry("tight", "rule = \"rank\"")] {
+        check(&texts, &policy, 2)
+            .says(&["judged by `rank`, which cannot judge a text of Criterion: it holds no samples"]);
+        assert_eq!(last(&check(&truths, &policy, 1)), "check: fail; 2 regressed");
     }
 }

@@ -1,12 +1,15 @@
 //! What a run is held against: commits, releases, the sessions before, under rules of a file of their own.
 
+use sprag::model::benchmark::Benchmark;
+use sprag::model::metric::{Better, Metric};
 use sprag::model::run::{Run, RunStatus};
+use sprag::model::unit::Unit;
 
 use crate::crafted::Crafted;
 use crate::sandbox::Ended;
 
 /// Six sessions at the release v1.0, and a run at the commit after it.
-fn released(day: i64, times: &[(&str, f64)]) -> Crafted {
+pub(crate) fn released(day: i64, times: &[(&str, f64)]) -> Crafted {
     let crafted = Crafted::with_sessions(6);
     let sha = crafted.commit().sha;
     crafted.sandbox.git(&["tag", "v1.0", &sha]);
@@ -15,7 +18,7 @@ fn released(day: i64, times: &[(&str, f64)]) -> Crafted {
 }
 
 #[track_caller]
-fn tells(ended: &Ended, words: &[&str]) {
+pub(crate) fn tells(ended: &Ended, words: &[&str]) {
     for word in words {
         assert!(ended.out.contains(word), "`{word}` is not in:\n{}", ended.out);
     }
@@ -40,6 +43,23 @@ fn a_slower_run_fails_whatever_it_is_held_against() {
     check(&["--against", "baseline"], &["against baselines/cpu.example-cpu.json (of "]);
     check(&["--against", "./baselines/cpu.example-cpu.json"], &["baselines/cpu.example-cpu.json (of "]);
     check(&["--baseline", "baselines/cpu.example-cpu.json"], &["baselines/cpu.example-cpu.json (of "]);
+}
+
+#[test]
+fn the_last_release_is_one_before_the_commit_that_is_judged() {
+    let crafted = released(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
+    crafted.sandbox.write("judged.json", &crafted.sandbox.read("../run.json"));
+    crafted.change(11, &[("pack", 9e-3), ("scan", 9e-3)]);
+    crafted.sandbox.git(&["tag", "v2.0", &crafted.commit().sha]);
+    crafted.change(12, &[("pack", 9e-3), ("scan", 9e-3)]);
+    tells(&crafted.ends(0, &["check", "--inconclusive", "ok"]), &["against the release v2.0"]);
+    tells(&crafted.ends(1, &["check", "--run", "judged.json"]), &["against the release v1.0, 6 runs", "1 regressed"]);
+    // A newer one that has no run is passed over, and named.
+    crafted.sandbox.write("code.rs", "// released and never measured");
+    crafted.sandbox.commit("Release");
+    crafted.sandbox.git(&["tag", "v3.0"]);
+    crafted.change(13, &[("pack", 9e-3), ("scan", 9e-3)]);
+    tells(&crafted.ends(0, &["check", "--inconclusive", "ok"]), &["against the release v2.0, 1 run (none of v3.0)"]);
 }
 
 #[test]
@@ -148,22 +168,169 @@ fn rules_of_a_file_go_before_all_others() {
 }
 
 #[test]
-fn a_bisection_is_told_good_bad_and_cannot_tell() {
+fn a_zero_that_is_gone_or_grows_does_not_pass() {
+    let crafted = Crafted::with_sessions(3);
+    let leaks = Metric { name: "leaks".to_owned(), unit: Unit::One, better: Better::Lower };
+    let change = |day: i64, times: &[(&str, f64)]| {
+        crafted.sandbox.write("code.rs", &format!("// {day}"));
+        crafted.sandbox.commit("Change the code");
+        let mut run = crafted.run(day, times);
+        for one in run.measurements.iter_mut().filter(|one| one.benchmark.name == "pack") {
+            one.estimates[0].metric = leaks.clone();
+        }
+        crafted.record(&run);
+    };
+    change(10, &[("pack", 0.0), ("scan", 2e-3)]);
+    let compared = |code: i32, times: &[(&str, f64)], words: &[&str]| {
+        change(11, times);
+        let ended = crafted.ends(code, &["compare", "HEAD~1", "HEAD"]);
+        tells(&ended, words);
+        assert!(!ended.out.contains("together"), "of one ratio there is no whole:\n{}", ended.out);
+        crafted.sandbox.git(&["reset", "-q", "--hard", "HEAD~2"]);
+    };
+    compared(1, &[("scan", 2e-3)], &["compare: fail; 1 missing, 1 unchanged"]);
+    let words =
+        ["compare: inconclusive; 1 inconclusive, 1 unchanged", "the baseline is 0, and no ratio to it can be told"];
+    compared(3, &[("pack", 9.0), ("scan", 2e-3)], &words);
+    compared(3, &[("pack", 0.0), ("scan", 2e-3)], &words);
+    // A file holds no zero, and says so.
+    crafted.ends(0, &["baseline", "emit"]).says(&["left out, as their value is zero", "cpu/pack @fast leaks"]);
+}
+
+#[test]
+fn a_file_of_one_suite_judges_that_suite() {
     let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
-    let bisect = ["check", "--bisect", "--against", "v1.0"];
-    crafted.ends(0, &bisect);
-    crafted.change(11, &[("pack", 1.2e-3), ("scan", 2e-3)]);
-    crafted.ends(1, &bisect);
-    crafted.change(12, &[("pack", 1.2e-3)]);
-    // Slower and missing is slower; missing alone is another matter than speed.
-    crafted.ends(1, &bisect);
-    crafted.change(13, &[("pack", 1e-3)]);
-    crafted.ends(125, &bisect);
-    crafted.sandbox.write("code.rs", "// 14");
-    crafted.sandbox.commit("Change the code");
-    let other = Crafted::compiled_by(crafted.run(14, &[("pack", 9e-3), ("scan", 2e-3)]), "rustc 9");
-    crafted.record(&other);
-    crafted.ends(125, &bisect);
-    crafted.ends(128, &["check", "--bisect", "--against", "nowhere"]).says(&["error: `nowhere` is neither", "hint:"]);
-    crafted.ends(128, &["check", "--bisect", "--policy", "absent.toml"]).says(&["absent.toml"]);
+    crafted.ends(0, &["baseline", "emit", "--from", "v1.0"]);
+    let suites = "[suites.cpu]\nkind = \"cpu\"\n\n[suites.more]\nkind = \"command\"\ncommand = [\"true\"]\n";
+    crafted.sandbox.write("sprag.toml", suites);
+    let base = "baselines/cpu.example-cpu.json";
+    tells(&crafted.ends(0, &["check", "--baseline", base]), &["check: pass; 2 unchanged"]);
+    crafted.ends(2, &["check", "--baseline", base, "--suite", "more"]);
+    // A run file stands for its suite, too: of what it holds nothing is left at HEAD.
+    crafted.sandbox.write("more.json", &crate::run_files::text(&of_other_suite(&crafted)));
+    crafted.sandbox.write("sprag.toml", "[suites.more]\nkind = \"cpu\"\n[suites.cpu]\nkind = \"cpu\"\n");
+    crafted.ends(2, &["check", "--against", "more.json"]).says(&["no whole run of this machine"]);
+    tells(&crafted.ends(1, &["compare", "more.json", "HEAD"]), &["compare: fail; 1 missing"]);
+}
+
+/// A run of the suite `more`.
+fn of_other_suite(crafted: &Crafted) -> Run {
+    let mut run = crafted.run(10, &[("pack", 1e-3)]);
+    run.suite = "more".to_owned();
+    for one in &mut run.measurements {
+        one.benchmark = Benchmark::new("more", "pack", &[], "fast").expect("plain words").into();
+    }
+    run
+}
+
+#[test]
+fn nothing_is_judged_against_itself() {
+    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let run = "../run.json";
+    let words = ["is the run that is judged itself", "hint: name another run"];
+    crafted.ends(2, &["check", "--run", run, "--against", run]).says(&words);
+    crafted.ends(2, &["compare", run, run]).says(&words);
+    crafted.ends(2, &["compare", "HEAD", "HEAD"]).says(&["the commit that is judged itself"]);
+}
+
+#[test]
+fn a_suite_that_only_the_base_has_is_missing() {
+    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let more = of_other_suite(&crafted);
+    crafted.record(&more);
+    crafted.change(11, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let ended = crafted.ends(1, &["compare", "HEAD~1", "HEAD"]);
+    tells(&ended, &["compare: fail; 1 missing, 2 unchanged", "more: `HEAD` has no run of it on Example CPU"]);
+    tells(&crafted.ends(0, &["compare", "HEAD~1", "HEAD", "--suite", "cpu"]), &["compare: pass"]);
+    // So it is with a file: of its suite nothing is left at the other commit.
+    crafted.sandbox.write("more.json", &crate::run_files::text(&more));
+    tells(&crafted.ends(1, &["compare", "more.json", "HEAD"]), &["compare: fail; 1 missing"]);
+}
+
+#[test]
+fn a_damaged_record_of_what_is_judged_is_never_left_out() {
+    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let paths = crafted.sandbox.git(&["ls-files", "history"]);
+    let newest = paths.lines().last().expect("there are records").to_owned();
+    let text = crafted.altered(&newest, "cpu/pack", "cpu/pick");
+    crafted.sandbox.write(&newest, &text);
+    crafted.sandbox.git(&["commit", "-qam", "Change a record"]);
+    let words = [newest.as_str(), "hint: `sprag history fsck`"];
+    crafted.ends(4, &["check", "--against", "v1.0"]).says(&words);
+    crafted.ends(4, &["compare", "v1.0", "HEAD"]).says(&words);
+    crafted.ends(128, &["check", "--bisect", "--against", "v1.0"]).says(&words);
+    // Among the sessions before it is one of several, and told of.
+    crafted.change(11, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let ended = crafted.ends(0, &["check", "--against", "history", "--report", "json=-"]);
+    tells(&ended, &["1 damaged record of the sessions before left out: history/"]);
+    ended.says(&["quarantined"]);
+}
+
+#[test]
+fn files_are_called_as_the_project_knows_them() {
+    let crafted = released(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
+    crafted.ends(0, &["baseline", "emit", "--from", "v1.0"]);
+    let base = "baselines/cpu.example-cpu.json";
+    for named in [base, "./baselines/../baselines/cpu.example-cpu.json"] {
+        for form in ["md", "sarif", "json"] {
+            let ended = crafted.ends(1, &["check", "--against", named, "--report", &format!("{form}=-")]);
+            tells(&ended, &[base]);
+            assert!(!ended.out.contains(crafted.sandbox.project.to_str().expect("a path")), "{}", ended.out);
+        }
+        let sarif = crafted.ends(1, &["check", "--baseline", named, "--report", "sarif=-"]);
+        tells(&sarif, &[&format!("\"uri\": \"{base}\"")]);
+    }
+    crafted.ends(0, &["baseline", "emit"]);
+    tells(&crafted.ends(0, &["check"]), &["which was taken from this very run"]);
+}
+
+#[test]
+fn changed_files_are_held_against_the_clean_runs_of_their_commit() {
+    let crafted = Crafted::with_sessions(6);
+    let mut run = crafted.run(10, &[("pack", 1.1e-3), ("scan", 2e-3)]);
+    run.commit.as_mut().expect("there is one").dirty = true;
+    crafted.record(&run);
+    let ended = crafted.ends(1, &["check", "--against", "history"]);
+    tells(&ended, &["against the last 6 sessions before it", "1 regressed, 1 unchanged"]);
+}
+
+#[test]
+fn a_doubt_advises_what_can_be_done() {
+    let crafted = released(10, &[("pack", 1.022e-3), ("scan", 2e-3)]);
+    let doubt = |arguments: &[&str]| {
+        let out = crafted.ends(3, arguments).out;
+        out.lines().find(|line| line.starts_with("inconclusive")).unwrap_or_else(|| panic!("{out}")).to_owned()
+    };
+    let check = |arguments: &[&str], end: &str| {
+        let row = doubt(arguments);
+        assert!(row.ends_with(end), "{row}");
+    };
+    check(&["check", "--against", "v1.0"], "more runs of this commit, in sessions of their own, would settle it");
+    // A file is judged alone, whatever else is recorded.
+    let turns = "would settle it, and this run is one; builds that take turns may, too: `sprag compare A B --measure`";
+    check(&["check", "--run", "../run.json", "--against", "v1.0"], turns);
+    let mut run = crafted.run(10, &[("pack", 1.022e-3), ("scan", 2e-3)]);
+    run.commit = None;
+    crafted.sandbox.write("alone.json", &crate::run_files::text(&run));
+    let alone =
+        "the interval reaches over the tolerance of 2 %; about 3 sessions more would settle it, and this run is one";
+    check(&["check", "--run", "alone.json", "--against", "v1.0"], alone);
+    check(&["compare", "v1.0", "./alone.json"], alone);
+    let markdown = crafted.ends(3, &["compare", "v1.0", "./alone.json", "--only-changed", "--markdown"]).out;
+    assert!(markdown.contains("\n1 unchanged, left out here.\n") && !markdown.contains("--measure"), "{markdown}");
+    let json = crafted.ends(3, &["compare", "v1.0", "./alone.json", "--only-changed", "--json"]).out;
+    crate::schemas::follows("check-1", &json);
+    assert!(json.contains("\"unchanged_left_out\": 1") && !json.contains("cpu/scan"), "{json}");
+}
+
+#[test]
+fn a_text_that_fits_no_metric_is_told() {
+    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let entry = |text: &str| format!("[[rules.metric]]\nmatch = \"{text}\"\nrule = \"tolerance\"\n");
+    crafted.sandbox.write("lax.toml", &entry("pakc"));
+    let words = ["warning: `match = \"pakc\"` in `lax.toml` fits no metric of cpu\n"];
+    crafted.ends(0, &["check", "--policy", "lax.toml"]).says(&words);
+    crafted.ends(0, &["compare", "v1.0", "HEAD", "--policy", "lax.toml"]).says(&words);
+    crafted.sandbox.write("lax.toml", &entry("pack"));
+    assert!(!crafted.ends(0, &["check", "--policy", "lax.toml"]).err.contains("fits no metric"));
 }

@@ -31,6 +31,9 @@ mod commits_compared;
 mod gate;
 /// What a run is held against, and by which rules.
 mod gate_against;
+mod gate_bisect;
+/// What a gate found, as it is told.
+mod gate_reports;
 /// Baselines taken, proposed, accepted and archived.
 mod baselines;
 /// Baselines listed and held against one another.

@@ -182,6 +182,7 @@ fn what_no_reader_takes_no_schema_takes() {
     baseline("/suite", None);
     baseline("/other", Some(json!(1)));
     baseline("/required_status", Some(json!("fine")));
+    baseline("/required_status", Some(json!("failed")));
     baseline("/timestamp_utc", Some(json!("yesterday")));
     baseline("/metrics", Some(json!({})));
     baseline("/environment/key", None);
@@ -196,6 +197,8 @@ fn what_no_reader_takes_no_schema_takes() {
     let baseline = |pointer: &str, wrong: Option<Value>| {
         check("baseline-2", &text, |bytes| Baseline::from_json(bytes).is_ok(), pointer, wrong);
     };
+    baseline("/required_status", Some(json!("skipped")));
+    baseline("/required_status", None);
     baseline("/schema_version", Some(json!(3)));
     baseline("/dirty", Some(json!("no")));
     baseline("/suite", Some(json!("../cpu")));

@@ -81,6 +81,40 @@ fn files_of_two_kinds_are_not_mixed() {
 }
 
 #[test]
+fn compare_holds_a_report_against_its_baseline() {
+    let compared = ["compare", "base.json", "report.json"];
+    let check = |case: &str, code: i32, word: &str, row: &str| {
+        let ended = sandbox(case).sprag(&compared).expect(code);
+        assert!(ended.out.lines().last().is_some_and(|line| line == word), "{}", ended.out);
+        assert!(ended.out.contains(", by tolerance\n") && ended.out.contains(row), "{}", ended.out);
+    };
+    check("shipped_baseline_vs_recorded_run", 0, "compare: pass; 5 passed", "unchanged  fusion_gate_p50_ms");
+    check("fail_simple", 1, "compare: fail; 0 passed, 1 failed", "regressed  a_ms");
+    check("missing_metric_in_current", 1, "compare: fail; 1 passed, 1 missing", "missing ");
+    let skipped = "compare: not measured; 0 passed, 3 missing, the status is skipped where ok is required";
+    check("gpu_skipped_status_and_missing", 5, skipped, "missing ");
+
+    let sandbox = sandbox("fail_simple");
+    let json = sandbox.sprag(&[&compared[..], &["--json", "--report", "junit=r.xml"]].concat()).expect(1).out;
+    let json: Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!((&json["command"], &json["outcome"]), (&json!("compare"), &json!("fail")));
+    assert!(sandbox.read("r.xml").contains("<failure"));
+    sandbox.sprag(&[&compared[..], &["--bisect"]].concat()).expect(1);
+    let refused = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
+    };
+    refused(
+        &["compare", "report.json", "base.json"],
+        &["base.json` is a baseline of Apex-X", "turn the two sides around"],
+    );
+    refused(&["compare", "base.json", "base.json"], &["turn the two sides around"]);
+    refused(&[&compared[..], &["--suite", "cpu"]].concat(), &["`--suite` names suites of Sprag"]);
+    refused(&[&compared[..], &["--policy", "p.toml"]].concat(), &["`--policy` names rules"]);
+    sandbox.write("run.json", "{\"schema_version\": 1, \"suite\": \"cpu\"}");
+    refused(&["compare", "base.json", "run.json"], &["is a baseline of Apex-X", "no report of it"]);
+}
+
+#[test]
 fn what_is_judged_is_not_written_over() {
     let sandbox = sandbox("pass_simple");
     let before = (sandbox.read("report.json"), sandbox.read("base.json"));

@@ -58,10 +58,7 @@ fn judged(rule: &Rule, evidence: &Evidence, between: Between) -> Judged {
 
 /// What a check would hold the visit against that begins with the run at `first`.
 fn entry(source: &Source<'_>, stay: &Stay<'_>, first: usize, base: Base, policy: &Policy) -> Option<BaselineMetric> {
-    let past = match base {
-        Base::Run => &stay.points[first - 1..first],
-        Base::History => sessions_before(&stay.points[..first]),
-    };
+    let past = sessions_before(&stay.points[..first]);
     let newest = past.last()?;
     let values: Vec<(DateTime<Utc>, f64)> = visits::values(past);
     let known = Known {
@@ -70,11 +67,15 @@ fn entry(source: &Source<'_>, stay: &Stay<'_>, first: usize, base: Base, policy:
         own: &values[values.len() - 1..],
         past: &values,
     };
-    let level = match base {
+    Some(reference::entry(&source.key, &known, level(base), policy))
+}
+
+/// Whose level counts; how restless a metric is the sessions before tell of either.
+pub(super) fn level(base: Base) -> Level {
+    match base {
         Base::Run => Level::Own,
         Base::History => Level::Joined,
-    };
-    Some(reference::entry(&source.key, &known, level, policy))
+    }
 }
 
 /// The runs of as many sessions as a check looks at.
@@ -149,6 +150,21 @@ pub(super) fn tally_of(verdict: &Verdict) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::calibrate::whole::{example, source};
+    use crate::model::rule::Choice;
+
+    #[test]
+    fn one_run_stands_for_its_level_and_the_past_for_the_noise() {
+        let levels: Vec<(u32, f64)> = [1.0, 1.02, 0.98, 1.01, 1.04].iter().map(|level| (1, *level)).collect();
+        let series = example::series("x", &levels);
+        let source = source(&series);
+        let policy = Policy { exceptions: Vec::new(), default: Choice::Learnt };
+        let of = |base: Base| entry(&source, &source.stays[0], 4, base, &policy).expect("there is a past");
+        let (run, history) = (of(Base::Run), of(Base::History));
+        assert_eq!((run.value, run.sessions, history.sessions), (1.01, 1, 4));
+        assert_eq!(run.restlessness, history.restlessness);
+        assert!(run.restlessness.is_some_and(|one| one.sessions == 4), "{run:?}");
+    }
 
     #[test]
     fn chance_among_many_is_taken_out_and_a_check_is_wrong_once() {

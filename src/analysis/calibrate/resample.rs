@@ -6,9 +6,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::replay::tally_of;
+use super::replay::{level, tally_of};
 use super::whole::{Candidate, Source};
-use crate::analysis::reference::{self, Known, Level};
+use crate::analysis::reference::{self, Known};
 use crate::analysis::{compare, restless, rules};
 use crate::model::calibration::{Base, Tally};
 use crate::model::metric::Better;
@@ -39,20 +39,14 @@ pub(super) fn judge(
         let mut draw = || source.residuals[random.below(source.residuals.len())].exp();
         let past: Vec<(DateTime<Utc>, f64)> =
             (0..restless::MOST_SESSIONS).map(|number| (day(number), draw())).collect();
-        let level = draw();
+        let drawn = draw();
         let own = &past[past.len() - 1..];
-        let known = Known {
-            metric: &source.series.metric,
-            interval: interval(own[0].1),
-            own,
-            past: if base == Base::Run { own } else { &past },
-        };
-        let joined = if base == Base::Run { Level::Own } else { Level::Joined };
-        let entry = reference::entry(&source.key, &known, joined, &candidate.policy);
+        let known = Known { metric: &source.series.metric, interval: interval(own[0].1), own, past: &past };
+        let entry = reference::entry(&source.key, &known, level(base), &candidate.policy);
         for (tally, change) in tallies.iter_mut().zip(CHANGES) {
             let value = match source.series.metric.better {
-                Better::Lower => level * (1.0 + change),
-                Better::Higher => level / (1.0 + change),
+                Better::Lower => drawn * (1.0 + change),
+                Better::Higher => drawn / (1.0 + change),
             };
             let values = [(day(past.len()), value)];
             let evidence = compare::evidence(&entry, &source.series.metric, &values, interval(value));

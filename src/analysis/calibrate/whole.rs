@@ -61,7 +61,7 @@ pub fn calibrate(series: &[&Series], candidates: &[Candidate], seed: u64) -> Cal
     }
 }
 
-fn source(series: &Series) -> Source<'_> {
+pub(super) fn source(series: &Series) -> Source<'_> {
     let stays = visits::stays(series);
     let residuals = visits::residuals(&stays);
     Source { series, key: Baseline::key(&series.benchmark, &series.metric.name), stays, residuals }

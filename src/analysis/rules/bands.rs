@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::power;
 use crate::model::bands::{Band, BandReport, BandRow};
 use crate::model::evidence::{Decision, Evidence, Side};
 use crate::model::metric::Better;
@@ -105,10 +106,14 @@ pub fn decide(fail: f64, warn: f64, evidence: &Evidence) -> Decision {
         change: change(base.value, current.value),
         interval: both.map(|both| change_interval((base.value, both.0), (current.value, both.1))),
         detectable: interval(current).map(|now| {
-            let half = (now.1 - now.0) / (2.0 * current.value);
-            // The intervals must part, and the change must leave the band.
-            let apart = interval(base).map_or(0.0, |then| (then.1 - then.0) / (2.0 * base.value) + half);
-            fail.max(apart) + half
+            // The change must leave the band, and the intervals, which go along with their values, must part.
+            let ends = |side: &Side, (low, high): (f64, f64)| (low / side.value, high / side.value);
+            let (least, most) = ends(current, now);
+            let apart = interval(base).map(|then| ends(base, then)).map_or(0.0, |then| match evidence.better {
+                Better::Lower => then.1 / least - 1.0,
+                Better::Higher => 1.0 - then.0 / most,
+            });
+            (allowed / base.value - 1.0).abs().max(apart) + power::margin(power::error(now)) / current.value
         }),
     };
     Decision { allowed: Some(allowed), effect, verdict, p_value: None, note }
@@ -226,7 +231,8 @@ mod tests {
         let decision = check((99.0, 101.0), (99.0, 101.0), Better::Lower, "unchanged");
         let (low, high) = decision.effect.interval.expect("both sides have one");
         assert!((low + 0.0141).abs() < 2e-4 && (high - 0.0141).abs() < 2e-4, "{low} {high}");
-        assert!(decision.effect.detectable.is_some_and(|size| (size - 0.06).abs() < 1e-12));
+        // The band of 5 %, and 0.8416 of the standard error of 1 % / 1.96.
+        assert!(decision.effect.detectable.is_some_and(|size| (size - 0.054_294).abs() < 1e-6));
     }
 
     #[test]

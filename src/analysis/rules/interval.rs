@@ -7,30 +7,24 @@
 //! for the way of proving equality.)
 //!
 //! What is replicated is never the sample. Where both sides ran together, it is the pair of processes that took turns, and
-//! the effect is the trimmed mean of their logarithmic ratios ([`centre`]). Where one side is stored, the machine has moved
+//! the effect is the trimmed mean of their logarithmic ratios ([`pair_ratio::centre`]). Where one side is stored, the machine has moved
 //! meanwhile, and processes say nothing about that: the effect is the difference of two levels, and its error is how much
 //! the level of this series moved from session to session before (`deviation * sqrt(1/n + 1/m)`, the prediction interval of
 //! a normal mean with Student's t; Hahn and Meeker, "Statistical Intervals", 1991, chapter 4).
 
+use super::power::POWER;
+use super::remedy::Remedy;
 use crate::model::evidence::{Decision, Evidence, Side};
 use crate::model::metric::Better;
 use crate::model::verdict::{Effect, Verdict};
-use crate::stats::centre::{self, Centre};
-use crate::stats::student;
+use crate::stats::centre::Centre;
+use crate::stats::{pair_ratio, student};
+
+pub use crate::model::paired::CONFIDENCE;
+pub use crate::stats::pair_ratio::FEWEST_PAIRS;
 
 /// What a kernel may move: below that, a change of layout cannot be told from one of work.
 pub const TOLERANCE: f64 = 0.02;
-
-/// How sure the interval is. One per cent on either side, not the usual two and a half: of a hundred unchanged kernels one
-/// is called slower, and where each run has a level of its own (deviation 5 %) the share at a tolerance of 1 % stays below
-/// half of one (`docs/FIGURES.md`, "False alarms").
-pub const CONFIDENCE: f64 = 0.98;
-
-/// How often the smallest change that is told of would be found.
-const POWER: f64 = 0.8;
-
-/// Below this number of pairs there is no interval: two values say next to nothing about spread.
-pub const FEWEST_PAIRS: usize = 3;
 
 /// More runs than this would be asked for in vain: the interval ends too near the limit.
 const MOST_MORE: usize = 1000;
@@ -51,7 +45,7 @@ pub fn decide(tolerance: f64, evidence: &Evidence) -> Decision {
         Err(reason) => return undecided(tolerance, evidence, reason),
     };
     let limit = tolerance.ln_1p();
-    let reach = quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, estimate.freedom) * estimate.error;
+    let reach = student::two_sided(CONFIDENCE, estimate.freedom) * estimate.error;
     let (low, high) = (estimate.value - reach, estimate.value + reach);
     let plain = |logarithm: f64| (sign * logarithm).exp_m1();
     let ends = (plain(low), plain(high));
@@ -84,8 +78,8 @@ fn assumption(tolerance: f64, evidence: &Evidence) -> Option<String> {
     let assumed = evidence.restlessness.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())?;
     let (moves, allowed) = (per_cent(assumed.deviation), per_cent(tolerance));
     Some(format!(
-        "too few sessions tell how restless it is: {moves} is assumed, and up to {allowed} tolerated; a base taken anew from three \
-                  sessions on learns it"
+        "too few sessions tell how restless it is: {moves} is assumed, and up to {allowed} tolerated; a base taken anew \
+         from three sessions on learns it"
     ))
 }
 
@@ -127,7 +121,7 @@ fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
         if evidence.ratios.iter().any(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
             return Err("a pair of processes gave no ratio above zero".to_owned());
         }
-        return match paired(&evidence.ratios) {
+        return match pair_ratio::centre(&evidence.ratios) {
             Some(Centre { value, error, freedom, .. }) => Ok(Estimate { value: sign * value, error, freedom }),
             None => Err(format!(
                 "{} of the {FEWEST_PAIRS} pairs of processes that an interval needs",
@@ -139,11 +133,9 @@ fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
         return Err("nothing is known of how much it moves from session to session".to_owned());
     };
     if evidence.shares_memory && restless.sessions == 0 {
-        return Err(
-            "it is limited by memory that others of this machine share, and no sessions tell how much that moves it; \
-             builds that take turns can be told apart: `sprag compare A B --measure`"
-                .to_owned(),
-        );
+        let why =
+            "it is limited by memory that others of this machine share, and no sessions tell how much that moves it";
+        return Err(Remedy::TurnsAlone.after(why));
     }
     let [base, current] = [&evidence.base, &evidence.current].map(sessions);
     Ok(Estimate {
@@ -151,12 +143,6 @@ fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
         error: restless.deviation * (1.0 / base + 1.0 / current).sqrt(),
         freedom: restless.freedom,
     })
-}
-
-/// The centre of logarithmic ratios.
-fn paired(ratios: &[f64]) -> Option<Centre> {
-    let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    centre::of(&logarithms).filter(|_| ratios.len() >= FEWEST_PAIRS)
 }
 
 fn sessions(side: &Side) -> f64 {
@@ -189,7 +175,7 @@ fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> S
     let distance = (estimate.value - limit).abs().min((estimate.value + limit).abs());
     let is_paired = !evidence.ratios.is_empty();
     let stored = evidence.restlessness.filter(|_| !is_paired).map(|restless| quantile(p, restless.freedom));
-    let reach = |more: usize| match (is_paired, paired(&evidence.ratios), evidence.restlessness) {
+    let reach = |more: usize| match (is_paired, pair_ratio::centre(&evidence.ratios), evidence.restlessness) {
         (true, Some(centre), _) => {
             let (error, freedom) = centre.with(centre.count + more);
             quantile(p, freedom) * error
@@ -201,27 +187,20 @@ fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> S
         }
         _ => f64::INFINITY,
     };
-    let what = |more: usize| match (is_paired, more) {
-        (true, 1) => "1 more pair of processes".to_owned(),
-        (true, more) => format!("{more} more pairs of processes"),
-        (false, 1) => "1 more run of this commit, in a session of its own,".to_owned(),
-        (false, more) => format!("{more} more runs of this commit, in sessions of their own,"),
-    };
     let useful = useful(evidence);
     // Each of them narrows the interval further, so the first that does enough is found by halving.
     match useful.get(useful.partition_point(|more| reach(*more) >= distance)) {
-        Some(more) => format!("about {} would settle it", what(*more)),
+        Some(more) if is_paired => Remedy::Pairs(*more).words(),
+        Some(more) => Remedy::Runs(*more).words(),
         None if is_paired => "more processes would hardly settle it".to_owned(),
-        None => {
-            "more runs would hardly settle it, builds that take turns may: `sprag compare A B --measure`".to_owned()
-        }
+        None => Remedy::Turns.words(),
     }
 }
 
 /// The numbers of further runs with which the interval is narrower than with any fewer: where one pair more means that one
 /// more is left out at either end, it is wider.
 fn useful(evidence: &Evidence) -> Vec<usize> {
-    let Some(centre) = paired(&evidence.ratios) else { return (1..=MOST_MORE).collect() };
+    let Some(centre) = pair_ratio::centre(&evidence.ratios) else { return (1..=MOST_MORE).collect() };
     let mut most = 0.0;
     let mut narrows = |more: &usize| {
         let (_, freedom) = centre.with(centre.count + more);

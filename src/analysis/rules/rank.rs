@@ -5,18 +5,21 @@
 //! scaled. A change beyond the band is one where also the two-sided rank test ([`mann_whitney`]) finds less than the
 //! level; both are held strictly. That is tt-metal's rule, which [`figures`] applies as it stands.
 //!
-//! [`decide`] knows which way is better, turns down samples that are no times or counts, and says so where there are too few
-//! samples for the test to find anything, which the original calls no change. The samples of one process are not
+//! [`decide`] knows which way is better and turns down samples that are no times or counts. Where there are too few of them
+//! for the test to find anything, or worse ones lie beyond the band and the test finds no difference, it is in doubt, which
+//! the original calls no change. The samples of one process are not
 //! independent of each other, and what a run has of its own looks like a change: where processes are told apart, the rule
 //! `interval` is the one to take. Its interval is that of the factor between the two sides ([`hodges_lehmann`]).
 
+use super::power;
 use crate::model::evidence::{Decision, Evidence};
 use crate::model::metric::Better;
 use crate::model::rule::Rule;
 use crate::model::sample_gate::{RankFigures, RankOutcome};
 use crate::model::verdict::{Effect, Verdict};
+use crate::stats::hodges_lehmann::Location;
 use crate::stats::mann_whitney::{self, Method};
-use crate::stats::{describe, hodges_lehmann};
+use crate::stats::{describe, hodges_lehmann, normal};
 
 /// The rule as tt-metal has it: a band of 1 % or three deviations, a level of 5 %.
 pub const DEFAULT: Rule = Rule::Rank { noise_threshold: 0.01, significance: 0.05, mad_multiplier: 3.0 };
@@ -93,7 +96,8 @@ const FEWEST_SAMPLES: usize = 4;
 
 /// Judges one metric by the samples of both sides, of which there may be different numbers.
 ///
-/// Without samples, or with so few that the test can find nothing, the verdict is Inconclusive; a sample that is not above
+/// Without samples, with so few that the test can find nothing, or where they are worse by more than the band and the test
+/// does not tell them apart, the verdict is Inconclusive; a sample that is not above
 /// zero, or is no finite number, makes it NotComparable. Then the change is that of the values. For a metric of which more
 /// is better the two sides are exchanged in the change, not in the band, which is always of the base. The chance of a
 /// change this large is that of the one-sided test.
@@ -114,24 +118,53 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
     };
     let test = mann_whitney::test(current, base, Method::Auto);
     let two_sided = test.map_or(1.0, |found| found.two_sided);
-    let differs = two_sided < significance;
-    let (verdict, note) = match worsening.abs() > band {
-        true if differs && worsening > 0.0 => (Verdict::Regressed, None),
-        true if differs => (Verdict::Improved, None),
-        true => {
-            (Verdict::Unchanged, Some(format!("beyond the band, but the samples do not differ (p = {two_sided:.3})")))
+    let p_value = test.map(|found| if is > was { found.greater } else { found.less });
+    let alike = format!("beyond the band, but the samples do not differ (p = {two_sided:.3})");
+    let (verdict, note) = match (worsening.abs() > band, two_sided < significance) {
+        (true, true) if worsening > 0.0 => (Verdict::Regressed, None),
+        (true, true) => (Verdict::Improved, None),
+        // Worse by more than is allowed never passes; that the test finds nothing is no finding that there is nothing.
+        (true, false) if worsening > 0.0 => {
+            let enough = enough(p_value.unwrap_or(1.0), significance, (base.len(), current.len()));
+            (Verdict::Inconclusive(format!("{:.1} % worse, {alike}: {enough}", worsening * 100.0)), None)
         }
-        false => (Verdict::Unchanged, None),
+        (true, false) => (Verdict::Unchanged, Some(alike)),
+        (false, _) => (Verdict::Unchanged, None),
     };
     let few = base.len().saturating_mul(current.len()) <= MOST_PAIRS;
     let factor = few.then(|| hodges_lehmann::ratio(base, current, CONFIDENCE)).flatten();
     let effect = Effect {
         change: (is - was) / was,
         interval: factor.map(|factor| factor.interval()).map(|(low, high)| (low - 1.0, high - 1.0)),
-        detectable: Some(band),
+        detectable: Some(power::size(seen(base, current, band, significance, factor.as_ref()), evidence.better)),
     };
-    let p_value = test.map(|found| if is > was { found.greater } else { found.less });
     Decision { allowed: Some(allowed), effect, verdict, p_value, note }
+}
+
+/// Beyond this many times the samples nobody waits for them, and the number would mean little.
+const MOST_TIMES: f64 = 50.0;
+
+/// How many samples would tell sides apart that differ as these do, of which the one-sided test finds `p`: what it finds, in
+/// standard errors, grows with the root of their number.
+fn enough(p: f64, significance: f64, (base, current): (usize, usize)) -> String {
+    let found = normal::quantile(1.0 - p).unwrap_or(0.0).max(0.0);
+    let times = ((power::needed(significance) + power::margin(1.0)) / found).powi(2);
+    let usual = 2.0 / (1.0 / base as f64 + 1.0 / current as f64);
+    if times <= MOST_TIMES {
+        format!("about {} samples of either side would settle it", (times * usual).ceil())
+    } else {
+        "many times as many samples would be needed to settle it".to_owned()
+    }
+}
+
+/// By how much current samples like these must be worse to lie beyond the band and to be told apart by the test, in most runs.
+fn seen(base: &[f64], current: &[f64], band: f64, significance: f64, factor: Option<&Location>) -> f64 {
+    let error_of = |samples: &[f64]| power::error_of_median(samples) / median(samples);
+    let error = error_of(base).hypot(error_of(current));
+    // The interval of the factor is the test turned around; without it the medians stand for the ranks.
+    let of_ranks = factor.map(Location::interval).map_or(error, |(low, high)| power::error((low.ln(), high.ln())));
+    let beyond_test = (power::needed(significance) * of_ranks + power::margin(of_ranks)).exp_m1();
+    beyond_test.max(band + power::margin(error))
 }
 
 /// Why the samples cannot be judged, if that is so.
@@ -192,8 +225,23 @@ mod tests {
         assert!(beside.note.is_none() && beside.p_value.is_some_and(|p| p < 1e-6), "{beside:?}");
         // Two modes, of which one side has one sample more of the one, the other of the other.
         let modes = |low: usize, high: usize| [vec![100.0; low], vec![106.0; high]].concat();
-        let torn = check(Better::Lower, &modes(13, 12), &modes(12, 13), "unchanged");
-        assert_eq!(torn.note.as_deref(), Some("beyond the band, but the samples do not differ (p = 0.788)"));
+        let alike = "beyond the band, but the samples do not differ (p = 0.788)";
+        let torn = check(Better::Lower, &modes(13, 12), &modes(12, 13), "inconclusive");
+        let reason = format!("6.0 % worse, {alike}: many times as many samples would be needed to settle it");
+        assert_eq!((torn.verdict.reason(), torn.p_value.is_some()), (Some(reason.as_str()), true));
+        check(Better::Higher, &modes(12, 13), &modes(13, 12), "inconclusive");
+        let torn = check(Better::Lower, &modes(12, 13), &modes(13, 12), "unchanged");
+        assert_eq!(torn.note.as_deref(), Some(alike));
+        assert_eq!(check(Better::Higher, &modes(13, 12), &modes(12, 13), "unchanged").note.as_deref(), Some(alike));
+        let few = check(
+            Better::Lower,
+            &[100.0, 101.0, 102.0, 103.0, 104.0],
+            &[99.0, 100.5, 150.0, 160.0, 170.0],
+            "inconclusive",
+        );
+        let reason = few.verdict.reason().expect("it is in doubt");
+        assert!(reason.starts_with("47.1 % worse, beyond the band, but the samples do not differ (p = 0."), "{reason}");
+        assert!(reason.contains(": about ") && reason.ends_with(" samples of either side would settle it"), "{reason}");
         let found = check(Better::Lower, &base, &around(105.0, 30), "regressed");
         let (low, high) = found.effect.interval.expect("there are samples");
         assert!(0.04 < low && low < 0.05 && 0.05 < high && high < 0.06, "{low} {high}");
@@ -205,7 +253,9 @@ mod tests {
     fn a_band_of_more_than_the_whole_can_still_be_left() {
         let base = [10.0, 100.0, 200.0, 100.0, 20.0, 190.0, 100.0, 30.0, 180.0, 40.0];
         let decision = judged(Better::Higher, &base, &around(5.0, 10));
-        assert!(decision.effect.detectable.is_some_and(|band| band > 1.0));
+        // The least that passes is less than half of the median of 100; a rate cannot fall by more than the whole.
+        assert!(decision.allowed.is_some_and(|allowed| allowed < 50.0), "{decision:?}");
+        assert!(decision.effect.detectable.is_some_and(|size| 0.5 < size && size < 1.0), "{decision:?}");
         assert_eq!(decision.verdict, Verdict::Regressed);
     }
 

@@ -5,6 +5,7 @@
 //! 0.8099999999999999, so 0.81 fails. A metric of which more is better is held to the same formula with the two
 //! sides exchanged: it fails when `value > current * (1 + ratio) + abs`.
 
+use super::power;
 use crate::model::evidence::{Decision, Evidence};
 use crate::model::metric::Better;
 use crate::model::verdict::{Effect, Verdict};
@@ -28,9 +29,9 @@ pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
     let effect = Effect {
         change: current / value - 1.0,
         interval: interval.map(|(low, high)| (low / value - 1.0, high / value - 1.0)),
-        // A change of the tolerance alone is caught in half of all runs; one larger by half the width of the interval
-        // shows even where this run came out low.
-        detectable: interval.map(|(low, high)| (allowed / value - 1.0).abs() + (high - low) / (2.0 * value)),
+        // A change of the allowance alone is caught in half of all runs.
+        detectable: interval
+            .map(|interval| (allowed / value - 1.0).abs() + power::margin(power::error(interval)) / value),
     };
     Decision { allowed: Some(allowed), effect, verdict, p_value: None, note: None }
 }
@@ -87,8 +88,8 @@ mod tests {
         assert!((decision.effect.change - 0.05).abs() < 1e-12);
         let (low, high) = decision.effect.interval.expect("an interval was given");
         assert!(low.abs() < 1e-12 && (high - 0.1).abs() < 1e-12);
-        // The tolerance of 10 % and half of the interval's 10 %.
+        // The tolerance of 10 %, and 0.8416 of the standard error of 5 % / 1.96.
         let detectable = decision.effect.detectable.expect("an interval was given");
-        assert!((detectable - 0.15).abs() < 1e-12);
+        assert!((detectable - 0.121_470).abs() < 1e-6, "{detectable}");
     }
 }

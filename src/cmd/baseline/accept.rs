@@ -53,15 +53,22 @@ pub(in crate::cmd) fn accept(folder: &Path, args: &BaselineAcceptArgs, out: &mut
     for Step { shown, place, taken_over } in &steps {
         let TakenOver { baseline, keys } = taken_over;
         if place.present().is_some_and(|present| present.is_same(baseline)) {
-            writeln!(out, "{} holds just what {shown} does: nothing to do", place.path)?;
+            // Who accepts some metrics that are as they are accepts nothing new.
+            let is_signed = keys.is_none() && place.sign(why)?;
+            let more = if is_signed { " but to write who accepts it, and why" } else { "" };
+            writeln!(out, "{} holds just what {shown} does: nothing to do{more}", place.path)?;
+            if is_signed {
+                writeln!(out, "{}", words::to_commit(&place.path, None))?;
+            }
             continue;
         }
         let what = changes(place.present(), baseline);
-        if let Some(archived) = place.put(baseline.clone(), why, keys.clone())? {
+        let archived = place.put(baseline.clone(), why, keys.clone())?;
+        if let Some(archived) = &archived {
             writeln!(out, "archived {archived}")?;
         }
         writeln!(out, "wrote {}: {}{what}, from {shown}", place.path, words::count(baseline))?;
-        writeln!(out, "commit it, so that others are held to it: git add {}", place.path)?;
+        writeln!(out, "{}", words::to_commit(&place.path, archived.as_deref()))?;
     }
     Ok(if steps.is_empty() { Exit::NotMeasured } else { Exit::Done })
 }
@@ -117,9 +124,9 @@ fn changes(present: Option<&Baseline>, baseline: &Baseline) -> String {
     let found = baseline_diff::metrics(present, baseline);
     let count = |kinds: &[DiffKind]| found.iter().filter(|one| kinds.contains(&one.kind)).count();
     let mut told = Vec::new();
-    let moved = count(&[DiffKind::Worse, DiffKind::Better]);
+    let moved = count(&[DiffKind::Worse, DiffKind::Better, DiffKind::Moved]);
     if let Some(change) = found.iter().find_map(|one| one.change).filter(|_| moved > 0) {
-        told.push(format!("{moved} changed by up to {:+.1} %", change * 100.0));
+        told.push(format!("{moved} changed by up to {}", text::percent(change)));
     }
     let kinds =
         [(DiffKind::Rule, "with another rule"), (DiffKind::Added, "new"), (DiffKind::Removed, "no longer there")];

@@ -92,25 +92,34 @@ fn with_replaced(project: &Project, suites: &[String]) -> anyhow::Result<Vec<(Si
     let mut pairs = Vec::new();
     for side in in_use(project, suites)? {
         match replaced(&archive, &side.baseline) {
-            Some(before) => pairs.push((before, side)),
-            None => warn(&format!("`{}` has replaced no other", side.path)),
+            Ok(before) => pairs.push((before, side)),
+            Err(why) => warn(&format!("`{}` {why}", side.path)),
         }
     }
     Ok(pairs)
 }
 
-/// The baseline that this one says it replaced, else the newest of the archive of its suite and class.
-fn replaced(archive: &[BaselineFile], baseline: &Baseline) -> Option<Side> {
+/// The baseline that this one says it replaced; where it names none, the newest of the archive of its suite and class.
+///
+/// # Errors
+/// Says why there is none. Where the one that it names is not here, any other would be passed off for it.
+fn replaced(archive: &[BaselineFile], baseline: &Baseline) -> Result<Side, String> {
     let named = baseline.accepted.as_ref().and_then(|accepted| accepted.replaces.as_deref());
     let usable = || archive.iter().filter_map(|file| Some((&file.path, file.content.as_ref().ok()?)));
     let alike = |one: &Baseline| one.suite == baseline.suite && one.machine_class == baseline.machine_class;
-    let of_name = usable().find(|(path, _)| Some(path.as_str()) == named);
     let newest = || {
         let own = usable().filter(|(_, one)| alike(one) && !one.is_same(baseline));
         own.max_by_key(|(path, one)| (one.accepted.as_ref().map_or(one.timestamp_utc, |one| one.at_utc), *path))
     };
-    let (path, found) = of_name.or_else(newest)?;
-    Some(Side { path: path.clone(), baseline: found.clone() })
+    let found = match named {
+        Some(named) => usable().find(|(path, _)| path.as_str() == named).ok_or_else(|| {
+            let is_there = archive.iter().any(|file| file.path == named);
+            let fault = if is_there { "cannot be read" } else { "is not here" };
+            format!("replaced `{}`, which {fault}", text::printable(named))
+        }),
+        None => newest().ok_or_else(|| "has replaced no other".to_owned()),
+    };
+    found.map(|(path, found)| Side { path: path.clone(), baseline: found.clone() })
 }
 
 /// One file and the baseline in use, or where it is that, the one that it replaced.
@@ -120,11 +129,13 @@ fn with_other(project: &Project, folder: &Path, args: &BaselineDiffArgs, one: Si
     let given = args.from.as_ref().map(|path| folder.join(path));
     let is_in_use = given.and_then(|given| fs::canonicalize(given).ok()) == fs::canonicalize(&present).ok();
     if is_in_use {
-        let Some(before) = replaced(&project.archived_baselines()?, &one.baseline) else {
-            let message = format!("`{}` has replaced no other", text::printable(&one.path));
-            return Err(Advice { message, hint: "name two files, or the newest run: `--run`".to_owned() }.into());
+        return match replaced(&project.archived_baselines()?, &one.baseline) {
+            Ok(before) => Ok((before, one)),
+            Err(why) => {
+                let message = format!("`{}` {why}", text::printable(&one.path));
+                Err(Advice { message, hint: "name two files, or the newest run: `--run`".to_owned() }.into())
+            }
         };
-        return Ok((before, one));
     }
     if !present.exists() {
         let message = format!("there is no `{path}` to hold `{}` against", text::printable(&one.path));
@@ -207,6 +218,7 @@ fn row(one: &MetricDiff) -> Vec<String> {
         DiffKind::Added => "added",
         DiffKind::Worse => "worse",
         DiffKind::Better => "better",
+        DiffKind::Moved => "moved",
         DiffKind::Rule => "rule",
         DiffKind::Same => "same",
     };
@@ -217,6 +229,6 @@ fn row(one: &MetricDiff) -> Vec<String> {
         (Some(from), Some(to)) if from != to => format!("{from} → {to}"),
         (from, to) => to.or(from).unwrap_or_default(),
     };
-    let change = one.change.map_or("–".to_owned(), |change| format!("{:+.1} %", change * 100.0));
+    let change = one.change.map_or(text::NONE.to_owned(), text::percent);
     vec![word.to_owned(), text::printable(&one.key), value(&one.from), value(&one.to), change, rules]
 }

@@ -13,6 +13,13 @@ use crate::cmd::{Advice, Exit, policy, seed_gate, text, warn};
 use crate::model::baseline::Baseline;
 
 pub(in crate::cmd) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    if args.notes.as_ref().is_some_and(|notes| notes.trim().is_empty()) {
+        return Err(Advice {
+            message: "`--notes` says nothing".to_owned(),
+            hint: "say why the numbers may be what they are, or leave it out".to_owned(),
+        }
+        .into());
+    }
     if let Some(exit) = seed_gate::emit(folder, args, out)? {
         return Ok(exit);
     }
@@ -52,9 +59,10 @@ pub(in crate::cmd) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn
         if taken.baseline.dirty {
             warn("the run measured files that no commit holds; nobody can build this baseline again");
         }
+        let mut archived = None;
         match &output {
             Some(path) => propose(path, taken, args, out)?,
-            None => replace(&places[number], taken, args, out)?,
+            None => archived = replace(&places[number], taken, args, out)?,
         }
         let policy = policy::of(&project.config.rules);
         writeln!(out, "{}", learnt::words(&taken.baseline, &policy, &taken.sessions))?;
@@ -63,9 +71,12 @@ pub(in crate::cmd) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn
                 let shown = text::printable(&path.display().to_string());
                 writeln!(out, "to make it the one in use: sprag baseline accept {shown} --why TEXT")?;
             }
-            None => writeln!(out, "commit it, so that others are held to it: git add {}", places[number].path)?,
+            None => writeln!(out, "{}", words::to_commit(&places[number].path, archived.as_deref()))?,
         }
     }
+    let keys = |taken: &Taken| taken.baseline.metrics.keys().cloned().collect();
+    let judged: Vec<_> = all.iter().map(|taken| (taken.baseline.suite.as_str(), keys(taken))).collect();
+    policy::tell_unfit(&project, None, &judged);
     Ok(if all.is_empty() { Exit::NotMeasured } else { Exit::Done })
 }
 
@@ -74,7 +85,7 @@ fn propose(path: &Path, taken: &Taken, args: &BaselineEmitArgs, out: &mut dyn Wr
     if taken.baseline.partial {
         warn("the run has some benchmarks only; the baseline holds no others");
     }
-    let baseline = Baseline { notes: args.notes.clone(), ..taken.baseline.clone() };
+    let baseline = Baseline { notes: args.notes.clone().unwrap_or_default(), ..taken.baseline.clone() };
     if !write_new(path, baseline.to_json().as_bytes())? {
         refuse_to_replace(path)?;
     }
@@ -97,17 +108,24 @@ fn place_of<'p>(project: &'p Project, taken: &Taken) -> anyhow::Result<Place<'p>
     Ok(place)
 }
 
-fn replace(place: &Place<'_>, taken: &Taken, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+/// Puts the baseline in its place, and gives the path of the one that lay there.
+fn replace(
+    place: &Place<'_>,
+    taken: &Taken,
+    args: &BaselineEmitArgs,
+    out: &mut dyn Write,
+) -> anyhow::Result<Option<String>> {
     if taken.baseline.partial {
         warn("the run has some benchmarks only; the baseline holds no others");
     }
-    let baseline = Baseline { notes: args.notes.clone(), ..taken.baseline.clone() };
+    let baseline = Baseline { notes: args.notes.clone().unwrap_or_default(), ..taken.baseline.clone() };
     let words = words::count(&baseline);
-    if let Some(archived) = place.put(baseline, &args.notes, None)? {
+    let archived = place.put(baseline, args.notes.as_deref().unwrap_or_default(), None)?;
+    if let Some(archived) = &archived {
         writeln!(out, "archived {archived}")?;
     }
     writeln!(out, "wrote {}: {words} on {}", place.path, text::printable(&taken.recorded.run.machine.name))?;
-    Ok(())
+    Ok(archived)
 }
 
 fn refuse_to_replace(path: &Path) -> Result<(), Advice> {

@@ -102,20 +102,42 @@ impl<'p> Place<'p> {
         metrics: Option<Vec<String>>,
     ) -> anyhow::Result<Option<String>> {
         let replaces = self.archive()?;
+        let by = self.author();
+        let accepted =
+            Acceptance { by, at_utc: clock::now(), why: why.to_owned(), replaces: replaces.clone(), metrics };
+        self.write(baseline, accepted)?;
+        Ok(replaces)
+    }
+
+    /// Writes into a baseline that was emitted and that nobody accepted who does so now, and why; gives whether it did. Its
+    /// values stay, so that nothing is archived. What was accepted once stays as it was accepted.
+    ///
+    /// # Errors
+    /// When it cannot be written; it then lies there as it was.
+    pub(super) fn sign(&self, why: &str) -> anyhow::Result<bool> {
+        let Some(present) = self.present() else { return Ok(false) };
+        let before = present.accepted.clone();
+        if before.as_ref().is_some_and(|accepted| !accepted.why.is_empty()) {
+            return Ok(false);
+        }
+        let replaces = before.and_then(|accepted| accepted.replaces);
+        let (by, at_utc) = (self.author(), clock::now());
+        self.write(present.clone(), Acceptance { by, at_utc, why: why.to_owned(), replaces, metrics: None })?;
+        Ok(true)
+    }
+
+    /// Who is at work, as git knows them.
+    fn author(&self) -> String {
         let (author, known) = history::author(self.project.find_store());
         if !known {
             warn("git's configuration names nobody (`user.name`, `user.email`), so the baseline bears a stand-in");
         }
-        let accepted = Acceptance {
-            by: format!("{} <{}>", author.name, author.email),
-            at_utc: clock::now(),
-            why: why.to_owned(),
-            replaces: replaces.clone(),
-            metrics,
-        };
+        format!("{} <{}>", author.name, author.email)
+    }
+
+    fn write(&self, baseline: Baseline, accepted: Acceptance) -> anyhow::Result<()> {
         let baseline = Baseline { accepted: Some(accepted), ..baseline };
-        write_whole(&self.project.root.join(&self.path), baseline.to_json().as_bytes())?;
-        Ok(replaces)
+        write_whole(&self.project.root.join(&self.path), baseline.to_json().as_bytes())
     }
 
     fn archive(&self) -> anyhow::Result<Option<String>> {

@@ -69,7 +69,8 @@ fn other(bytes: &[u8]) -> Option<Other> {
     })
 }
 
-fn hint(error: &BaselineError) -> &'static str {
+/// What can be done about a file that is no usable baseline.
+pub(in crate::cmd) fn hint(error: &BaselineError) -> &'static str {
     match error {
         BaselineError::Newer(_) => "use the newer sprag",
         BaselineError::Json(_) | BaselineError::Foreign => {

@@ -88,8 +88,18 @@ pub(super) fn take(project: &Project, wanted: &Wanted<'_>) -> anyhow::Result<Vec
     if let Some(revision) = wanted.revision {
         return of_revision(project, wanted.suites, revision, &policy);
     }
-    let records = records(project);
-    let chosen = choose::choose(project, wanted.suites, wanted.file.as_deref())?;
+    let (records, chosen) = match &wanted.file {
+        Some(file) => {
+            let recorded = choose::read_run(file)?;
+            choose::refuse_other(&recorded, wanted.suites)?;
+            (records(project), vec![Chosen::Run(Box::new(recorded))])
+        }
+        None => {
+            let records = Records::open(project)?;
+            let chosen = choose::choose(project, &records, wanted.suites)?;
+            (Some(records), chosen)
+        }
+    };
     let found = chosen.into_iter().map(|one| match one {
         Chosen::Nothing { suite, .. } => {
             nothing(format!("the suite `{suite}` has no run of this machine at HEAD"), false)
@@ -129,12 +139,24 @@ fn of_runs(records: Option<&Records<'_>>, runs: Vec<RecordedRun>, time: DateTime
     let newest = runs.last().expect("whoever calls has a run");
     let before = records.map_or_else(Vec::new, |records| before(records, &newest.run, time));
     let (base, past): (Vec<&RecordedRun>, Vec<&RecordedRun>) = (runs.iter().collect(), before.iter().collect());
-    let Some(baseline) = reference::baseline(&base, &past, Level::Joined, policy) else {
+    let taken = reference::baseline(&base, &past, Level::Joined, policy).map(without_zeros);
+    let Some(baseline) = taken.filter(|baseline| !baseline.metrics.is_empty()) else {
         return nothing(format!("the run of `{}` has nothing to judge", newest.run.suite), false);
     };
     let mut sessions = reference::sessions(&before.iter().chain(&runs).collect::<Vec<_>>());
     sessions.values_mut().for_each(|count| *count = (*count).min(restless::MOST_SESSIONS));
     Found::Taken(Box::new(Taken { recorded: newest.clone(), baseline, sessions }))
+}
+
+/// The baseline without values of zero, which are told of: nothing can be held against them by a share.
+fn without_zeros(mut baseline: Baseline) -> Baseline {
+    let (kept, zeros): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        std::mem::take(&mut baseline.metrics).into_iter().partition(|(_, metric)| metric.value > 0.0);
+    if !zeros.is_empty() {
+        let keys: Vec<&str> = zeros.keys().map(String::as_str).collect();
+        warn(&format!("left out, as their value is zero, of which no share can be taken: {}", keys.join(", ")));
+    }
+    Baseline { metrics: kept, ..baseline }
 }
 
 /// The sessions before, of the same machine and environment. What measured changed files teaches nothing: nobody knows

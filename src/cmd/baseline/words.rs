@@ -16,6 +16,12 @@ pub(super) fn count(baseline: &Baseline) -> String {
     format!("{} of {}", text::count(baseline.metrics.len(), "metric"), baseline.suite)
 }
 
+/// What to do with a file that was written, and with the one that went to the archive for it.
+pub(super) fn to_commit(path: &str, archived: Option<&str>) -> String {
+    let archived = archived.map_or(String::new(), |archived| format!(" {archived}"));
+    format!("commit it, so that others are held to it: git add {path}{archived}")
+}
+
 /// `interval 2 %`: the rule and its parameters. `unit` is that of the metric.
 pub(super) fn rule(rule: &Rule, unit: Unit) -> String {
     let name = rule.name();

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::{Contest, Outcome};
 use crate::cmd::worktree::Worktree;
-use crate::cmd::{Advice, command_suite, kernel_suite, revision, text};
+use crate::cmd::{Advice, Trouble, command_suite, gate, kernel_suite, revision, text};
+use crate::measure::MeasureError;
 use crate::measure::command::paired::{self, Sides};
 use crate::measure::command::suite::CommandSuite;
 use crate::measure::plan::Protocol;
@@ -26,7 +27,7 @@ pub(super) fn measure(contest: &Contest<'_>) -> anyhow::Result<Outcome> {
     let Contest { suite, args, name, progress, .. } = contest;
     let (base, other) = (commit(contest, &args.base)?, commit(contest, &args.other)?);
     let protocol = contest.effort.protocol_of_pairs(suite.processes());
-    let base_side = side(contest, &base, &protocol)?;
+    let base_side = side(contest, &base, &protocol).map_err(gate::of_base)?;
     let other_side = side(contest, &other, &protocol)?;
 
     let pairs = protocol.processes;
@@ -45,9 +46,13 @@ pub(super) fn measure(contest: &Contest<'_>) -> anyhow::Result<Outcome> {
         let text = command_suite::without_places(text, &base_side.worktree.root);
         command_suite::without_places(&text, &other_side.worktree.root)
     };
-    let mut result = paired::measure(sides, &read, &protocol, &mut tell).map_err(|error| Advice {
-        message: places(&error.to_string()),
-        hint: format!("`sprag run --suite {name} --commit <REVISION>` measures one of them alone"),
+    let mut result = paired::measure(sides, &read, &protocol, &mut tell).map_err(|error| {
+        let hint = format!("`sprag run --suite {name} --commit <REVISION>` measures one of them alone");
+        let advice = Advice { message: places(&error.to_string()), hint };
+        match error {
+            MeasureError::Other(_) => anyhow::Error::from(Trouble::Unmeasured(advice)),
+            _ => advice.into(),
+        }
     })?;
     for fault in &mut result.faults {
         *fault = places(fault);

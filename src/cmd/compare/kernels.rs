@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Contest, Outcome};
 use crate::cmd::commit_program::{self, CommitProgram};
 use crate::cmd::project::Project;
-use crate::cmd::{Advice, built_from, kernel_suite, revision, text};
+use crate::cmd::{Advice, built_from, gate, kernel_suite, revision, text};
 use crate::history::{self, HistoryError};
 use crate::measure::paired::{self, Sides};
 use crate::measure::process::WorkerCommand;
@@ -119,7 +119,7 @@ fn sides(contest: &Contest<'_>, named: &[Named; 2]) -> anyhow::Result<(Side, Opt
     };
     let [base, other] = named;
     let is_same = base.commit().is_some_and(|base| other.commit().is_some_and(|other| base.sha == other.sha));
-    let first = side(base)?;
+    let first = side(base).map_err(gate::of_base)?;
     Ok((first, if is_same { None } else { Some(side(other)?) }))
 }
 

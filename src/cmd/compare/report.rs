@@ -7,9 +7,8 @@ use super::{Contest, Outcome};
 use crate::analysis::paired::judge;
 use crate::cmd::{gate, text, verdicts};
 use crate::measure::environment;
-use crate::measure::paired::PairedResult;
-use crate::model::gate::SuiteGate;
-use crate::model::paired::Paired;
+use crate::model::gate::Gate;
+use crate::model::paired::{New, Paired};
 use crate::model::rule::{Policy, Rule};
 use crate::model::schema::patterns;
 use crate::model::verdict::{Comparison, Verdict};
@@ -18,43 +17,46 @@ use crate::stats::describe;
 /// The version of the JSON that `--json` prints.
 const JSON_VERSION: u32 = 2;
 
-/// The table of verdicts, what is only shown, and what is new.
-pub(super) fn table(contest: &Contest<'_>, result: &PairedResult, suite: &SuiteGate) -> String {
-    let args = contest.args;
+/// The table of verdicts, what is only shown, and how it came out.
+pub(super) fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
+    let (args, result) = (contest.args, &outcome.result);
     let head = format!(
         "{}: {} against {}, interleaved\n",
         contest.name,
         text::printable(&args.other),
         text::printable(&args.base)
     );
-    let counts = verdicts::counts(&suite.counts());
+    let counts = verdicts::counts(&gate.counts());
     let place = match result.processors.as_slice() {
         [] => "where the system chose".to_owned(),
         [one] => format!("on processor {one}"),
         list => format!("in turns on processors {}", list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
     };
-    let pairs = result.benchmarks.iter().map(|one| one.pairs.len()).max().unwrap_or(0);
-    let pairs = if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") };
-    let mut table = head + &gate::table_text(suite, args.only_changed);
+    let pairs = text::count(result.pairs, "pair");
+    let mut table = head;
+    for suite in &gate.suites {
+        table.push_str(&gate::table_text(suite, args.only_changed));
+    }
     if !result.shown.is_empty() {
         table.push_str(&format!("not judged\n{}", shown(&result.shown)));
     }
-    for id in &result.new {
-        table.push_str(&format!("new: {}\n", text::printable(id)));
-    }
-    table + &format!("compare: {counts}; {pairs} of processes {place}\n")
+    table + &format!("compare: {}; {counts}; {pairs} of processes {place}\n", gate.outcome.word())
 }
 
 /// One row a metric that no verdict is about.
 fn shown(metrics: &[Paired]) -> String {
     let row = |paired: &Paired| {
+        let id = text::printable(&paired.benchmark);
+        if let Some(reason) = &paired.incomparable {
+            let none = || text::NONE.to_owned();
+            return vec![id, paired.metric.name.clone(), none(), none(), none(), text::printable(reason)];
+        }
         let median = |values: Vec<f64>| describe::median(&values).unwrap_or(f64::NAN);
         let base = median(paired.pairs.iter().map(|pair| pair.base).collect());
         let other = median(paired.pairs.iter().map(|pair| pair.other).collect());
         let scale = paired.metric.unit.scale(base);
-        let change = (median(paired.ratios()) - 1.0) * 100.0;
-        let id = text::printable(&paired.benchmark);
-        vec![id, paired.metric.name.clone(), scale.text(base), scale.text(other), format!("{change:+.1} %")]
+        let change = text::percent(median(paired.ratios()) - 1.0);
+        vec![id, paired.metric.name.clone(), scale.text(base), scale.text(other), change]
     };
     let head = ["benchmark", "metric", "base", "other", "change"].map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(metrics.iter().map(row)).collect();
@@ -80,13 +82,16 @@ pub(super) struct Report<'a> {
     /// The processors that both sides took turns on; none where the system chose.
     processors: &'a [u32],
     /// Pairs of processes that came to nothing, and what else speaks against the numbers.
-    faults: &'a [String],
+    faults: Vec<String>,
     /// The judged metric of each benchmark that the base has.
     benchmarks: Vec<BenchmarkReport<'a>>,
     /// Other metrics, which are not judged.
     shown: Vec<ShownReport<'a>>,
     /// The ids of benchmarks that the other has and the base has not.
-    new: &'a [String],
+    new: Vec<&'a str>,
+    /// How many unchanged benchmarks are not told of, as with `--only-changed`; absent where all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unchanged_left_out: Option<usize>,
 }
 
 /// One of the two sides.
@@ -129,8 +134,10 @@ impl<'a> Report<'a> {
     /// The document of a comparison.
     pub(super) fn of(contest: &'a Contest<'a>, outcome: &'a Outcome, comparisons: &'a [Comparison]) -> Report<'a> {
         let Outcome { result, commits: [base_commit, other_commit] } = outcome;
+        let only_changed = contest.args.only_changed;
+        let is_told = |one: &&Comparison| !only_changed || one.verdict != Verdict::Unchanged;
         let benchmark = |paired: &'a Paired| {
-            let found = comparisons.iter().find(|one| one.benchmark == paired.benchmark)?;
+            let found = comparisons.iter().filter(is_told).find(|one| one.benchmark == paired.benchmark)?;
             let (ratio, interval) = ratio_and_interval(found);
             Some(BenchmarkReport {
                 verdict: found.verdict.word(),
@@ -155,12 +162,18 @@ impl<'a> Report<'a> {
             other: Side { named: &contest.args.other, commit: other_commit.as_deref() },
             machine_class: environment::machine(None, None).class,
             processors: &result.processors,
-            faults: &result.faults,
+            faults: result.faults.iter().cloned().chain(result.new.iter().filter_map(failed)).collect(),
             benchmarks: result.benchmarks.iter().filter_map(benchmark).collect(),
             shown: result.shown.iter().map(shown).collect(),
-            new: &result.new,
+            new: result.new.iter().map(|one| one.benchmark.as_str()).collect(),
+            unchanged_left_out: only_changed.then(|| comparisons.iter().filter(|one| !is_told(one)).count()),
         }
     }
+}
+
+/// That a benchmark is new and gave no result, where that is so: no entry says it.
+fn failed(new: &New) -> Option<String> {
+    Some(format!("`{}` is new, and failed: {}", new.benchmark, new.failure.as_ref()?))
 }
 
 /// The ratio of other over base, and its interval.

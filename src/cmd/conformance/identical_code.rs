@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::case::{Outcome, list, number};
 use crate::analysis::interleaved::{self, Order};
-use crate::stats::describe;
 
 /// How many pairs of processes a window holds.
 const PAIRS: usize = 10;
@@ -20,13 +19,13 @@ pub(super) fn run(case: &Value) -> Result<Outcome> {
     let processes = list("the case", case)?;
     let enough = processes.len() > 2 * PAIRS;
     ensure!(enough, "the case has {} processes, and more than {} are needed", processes.len(), 2 * PAIRS);
-    let levels: Vec<f64> = processes
+    let processes: Vec<Vec<f64>> = processes
         .iter()
         .enumerate()
-        .map(|(place, samples)| level(samples).with_context(|| format!("process {place}")))
+        .map(|(place, samples)| numbers(samples).with_context(|| format!("process {place}")))
         .collect::<Result<_>>()?;
     for order in [Order::Same, Order::Turned] {
-        let called = interleaved::called(&levels, PAIRS, order, 1.0, 0.0);
+        let called = interleaved::called(&processes, PAIRS, order, 1.0, 0.0);
         ensure!(
             called.share() <= MOST_CALLED,
             "expected at most {:.0} % of the windows called slower, got {} of {} ({:.1} %)",
@@ -39,12 +38,13 @@ pub(super) fn run(case: &Value) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The median of the samples of a process.
-fn level(samples: &Value) -> Result<f64> {
+/// The samples of a process.
+fn numbers(samples: &Value) -> Result<Vec<f64>> {
     let samples: Vec<f64> = list("the samples", samples)?.iter().map(number).collect::<Result<_>>()?;
     let bad = samples.iter().find(|sample| !(sample.is_finite() && **sample > 0.0));
     ensure!(bad.is_none(), "a sample is {}, where more than zero is needed", bad.copied().unwrap_or(0.0));
-    describe::median(&samples).context("it has no samples")
+    ensure!(!samples.is_empty(), "it has no samples");
+    Ok(samples)
 }
 
 #[cfg(test)]

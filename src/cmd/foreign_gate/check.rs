@@ -1,27 +1,19 @@
 //! The check of two foreign files from the command line.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use super::files::{self, Kind, Pair};
+use super::files::{self, Pair};
+use super::rules::{self, FileRules};
 use super::{compatible, sides};
-use crate::analysis::rules::{bands, rank};
 use crate::analysis::sides::{self as judging, Judge};
-use crate::cli::CheckArgs;
-use crate::cmd::project::Project;
+use crate::cli::{CheckArgs, Inconclusive};
 use crate::cmd::{Advice, Exit, gate, gate_reports, note, policy, text, verdicts};
-use crate::config::Config;
-use crate::model::evidence::{Decision, Evidence};
+use crate::model::baseline::Baseline;
 use crate::model::gate::Gate;
 use crate::model::rule::Rule;
 use crate::model::verdict::Counts;
-use crate::stats::describe;
-
-/// A rule with its parameters.
-type Decide = dyn Fn(&Evidence) -> Decision;
-
-/// How many new benchmarks are named.
-const MOST_NEW: usize = 20;
 
 /// Judges two texts of Criterion or two ground truths of tt-metal, where `--run` and `--baseline` name such; `None` where
 /// they do not.
@@ -37,88 +29,67 @@ pub(in crate::cmd) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write
         }
         return Ok(None);
     };
-    let rules = match &args.policy {
-        Some(path) => Config::load_rules(&folder.join(path))?,
-        None => Project::open(folder)?.config.rules,
-    };
-    let rule = match pair.kind {
-        Kind::Text => policy::bands(&rules),
-        Kind::GroundTruth => policy::rank(&rules),
-    };
+    let rules = FileRules::read(folder, args.policy.as_deref(), pair.kind)?;
     if args.compatible {
         if !args.reports.is_empty() || args.summary.is_some() || args.trend_output.is_some() {
             let message =
                 "reports are of what Sprag finds, and `--compatible` prints what another tool would".to_owned();
             return Err(Advice { message, hint: "leave out one of the two".to_owned() }.into());
         }
-        return compatible::judge(&pair, &rule, out).map(Some);
+        return compatible::judge(&pair, &rules.own, out).map(Some);
     }
+    files::refuse_itself(folder, &pair)?;
     let wishes = gate_reports::of_check(folder, args)?;
-    let mut nowhere = std::io::sink();
-    let told: &mut dyn Write = if gate_reports::own_stdout(&wishes) { &mut nowhere } else { out };
-    let (gate, exit) = judge(&pair, &rule, args, told)?;
-    gate_reports::write(folder, &wishes, &gate, out)?;
-    Ok(Some(exit))
+    let judged =
+        judge(&pair, &rules, Asked { command: "check", inconclusive: args.inconclusive, only_changed: false })?;
+    if !gate_reports::own_stdout(&wishes) {
+        out.write_all(judged.text.as_bytes())?;
+    }
+    gate_reports::write(folder, &wishes, &judged.gate, out)?;
+    Ok(Some(if args.bisect { gate::for_bisection(&judged.gate, judged.exit) } else { judged.exit }))
 }
 
-fn judge(pair: &Pair, rule: &Rule, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<(Gate, Exit)> {
+/// What a command asks of two files.
+pub(super) struct Asked {
+    /// Its name.
+    pub(super) command: &'static str,
+    pub(super) inconclusive: Inconclusive,
+    pub(super) only_changed: bool,
+}
+
+/// What two files come to.
+pub(super) struct Judged {
+    pub(super) gate: Gate,
+    pub(super) exit: Exit,
+    /// For a terminal.
+    pub(super) text: String,
+}
+
+/// Judges two files by rules.
+///
+/// # Errors
+/// When they cannot be read or have nothing in common, or a rule judges no such files.
+pub(super) fn judge(pair: &Pair, rules: &FileRules, asked: Asked) -> anyhow::Result<Judged> {
     let read = sides::read(pair)?;
     for one in &read.notes {
         note(one);
     }
-    let decide = decider(*rule)?;
-    let judge = Judge { rule: rule.name(), decide: &*decide, metric: read.metric, obstacle: read.obstacle };
+    let rule = |name: &'_ String| Ok((name.clone(), rules.of(&Baseline::key(name, &read.metric.name))?));
+    let names = read.baseline.keys().chain(read.current.keys());
+    let by_name = names.map(rule).collect::<Result<BTreeMap<String, Rule>, Advice>>()?;
+    let head = format!("{} against {}, by {}", pair.current.name, pair.baseline.name, rules::words(by_name.values()));
+    let judge = Judge { rule: &|name| by_name[name], metric: read.metric, obstacle: read.obstacle };
     let comparisons = judging::judge(&read.baseline, &read.current, &judge);
-    let head = format!("{} against {}, by {}", pair.current.name, pair.baseline.name, words(rule));
-    writeln!(out, "{}", text::printable(&head))?;
-    out.write_all(verdicts::table(&comparisons).as_bytes())?;
-    let new = judging::new(&read.baseline, &read.current);
-    if !new.is_empty() {
-        let named: Vec<String> = new.iter().take(MOST_NEW).map(|name| text::printable(name)).collect();
-        let more = if new.len() > MOST_NEW { " and more" } else { "" };
-        writeln!(out, "new, so not judged: {} ({}{more})", text::count(new.len(), "benchmark"), named.join(", "))?;
-    }
     let counts = Counts::of(&comparisons);
     let exit = match counts.failing() {
         0 if counts.judged() == counts.total() => Exit::Done,
-        0 => verdicts::in_doubt(args.inconclusive),
+        0 => verdicts::in_doubt(asked.inconclusive),
         _ => Exit::Failed,
     };
-    writeln!(out, "{}", verdicts::summary(&counts, exit))?;
     let names = [&pair.current.name, &pair.baseline.name].map(String::as_str);
-    Ok((gate::of_files(pair.kind.suite(), names, comparisons, (exit, None)), exit))
-}
-
-/// What judges by the rule.
-fn decider(rule: Rule) -> Result<Box<Decide>, Advice> {
-    match rule {
-        Rule::Bands { fail, warn } => Ok(Box::new(move |evidence| bands::decide(fail, warn, evidence))),
-        Rule::Rank { noise_threshold, significance, mad_multiplier } => {
-            Ok(Box::new(move |evidence| rank::decide(noise_threshold, significance, mad_multiplier, evidence)))
-        }
-        Rule::Interval { .. } | Rule::Tolerance { .. } => {
-            let message = format!("the rule `{}` does not judge such files", rule.name());
-            Err(Advice { message, hint: "`bands` judges texts, `rank` ground truths".to_owned() })
-        }
-    }
-}
-
-/// The rule with its parameters, for a headline.
-fn words(rule: &Rule) -> String {
-    let percent = |share: f64| format!("{} %", significant(share * 100.0));
-    match rule {
-        Rule::Bands { fail, warn } => {
-            format!("bands: more than {} worse fails, more than {} is told of", percent(*fail), percent(*warn))
-        }
-        Rule::Rank { noise_threshold, significance, mad_multiplier } => format!(
-            "rank: more than {} and {mad_multiplier} deviations worse fails at p < {significance}",
-            percent(*noise_threshold)
-        ),
-        other => other.name().to_owned(),
-    }
-}
-
-/// A number without the digits that rounding made.
-fn significant(number: f64) -> f64 {
-    describe::round_significant(number, 6)
+    let gate = gate::of_files(asked.command, pair.kind.suite(), names, comparisons, (exit, None, asked.inconclusive));
+    let mut text = format!("{}\n{}", text::printable(&head), gate::table_text(&gate.suites[0], asked.only_changed));
+    rules.tell_unfit(&policy::judged(&gate.suites));
+    text.push_str(&format!("{}: {}; {}\n", asked.command, gate.outcome.word(), verdicts::counts(&counts)));
+    Ok(Judged { gate, exit, text })
 }

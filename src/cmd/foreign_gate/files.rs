@@ -1,5 +1,6 @@
 //! The two files of a check, known by what they hold.
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -34,7 +35,7 @@ impl Kind {
     }
 
     /// What it is, with its article.
-    fn words(self) -> &'static str {
+    pub(super) fn words(self) -> &'static str {
         match self {
             Kind::Text => "a text of Criterion",
             Kind::GroundTruth => "a ground truth of tt-metal",
@@ -63,18 +64,46 @@ pub(super) struct Pair {
     pub(super) current: Output,
 }
 
+/// The pair of two files of one kind; `None` where they are not that.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(super) fn pair_of(folder: &Path, base: &str, other: &str) -> anyhow::Result<Option<Pair>> {
+    let [base, other] = [base, other].map(Path::new);
+    if [base, other].iter().any(|path| !folder.join(path).is_file()) {
+        return Ok(None);
+    }
+    let [baseline, current] = [read(folder, base)?, read(folder, other)?];
+    let kind = Kind::of(&baseline).filter(|kind| Kind::of(&current) == Some(*kind));
+    Ok(kind.map(|kind| Pair { kind, baseline, current }))
+}
+
+/// Fails where both are one file, whose numbers would hold against themselves.
+///
+/// # Errors
+/// That.
+pub(super) fn refuse_itself(folder: &Path, pair: &Pair) -> Result<(), Advice> {
+    let real = |output: &Output| fs::canonicalize(folder.join(&output.name)).ok();
+    if real(&pair.baseline).is_some_and(|base| real(&pair.current) == Some(base)) {
+        let message = format!("`{}` is held against itself", pair.current.name);
+        return Err(Advice { message, hint: "name the file of another run".to_owned() });
+    }
+    Ok(())
+}
+
+fn read(folder: &Path, path: &Path) -> anyhow::Result<Output> {
+    let name = path.display().to_string();
+    let bytes = bounded::read(&folder.join(path), MOST_BYTES).with_context(|| format!("cannot read `{name}`"))?;
+    Ok(Output { name, bytes })
+}
+
 /// The pair that `--run` and `--baseline` name; `None` where neither file is of a kind.
 ///
 /// # Errors
 /// When only one of them is, or they are of two kinds.
 pub(super) fn pair(folder: &Path, args: &CheckArgs) -> anyhow::Result<Option<Pair>> {
-    let read = |path: &Path| -> anyhow::Result<Output> {
-        let name = path.display().to_string();
-        let bytes = bounded::read(&folder.join(path), MOST_BYTES).with_context(|| format!("cannot read `{name}`"))?;
-        Ok(Output { name, bytes })
-    };
     // One that cannot be read may be of none of the kinds, and is told of by its other reader then.
-    let seen = [&args.run, &args.baseline].map(|path| path.as_deref().map(read));
+    let seen = [&args.run, &args.baseline].map(|path| path.as_deref().map(|path| read(folder, path)));
     let kinds = [&seen[0], &seen[1]].map(|file| file.as_ref()?.as_ref().ok().and_then(Kind::of));
     let kind = match kinds {
         [None, None] => return Ok(None),

@@ -9,9 +9,13 @@ use crate::model::foreign::Output;
 use crate::model::imported::{Entry, EntryStatus};
 use crate::model::metric::{Better, Metric};
 use crate::model::unit::Unit;
+use crate::stats::sign_interval;
 
 /// How many samples a side tt-metal asks for.
 const ENOUGH_SAMPLES: usize = 100;
+
+/// How often the interval of samples is to hold their median.
+const CONFIDENCE: f64 = 0.95;
 
 /// Both files as they are judged.
 pub(super) struct Read {
@@ -109,7 +113,9 @@ fn side(entry: &Entry) -> Result<Side, String> {
     }
     let limit = |key: &str| entry.extras.get(key).and_then(serde_json::Value::as_f64);
     let samples = found.samples.clone();
-    Ok(Side { value: found.value, interval: limit("low").zip(limit("high")), samples, ..Side::default() })
+    let of_samples = || sign_interval::of_median(&samples, CONFIDENCE).map(|found| (found.low, found.high));
+    let interval = limit("low").zip(limit("high")).or_else(of_samples);
+    Ok(Side { value: found.value, interval, samples, ..Side::default() })
 }
 
 /// How the CPUs differ that both heads name, if they do.

@@ -1,16 +1,14 @@
 //! What a run is held against: a baseline file, the runs of another commit, or the sessions before it.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
 
 use super::{PolicyFile, Records};
 use crate::analysis::digest;
 use crate::analysis::reference::{self, Level};
-use crate::analysis::restless;
 use crate::cmd::project::Project;
 use crate::cmd::run_file::{self, RunFile};
-use crate::cmd::{Advice, policy, text};
+use crate::cmd::{Advice, policy};
 use crate::history::{self, HistoryError};
 use crate::model::analysis::NoBaseline;
 use crate::model::baseline::{Baseline, BaselineFile};
@@ -42,14 +40,27 @@ pub(in crate::cmd) struct Base {
 
 /// All that runs may be held against.
 pub(in crate::cmd) struct Bases<'p> {
-    project: &'p Project,
-    against: Against,
-    policy: Policy,
+    pub(super) project: &'p Project,
+    pub(super) against: Against,
+    pub(super) policy: Policy,
     /// Rules that go before those of baseline files.
     override_rules: bool,
     files: Vec<BaselineFile>,
     /// The run of the file that was named.
-    given: Option<RecordedRun>,
+    pub(super) given: Option<RecordedRun>,
+    /// Listed when it is first asked for.
+    records: OnceCell<Records<'p>>,
+}
+
+/// One suite that a base has numbers of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::cmd) struct Held {
+    /// The suite.
+    pub(in crate::cmd) suite: String,
+    /// The class of machine that it ran on.
+    pub(in crate::cmd) class: String,
+    /// Whether what is held against it may be of any class, as where the base is a file.
+    pub(in crate::cmd) for_any_class: bool,
 }
 
 impl Against {
@@ -94,16 +105,82 @@ impl<'p> Bases<'p> {
     ) -> anyhow::Result<Bases<'p>> {
         let (mut files, mut given) = (Vec::new(), None);
         match &against {
-            Against::File(path) => match run_file::read(path)? {
-                RunFile::Run(run) => given = Some(*run),
-                RunFile::Baseline(baseline) => {
-                    files.push(BaselineFile { path: path.display().to_string(), content: Ok(*baseline) });
+            Against::File(path) => {
+                // As others see it: reports are read elsewhere.
+                let shown = project.shown(path);
+                match run_file::read(path)? {
+                    RunFile::Run(run) => given = Some(RecordedRun { path: shown, ..*run }),
+                    RunFile::Baseline(baseline) => files.push(BaselineFile { path: shown, content: Ok(*baseline) }),
                 }
-            },
+            }
             _ => files = project.baselines()?,
         }
         let policy = policy_file.map_or_else(|| policy::of(&project.config.rules), |file| file.policy.clone());
-        Ok(Bases { project, against, policy, override_rules: policy_file.is_some(), files, given })
+        Ok(Bases {
+            project,
+            against,
+            policy,
+            override_rules: policy_file.is_some(),
+            files,
+            given,
+            records: OnceCell::new(),
+        })
+    }
+
+    /// The records of the project.
+    ///
+    /// # Errors
+    /// When there is no repository, or its history cannot be read.
+    pub(in crate::cmd) fn records(&self) -> anyhow::Result<&Records<'p>> {
+        if let Some(records) = self.records.get() {
+            return Ok(records);
+        }
+        let records = Records::open(self.project)?;
+        Ok(self.records.get_or_init(|| records))
+    }
+
+    /// What speaks against numbers of a suite as far as they rest on records.
+    pub(in crate::cmd) fn faults(&self, suite: &str) -> Option<String> {
+        self.records.get().and_then(|records| records.faults(suite))
+    }
+
+    /// The suite that the file is of which was named; absent where none was.
+    pub(in crate::cmd) fn suite(&self) -> Option<&str> {
+        self.named().map(|(suite, _)| suite)
+    }
+
+    /// The suite and class of the file that was named.
+    fn named(&self) -> Option<(&str, &str)> {
+        if let Some(given) = &self.given {
+            return Some((&given.run.suite, &given.run.machine.class));
+        }
+        match (&self.against, self.files.first()?.content.as_ref()) {
+            (Against::File(_), Ok(baseline)) => Some((&baseline.suite, &baseline.machine_class)),
+            _ => None,
+        }
+    }
+
+    /// All that a named commit or file has numbers of, no suite and class twice; nothing where neither was named.
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub(in crate::cmd) fn held(&self) -> anyhow::Result<Vec<Held>> {
+        let held = |suite: &str, class: &str, for_any_class| Held {
+            suite: suite.to_owned(),
+            class: class.to_owned(),
+            for_any_class,
+        };
+        let mut held: Vec<Held> = match &self.against {
+            Against::Revision(revision) => {
+                let runs = self.records()?.at(None, self.sha_of(revision)?.as_deref())?;
+                runs.iter().map(|one| held(&one.run.suite, &one.run.machine.class, false)).collect()
+            }
+            Against::File(_) => self.named().map(|(suite, class)| held(suite, class, true)).into_iter().collect(),
+            Against::Usual | Against::Baseline | Against::History => Vec::new(),
+        };
+        held.sort();
+        held.dedup();
+        Ok(held)
     }
 
     /// What a run is held against.
@@ -156,27 +233,28 @@ impl<'p> Bases<'p> {
         }
     }
 
-    /// What a suite without a run is held against, so that all of it is missing: its baseline, the runs of the revision
-    /// that was named, or else the newest run that this machine ever recorded of it.
+    /// What a suite without a run is held against, so that all of it is missing: its baseline, the run of the file or the
+    /// runs of the revision that was named, or else the newest run that this machine ever recorded of it.
     ///
     /// # Errors
     /// When a baseline is there and cannot be used, or the history cannot be read.
     pub(in crate::cmd) fn of_absent(&self, suite: &str, class: &str, machine: &str) -> anyhow::Result<Base> {
         let newest = match &self.against {
-            Against::File(_) if self.given.is_some() => None,
-            Against::File(_) | Against::Baseline => return self.of_file(suite, class),
+            Against::File(_) => match &self.given {
+                Some(given) => Some(given).filter(|one| one.run.suite == suite).cloned(),
+                None => return self.of_file(suite, class),
+            },
+            Against::Baseline => return self.of_file(suite, class),
             Against::Usual => {
                 let file = self.of_file(suite, class)?;
                 if file.baseline.is_some() || self.project.find_store().is_none() {
                     return Ok(file);
                 }
-                Records::open(self.project)?.newest(suite, machine)?
+                self.records()?.newest(suite, machine)?
             }
-            Against::History => Records::open(self.project)?.newest(suite, machine)?,
+            Against::History => self.records()?.newest(suite, machine)?,
             Against::Revision(revision) => {
-                let commit = history::commit_at(self.project.store()?, revision)?;
-                let sha = commit.as_ref().map(|commit| commit.sha.as_str());
-                let mut runs = Records::open(self.project)?.at(Some(suite), sha)?;
+                let mut runs = self.records()?.at(Some(suite), self.sha_of(revision)?.as_deref())?;
                 runs.retain(|one| one.run.machine.class == class);
                 runs.pop()
             }
@@ -189,6 +267,11 @@ impl<'p> Bases<'p> {
             label: format!("its newest run ({day})"),
             baseline: reference::baseline(&[&newest], &[], Level::Own, &self.policy),
         })
+    }
+
+    /// The commit that a revision means; absent where it holds records alone.
+    pub(super) fn sha_of(&self, revision: &str) -> anyhow::Result<Option<String>> {
+        Ok(history::commit_at(self.project.store()?, revision)?.map(|commit| commit.sha))
     }
 
     /// Any baseline of the suite, of whatever class.
@@ -204,132 +287,5 @@ impl<'p> Bases<'p> {
             }
         }
         baseline
-    }
-
-    fn of_history(&self, run: &Run) -> anyhow::Result<Base> {
-        let records = Records::open(self.project)?;
-        let sha = |run: &Run| run.commit.as_ref().map(|commit| commit.sha.clone());
-        let own = sha(run);
-        // Runs of the commit that is judged tell nothing about what was before it.
-        let other = |one: &Run| own.is_none() || sha(one) != own;
-        let alike = |one: &Run| other(one) && one.environment.key == run.environment.key;
-        let mut runs = records.before(run, run.timestamp, &alike)?;
-        if runs.is_empty() {
-            // Those of another environment are not compared with; they say what differs.
-            runs = records.before(run, run.timestamp, &other)?;
-            let key = runs.last().map(|one| one.run.environment.key.clone());
-            runs.retain(|one| Some(&one.run.environment.key) == key.as_ref());
-        }
-        let Some((newest, before)) = runs.split_last() else {
-            return Ok(Base { label: "the history has no run before this one".to_owned(), baseline: None });
-        };
-        let times: Vec<_> = runs.iter().map(|one| (one.run.timestamp, 1.0)).collect();
-        let sessions = text::count(restless::sessions(&times).len(), "session");
-        let (from, to) = (runs[0].run.timestamp.format("%Y-%m-%d"), newest.run.timestamp.format("%Y-%m-%d"));
-        let before: Vec<&RecordedRun> = before.iter().collect();
-        Ok(Base {
-            label: format!("the last {sessions} before it ({from} to {to})"),
-            baseline: reference::baseline(&[newest], &before, Level::Standing, &self.policy),
-        })
-    }
-
-    /// The run of the file that was named, with what the history of its series tells, where there is one.
-    fn of_run(&self, run: &Run) -> anyhow::Result<Base> {
-        let given = self.given.as_ref().context("no run was named")?;
-        let RecordedRun { path, run: base, .. } = given;
-        if base.suite != run.suite {
-            let message = format!("`{path}` is a run of the suite `{}`, not of `{}`", base.suite, run.suite);
-            let hint = "a run is held against one of its own suite".to_owned();
-            return Err(Advice { message, hint }.into());
-        }
-        let before = match self.project.find_store() {
-            Some(_) if !base.is_imported() => {
-                let alike = |one: &Run| one.environment.key == base.environment.key;
-                Records::open(self.project)?.before(base, base.timestamp, &alike)?
-            }
-            _ => Vec::new(),
-        };
-        let past: Vec<&RecordedRun> = before.iter().collect();
-        let baseline = reference::baseline(&[given], &past, Level::Own, &self.policy);
-        let why = if baseline.is_some() { "" } else { ", which has nothing to judge" };
-        Ok(Base { label: format!("{}{why}", text::printable(path)), baseline })
-    }
-
-    fn of_revision(&self, run: &Run, revision: &str) -> anyhow::Result<Base> {
-        let store = self.project.store()?;
-        let commit = history::commit_at(store, revision)?;
-        let sha = commit.as_ref().map(|commit| commit.sha.as_str());
-        let short = sha.and_then(|sha| sha.get(..12)).unwrap_or("no commit");
-        if sha.is_some() && run.commit.as_ref().is_some_and(|own| Some(own.sha.as_str()) == sha && !own.dirty) {
-            let message = format!("`{}` is {short}, the commit that is judged itself", text::printable(revision));
-            let hint = "name an earlier commit, a tag, `baseline` or `history`".to_owned();
-            return Err(Advice { message, hint }.into());
-        }
-        let shown =
-            if short == revision { short.to_owned() } else { format!("{} ({short})", text::printable(revision)) };
-        self.of_commit(run, sha, &shown)
-    }
-
-    fn of_last_release(&self, run: &Run) -> anyhow::Result<Base> {
-        let line = history::commit_line(self.project.store()?, None).context("cannot read the commits")?;
-        let own = run.commit.as_ref().map(|commit| commit.sha.as_str());
-        let releases = line.commits.iter().rev().filter(|commit| Some(commit.sha.as_str()) != own);
-        for commit in releases {
-            let Some(tag) = commit.tags.iter().find(|tag| is_version(tag)) else { continue };
-            let base = self.of_commit(run, Some(&commit.sha), &format!("the release {}", text::printable(tag)))?;
-            if base.baseline.is_some() {
-                return Ok(base);
-            }
-        }
-        Ok(Base { label: "no release has a run".to_owned(), baseline: None })
-    }
-
-    /// The runs of a commit on the machine of the run, else on another one of its class.
-    fn of_commit(&self, run: &Run, sha: Option<&str>, shown: &str) -> anyhow::Result<Base> {
-        let records = Records::open(self.project)?;
-        let mut runs = records.at(Some(&run.suite), sha)?;
-        runs.retain(|one| one.run.machine.class == run.machine.class);
-        if runs.iter().any(|one| one.run.machine.id == run.machine.id) {
-            runs.retain(|one| one.run.machine.id == run.machine.id);
-        }
-        // Of several environments that of the run, else the newest.
-        let keys: Vec<String> = runs.iter().map(|one| one.run.environment.key.clone()).collect();
-        let key = keys.iter().find(|key| **key == run.environment.key).or(keys.last()).cloned();
-        let machine = runs.last().map(|one| one.run.machine.id.clone());
-        runs.retain(|one| {
-            Some(&one.run.environment.key) == key.as_ref() && Some(&one.run.machine.id) == machine.as_ref()
-        });
-        let Some(first) = runs.first() else {
-            let class = text::printable(&run.machine.class);
-            return Ok(Base { label: format!("no run of {} at {shown} on {class}", run.suite), baseline: None });
-        };
-        let alike = |one: &Run| one.environment.key == first.run.environment.key;
-        let before = records.before(&first.run, first.run.timestamp, &alike)?;
-        let (own, past): (Vec<&RecordedRun>, Vec<&RecordedRun>) = (runs.iter().collect(), before.iter().collect());
-        Ok(Base {
-            label: format!("{shown}, {}", text::count(runs.len(), "run")),
-            baseline: reference::baseline(&own, &past, Level::Own, &self.policy),
-        })
-    }
-}
-
-/// Whether a tag names a version: `1.2`, `v1.2.3`, `v2.0.0-rc1`.
-fn is_version(tag: &str) -> bool {
-    let number = tag.strip_prefix(['v', 'V']).unwrap_or(tag);
-    number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_version;
-
-    #[test]
-    fn versions_are_told_from_other_tags() {
-        for tag in ["1.2", "v1.2.3", "V2.0.0-rc1", "0.1"] {
-            assert!(is_version(tag), "{tag}");
-        }
-        for tag in ["nightly", "v2", "perf-base", "2026", "x1.2", ""] {
-            assert!(!is_version(tag), "{tag}");
-        }
     }
 }

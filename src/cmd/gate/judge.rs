@@ -27,8 +27,10 @@ pub(in crate::cmd) fn judge(
     // Without its device a machine is of another class, under which it may have no baseline. The suite was judged before
     // all the same, so a gate that cannot judge it must say so.
     let elsewhere = elsewhere.filter(|_| base.baseline.is_none() && run.status == RunStatus::Skipped);
+    let is_of_itself = base.baseline.as_ref().is_some_and(|baseline| baseline.run == *id);
     let against = match elsewhere {
         Some(path) => format!("{}; there is {path} to hold it against", base.label),
+        None if is_of_itself => format!("{}, which was taken from this very run", base.label),
         None => base.label,
     };
     SuiteGate {
@@ -44,6 +46,7 @@ pub(in crate::cmd) fn judge(
         against,
         has_base: base.baseline.is_some() || elsewhere.is_some(),
         base_commit: base.baseline.as_ref().and_then(|baseline| baseline.commit.clone()),
+        can_take_turns: false,
         whole: whole::of(&comparisons, Errors::Shared),
         comparisons,
     }
@@ -64,6 +67,7 @@ pub(in crate::cmd) fn not_run(suite: &str, machine_class: &str, why: &str, base:
         against: base.label,
         has_base: base.baseline.is_some(),
         base_commit: base.baseline.as_ref().and_then(|baseline| baseline.commit.clone()),
+        can_take_turns: false,
         comparisons: base.baseline.as_ref().map_or(Vec::new(), |baseline| compare::all_missing(baseline, why)),
         whole: None,
     }

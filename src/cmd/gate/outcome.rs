@@ -1,7 +1,9 @@
 //! How a gate comes out: one exit code over all suites, which fails closed.
 
+use std::error::Error;
+
 use crate::cli::Inconclusive;
-use crate::cmd::{Exit, verdicts};
+use crate::cmd::{Exit, Trouble, verdicts};
 use crate::model::gate::{Gate, Outcome, SuiteGate};
 use crate::model::run::RunStatus;
 use crate::model::verdict::{Counts, Verdict};
@@ -29,28 +31,46 @@ pub(in crate::cmd) fn exit_code(suites: &[SuiteGate], asked: bool, inconclusive:
     Exit::Done
 }
 
-/// The whole finding, of which reports are made.
-pub(in crate::cmd) fn finish(command: &'static str, suites: Vec<SuiteGate>, exit: Exit) -> Gate {
+/// The whole finding, of which reports are made; `asked` and `inconclusive` are those that the exit code is by.
+pub(in crate::cmd) fn finish(
+    command: &'static str,
+    suites: Vec<SuiteGate>,
+    exit: Exit,
+    (asked, inconclusive): (bool, Inconclusive),
+) -> Gate {
     let outcome = match exit {
         Exit::Done => Outcome::Pass,
         Exit::NotMeasured => Outcome::NotMeasured,
         Exit::Inconclusive => Outcome::Inconclusive,
         _ => Outcome::Fail,
     };
-    Gate { command, outcome, exit_code: exit as u8, suites }
+    Gate {
+        command,
+        outcome,
+        exit_code: exit as u8,
+        doubt_fails: inconclusive == Inconclusive::Fail,
+        wants_all: asked && inconclusive != Inconclusive::Ok,
+        suites,
+    }
 }
 
-/// What git's bisection is told: good, bad, or that this commit cannot tell.
+/// What git's bisection is told: good, bad, or that this commit cannot tell. What the base lacks cannot have become slower
+/// since, so that a commit that adds a benchmark is as good as its other ones.
 pub(in crate::cmd) fn for_bisection(gate: &Gate, exit: Exit) -> Exit {
     let is_bad = |suite: &SuiteGate| suite.comparisons.iter().any(|one| one.verdict == Verdict::Regressed);
+    let Counts { inconclusive, not_comparable, missing, .. } = gate.counts();
+    let is_told = gate.counts().judged() > 0 && inconclusive + not_comparable + missing == 0;
     match exit {
         _ if gate.suites.iter().any(is_bad) => Exit::Failed,
         Exit::Done => Exit::Done,
+        Exit::NotMeasured => Exit::CannotTell,
+        _ if is_told && gate.suites.iter().all(|suite| suite.status != Some(RunStatus::Failed)) => Exit::Done,
         _ => Exit::CannotTell,
     }
 }
 
-/// Git's bisection goes on after any code below 128, so where `bisects`, what is wrong with the call must stop it.
+/// Git's bisection goes on after any code below 128, so where `bisects`, what is wrong with the call must stop it. That a
+/// commit cannot be built or was never measured is no such thing: git tries another one.
 ///
 /// # Errors
 /// That of `result`, where no bisection runs.
@@ -61,32 +81,34 @@ pub(in crate::cmd) fn stop_bisection(bisects: bool, result: anyhow::Result<Exit>
             if let Some(hint) = crate::cmd::hint(&error) {
                 crate::cmd::say(&format!("hint: {hint}"));
             }
-            Ok(Exit::Abort)
+            let is_of_commit = |cause: &(dyn Error + 'static)| {
+                matches!(cause.downcast_ref(), Some(Trouble::CannotBuild(_) | Trouble::Unmeasured(_)))
+            };
+            Ok(if error.chain().any(is_of_commit) { Exit::CannotTell } else { Exit::Abort })
         }
         result => result,
+    }
+}
+
+/// An error of the base of a comparison: no other commit that git tries would mend it.
+pub(in crate::cmd) fn of_base(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast() {
+        Ok(Trouble::CannotBuild(advice) | Trouble::Unmeasured(advice)) => advice.into(),
+        Ok(trouble) => trouble.into(),
+        Err(error) => error,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cmd::Advice;
     use crate::model::metric::Metric;
     use crate::model::verdict::Comparison;
 
     fn suite(status: Option<RunStatus>, has_base: bool, verdicts: &[Verdict]) -> SuiteGate {
-        let comparison = |verdict: &Verdict| Comparison {
-            benchmark: "cpu/x @fast".to_owned(),
-            metric: Metric::time(),
-            series: None,
-            baseline: None,
-            allowed: None,
-            current: None,
-            effect: None,
-            p_value: None,
-            rule: "interval",
-            verdict: verdict.clone(),
-            note: None,
-        };
+        let comparison =
+            |verdict: &Verdict| Comparison::bare("cpu/x @fast", Metric::time(), "interval", verdict.clone());
         SuiteGate {
             suite: "cpu".to_owned(),
             machine: None,
@@ -100,6 +122,7 @@ mod tests {
             against: String::new(),
             has_base,
             base_commit: None,
+            can_take_turns: false,
             comparisons: verdicts.iter().map(comparison).collect(),
             whole: None,
         }
@@ -130,17 +153,34 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_knows_whether_doubt_fails_it() {
+        let check = |asked: bool, inconclusive: Inconclusive, expected: (bool, bool)| {
+            let gate = finish("check", Vec::new(), Exit::Done, (asked, inconclusive));
+            assert_eq!((gate.doubt_fails, gate.wants_all), expected);
+        };
+        check(false, Inconclusive::Fail, (true, false));
+        check(true, Inconclusive::Fail, (true, true));
+        check(true, Inconclusive::Report, (false, true));
+        check(true, Inconclusive::Ok, (false, false));
+    }
+
+    #[test]
     fn a_bisection_hears_of_slowness_only() {
         let told = |verdicts: &[Verdict]| {
             let suites = vec![suite(Some(RunStatus::Ok), true, verdicts)];
             let exit = exit_code(&suites, false, Inconclusive::Report);
-            for_bisection(&finish("check", suites, exit), exit)
+            for_bisection(&finish("check", suites, exit, (false, Inconclusive::Report)), exit)
         };
         assert_eq!(told(&[Verdict::Unchanged]), Exit::Done);
         assert_eq!(told(&[Verdict::Regressed, Verdict::Missing]), Exit::Failed);
         assert_eq!(told(&[Verdict::Missing]), Exit::CannotTell);
+        assert_eq!(told(&[Verdict::Unchanged, Verdict::NoBaseline]), Exit::Done);
+        assert_eq!(told(&[Verdict::NoBaseline]), Exit::CannotTell);
         assert_eq!(told(&[Verdict::Inconclusive("x".to_owned())]), Exit::CannotTell);
         assert_eq!(stop_bisection(true, Err(anyhow::anyhow!("x"))).expect("a code"), Exit::Abort);
         assert!(stop_bisection(false, Err(anyhow::anyhow!("x"))).is_err());
+        let broken = || Trouble::CannotBuild(Advice { message: "x".to_owned(), hint: "y".to_owned() });
+        assert_eq!(stop_bisection(true, Err(broken().into())).expect("a code"), Exit::CannotTell);
+        assert_eq!(stop_bisection(true, Err(of_base(broken().into()))).expect("a code"), Exit::Abort);
     }
 }

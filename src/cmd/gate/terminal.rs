@@ -4,20 +4,32 @@ use crate::cmd::{text, verdicts};
 use crate::model::gate::{SuiteGate, Whole};
 use crate::model::run::RunStatus;
 use crate::model::verdict::{Comparison, Verdict};
+use crate::report::gate::common_note;
 
-/// One suite: what was held against what, the table of verdicts, and the suite as a whole.
+/// One suite: what was held against what, what speaks against the run, the table of verdicts, and the suite as a whole.
 pub(in crate::cmd) fn suite_text(suite: &SuiteGate, only_changed: bool) -> String {
-    format!("{}\n{}", text::printable(&head(suite)), table_text(suite, only_changed))
+    let mut text = format!("{}\n", text::printable(&head(suite)));
+    for reason in &suite.quality {
+        text.push_str(&format!("rough: {}\n", text::printable(reason)));
+    }
+    text + &table_text(suite, only_changed)
 }
 
 /// The table of verdicts and the suite as a whole.
 pub(in crate::cmd) fn table_text(suite: &SuiteGate, only_changed: bool) -> String {
-    let told: Vec<Comparison> =
+    let noted = common_note(&suite.comparisons);
+    let mut told: Vec<Comparison> =
         suite.comparisons.iter().filter(|one| !only_changed || one.verdict != Verdict::Unchanged).cloned().collect();
+    for one in told.iter_mut().filter(|one| noted.is_some() && one.note.as_deref() == noted) {
+        one.note = None;
+    }
     let mut text = verdicts::table(&told);
     let hidden = suite.comparisons.len() - told.len();
     if hidden > 0 {
         text.push_str(&format!("{} unchanged\n", text::count(hidden, "metric")));
+    }
+    if let Some(note) = noted {
+        text.push_str(&format!("of all that was judged: {}\n", text::printable(note)));
     }
     if let Some(whole) = suite.whole.filter(|whole| whole.benchmarks > 1) {
         text.push_str(&format!("{}\n", whole_words(&whole)));
@@ -50,7 +62,43 @@ fn head(suite: &SuiteGate) -> String {
 
 /// `all 12 together: +1.2 % (+0.4 to +2.0)`.
 fn whole_words(whole: &Whole) -> String {
-    let share = |value: f64| format!("{:+.1}", value * 100.0);
-    let interval = whole.interval.map_or(String::new(), |(low, high)| format!(" ({} to {})", share(low), share(high)));
-    format!("all {} together: {} %{interval}, worse where above zero", whole.benchmarks, share(whole.change))
+    let interval = whole.interval.map_or(String::new(), |interval| format!(" ({})", text::percent_interval(interval)));
+    format!("all {} together: {}{interval}, worse where above zero", whole.benchmarks, text::percent(whole.change))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::gate::example;
+
+    #[test]
+    fn what_speaks_against_a_run_stands_under_its_head() {
+        let reasons = vec!["throttled".to_owned(), "\u{1b}[31mload".to_owned()];
+        let suite = SuiteGate { quality: reasons, ..example::passing().suites[0].clone() };
+        let text = suite_text(&suite, false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("cpu on ci-box at bbbbbbb"), "{text}");
+        assert_eq!(lines[1..3], ["rough: throttled", "rough: \\u{1b}[31mload"]);
+        assert!(lines[3].starts_with("verdict"), "{text}");
+    }
+
+    #[test]
+    fn a_note_that_all_bear_stands_once() {
+        let noted = |name: &str, note: Option<&str>| Comparison {
+            note: note.map(str::to_owned),
+            ..example::comparison(name, 1.0, Verdict::Unchanged)
+        };
+        let text = |notes: [Option<&str>; 2], only_changed: bool| {
+            let [a, b] = notes;
+            let comparisons = vec![noted("cpu/a @fast", a), noted("cpu/b @fast", b)];
+            table_text(&SuiteGate { comparisons, ..example::suite("cpu") }, only_changed)
+        };
+        let once = text([Some("too few sessions"); 2], false);
+        assert!(once.ends_with("\nof all that was judged: too few sessions\n"), "{once}");
+        assert_eq!(once.matches("too few sessions").count(), 1);
+        let hidden = text([Some("too few sessions"); 2], true);
+        assert_eq!(hidden, "2 metrics unchanged\nof all that was judged: too few sessions\n");
+        let beside = text([Some("too few sessions"), None], false);
+        assert!(beside.lines().nth(1).is_some_and(|row| row.ends_with("too few sessions")), "{beside}");
+    }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::foreign::{Reported, ReportedMetric};
-use crate::model::metric::Metric;
-use crate::model::paired::{self, Pair, Paired};
+use crate::model::metric::{Better, Metric};
+use crate::model::paired::{self, New, Pair, Paired};
 use crate::stats::describe;
 
 /// What a process of the base and one of the other reported, and which pair they were, from 1.
@@ -20,8 +20,8 @@ pub(super) struct Pooled {
     pub(super) judged: Vec<Paired>,
     /// Other metrics, of those benchmarks that both sides measured.
     pub(super) shown: Vec<Paired>,
-    /// The ids of benchmarks that only the other has.
-    pub(super) new: Vec<String>,
+    /// Benchmarks that only the other has.
+    pub(super) new: Vec<New>,
 }
 
 /// What stands against comparing a benchmark.
@@ -41,6 +41,7 @@ struct Both<'a> {
 
 /// The metrics of both processes of a pair.
 struct Measured<'a> {
+    number: u32,
     base: &'a [ReportedMetric],
     other: &'a [ReportedMetric],
 }
@@ -65,12 +66,29 @@ pub(super) fn pool(pairs: &[ReportPair]) -> Pooled {
     for id in ids {
         let both = &by_id[&id];
         if both.iter().all(|one| one.base.is_none()) {
-            pooled.new.push(id);
+            pooled.new.push(new(&id, both));
         } else {
             benchmark(&id, both, &mut pooled);
         }
     }
     pooled
+}
+
+/// What a benchmark that the base has not comes to.
+fn new(id: &str, both: &[Both<'_>]) -> New {
+    let reported = || both.iter().filter_map(|one| one.other.map(|other| (one.number, &other.result)));
+    let failed = reported().find_map(|(number, result)| Some(format!("{} (pair {number})", result.as_ref().err()?)));
+    let measured: Vec<&[ReportedMetric]> =
+        reported().filter_map(|(_, result)| Some(result.as_ref().ok()?.as_slice())).collect();
+    let first = measured.first().copied().unwrap_or_default();
+    let judged = paired::judged(first.iter().map(|one| &one.metric)).map(|place| &first[place].metric);
+    let Some(metric) = judged.filter(|_| failed.is_none()) else {
+        return New { failure: failed, ..New::untimed(id) };
+    };
+    let samples =
+        |metrics: &&[ReportedMetric]| describe::median(&metrics.iter().find(|one| one.metric == *metric)?.samples);
+    let values: Vec<f64> = measured.iter().filter_map(samples).collect();
+    New { metric: metric.clone(), value: describe::median(&values), ..New::untimed(id) }
 }
 
 /// Adds what a benchmark that the base has comes to.
@@ -101,22 +119,29 @@ fn benchmark(id: &str, both: &[Both<'_>], pooled: &mut Pooled) {
     for (place, one) in first.iter().enumerate() {
         let metric = one.metric.clone();
         let name = metric.name.clone();
-        let values = values(&measured, &metric);
-        if Some(place) != judged {
+        let found = match pairs(&measured, &metric) {
+            Ok(Ok(pairs)) => Paired { pairs, ..blank(metric) },
+            Ok(Err(reason)) => Paired { incomparable: Some(reason), ..blank(metric) },
             // What one side alone measures beside is no loss.
-            let pairs = values.ok().and_then(|values| ratios(&values));
-            pooled.shown.extend(pairs.map(|pairs| Paired { pairs, ..blank(metric) }));
-            continue;
-        }
-        pooled.judged.push(match values.map(|values| ratios(&values)) {
-            Ok(Some(pairs)) => Paired { pairs, ..blank(metric) },
-            Ok(None) => {
-                let reason = format!("its `{name}` is zero or less on one side, which has no ratio");
-                Paired { incomparable: Some(reason), ..blank(metric) }
-            }
-            Err(side) => Paired { failure: Some(format!("the {side} does not report its `{name}`")), ..blank(metric) },
-        });
+            Err(_) if Some(place) != judged => continue,
+            Err(side) => match restated(&measured, &metric) {
+                Some(reason) => Paired { incomparable: Some(reason), ..blank(metric) },
+                None => Paired { failure: Some(format!("the {side} does not report its `{name}`")), ..blank(metric) },
+            },
+        };
+        let list = if Some(place) == judged { &mut pooled.judged } else { &mut pooled.shown };
+        list.push(found);
     }
+}
+
+/// That both sides report a metric of that name, but in another unit or direction, where that is so.
+fn restated(measured: &[Measured<'_>], metric: &Metric) -> Option<String> {
+    let is_other = |one: &&ReportedMetric| one.metric.name == metric.name && one.metric != *metric;
+    let other = measured.iter().flat_map(|pair| pair.other.iter().chain(pair.base)).find(is_other)?;
+    let words = |metric: &Metric| {
+        format!("{}, {} is better", metric.unit, if metric.better == Better::Lower { "lower" } else { "higher" })
+    };
+    Some(format!("the metric was recorded as {}, now as {}", words(metric), words(&other.metric)))
 }
 
 /// What both sides measured in every pair, the same work on both.
@@ -135,7 +160,7 @@ fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
             Ok(metrics) => Ok(metrics.as_slice()),
             Err(reason) => Err(Obstacle::Failure(format!("the {side}: {reason} (pair {number})"))),
         };
-        measured.push(Measured { base: result("base", base)?, other: result("other", other)? });
+        measured.push(Measured { number: *number, base: result("base", base)?, other: result("other", other)? });
         let known = *first.get_or_insert(base);
         for one in [base, other] {
             let (was, is) = (known.benchmark.version, one.benchmark.version);
@@ -151,16 +176,32 @@ fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
     Ok(measured)
 }
 
-/// The value of a metric in both processes of every pair, or which side does not have it.
-fn values(measured: &[Measured<'_>], metric: &Metric) -> Result<Vec<(f64, f64)>, &'static str> {
-    let value =
-        |metrics: &[ReportedMetric]| describe::median(&metrics.iter().find(|one| one.metric == *metric)?.samples);
-    measured.iter().map(|pair| Ok((value(pair.base).ok_or("base")?, value(pair.other).ok_or("other")?))).collect()
+/// A metric in every pair of processes, or why one of them has no ratio; or which side does not have it.
+fn pairs(measured: &[Measured<'_>], metric: &Metric) -> Result<Result<Vec<Pair>, String>, &'static str> {
+    let pair = |pair: &Measured<'_>| -> Result<Result<Pair, String>, &'static str> {
+        let base = samples(pair.base, metric).ok_or("base")?;
+        let other = samples(pair.other, metric).ok_or("other")?;
+        Ok(Pair::of(base, other).ok_or_else(|| without_ratio(metric, [base, other], pair.number)))
+    };
+    let pairs = measured.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+    Ok(pairs.into_iter().collect())
 }
 
-/// The ratio of every pair, where each has one.
-fn ratios(values: &[(f64, f64)]) -> Option<Vec<Pair>> {
-    values.iter().map(|(base, other)| Pair::of(*base, *other)).collect()
+fn without_ratio(metric: &Metric, sides: [&[f64]; 2], number: u32) -> String {
+    let values = sides.map(|samples| describe::median(samples).unwrap_or(f64::NAN));
+    let [base, other] = values.map(|value| metric.unit.scale(value).text(value));
+    let name = &metric.name;
+    if values.iter().all(|value| *value > 0.0) {
+        return format!(
+            "its `{name}` is so far apart that there is no ratio ({base} against {other} in pair {number})"
+        );
+    }
+    format!("its `{name}` is zero or less on one side, which has no ratio ({base} against {other} in pair {number})")
+}
+
+fn samples<'r>(metrics: &'r [ReportedMetric], metric: &Metric) -> Option<&'r [f64]> {
+    let samples = &metrics.iter().find(|one| one.metric == *metric)?.samples;
+    Some(samples.as_slice()).filter(|samples| !samples.is_empty())
 }
 
 #[cfg(test)]
@@ -223,7 +264,21 @@ mod tests {
         let judged: Vec<(&str, Option<&str>)> =
             found.judged.iter().map(|one| (one.benchmark.as_str(), one.failure.as_deref())).collect();
         assert_eq!(judged, [("s/a @default", Some("the other does not have it")), ("s/b @default", None)]);
-        assert_eq!(found.new, ["s/c @default"]);
+        assert_eq!(found.new, [New { value: Some(1.0), ..New::untimed("s/c @default") }]);
+    }
+
+    #[test]
+    fn what_is_new_bears_what_would_be_judged() {
+        let new = |others: Vec<Vec<Reported>>| {
+            let pairs: Vec<_> = others.into_iter().map(|other| (vec![time("a", 1.0)], other)).collect();
+            pooled(&pairs).new.remove(0)
+        };
+        let rate = |value: f64| vec![reported("b", &[(Metric::throughput("hits_per_s"), value)])];
+        let found = new(vec![rate(4.0), rate(2.0), vec![], rate(8.0)]);
+        assert_eq!((found.metric, found.value, found.failure), (Metric::throughput("hits_per_s"), Some(4.0), None));
+        let broken = vec![Reported { result: Err("wrong sum".to_owned()), ..time("b", 1.0) }];
+        let found = new(vec![vec![time("b", 1.0)], broken]);
+        assert_eq!((found.value, found.failure.as_deref()), (None, Some("wrong sum (pair 2)")));
     }
 
     #[test]
@@ -249,6 +304,32 @@ mod tests {
         assert!(obstacle(&[(fine(), larger)]).contains("what one call does has changed"));
         let bytes = |value: f64| vec![reported("a", &[(Metric::peak_memory(), value)])];
         let zero = "not comparable: its `peak_memory` is zero or less on one side, which has no ratio";
-        assert_eq!(obstacle(&[(bytes(0.0), bytes(1.0))]), zero);
+        assert_eq!(obstacle(&[(bytes(0.0), bytes(1.0))]), format!("{zero} (0 B against 1.000 B in pair 1)"));
+        let later = obstacle(&[(bytes(1.0), bytes(1.0)), (bytes(2048.0), bytes(0.0))]);
+        assert_eq!(later, format!("{zero} (2.000 KiB against 0 B in pair 2)"));
+    }
+
+    #[test]
+    fn a_sample_of_zero_among_others_is_no_obstacle() {
+        let samples = |values: [f64; 3]| {
+            let mut one = reported("a", &[(Metric::peak_memory(), 1.0)]);
+            one.result.as_mut().expect("it reports")[0].samples = values.to_vec();
+            vec![one]
+        };
+        let found = pooled(&[(samples([0.0, 3.0, 3.0]), samples([3.0, 3.0, 0.0]))]);
+        assert_eq!(found.judged[0].pairs, [Pair { base: 3.0, other: 3.0, ratio: 1.0 }]);
+        let found = pooled(&[(samples([0.0, 3.0, 3.0]), samples([6.0, 6.0, 0.0]))]);
+        assert_eq!(found.judged[0].ratios(), [2.0]);
+    }
+
+    #[test]
+    fn what_is_only_shown_stays_where_it_has_no_ratio() {
+        let one = |bytes: f64| vec![reported("a", &[(Metric::time(), 1.0), (Metric::peak_memory(), bytes)])];
+        let found = pooled(&[(one(0.0), one(4.0))]);
+        assert_eq!((found.judged.len(), found.judged[0].ratios()), (1, vec![1.0]));
+        let shown = &found.shown[0];
+        assert_eq!((shown.metric.name.as_str(), shown.pairs.len()), ("peak_memory", 0));
+        assert!(shown.incomparable.as_ref().is_some_and(|reason| reason.contains("0 B against 4.000 B")), "{shown:?}");
+        assert!(pooled(&[(one(0.0), vec![time("a", 1.0)])]).shown.is_empty(), "the other does not measure it");
     }
 }

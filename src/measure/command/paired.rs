@@ -9,10 +9,9 @@ use super::pair_up::{Pooled, ReportPair, pool};
 use super::process::Fault;
 use super::suite::{CommandSuite, Reader, one_process};
 use crate::measure::campaign::{Precision, should_stop};
-use crate::measure::paired::PairedResult;
+use crate::measure::paired::{PairedResult, is_narrow};
 use crate::measure::plan::Protocol;
 use crate::measure::{MeasureError, pinning};
-use crate::stats::bootstrap;
 
 /// The two builds: the base, and the other that is held against it.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +35,11 @@ pub fn measure(
 ) -> Result<PairedResult, MeasureError> {
     let start = Instant::now();
     let (mut pairs, mut faults, mut precision) = (Vec::new(), Vec::new(), Precision::default());
+    let mut is_of_base = false;
+    let failed = |is_of_base: bool, text: String| match is_of_base {
+        true => MeasureError::Command(text),
+        false => MeasureError::Other(text),
+    };
     for number in 0..protocol.processes {
         progress(number);
         if should_stop(protocol, number, start.elapsed().as_secs_f64()).is_some()
@@ -45,16 +49,19 @@ pub fn measure(
         }
         match pair(sides, read, number) {
             Ok(pair) => pairs.push(pair),
-            Err((side, Fault::Start(text))) => return Err(MeasureError::Command(format!("the {side}: {text}"))),
+            Err((side, Fault::Start(text))) => return Err(failed(side == BASE, format!("the {side}: {text}"))),
             // What hangs at once would hang again, and each time costs the whole time-out.
             Err((side, Fault::TimeOut(text))) if pairs.is_empty() => {
-                return Err(MeasureError::Command(format!("the {side}: {text}; it was not tried again")));
+                return Err(failed(side == BASE, format!("the {side}: {text}; it was not tried again")));
             }
-            Err((side, fault)) => faults.push((number + 1, format!("the {side}: {}", fault.text()))),
+            Err((side, fault)) => {
+                is_of_base |= side == BASE;
+                faults.push((number + 1, format!("the {side}: {}", fault.text())));
+            }
         }
     }
     if pairs.is_empty() {
-        return Err(MeasureError::Command(summary(&faults)));
+        return Err(failed(is_of_base, summary(&faults)));
     }
     let Pooled { judged, shown, new } = pool(&pairs);
     let mut faults: Vec<String> = faults.iter().map(|(pair, text)| format!("pair {pair}: {text}")).collect();
@@ -67,8 +74,12 @@ pub fn measure(
         }
         None => Vec::new(),
     };
-    Ok(PairedResult { benchmarks: judged, shown, new, faults, processors })
+    Ok(PairedResult { benchmarks: judged, shown, new, pairs: pairs.len(), faults, processors })
 }
+
+/// The sides, as faults call them.
+const BASE: &str = "base";
+const OTHER: &str = "other";
 
 /// Which side came to nothing, and how.
 type Blame = (&'static str, Fault);
@@ -76,8 +87,8 @@ type Blame = (&'static str, Fault);
 /// One process of each side, the base first in every other pair.
 fn pair(sides: Sides<'_>, read: &Reader<'_>, number: u32) -> Result<ReportPair, Blame> {
     // Both get the same padding: they are to differ in nothing but the build.
-    let base = || one_process(sides.base, read, number).map_err(|fault| ("base", fault));
-    let other = || one_process(sides.other, read, number).map_err(|fault| ("other", fault));
+    let base = || one_process(sides.base, read, number).map_err(|fault| (BASE, fault));
+    let other = || one_process(sides.other, read, number).map_err(|fault| (OTHER, fault));
     if number.is_multiple_of(2) {
         Ok(ReportPair { number: number + 1, base: base()?, other: other()? })
     } else {
@@ -88,11 +99,8 @@ fn pair(sides: Sides<'_>, read: &Reader<'_>, number: u32) -> Result<ReportPair, 
 
 /// Whether the interval of every benchmark is as narrow as was asked for.
 fn is_precise(protocol: &Protocol, pooled: &Pooled) -> bool {
-    let narrow = |ratios: &[f64], asked: f64| {
-        bootstrap::median_interval(ratios).is_some_and(|(low, high)| (high - low) / 2.0 <= asked)
-    };
     let mut measured = pooled.judged.iter().filter(|one| one.failure.is_none() && one.incomparable.is_none());
-    protocol.precision.is_some_and(|asked| measured.all(|one| narrow(&one.ratios(), asked)))
+    protocol.precision.is_some_and(|asked| measured.all(|one| is_narrow(&one.ratios(), asked)))
 }
 
 /// The faults of all pairs in one sentence; once, where each says the same.
@@ -170,7 +178,7 @@ mod tests {
         let once = "mkdir once 2> log || { echo 3; exit; }; exit 7";
         let found = measured(folder.path(), "echo 2", once, &Protocol::ordinary(4)).expect("three pairs report");
         assert_eq!(found.faults, ["pair 1: the other: it ended with exit code 7"]);
-        assert_eq!(found.benchmarks[0].pairs.len(), 3);
+        assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (3, 3));
         let fault = |base: &str, other: &str| {
             measured(folder.path(), base, other, &Protocol::ordinary(3)).expect_err("it comes to nothing")
         };
@@ -189,5 +197,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let found = measured(folder.path(), "echo 2", "echo 2", &Protocol::within(60.0)).expect("both report");
         assert_eq!(found.benchmarks[0].pairs.len(), 6);
+        // What has no ratio is no benchmark to wait for, and its pairs have run all the same.
+        let found = measured(folder.path(), "echo 0", "echo 2", &Protocol::within(60.0)).expect("both report");
+        assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (0, 6));
     }
 }

@@ -52,10 +52,12 @@ pub enum DiffKind {
     Removed,
     /// It was not, and is.
     Added,
-    /// Its value is worse.
+    /// Its value is worse, by more than the rule that judges it now tolerates.
     Worse,
-    /// Its value is better.
+    /// Its value is better, by as much.
     Better,
+    /// Its value is another, by no more than the rule tolerates.
+    Moved,
     /// Its value is the same, the rule that judges it is another.
     Rule,
     /// Nothing.

@@ -31,7 +31,8 @@ pub(super) struct Baseline {
     /// When that run took place.
     #[schemars(extend("pattern" = patterns::TIME))]
     pub(super) timestamp_utc: DateTime<Utc>,
-    /// The status that a run must have to pass.
+    /// The status that a run must have to pass. A run of any other has no values, so that no other is taken.
+    #[schemars(extend("const" = "ok"))]
     pub(super) required_status: RunStatus,
     /// A word of the one who took it.
     pub(super) notes: String,

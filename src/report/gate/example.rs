@@ -17,17 +17,13 @@ pub(crate) const HOSTILE: &str =
 pub(crate) fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Comparison {
     let change = ratio - 1.0;
     Comparison {
-        benchmark: benchmark.to_owned(),
-        metric: Metric::time(),
         series: Some("0123456789abcdef".to_owned()),
         baseline: Some(0.002),
         allowed: Some(0.00204),
         current: Some(0.002 * ratio),
         effect: Some(Effect { change, interval: Some((change - 0.005, change + 0.005)), detectable: Some(0.028) }),
         p_value: Some(0.25),
-        rule: "interval",
-        verdict,
-        note: None,
+        ..Comparison::bare(benchmark, Metric::time(), "interval", verdict)
     }
 }
 
@@ -46,6 +42,7 @@ pub(crate) fn suite(name: &str) -> SuiteGate {
         against: format!("baselines/{name}.example-cpu-9000.json (of aaaaaaaaaaaa, 2026-11-14)"),
         has_base: true,
         base_commit: Some("a".repeat(40)),
+        can_take_turns: true,
         comparisons: Vec::new(),
         whole: None,
     }
@@ -116,6 +113,7 @@ pub(crate) fn gate() -> Gate {
         against: "no baseline for Example CPU 9000".to_owned(),
         has_base: false,
         base_commit: None,
+        can_take_turns: false,
         ..suite("gpu")
     };
     let trt = SuiteGate {
@@ -125,16 +123,31 @@ pub(crate) fn gate() -> Gate {
         commit: None,
         status: None,
         reason: Some("no run of this machine at HEAD".to_owned()),
+        can_take_turns: false,
         ..suite("trt")
     };
-    Gate { command: "check", outcome: Outcome::Fail, exit_code: 1, suites: vec![cpu, gpu, trt] }
+    Gate {
+        command: "check",
+        outcome: Outcome::Fail,
+        exit_code: 1,
+        doubt_fails: false,
+        wants_all: false,
+        suites: vec![cpu, gpu, trt],
+    }
 }
 
 /// A gate in which one metric could not be judged.
 pub(crate) fn doubtful() -> Gate {
     let verdict = Verdict::Inconclusive("too few runs".to_owned());
     let cpu = SuiteGate { comparisons: vec![comparison("cpu/a @fast", 1.01, verdict)], ..suite("cpu") };
-    Gate { command: "check", outcome: Outcome::Inconclusive, exit_code: 3, suites: vec![cpu] }
+    Gate {
+        command: "check",
+        outcome: Outcome::Inconclusive,
+        exit_code: 3,
+        doubt_fails: false,
+        wants_all: false,
+        suites: vec![cpu],
+    }
 }
 
 /// A gate in which nothing happened.
@@ -144,5 +157,12 @@ pub(crate) fn passing() -> Gate {
         whole: Some(Whole { benchmarks: 1, change: 0.001, interval: None }),
         ..suite("cpu")
     };
-    Gate { command: "check", outcome: Outcome::Pass, exit_code: 0, suites: vec![cpu] }
+    Gate {
+        command: "check",
+        outcome: Outcome::Pass,
+        exit_code: 0,
+        doubt_fails: false,
+        wants_all: false,
+        suites: vec![cpu],
+    }
 }

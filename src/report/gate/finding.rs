@@ -6,6 +6,11 @@ use crate::model::verdict::{Comparison, Effect, Verdict};
 use crate::report::mark::worse_word;
 use crate::report::number;
 
+use super::share;
+
+/// The command that holds two sides against each other, of which neither is a baseline.
+pub(super) const COMPARE: &str = "compare";
+
 /// What is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -53,6 +58,15 @@ impl Kind {
     }
 }
 
+/// Which comparisons are told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// All of them.
+    All,
+    /// Those that changed or could not be judged.
+    Changed,
+}
+
 /// How loudly it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
@@ -96,7 +110,7 @@ pub(super) fn of_comparison<'a>(gate: &Gate, suite: &'a SuiteGate, comparison: &
     let kind = Kind::of(&comparison.verdict)?;
     let level = match kind {
         Kind::Regressed | Kind::Missing => Level::Error,
-        _ if doubt_fails(gate) => Level::Error,
+        _ if gate.doubt_fails => Level::Error,
         Kind::NoBaseline => Level::Note,
         _ => Level::Warning,
     };
@@ -106,7 +120,7 @@ pub(super) fn of_comparison<'a>(gate: &Gate, suite: &'a SuiteGate, comparison: &
         suite,
         comparison: Some(comparison),
         title: format!("{}: {}", comparison.verdict.word(), metric_name(comparison)),
-        message: sentence(comparison),
+        message: sentence(gate.command, comparison),
     })
 }
 
@@ -128,27 +142,25 @@ pub(super) fn of_suite<'a>(gate: &Gate, suite: &'a SuiteGate) -> Option<Finding<
     let level = match kind {
         Kind::NotMeasured if was_not_judged(gate, suite) => Level::Error,
         Kind::NotMeasured => Level::Note,
-        _ if doubt_fails(gate) => Level::Error,
+        _ if gate.doubt_fails => Level::Error,
         _ => Level::Warning,
     };
     Some(Finding { kind, level, suite, comparison: None, title, message })
 }
 
 /// Whether a suite should have been judged and has no numbers. One that nobody holds against anything may be skipped, as
-/// that of a device which a machine does not have, as long as the gate has something else to judge.
+/// that of a device which a machine does not have. Where a gate was left with nothing to judge and no suite bears the
+/// blame, all do.
 pub fn was_not_judged(gate: &Gate, suite: &SuiteGate) -> bool {
-    match suite.status {
+    let is_to_blame = |suite: &SuiteGate| match suite.status {
         Some(RunStatus::Ok) => false,
         Some(RunStatus::Failed) => true,
-        Some(RunStatus::Skipped) => suite.has_base || gate.outcome == Outcome::NotMeasured,
-        None => suite.has_base || gate.outcome != Outcome::Pass,
-    }
-}
-
-/// Whether the gate failed although nothing is known to be worse: doubt was to count as failure.
-fn doubt_fails(gate: &Gate) -> bool {
-    let broke = |suite: &SuiteGate| suite.status == Some(RunStatus::Failed);
-    gate.outcome == Outcome::Fail && gate.counts().failing() == 0 && !gate.suites.iter().any(broke)
+        Some(RunStatus::Skipped) => suite.has_base,
+        None => suite.has_base || gate.wants_all,
+    };
+    let is_unjudged = suite.status != Some(RunStatus::Ok);
+    let is_nobody = || gate.outcome == Outcome::NotMeasured && !gate.suites.iter().any(is_to_blame);
+    is_to_blame(suite) || is_unjudged && is_nobody()
 }
 
 /// The benchmark and its metric, as baselines name them.
@@ -156,18 +168,27 @@ pub(super) fn metric_name(comparison: &Comparison) -> String {
     format!("{} {}", comparison.benchmark, comparison.metric.name)
 }
 
-/// What a comparison came to, without the verdict's word and the names.
-pub(super) fn sentence(comparison: &Comparison) -> String {
+/// The benchmark as it stands beside others of its suite: without the suite's own name in front. Names of other tools, such
+/// as `sort/quick/1000`, have none and are whole.
+pub(super) fn short_name<'c>(suite: &str, benchmark: &'c str) -> &'c str {
+    benchmark.strip_prefix(suite).and_then(|rest| rest.strip_prefix('/')).unwrap_or(benchmark)
+}
+
+/// What a comparison came to, without the verdict's word and the names; `command` is the one that compared.
+pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
     let values = values(comparison);
-    let effect = comparison.effect.map(change);
+    let effect = effect(comparison);
+    let changed = effect.map(change);
     let words = match &comparison.verdict {
+        Verdict::Missing if comparison.baseline.is_none() => None,
+        Verdict::Missing if command == COMPARE => Some("the base has it, the other side has not".to_owned()),
         Verdict::Missing => Some("the baseline has it, the run has not".to_owned()),
         Verdict::NoBaseline => Some("there is nothing to hold it against".to_owned()),
         Verdict::Regressed => {
             let word = worse_word(&comparison.metric);
-            Some(effect.map_or_else(|| word.to_owned(), |effect| format!("{word}: {effect}")))
+            Some(changed.map_or_else(|| word.to_owned(), |change| format!("{word}: {change}")))
         }
-        _ => effect,
+        _ => changed,
     };
     let figures: Vec<String> = words.into_iter().chain(Some(values).filter(|values| !values.is_empty())).collect();
     let mut parts: Vec<String> = comparison.verdict.reason().map(str::to_owned).into_iter().collect();
@@ -178,18 +199,24 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
         let scale = comparison.metric.unit.scale(comparison.baseline.unwrap_or(allowed));
         parts.push(format!("{} would pass", number::quantity(scale, allowed)));
     }
-    if let Some(detectable) = comparison.effect.and_then(|effect| effect.detectable) {
-        parts.push(format!("a change of {} could have been seen", number::percent_size(detectable)));
+    if let Some(detectable) = effect.and_then(|effect| effect.detectable) {
+        parts.push(format!("a change of {} could have been seen", share::percent_size(detectable)));
     }
     parts.extend(comparison.note.clone());
     if parts.is_empty() { comparison.verdict.word().to_owned() } else { parts.join("; ") }
 }
 
+/// How much a comparison changed; nothing where the baseline is zero, since no share of that can be told.
+pub fn effect(comparison: &Comparison) -> Option<Effect> {
+    let effect = comparison.effect.filter(|_| comparison.baseline != Some(0.0))?;
+    Some(Effect { interval: comparison.interval(), ..effect })
+}
+
 /// A change with its interval, such as `+8.1 % (+7.6 to +8.6)`.
 pub(super) fn change(effect: Effect) -> String {
     let interval = effect.interval.filter(|(low, high)| low.is_finite() && high.is_finite());
-    let interval = interval.map(|interval| format!(" ({})", number::percent_interval(interval)));
-    format!("{}{}", number::percent(effect.change), interval.unwrap_or_default())
+    let interval = interval.map(|interval| format!(" ({})", share::percent_interval(interval)));
+    format!("{}{}", share::percent(effect.change), interval.unwrap_or_default())
 }
 
 /// The two values in one unit, such as `1.200 → 1.297 ms`; empty where there are none.
@@ -209,6 +236,8 @@ pub(super) fn values(comparison: &Comparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::metric::{Better, Metric};
+    use crate::model::unit::Unit;
     use crate::report::gate::example;
     use crate::report::text::visible;
 
@@ -232,27 +261,46 @@ mod tests {
     }
 
     #[test]
+    fn a_name_loses_its_own_suite_and_nothing_else() {
+        let check = |suite, name, expected| assert_eq!(short_name(suite, name), expected);
+        check("cpu", "cpu/infer{n=512} @fast", "infer{n=512} @fast");
+        check("cpu", "cpu2/infer @fast", "cpu2/infer @fast");
+        check("criterion", "sort/quick/1000", "sort/quick/1000");
+        check("criterion", "criterion", "criterion");
+        check("", "a/b", "a/b");
+        check("theirs", "theirs/group/case @default", "group/case @default");
+    }
+
+    #[test]
     fn a_comparison_without_figures_still_says_something() {
         for verdict in
             [Verdict::Regressed, Verdict::Unchanged, Verdict::Missing, Verdict::Inconclusive("why".to_owned())]
         {
-            let comparison = Comparison {
-                baseline: None,
-                allowed: None,
-                current: None,
-                effect: None,
-                note: None,
-                verdict,
-                ..example::comparison("cpu/a @fast", 1.0, Verdict::Unchanged)
-            };
-            assert!(!sentence(&comparison).is_empty());
+            let comparison = Comparison::bare("cpu/a @fast", Metric::time(), "interval", verdict);
+            assert!(!sentence("check", &comparison).is_empty());
         }
+    }
+
+    #[test]
+    fn of_zero_no_share_is_told() {
+        let reason = "the baseline is 0, and no ratio to it can be told".to_owned();
+        let zero = Effect { change: 0.0, interval: None, detectable: Some(0.02) };
+        let comparison = Comparison {
+            metric: Metric { name: "allocations".to_owned(), unit: Unit::One, better: Better::Lower },
+            baseline: Some(0.0),
+            current: Some(12.0),
+            effect: Some(zero),
+            ..example::comparison("cpu/a @fast", 1.0, Verdict::Inconclusive(reason.clone()))
+        };
+        assert_eq!(sentence("check", &comparison), format!("{reason}; 0 → 12.00"));
+        assert_eq!(effect(&Comparison { baseline: Some(-0.0), ..comparison.clone() }), None);
+        assert_eq!(effect(&Comparison { baseline: Some(1.0), ..comparison }), Some(zero));
     }
 
     #[test]
     fn doubt_is_as_loud_as_it_counts() {
         let check = |outcome: Outcome, expected: Level| {
-            let gate = Gate { outcome, ..example::doubtful() };
+            let gate = Gate { outcome, doubt_fails: outcome == Outcome::Fail, ..example::doubtful() };
             let levels: Vec<Level> = all(&gate).iter().map(|one| one.level).collect();
             assert_eq!(levels, [expected], "{outcome:?}");
         };
@@ -262,20 +310,73 @@ mod tests {
     }
 
     #[test]
+    fn doubt_that_fails_is_an_error_beside_what_regressed() {
+        let mut gate = Gate { outcome: Outcome::Fail, doubt_fails: true, ..example::doubtful() };
+        gate.suites[0].comparisons.push(example::comparison("cpu/b @fast", 1.3, Verdict::Regressed));
+        gate.suites[0].comparisons.push(example::comparison("cpu/c @fast", 1.0, Verdict::NoBaseline));
+        let levels = |gate: &Gate| all(gate).iter().map(|one| one.level).collect::<Vec<Level>>();
+        assert_eq!(levels(&gate), [Level::Error; 3]);
+        let reported = Gate { doubt_fails: false, ..gate };
+        assert_eq!(levels(&reported), [Level::Warning, Level::Error, Level::Note]);
+    }
+
+    #[test]
     fn a_suite_without_numbers_is_told_of() {
-        let check = |outcome: Outcome, status: Option<RunStatus>, has_base: bool, expected: Option<Level>| {
-            let suite = SuiteGate { status, has_base, comparisons: Vec::new(), ..example::suite("gpu") };
-            let gate = Gate { outcome, suites: vec![suite], ..example::gate() };
-            let found = all(&gate).first().map(|one| one.level);
-            assert_eq!(found, expected, "{outcome:?} {status:?} {has_base}");
+        let check =
+            |outcome: Outcome, wants_all, status: Option<RunStatus>, has_base: bool, expected: Option<Level>| {
+                let suite = SuiteGate { status, has_base, comparisons: Vec::new(), ..example::suite("gpu") };
+                let gate = Gate { outcome, wants_all, suites: vec![suite], ..example::gate() };
+                let found = all(&gate).first().map(|one| one.level);
+                assert_eq!(found, expected, "{outcome:?} {status:?} {has_base}");
+            };
+        check(Outcome::Fail, false, None, true, Some(Level::Error));
+        check(Outcome::Inconclusive, true, None, false, Some(Level::Error));
+        check(Outcome::Pass, false, None, false, Some(Level::Note));
+        check(Outcome::Pass, false, Some(RunStatus::Skipped), false, Some(Level::Note));
+        check(Outcome::NotMeasured, false, Some(RunStatus::Skipped), false, Some(Level::Error));
+        check(Outcome::NotMeasured, false, Some(RunStatus::Skipped), true, Some(Level::Error));
+        check(Outcome::Fail, false, Some(RunStatus::Failed), false, Some(Level::Error));
+        check(Outcome::Inconclusive, false, Some(RunStatus::Ok), true, Some(Level::Warning));
+    }
+
+    #[test]
+    fn no_suite_is_to_blame_for_another() {
+        let without = |status, has_base| SuiteGate { status, has_base, ..example::suite("gpu") };
+        let level = |wants_all: bool, outcome: Outcome, cpu: SuiteGate, gpu: SuiteGate| {
+            let gate = Gate { outcome, wants_all, suites: vec![cpu, gpu], ..example::gate() };
+            of_suite(&gate, &gate.suites[1]).expect("it has no numbers").level
         };
-        check(Outcome::Fail, None, true, Some(Level::Error));
-        check(Outcome::Inconclusive, None, false, Some(Level::Error));
-        check(Outcome::Pass, None, false, Some(Level::Note));
-        check(Outcome::Pass, Some(RunStatus::Skipped), false, Some(Level::Note));
-        check(Outcome::NotMeasured, Some(RunStatus::Skipped), false, Some(Level::Error));
-        check(Outcome::NotMeasured, Some(RunStatus::Skipped), true, Some(Level::Error));
-        check(Outcome::Fail, Some(RunStatus::Failed), false, Some(Level::Error));
-        check(Outcome::Inconclusive, Some(RunStatus::Ok), true, Some(Level::Warning));
+        let cpu = |verdict: Verdict| SuiteGate {
+            comparisons: vec![example::comparison("cpu/a @fast", 1.2, verdict)],
+            ..example::suite("cpu")
+        };
+        let (skipped, absent) = (Some(RunStatus::Skipped), None);
+        for (outcome, verdict) in [
+            (Outcome::Pass, Verdict::Unchanged),
+            (Outcome::Fail, Verdict::Regressed),
+            (Outcome::Inconclusive, Verdict::NoBaseline),
+        ] {
+            assert_eq!(level(false, outcome, cpu(verdict.clone()), without(absent, false)), Level::Note);
+            assert_eq!(level(false, outcome, cpu(verdict.clone()), without(skipped, false)), Level::Note);
+            assert_eq!(level(true, outcome, cpu(verdict.clone()), without(absent, false)), Level::Error);
+            assert_eq!(level(false, outcome, cpu(verdict), without(absent, true)), Level::Error);
+        }
+        // A suite that was judged before and is skipped now bears it alone.
+        let judged_before = SuiteGate { status: skipped, ..example::suite("cpu") };
+        assert_eq!(level(false, Outcome::NotMeasured, judged_before.clone(), without(absent, false)), Level::Note);
+        let never_judged = SuiteGate { has_base: false, ..judged_before };
+        assert_eq!(level(false, Outcome::NotMeasured, never_judged, without(skipped, false)), Level::Error);
+    }
+
+    #[test]
+    fn a_value_is_no_interval() {
+        let exact = Some(Effect { change: 0.249, interval: Some((0.249, 0.249)), detectable: None });
+        let of = |rule| {
+            let one =
+                Comparison { rule, effect: exact, ..example::comparison("cpu/a @fast", 1.249, Verdict::Regressed) };
+            change(effect(&one).expect("there is one"))
+        };
+        assert_eq!(of("tolerance"), "+24.9\u{202f}%");
+        assert_eq!(of("interval"), "+24.9\u{202f}% (+24.9 to +24.9)");
     }
 }

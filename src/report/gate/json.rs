@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::finding::{self, Rows};
 use crate::model::canonical;
 use crate::model::commit::Commit;
 use crate::model::gate::{Gate, Outcome, SuiteGate};
@@ -21,7 +22,16 @@ const SCHEMA_VERSION: u32 = 1;
 
 /// The whole of it as JSON.
 pub fn gate_json(gate: &Gate) -> String {
-    let value = serde_json::to_value(Report::of(gate)).expect("keys are text and numbers have a form");
+    json(gate, Rows::All)
+}
+
+/// The same, without the comparisons that came out unchanged: the counts are of all, and how many are left out is told.
+pub fn changed_json(gate: &Gate) -> String {
+    json(gate, Rows::Changed)
+}
+
+fn json(gate: &Gate, rows: Rows) -> String {
+    let value = serde_json::to_value(Report::of(gate, rows)).expect("keys are text and numbers have a form");
     canonical::to_indented(&value) + "\n"
 }
 
@@ -101,6 +111,9 @@ struct SuiteReport<'a> {
     whole: Option<WholeReport>,
     /// One entry a judged metric, worst first.
     comparisons: Vec<ComparisonReport<'a>>,
+    /// How many unchanged metrics are not among the comparisons, as with `--only-changed`; absent where all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unchanged_left_out: Option<usize>,
 }
 
 /// The geometric mean over the benchmarks of a suite.
@@ -176,7 +189,7 @@ struct EffectReport {
 }
 
 impl<'a> Report<'a> {
-    fn of(gate: &'a Gate) -> Report<'a> {
+    fn of(gate: &'a Gate, rows: Rows) -> Report<'a> {
         Report {
             schema_version: SCHEMA_VERSION,
             sprag: env!("CARGO_PKG_VERSION"),
@@ -184,7 +197,7 @@ impl<'a> Report<'a> {
             outcome: gate.outcome.word(),
             exit_code: gate.exit_code,
             counts: counts(gate.counts()),
-            suites: gate.suites.iter().map(suite).collect(),
+            suites: gate.suites.iter().map(|one| suite(one, rows)).collect(),
         }
     }
 }
@@ -194,7 +207,8 @@ fn counts(counts: Counts) -> CountsReport {
     CountsReport { unchanged, improved, regressed, inconclusive, not_comparable, missing, no_baseline }
 }
 
-fn suite(suite: &SuiteGate) -> SuiteReport<'_> {
+fn suite(suite: &SuiteGate, rows: Rows) -> SuiteReport<'_> {
+    let is_told = |one: &&Comparison| rows == Rows::All || one.verdict != Verdict::Unchanged;
     SuiteReport {
         suite: &suite.suite,
         machine: suite.machine.as_deref(),
@@ -214,7 +228,8 @@ fn suite(suite: &SuiteGate) -> SuiteReport<'_> {
             change: finite(whole.change),
             interval: whole.interval.map(interval),
         }),
-        comparisons: suite.comparisons.iter().map(comparison).collect(),
+        comparisons: suite.comparisons.iter().filter(is_told).map(comparison).collect(),
+        unchanged_left_out: (rows == Rows::Changed).then(|| suite.counts().unchanged),
     }
 }
 
@@ -228,8 +243,8 @@ fn comparison(comparison: &Comparison) -> ComparisonReport<'_> {
         allowed: comparison.allowed.and_then(finite),
         current: comparison.current.and_then(finite),
         effect: comparison.effect.map(|effect| EffectReport {
-            change: finite(effect.change),
-            interval: effect.interval.map(interval),
+            change: finite(effect.change).filter(|_| finding::effect(comparison).is_some()),
+            interval: comparison.interval().map(interval),
             detectable: effect.detectable.and_then(finite),
         }),
         p_value: comparison.p_value.and_then(finite),
@@ -258,9 +273,13 @@ mod tests {
 
     #[track_caller]
     fn valid(gate: &Gate) -> Value {
-        let text = gate_json(gate);
+        follows_schema(&gate_json(gate))
+    }
+
+    #[track_caller]
+    fn follows_schema(text: &str) -> Value {
         assert!(text.is_ascii() && text.ends_with("}\n"));
-        let document: Value = serde_json::from_str(&text).expect("it is JSON");
+        let document: Value = serde_json::from_str(text).expect("it is JSON");
         let schema = schema::published("check-1", "A gate", gate_schema());
         let validator = jsonschema::validator_for(&schema).expect("the schema is one");
         let faults: Vec<String> = validator.iter_errors(&document).map(|fault| fault.to_string()).collect();
@@ -308,6 +327,24 @@ mod tests {
           "note": null
         }
         "#);
+    }
+
+    #[test]
+    fn what_is_unchanged_can_be_left_out_and_is_counted() {
+        let document = follows_schema(&changed_json(&example::gate()));
+        let cpu = &document["suites"][0];
+        assert_eq!((&cpu["counts"]["unchanged"], &cpu["unchanged_left_out"]), (&1.into(), &1.into()));
+        let verdicts: Vec<&str> =
+            cpu["comparisons"].as_array().expect("a list").iter().filter_map(|one| one["verdict"].as_str()).collect();
+        assert!(verdicts.len() == 7 && !verdicts.contains(&"unchanged"), "{verdicts:?}");
+        assert_eq!(valid(&example::gate())["suites"][0].get("unchanged_left_out"), None);
+    }
+
+    #[test]
+    fn of_zero_no_share_is_told() {
+        let mut gate = example::passing();
+        gate.suites[0].comparisons[0].baseline = Some(0.0);
+        assert_eq!(valid(&gate)["suites"][0]["comparisons"][0]["effect"]["change"], Value::Null);
     }
 
     #[test]

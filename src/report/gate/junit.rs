@@ -162,16 +162,20 @@ fn element(finding: &Finding<'_>) -> &'static str {
     }
 }
 
+/// Nothing takes as long, and in plain digits it would be a line of them.
+const MOST_SECONDS: f64 = 1e15;
+
 /// How long a call takes, where that is what is measured.
 fn seconds(comparison: &Comparison) -> Option<f64> {
     let is_time = comparison.metric.unit == Unit::Second;
-    comparison.current.filter(|seconds| is_time && seconds.is_finite() && *seconds >= 0.0)
+    comparison.current.filter(|seconds| is_time && (0.0..=MOST_SECONDS).contains(seconds))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::gate::Outcome;
+    use crate::model::verdict::Verdict;
     use crate::report::gate::example;
 
     /// An element with its attributes, or a text, all unescaped; enough of XML to read what is written here, and it takes
@@ -330,16 +334,23 @@ mod tests {
 
     #[test]
     fn doubt_that_fails_the_gate_is_a_failure() {
-        let text = gate_junit(&Gate { outcome: Outcome::Fail, exit_code: 1, ..example::doubtful() });
+        let mut failing = Gate { outcome: Outcome::Fail, exit_code: 1, doubt_fails: true, ..example::doubtful() };
+        let text = gate_junit(&failing);
         assert!(
             text.contains("failures=\"1\" errors=\"0\">") && text.contains("<failure type=\"inconclusive\""),
             "{text}"
         );
+        // What regressed beside it takes nothing from it.
+        failing.suites[0].comparisons.push(example::comparison("cpu/b @fast", 1.3, Verdict::Regressed));
+        let text = gate_junit(&failing);
+        assert!(text.contains("failures=\"2\" errors=\"0\" skipped=\"0\""), "{text}");
+        let reported = gate_junit(&Gate { doubt_fails: false, ..failing });
+        assert!(reported.contains("failures=\"1\" errors=\"0\" skipped=\"1\""), "{reported}");
     }
 
     #[test]
     fn a_time_has_no_exponent() {
-        for (seconds, expected) in [(2.5e-8, "0.000000025"), (3e10, "30000000000"), (f64::INFINITY, "")] {
+        for (seconds, expected) in [(2.5e-8, "0.000000025"), (3e10, "30000000000"), (1e300, ""), (f64::INFINITY, "")] {
             let mut comparison = example::passing().suites[0].comparisons[0].clone();
             comparison.current = Some(seconds);
             assert_eq!(super::seconds(&comparison).map_or(String::new(), |seconds| seconds.to_string()), expected);

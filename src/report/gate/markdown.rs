@@ -3,12 +3,13 @@
 //! The first line says how it came out; then, suite by suite, what is not unchanged, and folded away what is. A comment on
 //! GitHub holds 65,536 characters, so rows are left out from there on, those folded away first; how many is told.
 
-use std::collections::BTreeSet;
-
-use super::finding::{self, change, values};
+use super::finding::{self, Rows, change, short_name, values};
+use super::note::common_note;
+use super::{share, turns};
 use crate::model::gate::{Gate, Outcome, SuiteGate, Whole};
+use crate::model::run::RunStatus;
 use crate::model::verdict::{Comparison, Verdict};
-use crate::report::catalog::{short_benchmark, short_commit};
+use crate::report::catalog::short_commit;
 use crate::report::date;
 use crate::report::mark::{self, Mark};
 use crate::report::markdown::{Lines, code, cut, mark as shown, plain};
@@ -18,9 +19,6 @@ use crate::report::text::shortened;
 
 /// The bytes that all of it may take.
 const MOST_BYTES: usize = 60_000;
-
-/// The commands that are listed.
-const MOST_COMMANDS: usize = 12;
 
 /// The longest name in a cell, in characters.
 const NAME: usize = 160;
@@ -37,12 +35,21 @@ struct Room {
 
 /// The whole of it as Markdown.
 pub fn gate_markdown(gate: &Gate) -> String {
+    markdown(gate, Rows::All)
+}
+
+/// The same, without what is unchanged: how many there are is told.
+pub fn changed_markdown(gate: &Gate) -> String {
+    markdown(gate, Rows::Changed)
+}
+
+fn markdown(gate: &Gate, rows: Rows) -> String {
     let mut out = Lines::default();
     out.paragraph(&format!("### {}", headline(gate)));
     let mut room = Room { told: 30_000, folded: 12_000, doubt: 8_000 };
     let mut left_out = 0;
     for suite in &gate.suites {
-        let section = suite_section(gate, suite, &mut room);
+        let section = suite_section(gate, suite, rows, &mut room);
         if out.text.len() + section.len() <= MOST_BYTES {
             out.text.push_str(&section);
         } else {
@@ -53,7 +60,7 @@ pub fn gate_markdown(gate: &Gate) -> String {
         let rest = number::counted(left_out, "more suite is", "more suites are");
         out.paragraph(&format!("{rest} left out; another report has them all."));
     }
-    reproduce(&mut out, gate);
+    turns::tell(&mut out, gate);
     out.text.truncate(out.text.trim_end().len());
     out.text.push('\n');
     out.text
@@ -75,7 +82,7 @@ fn headline(gate: &Gate) -> String {
     words
 }
 
-fn suite_section(gate: &Gate, suite: &SuiteGate, room: &mut Room) -> String {
+fn suite_section(gate: &Gate, suite: &SuiteGate, rows: Rows, room: &mut Room) -> String {
     let mut out = Lines::default();
     let place = suite.machine.as_ref().unwrap_or(&suite.machine_class);
     out.paragraph(&format!("#### {} on {}", plain(&suite.suite), plain(&shortened(place, NAME))));
@@ -89,12 +96,20 @@ fn suite_section(gate: &Gate, suite: &SuiteGate, room: &mut Room) -> String {
     let is_quiet = |comparison: &&Comparison| comparison.verdict == Verdict::Unchanged;
     let (quiet, loud): (Vec<&Comparison>, Vec<&Comparison>) = suite.comparisons.iter().partition(is_quiet);
     let shared = reasons::shared(&suite.comparisons);
-    table(&mut out, &loud, &mut room.told);
-    doubts(&mut out, &loud, &shared, &mut room.doubt);
-    if !quiet.is_empty() {
-        out.paragraph(&format!("<details><summary>{} unchanged</summary>", number::count(quiet.len())));
-        table(&mut out, &quiet, &mut room.folded);
-        out.paragraph("</details>");
+    let noted = common_note(&suite.comparisons);
+    table(&mut out, (&suite.suite, noted), &loud, &mut room.told);
+    doubts(&mut out, &suite.suite, &loud, &shared, &mut room.doubt);
+    match rows {
+        _ if quiet.is_empty() => {}
+        Rows::Changed => out.paragraph(&format!("{} unchanged, left out here.", number::count(quiet.len()))),
+        Rows::All => {
+            out.paragraph(&format!("<details><summary>{} unchanged</summary>", number::count(quiet.len())));
+            table(&mut out, (&suite.suite, noted), &quiet, &mut room.folded);
+            out.paragraph("</details>");
+        }
+    }
+    if let Some(note) = noted {
+        out.paragraph(&format!("Of all that was judged: {}.", cut(note)));
     }
     out.text
 }
@@ -103,6 +118,8 @@ fn suite_section(gate: &Gate, suite: &SuiteGate, room: &mut Room) -> String {
 fn origin(suite: &SuiteGate) -> String {
     let mut words = match (&suite.run, suite.time) {
         (Some(run), Some(time)) => format!("Run {} of {} UTC", code(&shortened(run, NAME)), date::moment(time)),
+        // What was measured just now, for this alone, is no run.
+        (None, Some(time)) if suite.status == Some(RunStatus::Ok) => format!("Measured {} UTC", date::moment(time)),
         (Some(run), None) => format!("Run {}", code(&shortened(run, NAME))),
         (None, _) => "No run".to_owned(),
     };
@@ -122,21 +139,28 @@ fn origin(suite: &SuiteGate) -> String {
     words
 }
 
+/// A direction is claimed only where the whole interval lies on one side of zero.
 fn whole_words(whole: &Whole, comparisons: &[Comparison]) -> String {
     let (worse, better) = mark::words(comparisons.iter());
-    let word = if whole.change < 0.0 { better } else { worse };
-    let interval = whole
-        .interval
-        .map(|interval| format!(" (interval {} %, positive is {worse})", number::percent_interval(interval)));
+    let interval = |bounds: (f64, f64)| {
+        let unit = if share::factor(bounds.1).is_some() { "" } else { " %" };
+        format!("(interval {}{unit}, positive is {worse})", share::percent_interval(bounds))
+    };
+    let words = match whole.interval {
+        // What rounding makes is no change.
+        Some((low, high)) if low > 1e-9 || high < -1e-9 => {
+            let word = if high < 0.0 { better } else { worse };
+            format!("**{} {word}** {}", share::percent_size(whole.change), interval((low, high)))
+        }
+        Some(bounds) => format!("no clear change: {} {}", share::percent(whole.change), interval(bounds)),
+        None => format!("{} (positive is {worse})", share::percent(whole.change)),
+    };
     let benchmarks = number::counted(whole.benchmarks, "benchmark", "benchmarks");
-    format!(
-        "As a whole **{} {word}**{}, by the geometric mean over {benchmarks}.",
-        number::percent_size(whole.change),
-        interval.unwrap_or_default(),
-    )
+    format!("As a whole {words}, by the geometric mean over {benchmarks}.")
 }
 
-fn table(out: &mut Lines, comparisons: &[&Comparison], room: &mut usize) {
+/// `suite` is its name and the note that all of it bears, which rows need not say again.
+fn table(out: &mut Lines, suite: (&str, Option<&str>), comparisons: &[&Comparison], room: &mut usize) {
     if comparisons.is_empty() {
         return;
     }
@@ -147,7 +171,7 @@ fn table(out: &mut Lines, comparisons: &[&Comparison], room: &mut usize) {
     let mut shown_rows = 0;
     for comparison in comparisons {
         let before = out.text.len();
-        out.row(&cells(comparison));
+        out.row(&cells(suite, comparison));
         let size = out.text.len() - before;
         if size > *room {
             out.text.truncate(before);
@@ -165,43 +189,43 @@ fn table(out: &mut Lines, comparisons: &[&Comparison], room: &mut usize) {
     }
 }
 
-fn cells(comparison: &Comparison) -> Vec<String> {
-    let effect = comparison.effect;
+fn cells((suite, noted): (&str, Option<&str>), comparison: &Comparison) -> Vec<String> {
+    let effect = finding::effect(comparison);
     let none = || number::NONE.to_owned();
     let values = values(comparison);
     vec![
-        verdict(comparison),
+        verdict(comparison, noted),
         format!(
             "{} {}",
-            code(&shortened(short_benchmark(&comparison.benchmark), NAME)),
+            code(&shortened(short_name(suite, &comparison.benchmark), NAME)),
             plain(&shortened(&comparison.metric.name, NAME))
         ),
         effect.map_or_else(none, change),
-        effect.and_then(|effect| effect.detectable).map_or_else(none, number::percent_size),
+        effect.and_then(|effect| effect.detectable).map_or_else(none, share::percent_size),
         if values.is_empty() { none() } else { values },
     ]
 }
 
 /// The verdict, with what is to be said of this row alone. Reasons of doubt stand below the table.
-fn verdict(comparison: &Comparison) -> String {
+fn verdict(comparison: &Comparison, noted: Option<&str>) -> String {
     let mut words = shown(&Mark::of_comparison(comparison));
     if comparison.verdict == Verdict::Regressed {
         words = format!("**{words}**");
     }
-    if let Some(note) = &comparison.note {
+    if let Some(note) = comparison.note.as_deref().filter(|note| noted != Some(note)) {
         words += &format!("; {}", cut(note));
     }
     words
 }
 
 /// Why some could not be judged: each reason once.
-fn doubts(out: &mut Lines, loud: &[&Comparison], shared: &[Shared<'_>], room: &mut usize) {
+fn doubts(out: &mut Lines, suite: &str, loud: &[&Comparison], shared: &[Shared<'_>], room: &mut usize) {
     let mut lines: Vec<String> =
         shared.iter().map(|one| format!("- {}: {}", shown(&one.counted()), cut(one.reason))).collect();
     let own = loud.iter().filter_map(|one| Some((one, one.verdict.reason()?)));
     let own = own.filter(|(_, reason)| shared.iter().all(|one| one.reason != *reason));
     lines.extend(own.map(|(one, reason)| {
-        let name = code(&shortened(short_benchmark(&one.benchmark), NAME));
+        let name = code(&shortened(short_name(suite, &one.benchmark), NAME));
         format!("- {name} {}: {}", shown(&Mark::of_comparison(one)), cut(reason))
     }));
     if lines.is_empty() {
@@ -220,31 +244,6 @@ fn doubts(out: &mut Lines, loud: &[&Comparison], shared: &[Shared<'_>], room: &m
     out.blank();
 }
 
-/// The commands that measure both sides again, in turns.
-fn reproduce(out: &mut Lines, gate: &Gate) {
-    let commands: BTreeSet<String> = gate.suites.iter().filter_map(command).take(MOST_COMMANDS).collect();
-    if commands.is_empty() {
-        out.paragraph("To measure both sides again, in turns: `sprag compare A B --measure`, with the two commits.");
-        return;
-    }
-    out.paragraph("To measure both sides again, in turns:");
-    out.line("```sh");
-    for command in &commands {
-        out.line(command);
-    }
-    out.line("```");
-}
-
-/// The command for a suite, where both commits are known and every word of it is safe to paste.
-fn command(suite: &SuiteGate) -> Option<String> {
-    let hex = |sha: &str| sha.get(..12).filter(|short| short.chars().all(|c| c.is_ascii_hexdigit())).map(str::to_owned);
-    let base = hex(suite.base_commit.as_deref()?)?;
-    let current = hex(&suite.commit.as_ref()?.sha)?;
-    let is_word = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
-    let named = !suite.suite.starts_with('-') && is_word(&suite.suite);
-    (named && base != current).then(|| format!("sprag compare {base} {current} --measure --suite {}", suite.suite))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,7 +259,7 @@ mod tests {
 
         Run `00112233445566ff` of 21 Nov 2026, 04:00 UTC at `bbbbbbbb`, held against baselines/cpu.example-cpu-9000.json (of aaaaaaaaaaaa, 2026-11-14).
 
-        As a whole **0.1 % slower**, by the geometric mean over 1 benchmark.
+        As a whole +0.1 % (positive is slower), by the geometric mean over 1 benchmark.
 
         <details><summary>1 unchanged</summary>
 
@@ -276,6 +275,63 @@ mod tests {
         sprag compare aaaaaaaaaaaa bbbbbbbbbbbb --measure --suite cpu
         ```
         "#);
+    }
+
+    #[test]
+    fn what_was_measured_just_now_is_no_run() {
+        let mut gate = Gate { command: "compare", ..example::passing() };
+        let suite = &mut gate.suites[0];
+        (suite.run, suite.against) = (None, "v1: v2 and v1 took turns in 10 pairs of processes".to_owned());
+        let text = changed_markdown(&gate);
+        for part in [
+            "\nMeasured 21",
+            " at `bbbbbbbb`, held against v1: v2 and v1 took turns in 10 pairs of processes.",
+            "sprag compare: pass; 1 unchanged",
+            "\n1 unchanged, left out here.\n",
+            "To measure both",
+        ] {
+            assert!(text.contains(part), "`{part}` is not in {text}");
+        }
+        assert!(!text.contains("a @fast") && !text.contains("details"), "{text}");
+        // One commit has no two sides, and two programs have no commits.
+        gate.suites[0].base_commit = Some("b".repeat(40));
+        assert!(!gate_markdown(&gate).contains("To measure both"));
+        (gate.suites[0].commit, gate.suites[0].base_commit) = (None, None);
+        assert!(!gate_markdown(&gate).contains("To measure both"));
+    }
+
+    #[test]
+    fn a_direction_is_told_only_where_it_is_known() {
+        let check = |change: f64, interval: Option<(f64, f64)>, expected: &str| {
+            let mut gate = example::passing();
+            gate.suites[0].whole = Some(Whole { benchmarks: 12, change, interval });
+            let text = gate_markdown(&gate).replace(number::NARROW, " ");
+            assert!(text.contains(&format!("\nAs a whole {expected}, by the geometric mean over 12")), "{text}");
+        };
+        let unclear = "no clear change: \u{2212}0.1 % (interval \u{2212}2.0 to +1.7 %, positive is slower)";
+        check(-0.001, Some((-0.02, 0.017)), unclear);
+        check(0.08, Some((0.02, 0.14)), "**8.0 % slower** (interval +2.0 to +14.0 %, positive is slower)");
+        let faster = "**8.0 % faster** (interval \u{2212}14.0 to \u{2212}2.0 %, positive is slower)";
+        check(-0.08, Some((-0.14, -0.02)), faster);
+        check(0.0, Some((0.0, 0.0)), "no clear change: 0.0 % (interval 0.0 to 0.0 %, positive is slower)");
+        check(-0.08, None, "\u{2212}8.0 % (positive is slower)");
+        check(20.0, Some((15.0, 27.0)), "**x21.0 slower** (interval x16.0 to x28.0, positive is slower)");
+        check(1e20, None, "x1.0e20 (positive is slower)");
+    }
+
+    #[test]
+    fn what_every_row_bears_is_said_once() {
+        let mut gate = example::passing();
+        let mut second = example::comparison("cpu/b @fast", 1.2, Verdict::Regressed);
+        second.note = Some("too few sessions".to_owned());
+        gate.suites[0].comparisons[0].note = second.note.clone();
+        gate.suites[0].comparisons.push(second);
+        let count = |gate: &Gate| gate_markdown(gate).matches("too few sessions").count();
+        assert!(gate_markdown(&gate).contains("\nOf all that was judged: too few sessions.\n"));
+        assert_eq!(count(&gate), 1);
+        gate.suites[0].comparisons[1].note = None;
+        assert!(gate_markdown(&gate).contains("= no change; too few sessions |"));
+        assert_eq!(count(&gate), 1);
     }
 
     #[test]

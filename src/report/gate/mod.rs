@@ -10,14 +10,19 @@ mod github;
 mod json;
 mod junit;
 mod markdown;
+mod note;
 mod sarif;
+mod share;
+mod turns;
 
 #[cfg(test)]
 pub(crate) mod example;
 
-pub use finding::was_not_judged;
+pub use finding::{effect, was_not_judged};
 pub use github::gate_commands;
-pub use json::{gate_json, gate_schema};
+pub use json::{changed_json, gate_json, gate_schema};
 pub use junit::gate_junit;
-pub use markdown::gate_markdown;
+pub use markdown::{changed_markdown, gate_markdown};
+pub use note::common_note;
 pub use sarif::gate_sarif;
+pub use share::factor;

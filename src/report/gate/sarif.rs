@@ -42,7 +42,7 @@ pub fn gate_sarif(gate: &Gate) -> String {
                     "name": "sprag",
                     "version": env!("CARGO_PKG_VERSION"),
                     "semanticVersion": env!("CARGO_PKG_VERSION"),
-                    "rules": Kind::ALL.map(rule),
+                    "rules": Kind::ALL.map(|kind| rule(kind, gate.command)),
                 },
             },
             "automationDetails": { "id": format!("sprag/{}/", gate.command) },
@@ -53,45 +53,73 @@ pub fn gate_sarif(gate: &Gate) -> String {
     canonical::to_indented(&log) + "\n"
 }
 
-fn rule(kind: Kind) -> Value {
-    let (name, short, full, help) = match kind {
-        Kind::Regressed => (
+/// What a kind of finding is: a name, what happened in short and in full, and what to do.
+fn words(kind: Kind, is_compare: bool) -> [&'static str; 4] {
+    match kind {
+        Kind::Regressed => [
             "MetricRegressed",
             "A benchmark is worse than its tolerance allows",
             "The change of a judged metric lies beyond its tolerance in the bad direction.",
-            "Find the commit, or accept the new value with a word on why: `sprag baseline emit --notes TEXT`.",
-        ),
-        Kind::Missing => (
+            if is_compare {
+                "Find the commit: `git bisect run sprag compare BASE HEAD --measure --bisect`."
+            } else {
+                "Find the commit, or accept the new value with a word on why: `sprag baseline accept --why TEXT`."
+            },
+        ],
+        Kind::Missing if is_compare => [
+            "MetricMissing",
+            "A benchmark of the base was not measured",
+            "The base has a metric that the other side has not: the benchmark failed, or was renamed or taken out.",
+            "Mend the benchmark; if it is gone for good, hold the other side against a base that does not have it.",
+        ],
+        Kind::Missing => [
             "MetricMissing",
             "A benchmark of the baseline was not measured",
             "The baseline has a metric that the run has not: the benchmark failed, or was renamed or taken out.",
-            "Mend the benchmark; if it is gone for good, take a new baseline with `sprag baseline emit`.",
-        ),
-        Kind::NotMeasured => (
+            "Mend the benchmark; if it is gone for good, take a new baseline: `sprag baseline accept --why TEXT`.",
+        ],
+        Kind::NotMeasured => [
             "SuiteNotMeasured",
             "A suite was not measured",
             "A suite that should have been judged was skipped, broke, or has no run.",
             "Run it where it can be measured: `sprag run --record`.",
-        ),
-        Kind::Inconclusive => (
+        ],
+        Kind::Inconclusive => [
             "ChangeInconclusive",
             "The data cannot tell whether a benchmark changed",
             "The interval of the change reaches across the tolerance, or there is too little data for an interval.",
-            "Measure both sides in turns: `sprag compare A B --measure`.",
-        ),
-        Kind::NotComparable => (
+            "Measure as the message says; builds that can be had of both sides tell more when they take turns: `sprag \
+             compare A B --measure`, with `--rigorous` in more pairs.",
+        ],
+        Kind::NotComparable if is_compare => [
+            "SidesNotComparable",
+            "Two measurements must not be compared",
+            "The two sides differ in something that moves the numbers by itself: the environment, or the work.",
+            "Measure both sides in one environment, with benchmarks that do the same work.",
+        ],
+        Kind::NotComparable => [
             "SidesNotComparable",
             "Two measurements must not be compared",
             "The environment of the run differs from that of the baseline in something that moves the numbers by itself.",
-            "Take a baseline in the present environment with `sprag baseline emit`.",
-        ),
-        Kind::NoBaseline => (
+            "Take a baseline in the present environment: `sprag baseline accept --why TEXT`.",
+        ],
+        Kind::NoBaseline if is_compare => [
+            "BaselineAbsent",
+            "A benchmark has nothing to be held against",
+            "The base does not have the benchmark: it is new, or was renamed.",
+            "Nothing, where it is new: it is judged from the next comparison on.",
+        ],
+        Kind::NoBaseline => [
             "BaselineAbsent",
             "A benchmark has nothing to be held against",
             "There is no baseline for a metric on this class of machine.",
             "Take one with `sprag baseline emit`.",
-        ),
-    };
+        ],
+    }
+}
+
+fn rule(kind: Kind, command: &str) -> Value {
+    let [name, short, full, help] = words(kind, command == finding::COMPARE);
     let level = match kind {
         Kind::Regressed | Kind::Missing | Kind::NotMeasured => "error",
         Kind::Inconclusive | Kind::NotComparable => "warning",
@@ -301,6 +329,20 @@ mod tests {
         }
         "#);
         assert_eq!(valid(&example::passing()), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn what_to_do_fits_the_command() {
+        let help = |command: &'static str, kind: Kind| {
+            let log: Value =
+                serde_json::from_str(&gate_sarif(&Gate { command, ..example::gate() })).expect("it is JSON");
+            let rule = &log["runs"][0]["tool"]["driver"]["rules"][place(kind)];
+            rule["help"]["text"].as_str().expect("a text").to_owned()
+        };
+        assert!(help("check", Kind::Regressed).contains("`sprag baseline accept --why TEXT`"));
+        for kind in Kind::ALL {
+            assert!(!help("compare", kind).contains("baseline emit") && !help("compare", kind).contains("accept"));
+        }
     }
 
     #[test]

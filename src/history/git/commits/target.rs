@@ -49,7 +49,8 @@ pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, History
     Ok(target)
 }
 
-/// Where records are read from: as [`target`], but a detached HEAD and operations under way stand in nobody's way.
+/// Where records are read from: as [`target`], but a detached HEAD and operations under way stand in nobody's way. While git
+/// bisects, it is the branch that this began on: the commits that git checks out hold none of the later records.
 ///
 /// # Errors
 /// When the name is not that of a branch, or HEAD cannot be read.
@@ -58,10 +59,18 @@ pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, History
     match configured {
         Some(name) => configured_branch(repository, name),
         None => {
-            let reference = head_branch(repository)?.unwrap_or_else(|| "HEAD".to_owned());
+            let reference = head_branch(repository)?.or_else(|| bisected_branch(repository));
+            let reference = reference.unwrap_or_else(|| "HEAD".to_owned());
             Ok(Target { reference, remote: None, configured: false })
         }
     }
+}
+
+/// The branch that git's bisection began on, in full; absent where none is under way, or it began on a detached HEAD.
+fn bisected_branch(repository: &Repository) -> Option<String> {
+    let began = std::fs::read_to_string(repository.path().join("BISECT_START")).ok()?;
+    let reference = format!("refs/heads/{}", began.trim_end());
+    repository.find_reference(&reference).is_ok().then_some(reference)
 }
 
 /// Tries whether objects can be added to the repository; nothing stays behind.

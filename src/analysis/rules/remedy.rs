@@ -1,0 +1,89 @@
+//! What would settle a doubt: the last part of its reason.
+//!
+//! A rule knows what its data lack, and not what a reader can do about that: two files have no further runs, and builds
+//! of another machine cannot take turns on this one. So the words are made here and found again here, and whoever knows
+//! what can be done has them say that ([`refit`]).
+
+/// What stands between the parts of a reason.
+const BETWEEN: &str = "; ";
+
+/// What would settle a doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// So many more runs of the commit that is judged.
+    Runs(usize),
+    /// So many more pairs of processes that take turns.
+    Pairs(usize),
+    /// Builds that take turns, where runs would have to be too many.
+    Turns,
+    /// Builds that take turns, where others of the machine move the number.
+    TurnsAlone,
+}
+
+impl Remedy {
+    /// The remedy in words, without a full stop.
+    pub fn words(self) -> String {
+        match self {
+            Remedy::Runs(1) => "about 1 more run of this commit, in a session of its own, would settle it".to_owned(),
+            Remedy::Runs(more) => {
+                format!("about {more} more runs of this commit, in sessions of their own, would settle it")
+            }
+            Remedy::Pairs(1) => "about 1 more pair of processes would settle it".to_owned(),
+            Remedy::Pairs(more) => format!("about {more} more pairs of processes would settle it"),
+            Remedy::Turns => {
+                "more runs would hardly settle it, builds that take turns may: `sprag compare A B --measure`".to_owned()
+            }
+            Remedy::TurnsAlone => "builds that take turns can be told apart: `sprag compare A B --measure`".to_owned(),
+        }
+    }
+
+    /// A reason of doubt that ends with this.
+    pub fn after(self, why: &str) -> String {
+        format!("{why}{BETWEEN}{}", self.words())
+    }
+
+    fn read(words: &str) -> Option<Remedy> {
+        let count = words.strip_prefix("about ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+        let counted = count.map(|count| [Remedy::Runs(count), Remedy::Pairs(count)]);
+        let all = counted.into_iter().flatten().chain([Remedy::Turns, Remedy::TurnsAlone]);
+        all.into_iter().find(|remedy| remedy.words() == words)
+    }
+}
+
+/// A reason of doubt with other words for what would settle it, or with none; one that names no remedy stays as it is.
+pub fn refit(reason: &str, words: impl Fn(Remedy) -> Option<String>) -> String {
+    let Some((why, last)) = reason.rsplit_once(BETWEEN) else { return reason.to_owned() };
+    match Remedy::read(last) {
+        None => reason.to_owned(),
+        Some(remedy) => words(remedy).map_or_else(|| why.to_owned(), |words| format!("{why}{BETWEEN}{words}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_is_known_again() {
+        for remedy in
+            [Remedy::Runs(1), Remedy::Runs(14), Remedy::Pairs(1), Remedy::Pairs(999), Remedy::Turns, Remedy::TurnsAlone]
+        {
+            let reason = remedy.after("the interval is wide; so it is");
+            assert_eq!(
+                refit(&reason, |found| Some(format!("{found:?}"))),
+                format!("the interval is wide; so it is; {remedy:?}")
+            );
+            assert_eq!(refit(&reason, |_| None), "the interval is wide; so it is");
+            assert_eq!(refit(&reason, |found| Some(found.words())), reason);
+        }
+    }
+
+    #[test]
+    fn what_names_no_remedy_stays_as_it_is() {
+        for reason in
+            ["too few runs", "why; about 3 more", "about 3 more pairs of processes would settle it", "why; ", ""]
+        {
+            assert_eq!(refit(reason, |_| None), reason);
+        }
+    }
+}

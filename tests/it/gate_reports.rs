@@ -1,0 +1,117 @@
+//! What a gate found, as it is told: on the terminal and in the forms that others read.
+
+use sprag::model::run::{Quality, Run};
+
+use crate::crafted::{BASELINE, Crafted};
+
+/// Six sessions, and a run after them of which `pack` is half as slow again and `new` is new.
+fn doubtful_and_regressed() -> Crafted {
+    let crafted = Crafted::with_sessions(6);
+    crafted.ends(0, &["baseline", "emit"]);
+    crafted.change(10, &[("pack", 1.5e-3), ("scan", 2e-3), ("new", 1e-3)]);
+    crafted
+}
+
+#[test]
+fn doubt_that_fails_is_a_failure_beside_what_regressed() {
+    let crafted = doubtful_and_regressed();
+    let report = |inconclusive: &str, format: &str| {
+        crafted.ends(1, &["check", "--inconclusive", inconclusive, "--report", &format!("{format}=-")]).out
+    };
+    let check = |inconclusive: &str, junit: &str, github: &str| {
+        let xml = report(inconclusive, "junit");
+        assert!(xml.contains(junit) && xml.contains("<failure type=\"regressed\""), "{xml}");
+        let commands = report(inconclusive, "github");
+        let told = format!("::{github} title=sprag%3A no baseline%3A cpu/new @fast time::");
+        assert!(commands.contains(&told) && commands.contains("::error title=sprag%3A regressed%3A"), "{commands}");
+    };
+    check("fail", "<failure type=\"no-baseline\"", "error");
+    check("report", "<skipped type=\"no-baseline\"", "notice");
+    check("ok", "<skipped type=\"no-baseline\"", "notice");
+}
+
+#[test]
+fn a_suite_that_never_had_a_run_is_an_error_only_where_it_was_asked_for() {
+    let crafted = Crafted::with_sessions(6);
+    crafted.ends(0, &["baseline", "emit"]);
+    let config = crafted.sandbox.read("sprag.toml");
+    crafted.sandbox.write("sprag.toml", &format!("{config}\n[suites.gpu]\nkind = \"gpu\"\n"));
+    let told = |code: i32, more: &[&str], junit: &str, github: &str| {
+        let report = |format: &str| crafted.ends(code, &[&["check", "--report", format][..], more].concat()).out;
+        let (xml, commands) = (report("junit=-"), report("github=-"));
+        assert!(xml.contains(&format!("<{junit} type=\"not-measured\"")), "{xml}");
+        assert!(commands.contains(&format!("::{github} title=sprag%3A not measured%3A gpu::")), "{commands}");
+    };
+    let both = ["--suite", "cpu", "--suite", "gpu"];
+    told(0, &[], "skipped", "notice");
+    told(3, &both, "error", "error");
+    crafted.change(10, &[("pack", 1.5e-3), ("scan", 2e-3)]);
+    told(1, &[], "skipped", "notice");
+    told(1, &both, "error", "error");
+}
+
+#[test]
+fn what_speaks_against_a_run_is_told_under_its_head() {
+    let crafted = Crafted::with_sessions(6);
+    crafted.ends(0, &["baseline", "emit"]);
+    let quality = Quality { clean: false, reasons: vec!["throttled".to_owned()] };
+    crafted.record(&Run { quality, ..crafted.run(8, &[("pack", 1e-3), ("scan", 2e-3)]) });
+    let ended = crafted.ends(0, &["check"]);
+    assert_eq!(ended.out.lines().nth(1), Some("rough: throttled"), "{}", ended.out);
+}
+
+#[test]
+fn a_note_of_every_row_is_said_once() {
+    let crafted = Crafted::with_sessions(1);
+    crafted.ends(0, &["baseline", "emit"]);
+    let note = "too few sessions tell how restless it is";
+    let count = |arguments: &[&str]| crafted.ends(0, arguments).out.matches(note).count();
+    let plain = crafted.ends(0, &["check"]).out;
+    assert!(plain.contains(&format!("\nof all that was judged: {note}")), "{plain}");
+    assert_eq!((count(&["check"]), count(&["check", "--report", "md=-"])), (1, 1));
+    assert_eq!(count(&["check", "--report", "json=-"]), 2);
+}
+
+#[test]
+fn turns_are_advised_for_kinds_whose_commits_are_built() {
+    let crafted = doubtful_and_regressed();
+    let markdown = || crafted.ends(1, &["check", "--report", "md=-"]).out;
+    assert!(markdown().contains("--measure --suite cpu\n"), "{}", markdown());
+    let config = crafted.altered("sprag.toml", "kind = \"cpu\"", "kind = \"gpu\"");
+    crafted.sandbox.write("sprag.toml", &config);
+    assert!(!markdown().contains("--measure"), "{}", markdown());
+}
+
+#[test]
+fn a_value_without_an_interval_is_none() {
+    let crafted = Crafted::with_sessions(6);
+    let config = crafted.sandbox.read("sprag.toml");
+    crafted.sandbox.write("sprag.toml", &format!("{config}\n[rules]\ndefault = \"tolerance\"\n"));
+    crafted.ends(0, &["baseline", "emit"]);
+    crafted.change(10, &[("pack", 2e-3), ("scan", 3e-3)]);
+    let plain = crafted.sandbox.sprag(&["check"]).out;
+    assert!(plain.contains("+100.") || plain.contains("+99.") && !plain.contains(" to +"), "{plain}");
+    let json: serde_json::Value =
+        serde_json::from_str(&crafted.sandbox.sprag(&["check", "--report", "json=-"]).out).expect("it is JSON");
+    let suite = &json["suites"][0];
+    assert!(suite["whole"]["interval"].is_null() && suite["comparisons"][0]["effect"]["interval"].is_null(), "{json}");
+}
+
+#[test]
+fn a_bad_baseline_that_is_named_comes_with_a_hint() {
+    let crafted = Crafted::with_sessions(6);
+    crafted.ends(0, &["baseline", "emit"]);
+    let check = |from: &str, to: &str, words: &[&str]| {
+        crafted.sandbox.write("bad.json", &crafted.altered(BASELINE, from, to));
+        let hint = "hint: mend the file, or take a new one with `sprag baseline emit`";
+        crafted.ends(2, &["check", "--baseline", "bad.json"]).says(words).says(&["bad.json", hint]);
+    };
+    check("\"tolerance\": 0.02", "\"tolerance\": -0.02", &["`rule.tolerance` = -0.02 for `cpu/pack @fast time`"]);
+    check("\"value\": ", "\"value\": -", &["`value` = -0.000999", "a number above zero"]);
+    let rule = "in the metric `cpu/pack @fast time`: unknown variant `magic`, expected one of";
+    check("\"name\": \"interval\"", "\"name\": \"magic\"", &[rule]);
+    let mut empty: serde_json::Value = serde_json::from_str(&crafted.sandbox.read(BASELINE)).expect("it is JSON");
+    empty["metrics"] = serde_json::json!({});
+    crafted.sandbox.write("bad.json", &empty.to_string());
+    crafted.ends(2, &["check", "--baseline", "bad.json"]).says(&["has empty `metrics`", "hint: mend the file"]);
+}
