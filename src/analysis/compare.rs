@@ -9,7 +9,7 @@ use super::{restless, rules};
 use crate::model::baseline::{Baseline, BaselineMetric};
 use crate::model::environment::FactChange;
 use crate::model::evidence::{Evidence, Restlessness, Side};
-use crate::model::metric::{Better, Metric, TIME};
+use crate::model::metric::{Metric, TIME};
 use crate::model::rule::Rule;
 use crate::model::run::{Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement};
@@ -164,11 +164,8 @@ fn held_against(
         return (comparison, None);
     };
     if (estimate.metric.unit, estimate.metric.better) != (entry.unit, entry.better) {
-        let words =
-            |unit, better| format!("{unit}, {} is better", if better == Better::Lower { "lower" } else { "higher" });
-        let was = words(entry.unit, entry.better);
-        let is = words(estimate.metric.unit, estimate.metric.better);
-        comparison.verdict = Verdict::NotComparable(format!("the metric was recorded as {was}, now as {is}"));
+        let reason = comparison.metric.redefined(&estimate.metric);
+        comparison.verdict = Verdict::NotComparable(reason);
         return (comparison, None);
     }
     let version = measurement.benchmark.version;
@@ -181,14 +178,8 @@ fn held_against(
         return (comparison, None);
     }
     let evidence = evidence_of(run, again, benchmark, (measurement, estimate), entry);
-    let decision = rules::decide(&entry.rule, &evidence);
     comparison.current = Some(evidence.current.value);
-    comparison.allowed = decision.allowed;
-    comparison.effect = evidence.has_ratio().then_some(decision.effect);
-    comparison.p_value = decision.p_value;
-    comparison.verdict = decision.verdict;
-    comparison.note = decision.note;
-    (comparison, Some((entry.rule, evidence)))
+    (rules::judge(comparison, &entry.rule, &evidence), Some((entry.rule, evidence)))
 }
 
 /// What is known of a metric that is there on both sides.

@@ -52,13 +52,7 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Ev
         restlessness: None,
         shares_memory: false,
     };
-    let decision = rules::decide(&rule, &evidence);
-    found.allowed = decision.allowed;
-    found.effect = evidence.has_ratio().then_some(decision.effect);
-    found.p_value = decision.p_value;
-    found.verdict = decision.verdict;
-    found.note = decision.note;
-    (found, Some((rule, evidence)))
+    (rules::judge(found, &rule, &evidence), Some((rule, evidence)))
 }
 
 #[cfg(test)]

@@ -62,14 +62,7 @@ fn judged(name: &str, base: &Side, current: Option<&Side>, judge: &Judge<'_>) ->
         restlessness: None,
         shares_memory: false,
     };
-    let decision = rules::decide(&rule, &evidence);
-    let is_compared = !matches!(decision.verdict, Verdict::NotComparable(_));
-    comparison.allowed = decision.allowed;
-    comparison.effect = is_compared.then_some(decision.effect);
-    comparison.p_value = decision.p_value;
-    comparison.verdict = decision.verdict;
-    comparison.note = decision.note;
-    (comparison, Some((rule, evidence)))
+    (rules::judge(comparison, &rule, &evidence), Some((rule, evidence)))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::project::Project;
 use super::run_file::{self, RunFile};
 use super::suites::{self, Wish};
 use super::trt_options::TrtOptions;
-use super::{Advice, Exit, calibrate, foreign_gate, gate_reports, policy, seed_gate, text, verdicts};
+use super::{Advice, Exit, Trouble, calibrate, foreign_gate, gate_reports, policy, seed_gate, text, verdicts};
 use crate::cli::CheckArgs;
 use crate::measure::environment;
 use crate::model::run::{RecordedRun, Run};
@@ -52,10 +52,8 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
         Some(path) => Against::File(folder.join(path)),
         None => Against::parse(&project, folder, args.against.as_deref())?,
     };
-    if args.bisect && !matches!(against, Against::Revision(_) | Against::File(_)) {
-        let message = "what a bisection holds commits against must not move with them".to_owned();
-        let hint = "name the good commit, a tag or a file: `sprag check --bisect --against v1.2`".to_owned();
-        return Err(Advice { message, hint }.into());
+    if args.bisect {
+        refuse_bisection(&project, &against)?;
     }
     let named = match &args.run {
         Some(path) => Some(named_run(&folder.join(path), &args.suites)?),
@@ -75,7 +73,7 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
     let chosen = match named {
         Some(run) => vec![Chosen::Run(Box::new(run))],
         None if args.measure => measured(folder, &project, args, &asked)?,
-        None => choose::choose(&project, bases.records()?, &asked)?,
+        None => recorded(&project, &bases, &asked, !args.suites.is_empty())?,
     };
     let mut suites = Vec::new();
     for one in &chosen {
@@ -115,6 +113,16 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
     Ok(if args.bisect { gate::for_bisection(&gate, exit) } else { exit })
 }
 
+/// Fails where git's bisection would hear of another commit than the one it asks about.
+fn refuse_bisection(project: &Project, against: &Against) -> anyhow::Result<()> {
+    if !matches!(against, Against::Revision(_) | Against::File(_)) {
+        let message = "what a bisection holds commits against must not move with them".to_owned();
+        let hint = "name the good commit, a tag or a file: `sprag check --bisect --against v1.2`".to_owned();
+        return Err(Advice { message, hint }.into());
+    }
+    gate::refuse_aside(project)
+}
+
 /// What was asked for, where `--against` names a file as though `--baseline` did: one file is read in one way.
 ///
 /// # Errors
@@ -128,6 +136,19 @@ fn naming_files(folder: &Path, args: &CheckArgs) -> anyhow::Result<CheckArgs> {
         }
     }
     Ok(args)
+}
+
+/// The runs of the history; of suites that were named a report says that they have none.
+fn recorded(project: &Project, bases: &Bases<'_>, suites: &[String], is_named: bool) -> anyhow::Result<Vec<Chosen>> {
+    let (chosen, nothing) = choose::choose(project, bases.records()?, suites)?;
+    match nothing {
+        Some(advice) if !is_named => Err(Trouble::Unmeasured(advice).into()),
+        Some(Advice { message, hint }) => {
+            super::warn(&format!("{message}; {hint}"));
+            Ok(chosen)
+        }
+        None => Ok(chosen),
+    }
 }
 
 /// The run of a file: a record, or results of another tool.

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 
 use super::gate::Records;
 use super::project::Project;
-use super::{Advice, Trouble, bounded};
+use super::{Advice, bounded};
 use crate::config::{Suite, SuiteKind};
 use crate::history::{self, Entry};
 use crate::measure::{environment, gpu};
@@ -56,11 +56,15 @@ pub(super) enum Chosen {
 }
 
 /// What to judge: for each asked suite the newest whole run of this machine at HEAD. A complete set of shards is one whole
-/// run; it bears the id of the newest of them.
+/// run; it bears the id of the newest of them. Where none has a run, the advice says why and what to do.
 ///
 /// # Errors
-/// When there is no run at all, or a record of this machine at HEAD is damaged.
-pub(super) fn choose(project: &Project, records: &Records<'_>, suites: &[String]) -> anyhow::Result<Vec<Chosen>> {
+/// When a record of this machine at HEAD is damaged.
+pub(super) fn choose(
+    project: &Project,
+    records: &Records<'_>,
+    suites: &[String],
+) -> anyhow::Result<(Vec<Chosen>, Option<Advice>)> {
     let wanted = project.config.select(suites).map_err(anyhow::Error::msg)?;
     let store = project.store()?;
     let listing = records.listing();
@@ -125,12 +129,12 @@ pub(super) fn choose(project: &Project, records: &Records<'_>, suites: &[String]
                 "measure all with `sprag run --record`, or name a run file with `--run`",
             ),
         };
-        return Err(Trouble::Unmeasured(Advice { message, hint: format!("{hint}{nearest}") }).into());
+        return Ok((chosen, Some(Advice { message, hint: format!("{hint}{nearest}") })));
     }
     for words in &filtered {
         super::warn(&format!("{words}; a gate needs a run without `--filter`"));
     }
-    Ok(chosen)
+    Ok((chosen, None))
 }
 
 /// The machine that runs of the suite bear here; `name` is what its owner calls it.

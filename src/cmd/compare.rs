@@ -52,11 +52,17 @@ struct Outcome {
 }
 
 pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let result = match args.measure {
+    gate::stop_bisection(args.bisect, compared(folder, args, out))
+}
+
+fn compared(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    if args.bisect && [&args.base, &args.other].iter().any(|side| side.starts_with("HEAD")) {
+        gate::refuse_aside(&Project::open(folder)?)?;
+    }
+    match args.measure {
         true => measured(folder, args, out),
         false => compare_stored::run(folder, args, out),
-    };
-    gate::stop_bisection(args.bisect, result)
+    }
 }
 
 /// Measures both sides now, taking turns.

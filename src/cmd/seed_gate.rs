@@ -131,8 +131,11 @@ fn judge(
     report: &File,
     baseline: &File,
 ) -> anyhow::Result<Judged> {
-    let comparison = compare::compare_values(suite, &report.value, &baseline.value)
-        .with_context(|| format!("cannot hold `{}` against `{}`", report.shown, baseline.shown))?;
+    let comparison = compare::compare_values(suite, &report.value, &baseline.value).map_err(|error| Advice {
+        message: format!("cannot hold `{}` against `{}`: {error}", report.shown, baseline.shown),
+        hint: "mend the file, or take a baseline anew from a report with `sprag baseline emit --run REPORT.json`"
+            .to_owned(),
+    })?;
     let exit = exit(&comparison);
     let disagree = |statuses: &compare::Statuses| {
         let compare::Statuses { current, required } = statuses;

@@ -184,7 +184,9 @@ impl Rules {
             if let Some(fault) = section.fault(rule, &["rules", rule]) {
                 return Some(fault);
             }
-            let is_used = self.default_rule() == rule || self.metric.iter().any(|one| one.rule == rule);
+            // Ground truths are judged by `rank` whatever the default is.
+            let is_used =
+                rule == "rank" || self.default_rule() == rule || self.metric.iter().any(|one| one.rule == rule);
             if !is_used {
                 let message = format!(
                     "`rules.{rule}` is set, and no metric is judged by it: set `default = \"{rule}\"` under `[rules]`, or \
@@ -248,6 +250,8 @@ mod tests {
         let none = Rules::default();
         assert_eq!((none.default_rule(), none.parameters("interval").tolerance), ("interval", None));
         assert_eq!(none.parameters("rank").significance, Some(0.05));
+        let truths = rules("[rules.rank]\nsignificance = 0.01\n").expect("ground truths are judged by it");
+        assert_eq!(truths.parameters("rank").significance, Some(0.01));
     }
 
     #[test]

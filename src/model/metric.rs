@@ -51,6 +51,15 @@ impl Metric {
         [Metric::time(), Metric::ratio(), Metric::peak_memory(), Metric::limit_share(), Metric::above_floor()]
     }
 
+    /// That a metric of this name is another one now: `the metric was recorded as B, lower is better, now as s, …`.
+    pub fn redefined(&self, now: &Metric) -> String {
+        let terms = |metric: &Metric| {
+            let better = if metric.better == Better::Lower { "lower" } else { "higher" };
+            format!("{}, {better} is better", metric.unit)
+        };
+        format!("the metric was recorded as {}, now as {}", terms(self), terms(now))
+    }
+
     /// Whether a metric may be called so: one word of at most a hundred bytes.
     pub fn is_word(name: &str) -> bool {
         !name.is_empty() && name.len() <= 100 && !name.chars().any(|c| c.is_whitespace() || c.is_control())

@@ -4,7 +4,7 @@ use super::samples::{lists, names, refusal, side, value};
 use super::{PerformanceData, Report};
 use crate::analysis::family::{self, Basis};
 use crate::analysis::rules::{self, interval};
-use crate::model::evidence::{Decision, Evidence};
+use crate::model::evidence::Evidence;
 use crate::model::metric::{Better, Metric};
 use crate::model::rule::Rule;
 use crate::model::unit::Unit;
@@ -182,12 +182,11 @@ impl Judge {
         let ratios = if is_paired { then.iter().zip(&now).map(ratio).collect() } else { Vec::new() };
         let evidence =
             Evidence { better: self.better, base, current, ratios, restlessness: None, shares_memory: false };
-        let Decision { allowed, effect, verdict, p_value, note } = rules::decide(&self.rule, &evidence);
-        let is_told = effect.change.is_finite() && !matches!(verdict, Verdict::NotComparable(_));
-        let is_single = is_paired && then.len() < interval::FEWEST_PAIRS;
-        let note = note.or_else(|| is_single.then(|| "`in_processes` measures in several".to_owned()));
-        let effect = is_told.then_some(effect);
-        (Comparison { allowed, effect, verdict, p_value, note, ..found }, Some((self.rule, evidence)))
+        let mut found = rules::judge(found, &self.rule, &evidence);
+        if is_paired && then.len() < interval::FEWEST_PAIRS {
+            found.note.get_or_insert_with(|| "`in_processes` measures in several".to_owned());
+        }
+        (found, Some((self.rule, evidence)))
     }
 
     fn unjudged(&self, metric: &Metric, (section, subsection): (&str, &str), verdict: Verdict) -> Comparison {

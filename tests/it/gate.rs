@@ -203,5 +203,10 @@ fn a_commit_without_a_run_cannot_be_checked() {
     let (sandbox, _) = with_baseline();
     sandbox.write("code.rs", "fn main() {}");
     sandbox.commit("Change the code");
-    sandbox.sprag(&["check"]).expect(2).says(&["no whole run of this machine", "hint:", "sprag run --record"]);
+    let words = ["no whole run of this machine", "sprag run --record"];
+    sandbox.sprag(&["check"]).expect(2).says(&words).says(&["hint:"]);
+    // Of a suite that is named there is a report all the same.
+    sandbox.sprag(&["check", "--suite", "cpu", "--report", "md=gate.md"]).expect(1).says(&words);
+    let report = std::fs::read_to_string(sandbox.project.join("gate.md")).expect("it was written");
+    assert!(report.contains("not measured: cpu") && report.contains("no run of this machine at HEAD"), "{report}");
 }

@@ -71,4 +71,23 @@ fn a_bisection_reads_the_branch_that_it_began_on() {
     crafted.sandbox.git(&["checkout", "-q", &old]);
     tells(&crafted.ends(0, &["check", "--bisect", "--against", "v1.0"]), &["check: pass; 2 unchanged"]);
     crafted.ends(128, &["check", "--bisect", "--against", &old[..12]]).says(&["the commit that is judged itself"]);
+    // So it is where it began on a detached HEAD, as a workflow's checkout is.
+    crafted.sandbox.git(&["bisect", "reset"]);
+    crafted.sandbox.git(&["checkout", "-q", "--detach", "main"]);
+    crafted.sandbox.git(&["bisect", "start", "HEAD", "v1.0"]);
+    crafted.sandbox.git(&["checkout", "-q", &old]);
+    tells(&crafted.ends(0, &["check", "--bisect", "--against", "v1.0"]), &["check: pass; 2 unchanged"]);
+}
+
+#[test]
+fn what_a_bisection_does_not_check_out_is_not_judged() {
+    let crafted = released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
+    crafted.change(11, &[("pack", 1.2e-3), ("scan", 2e-3)]);
+    crafted.change(12, &[("pack", 1.2e-3), ("scan", 2e-3)]);
+    crafted.sandbox.git(&["bisect", "start", "--no-checkout", "main", "v1.0"]);
+    let words = ["error: the bisection was begun with `--no-checkout`", "hint: name `BISECT_HEAD`"];
+    crafted.ends(128, &["check", "--bisect", "--against", "v1.0"]).says(&words);
+    crafted.ends(128, &["compare", "v1.0", "HEAD", "--bisect"]).says(&words);
+    crafted.sandbox.git(&["update-ref", "--no-deref", "BISECT_HEAD", &crafted.commit().sha]);
+    crafted.ends(1, &["compare", "v1.0", "BISECT_HEAD", "--bisect"]);
 }

@@ -108,10 +108,34 @@ fn compare_holds_a_report_against_its_baseline() {
         &["base.json` is a baseline of Apex-X", "turn the two sides around"],
     );
     refused(&["compare", "base.json", "base.json"], &["turn the two sides around"]);
+    // One whose metrics are half broken is none of another kind, by which it would be judged otherwise.
+    let half = "\"metrics\":{\"a_ms\":{\"value_ms\":1.0},\"b_ms\":{\"max_regression_ratio\":0.1}}";
+    let text = format!("{{\"schema_version\":1,\"suite\":\"apex_x_cpu_perf_regression\",{half}}}");
+    sandbox.write("half.json", &text);
+    refused(&["compare", "half.json", "report.json"], &["`b_ms`"]);
     refused(&[&compared[..], &["--suite", "cpu"]].concat(), &["`--suite` names suites of Sprag"]);
     refused(&[&compared[..], &["--policy", "p.toml"]].concat(), &["`--policy` names rules"]);
     sandbox.write("run.json", "{\"schema_version\": 1, \"suite\": \"cpu\"}");
     refused(&["compare", "base.json", "run.json"], &["is a baseline of Apex-X", "no report of it"]);
+}
+
+#[test]
+fn a_bisection_over_reports_hears_of_slowness_only() {
+    let check = |case: &str, code: i32| {
+        let sandbox = sandbox(case);
+        sandbox.sprag(&[&CHECK[..], &["--bisect"]].concat()).expect(code);
+        sandbox.sprag(&["compare", "base.json", "report.json", "--bisect"]).expect(code);
+    };
+    check("shipped_baseline_vs_recorded_run", 0);
+    check("fail_simple", 1);
+    check("missing_metric_in_current", 125);
+    check("gpu_skipped_status_and_missing", 125);
+    check("trt_partial_status_fails", 125);
+    // What fails by its status alone fails in every report.
+    let sandbox = sandbox("trt_partial_status_fails");
+    sandbox.sprag(&[&CHECK[..], &["--report", "junit=r.xml", "--report", "md=r.md"]].concat()).expect(1);
+    assert!(sandbox.read("r.xml").contains("the status is") || sandbox.read("r.xml").contains("its status is"));
+    assert!(sandbox.read("r.md").contains("its status is partial where"), "{}", sandbox.read("r.md"));
 }
 
 #[test]

@@ -8,4 +8,4 @@ pub mod bands;
 pub mod rank;
 pub mod remedy;
 
-pub use decide::decide;
+pub use decide::{decide, judge};

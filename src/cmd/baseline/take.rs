@@ -12,7 +12,7 @@ use crate::analysis::restless;
 use crate::cmd::choose::{self, Chosen};
 use crate::cmd::gate::Records;
 use crate::cmd::project::Project;
-use crate::cmd::{Advice, policy, text, warn};
+use crate::cmd::{Advice, Trouble, policy, text, warn};
 use crate::history;
 use crate::model::baseline::Baseline;
 use crate::model::rule::Policy;
@@ -96,8 +96,10 @@ pub(super) fn take(project: &Project, wanted: &Wanted<'_>) -> anyhow::Result<Vec
         }
         None => {
             let records = Records::open(project)?;
-            let chosen = choose::choose(project, &records, wanted.suites)?;
-            (Some(records), chosen)
+            match choose::choose(project, &records, wanted.suites)? {
+                (_, Some(nothing)) => return Err(Trouble::Unmeasured(nothing).into()),
+                (chosen, None) => (Some(records), chosen),
+            }
         }
     };
     let found = chosen.into_iter().map(|one| match one {

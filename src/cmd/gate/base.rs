@@ -198,10 +198,13 @@ impl<'p> Bases<'p> {
                 if file.baseline.is_some() || self.project.find_store().is_none() {
                     return Ok(file);
                 }
-                for base in [self.of_last_release(run)?, self.of_history(run)?] {
-                    if base.baseline.is_some() {
-                        return Ok(base);
-                    }
+                let release = self.of_last_release(run)?;
+                if release.baseline.is_some() {
+                    return Ok(release);
+                }
+                let history = self.of_history(run)?;
+                if history.baseline.is_some() {
+                    return Ok(history);
                 }
                 Ok(Base { label: format!("{}, and no recorded run before this one", file.label), baseline: None })
             }

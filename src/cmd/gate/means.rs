@@ -30,7 +30,8 @@ enum Runs {
     None,
 }
 
-/// Says whether both sides could take turns, and has every doubt of a suite advise what can be done about it; `is_file` where the run is that of a file.
+/// Says whether both sides could take turns, and has every doubt of a suite advise what can be done about it; `is_file`
+/// where the run is that of a file.
 pub(in crate::cmd) fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: bool) {
     suite.can_take_turns = can_be_built(project, run) && !run.is_imported();
     let reasons = suite.comparisons.iter_mut().filter_map(|one| match &mut one.verdict {

@@ -14,7 +14,7 @@ pub(super) use base::{Against, Base, Bases, Held};
 pub(super) use judge::{judge, not_run};
 pub(super) use means::fit_advice;
 pub(super) use of_files::of_files;
-pub(super) use outcome::{exit_code, finish, for_bisection, of_base, stop_bisection};
+pub(super) use outcome::{exit_code, finish, for_bisection, of_base, refuse_aside, stop_bisection};
 pub(super) use policy_file::PolicyFile;
 pub(super) use records::Records;
 pub(super) use terminal::{suite_text, table_text};

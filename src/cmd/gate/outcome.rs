@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use crate::cli::Inconclusive;
-use crate::cmd::{Exit, Trouble, verdicts};
+use crate::cmd::project::Project;
+use crate::cmd::{Advice, Exit, Trouble, verdicts};
+use crate::history;
 use crate::model::gate::{Gate, Outcome, SuiteGate};
 use crate::model::run::RunStatus;
 use crate::model::verdict::{Counts, Verdict};
@@ -90,6 +92,21 @@ pub(in crate::cmd) fn stop_bisection(bisects: bool, result: anyhow::Result<Exit>
     }
 }
 
+/// Fails where git bisects without checking out the commits that it asks about, and HEAD is what would be judged.
+///
+/// # Errors
+/// That.
+pub(in crate::cmd) fn refuse_aside(project: &Project) -> anyhow::Result<()> {
+    if !project.find_store().is_some_and(history::bisects_aside) {
+        return Ok(());
+    }
+    let message =
+        "the bisection was begun with `--no-checkout`, and HEAD, which is judged, does not move with it".to_owned();
+    let hint =
+        "name `BISECT_HEAD` in place of `HEAD` to `sprag compare`, or begin anew without `--no-checkout`".to_owned();
+    Err(Advice { message, hint }.into())
+}
+
 /// An error of the base of a comparison: no other commit that git tries would mend it.
 pub(in crate::cmd) fn of_base(error: anyhow::Error) -> anyhow::Error {
     match error.downcast() {
@@ -102,7 +119,6 @@ pub(in crate::cmd) fn of_base(error: anyhow::Error) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::Advice;
     use crate::model::metric::Metric;
     use crate::model::verdict::Comparison;
 

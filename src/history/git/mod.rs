@@ -27,7 +27,7 @@ pub use commits::create::{Author, NewCommit, check_out, commit_files, create, ta
 pub use commits::facts::{Activity, Facts, Head, facts, has_commit};
 pub use commits::line::commit_line;
 pub use commits::measured::{commit_at, find_commit, measured_commit};
-pub use commits::target::{Target, check_writable, source, target};
+pub use commits::target::{Target, bisects_aside, check_writable, source, target};
 pub use commits::worktree::{Lacking, check_out_aside};
 pub use fsck::{Repaired, fsck, recorded, repair};
 pub use reading::entries::{Entered, Entries, entries};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::foreign::{Reported, ReportedMetric};
-use crate::model::metric::{Better, Metric};
+use crate::model::metric::Metric;
 use crate::model::paired::{self, New, Pair, Paired};
 use crate::stats::describe;
 
@@ -138,10 +138,7 @@ fn benchmark(id: &str, both: &[Both<'_>], pooled: &mut Pooled) {
 fn restated(measured: &[Measured<'_>], metric: &Metric) -> Option<String> {
     let is_other = |one: &&ReportedMetric| one.metric.name == metric.name && one.metric != *metric;
     let other = measured.iter().flat_map(|pair| pair.other.iter().chain(pair.base)).find(is_other)?;
-    let words = |metric: &Metric| {
-        format!("{}, {} is better", metric.unit, if metric.better == Better::Lower { "lower" } else { "higher" })
-    };
-    Some(format!("the metric was recorded as {}, now as {}", words(metric), words(&other.metric)))
+    Some(metric.redefined(&other.metric))
 }
 
 /// What both sides measured in every pair, the same work on both.
@@ -290,6 +287,13 @@ mod tests {
         assert_eq!(obstacle(&[(fine(), fine()), (vec![], fine())]), "the base did not report it in pair 2");
         let bytes = || vec![reported("a", &[(Metric::peak_memory(), 1.0)])];
         assert_eq!(obstacle(&[(fine(), bytes())]), "the other does not report its `time`");
+        let rate = || vec![reported("a", &[(Metric { name: "time".to_owned(), ..Metric::throughput("x") }, 1.0)])];
+        let redefined = Metric::time().redefined(&Metric { name: "time".to_owned(), ..Metric::throughput("x") });
+        assert_eq!(obstacle(&[(fine(), rate())]), format!("not comparable: {redefined}"));
+        assert!(
+            redefined.contains("lower is better, now as") && redefined.ends_with("higher is better"),
+            "{redefined}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The branch that holds the history.
 
-use git2::{Branch, BranchType, Commit, ErrorCode, Reference, Repository};
+use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository};
 
 use crate::history::HistoryError;
 use crate::history::git::commits::facts::{Activity, head_branch, short_name};
@@ -10,7 +10,7 @@ use crate::history::git::{Store, checkout, failed};
 /// The branch that holds the history, or where reading is all that is wanted, HEAD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The ref in full, such as `refs/heads/main`; `HEAD` where it is detached and only read.
+    /// The ref in full, such as `refs/heads/main`; `HEAD` or the digits of a commit where it is detached and only read.
     pub reference: String,
     /// The branch of a remote that stands in while `reference` does not exist, as in a fresh clone.
     pub remote: Option<String>,
@@ -50,7 +50,7 @@ pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, History
 }
 
 /// Where records are read from: as [`target`], but a detached HEAD and operations under way stand in nobody's way. While git
-/// bisects, it is the branch that this began on: the commits that git checks out hold none of the later records.
+/// bisects, it is the branch or commit that this began on: the commits that git checks out hold none of the later records.
 ///
 /// # Errors
 /// When the name is not that of a branch, or HEAD cannot be read.
@@ -59,18 +59,32 @@ pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, History
     match configured {
         Some(name) => configured_branch(repository, name),
         None => {
-            let reference = head_branch(repository)?.or_else(|| bisected_branch(repository));
+            let reference = head_branch(repository)?.or_else(|| bisected_from(repository));
             let reference = reference.unwrap_or_else(|| "HEAD".to_owned());
             Ok(Target { reference, remote: None, configured: false })
         }
     }
 }
 
-/// The branch that git's bisection began on, in full; absent where none is under way, or it began on a detached HEAD.
-fn bisected_branch(repository: &Repository) -> Option<String> {
+/// Where git's bisection began: a branch in full, or the digits of a commit where HEAD was detached; absent where none is
+/// under way.
+fn bisected_from(repository: &Repository) -> Option<String> {
     let began = std::fs::read_to_string(repository.path().join("BISECT_START")).ok()?;
-    let reference = format!("refs/heads/{}", began.trim_end());
-    repository.find_reference(&reference).is_ok().then_some(reference)
+    let began = began.trim_end();
+    let reference = format!("refs/heads/{began}");
+    let is_branch = repository.find_reference(&reference).is_ok();
+    if is_branch { Some(reference) } else { commit_of(repository, began).map(|commit| commit.id().to_string()) }
+}
+
+/// Whether git bisects without checking out the commits that it asks about: HEAD then says nothing of them.
+pub fn bisects_aside(store: &Store) -> bool {
+    store.repository.path().join("BISECT_HEAD").exists()
+}
+
+/// The commit that all its digits name.
+fn commit_of<'r>(repository: &'r Repository, digits: &str) -> Option<Commit<'r>> {
+    let id = Oid::from_str(digits).ok().filter(|id| id.to_string() == digits)?;
+    repository.find_commit(id).ok()
 }
 
 /// Tries whether objects can be added to the repository; nothing stays behind.
@@ -88,6 +102,9 @@ pub(in crate::history::git) fn tip<'r>(
     target: &Target,
 ) -> Result<Option<(Commit<'r>, String)>, HistoryError> {
     for name in std::iter::once(&target.reference).chain(&target.remote) {
+        if let Some(commit) = commit_of(repository, name) {
+            return Ok(Some((commit, name.clone())));
+        }
         match repository.find_reference(name).and_then(|reference| loose::commit_at(repository, &reference)) {
             Ok(commit) => return Ok(Some((commit, name.clone()))),
             Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => {}
