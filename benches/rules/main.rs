@@ -73,7 +73,7 @@ fn main() -> io::Result<ExitCode> {
         writeln!(out, "- {}: {}", noise.name, noise.words)?;
     }
     let mut missed = Vec::new();
-    for change in [0.0, 0.05, 0.02] {
+    for change in [0.0, 0.05, 0.02, 0.5, 1.0] {
         let n = repetitions(change);
         let table = of_noises(change, n);
         writeln!(out, "\n{}, per cent of {n}:\n\n{}", title(change), table.text())?;

@@ -149,12 +149,12 @@ fn held_against(
     let (benchmark, metric_name) = Baseline::split_key(key).unwrap_or((key, TIME));
     let metric = Metric { name: metric_name.to_owned(), unit: entry.unit, better: entry.better };
     let (run, measurement) = (by_id.run, by_id.find(benchmark));
-    let estimate = measurement.and_then(|one| one.estimate(metric_name));
+    let estimate = measurement.filter(|one| one.is_sound()).and_then(|one| one.estimate(metric_name));
     let mut comparison = Comparison {
         series: measurement.map(|one| series_id(run, one, metric_name)),
         baseline: Some(entry.value),
         current: estimate.map(|one| one.value),
-        note: measurement.and_then(|one| one.failure.clone()),
+        note: measurement.and_then(|one| one.failed().or(one.skipped())).map(str::to_owned),
         ..Comparison::bare(benchmark, metric, entry.rule.name(), Verdict::Missing)
     };
     let (Some(measurement), Some(estimate)) = (measurement, estimate) else {

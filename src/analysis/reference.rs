@@ -100,7 +100,7 @@ pub fn sessions(runs: &[&RecordedRun]) -> BTreeMap<String, usize> {
 pub struct Known<'a> {
     /// The metric.
     pub metric: &'a Metric,
-    /// The 95 % interval of the newest of the base runs over its processes.
+    /// The 95 % interval of the newest of the base runs over its processes; no entry has one that its value is not in.
     pub interval: Option<(f64, f64)>,
     /// The base runs, at least one.
     pub own: &'a [(DateTime<Utc>, f64)],
@@ -139,7 +139,8 @@ pub fn entry(key: &str, known: &Known<'_>, level: Level, policy: &Policy) -> Bas
         value,
         unit: metric.unit,
         better: metric.better,
-        interval,
+        // That of one run says little of a level of several, and nothing where it lies beside it.
+        interval: interval.filter(|(low, high)| (*low..=*high).contains(&value)),
         version: None,
         sessions,
         restlessness: Some(restlessness),

@@ -25,7 +25,11 @@ pub(super) fn read_run(path: &Path) -> anyhow::Result<RecordedRun> {
     let bytes = bounded::read(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
     match Run::from_json(&bytes) {
         Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, run }),
-        Err(error) => bail!("`{}` {error}", path.display()),
+        Err(error) => Err(Advice {
+            message: format!("`{}` {error}", path.display()),
+            hint: "a record is as `sprag run --output-run FILE` wrote it: measure again".to_owned(),
+        }
+        .into()),
     }
 }
 

@@ -3,10 +3,14 @@
 //! A file is known by what it holds. The seed lets an empty baseline pass everything, compares a report with the baseline
 //! of another suite, and overwrites baselines; here each of these is refused. Exit codes are Sprag's own.
 
+mod fitness;
+
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
+
+use fitness::{refuse_baseline, refuse_numbers};
 
 use super::distinct::NamedFile;
 use super::project::{check_writable, write_whole};
@@ -136,6 +140,7 @@ fn judge(
         hint: "mend the file, or take a baseline anew from a report with `sprag baseline emit --run REPORT.json`"
             .to_owned(),
     })?;
+    refuse_numbers(report, baseline, &comparison)?;
     let exit = exit(&comparison);
     let disagree = |statuses: &compare::Statuses| {
         let compare::Statuses { current, required } = statuses;
@@ -284,27 +289,6 @@ fn refuse_policy(policy: Option<&Path>) -> Result<(), Advice> {
 fn no_report(baseline: &File, usage: &str) -> Advice {
     let message = format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", baseline.shown);
     Advice { message, hint: format!("give two files of one kind, as in `{usage}`") }
-}
-
-/// Fails where the baseline is no baseline for this report.
-fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
-    let shown = &baseline.shown;
-    if !is_baseline(&baseline.value) {
-        let message = format!("`{shown}` is no baseline of Apex-X, and `{}` is a report of it", report.shown);
-        let hint = format!("make one: `sprag baseline emit --run {} --output BASELINE.json`", report.shown);
-        return Err(Advice { message, hint });
-    }
-    if let Some(other) = report_suite(&baseline.value).filter(|other| *other != suite) {
-        let message = format!("`{shown}` is of `{}`, and `{}` of `{}`", other.name(), report.shown, suite.name());
-        return Err(Advice { message, hint: "a report is held against a baseline of its own suite".to_owned() });
-    }
-    let metrics = baseline.value.get("metrics").and_then(Json::fields);
-    // What is no object is told by the comparison.
-    if metrics.is_some_and(<[_]>::is_empty) || baseline.value.get("metrics").is_none() {
-        let message = format!("`{shown}` has no metrics, so it would let anything pass");
-        return Err(Advice { message, hint: "take one from a report with `sprag baseline emit`".to_owned() });
-    }
-    Ok(())
 }
 
 /// Writes the files that were asked for, and says so in the words of the seed's tool.

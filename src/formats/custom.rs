@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::unique::unique;
-use super::{FormatError, MOST_BENCHMARKS, json, number};
+use super::{FormatError, MOST_BENCHMARKS, json};
 use crate::model::benchmark::Benchmark;
 use crate::model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric};
 use crate::model::metric::{Better, Metric};
@@ -205,7 +205,7 @@ fn finite(metric: &Metric, value: &Value) -> Result<f64, String> {
     // Numbers that JSON lacks have been put in quotes.
     let quoted = value.as_str().and_then(|text| text.parse::<f64>().ok()).filter(|number| !number.is_finite());
     let number = value.as_f64().or(quoted).ok_or_else(|| "holds what is no number".to_owned())?;
-    match number::fault(metric, number) {
+    match metric.fault(number) {
         Some(fault) => Err(format!("holds {fault}")),
         None => Ok(number),
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::MOST_BENCHMARKS;
 use super::custom::{MOST_METRICS, SCHEMA_VERSION};
-use super::number::LARGEST;
+use crate::model::metric::LARGEST;
 use crate::model::metric::{Better, Metric};
 use crate::model::schema::{object, object_with, patterns, text, word, words};
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Number, Value};
 
-use super::number::fault;
 use super::quantity;
 use crate::model::metric::Metric;
 
@@ -65,7 +64,7 @@ pub(super) fn all_measured(object: &Value, key: &str, metric: &Metric, factor: f
 pub(super) fn possible(key: &str, number: Option<f64>, metric: &Metric, factor: f64) -> Result<f64, String> {
     let value = number.ok_or_else(|| format!("its `{key}` is no number"))?;
     let value = quantity::to_base(value, factor);
-    match fault(metric, value) {
+    match metric.fault(value) {
         Some(fault) => Err(format!("its `{key}` is {fault}")),
         None => Ok(value),
     }

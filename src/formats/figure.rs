@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{number, quantity};
+use super::quantity;
 use crate::model::metric::Metric;
 
 /// The value of a metric that stands under `key`, where one of the source's unit is `factor` of the base unit. Digits in
@@ -20,7 +20,7 @@ pub(super) fn figure(key: &str, value: &Value, metric: &Metric, factor: f64) -> 
         return Err(format!("its `{key}` is {}, where a number is needed", shown(value)));
     };
     let base = quantity::to_base(number, factor);
-    match number::fault(metric, base) {
+    match metric.fault(base) {
         Some(fault) => Err(format!("its `{key}` is {fault}")),
         None => Ok(base),
     }

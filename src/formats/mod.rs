@@ -57,7 +57,7 @@ use crate::model::metric::Metric;
 
 /// Why the metric cannot have the value, if it cannot; the reason reads after "is".
 pub fn impossible(metric: &Metric, value: f64) -> Option<String> {
-    number::fault(metric, value)
+    metric.fault(value)
 }
 
 /// The most benchmarks that one report may hold: a record of more would be beyond what a record may be.

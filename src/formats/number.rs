@@ -1,7 +1,4 @@
-//! Numbers that JSON cannot hold and programs print nevertheless, and which numbers a unit can have.
-
-use crate::model::metric::{Metric, RATIO};
-use crate::model::unit::Unit;
+//! Numbers that JSON cannot hold and programs print nevertheless.
 
 /// `text` with every number that is not finite, such as `NaN`, `-inf` or `1e999`, put in quotes, so that one such number
 /// does not make the whole unreadable. Text in quotes stays as it is, and so does what is no number.
@@ -41,33 +38,9 @@ fn string_length(text: &str) -> usize {
     end.map_or(text.len(), |(index, _)| index + 1)
 }
 
-/// The largest magnitude that is taken, and the inverse of the smallest time or rate: no machine comes near it, and
-/// medians, spreads and ratios of numbers within it are finite.
-pub(super) const LARGEST: f64 = 1e30;
-
-/// Why the metric cannot have the value, if it cannot.
-pub(super) fn fault(metric: &Metric, value: f64) -> Option<String> {
-    let unit = metric.unit;
-    let is_ratio = metric.name == RATIO;
-    match unit {
-        _ if !value.is_finite() => Some(format!("{value}, which is no number")),
-        _ if value.abs() > LARGEST => Some(format!("{value:e} {unit}, which is beyond {LARGEST:e}")),
-        Unit::Second | Unit::PerSecond if value <= 0.0 => {
-            Some(format!("{value} {unit}, where more than zero is needed"))
-        }
-        Unit::One if is_ratio && value <= 0.0 => Some(format!("{value}, where more than zero is needed")),
-        Unit::Second | Unit::PerSecond if value < 1.0 / LARGEST => {
-            Some(format!("{value:e} {unit}, which is too little"))
-        }
-        Unit::Byte if value < 0.0 => Some(format!("{value} {unit}, where zero or more is needed")),
-        Unit::Second | Unit::PerSecond | Unit::Byte | Unit::One => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::metric::Better;
 
     #[test]
     fn numbers_that_json_lacks_are_quoted_outside_of_strings() {
@@ -78,25 +51,5 @@ mod tests {
         check("[1.5e-3, -2, true, null, nanometer, é]", "[1.5e-3, -2, true, null, nanometer, é]");
         check("\"does not end NaN", "\"does not end NaN");
         check("", "");
-    }
-
-    #[test]
-    fn a_unit_decides_which_numbers_can_be() {
-        let check = |unit: Unit, value: f64, fine: bool| {
-            let metric = Metric { name: "m".to_owned(), unit, better: Better::Lower };
-            assert_eq!(fault(&metric, value).is_none(), fine, "{value} {unit}");
-        };
-        check(Unit::Second, 1e-9, true);
-        check(Unit::Second, 0.0, false);
-        check(Unit::Second, -1.0, false);
-        check(Unit::Second, 1e-31, false);
-        check(Unit::PerSecond, 0.0, false);
-        check(Unit::Byte, 0.0, true);
-        check(Unit::Byte, -1.0, false);
-        check(Unit::One, -1.0, true);
-        check(Unit::One, 1e31, false);
-        check(Unit::One, f64::NAN, false);
-        check(Unit::One, f64::INFINITY, false);
-        assert!(fault(&Metric::ratio(), 0.0).is_some());
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{FormatError, MOST_BENCHMARKS, json, number};
+use super::{FormatError, MOST_BENCHMARKS, json};
 use crate::model::digest::RunningHash;
 use crate::model::foreign::Output;
 use crate::model::imported::{Entry, EntryStatus, Observation};
@@ -158,7 +158,7 @@ pub(super) fn entry(series: &str, found: Result<Vec<Observation>, String>) -> En
 
 /// The value, where the metric can have it; else why not, after the field that holds it.
 pub(super) fn possible(metric: &Metric, field: &str, value: f64) -> Result<f64, String> {
-    match number::fault(metric, value) {
+    match metric.fault(value) {
         Some(fault) => Err(format!("its `{field}` is {fault}")),
         None => Ok(value),
     }
@@ -184,7 +184,7 @@ pub(super) fn sampled(
     samples: Vec<f64>,
 ) -> Result<Observation, String> {
     for (place, sample) in samples.iter().enumerate() {
-        if let Some(fault) = number::fault(&metric, *sample) {
+        if let Some(fault) = metric.fault(*sample) {
             return Err(format!("sample {} of its `{field}` is {fault}", place + 1));
         }
     }

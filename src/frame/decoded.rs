@@ -12,7 +12,7 @@ use polars::prelude::*;
 use super::FrameError;
 use super::catalogue::number_of;
 use super::values::Values;
-use crate::model::benchmark::{Benchmark, ParityStatus};
+use crate::model::benchmark::Benchmark;
 use crate::model::head::RunHead;
 use crate::model::metric::Metric;
 use crate::model::run::RecordedRun;
@@ -230,11 +230,7 @@ impl BenchmarkCells<'_> {
 
 /// The measurements of a run whose numbers mean something.
 fn measured(run: &RecordedRun) -> impl Iterator<Item = &Measurement> {
-    run.run.measurements.iter().filter(|measurement| {
-        measurement.failure.is_none()
-            && measurement.parity.status != ParityStatus::Mismatch
-            && !measurement.estimates.is_empty()
-    })
+    run.run.measurements.iter().filter(|measurement| measurement.is_sound() && !measurement.estimates.is_empty())
 }
 
 fn check_finite(run: &RecordedRun, measurement: &Measurement, estimate: &Estimate) -> Result<(), FrameError> {

@@ -6,7 +6,6 @@ use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
 
 use super::fixture::History;
 use crate::model::baseline::Baseline;
-use crate::model::benchmark::ParityStatus;
 use crate::model::metric::{Better, Metric};
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
 use crate::model::run::RecordedRun;
@@ -183,9 +182,7 @@ fn position(history: &History, run: &RecordedRun) -> Option<usize> {
 }
 
 fn usable(run: &RecordedRun) -> impl Iterator<Item = &Measurement> {
-    let measurements = run.run.measurements.iter().filter(|measurement| !measurement.estimates.is_empty());
-    measurements
-        .filter(|measurement| measurement.failure.is_none() && measurement.parity.status != ParityStatus::Mismatch)
+    run.run.measurements.iter().filter(|measurement| measurement.is_sound() && !measurement.estimates.is_empty())
 }
 
 /// Suite, name and id of each machine.

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::environment::Environment;
 use super::evidence::Restlessness;
-use super::metric::Better;
+use super::metric::{Better, LARGEST};
 use super::record;
 use super::rule::Rule;
 use super::run::RunStatus;
@@ -251,10 +251,11 @@ impl Baseline {
             let fault = |field: &str, value, wanted| {
                 Err(BaselineError::Value { metric: metric.clone(), field: field.to_owned(), value, wanted })
             };
-            if !(entry.value.is_finite() && entry.value > 0.0) {
-                return fault("value", entry.value, "a number above zero is needed");
+            if !(1.0 / LARGEST..=LARGEST).contains(&entry.value) {
+                return fault("value", entry.value, "a number above zero, and none beyond measure, is needed");
             }
-            if let Some((low, high)) = entry.interval.filter(|(low, high)| !(low.is_finite() && low <= high)) {
+            let is_pair = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite() && low <= high;
+            if let Some((low, high)) = entry.interval.filter(|pair| !is_pair(pair)) {
                 return fault("interval", if low.is_finite() { high } else { low }, "two numbers in order are needed");
             }
             if entry.sessions == 0 {

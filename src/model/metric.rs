@@ -11,6 +11,10 @@ pub const TIME: &str = "time";
 /// The metric of a benchmark that was timed beside a calibration kernel: its time over that kernel's.
 pub const RATIO: &str = "ratio";
 
+/// The largest magnitude that is taken, and the inverse of the smallest time or rate: no machine comes near it, and
+/// medians, spreads and ratios of numbers within it are finite.
+pub const LARGEST: f64 = 1e30;
+
 /// Which direction of change is an improvement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -60,6 +64,25 @@ impl Metric {
         format!("the metric was recorded as {}, now as {}", terms(self), terms(now))
     }
 
+    /// Why it cannot have the value, if it cannot.
+    pub fn fault(&self, value: f64) -> Option<String> {
+        let unit = self.unit;
+        let is_ratio = self.name == RATIO;
+        match unit {
+            _ if !value.is_finite() => Some(format!("{value}, which is no number")),
+            _ if value.abs() > LARGEST => Some(format!("{value:e} {unit}, which is beyond {LARGEST:e}")),
+            Unit::Second | Unit::PerSecond if value <= 0.0 => {
+                Some(format!("{value} {unit}, where more than zero is needed"))
+            }
+            Unit::One if is_ratio && value <= 0.0 => Some(format!("{value}, where more than zero is needed")),
+            Unit::Second | Unit::PerSecond if value < 1.0 / LARGEST => {
+                Some(format!("{value:e} {unit}, which is too little"))
+            }
+            Unit::Byte if value < 0.0 => Some(format!("{value} {unit}, where zero or more is needed")),
+            Unit::Second | Unit::PerSecond | Unit::Byte | Unit::One => None,
+        }
+    }
+
     /// Whether a metric may be called so: one word of at most a hundred bytes.
     pub fn is_word(name: &str) -> bool {
         !name.is_empty() && name.len() <= 100 && !name.chars().any(|c| c.is_whitespace() || c.is_control())
@@ -98,5 +121,30 @@ impl Metric {
     /// Units of work a second, higher is better; `name` says which work, such as `tiles_per_s`.
     pub fn throughput(name: &str) -> Metric {
         Metric { name: name.to_owned(), unit: Unit::PerSecond, better: Better::Higher }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_decides_which_numbers_can_be() {
+        let check = |unit: Unit, value: f64, fine: bool| {
+            let metric = Metric { name: "m".to_owned(), unit, better: Better::Lower };
+            assert_eq!(metric.fault(value).is_none(), fine, "{value} {unit}");
+        };
+        check(Unit::Second, 1e-9, true);
+        check(Unit::Second, 0.0, false);
+        check(Unit::Second, -1.0, false);
+        check(Unit::Second, 1e-31, false);
+        check(Unit::PerSecond, 0.0, false);
+        check(Unit::Byte, 0.0, true);
+        check(Unit::Byte, -1.0, false);
+        check(Unit::One, -1.0, true);
+        check(Unit::One, 1e31, false);
+        check(Unit::One, f64::NAN, false);
+        check(Unit::One, f64::INFINITY, false);
+        assert!(Metric::ratio().fault(0.0).is_some());
     }
 }

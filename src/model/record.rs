@@ -329,8 +329,9 @@ mod tests {
         }
         check(&text.replace("\"name\":\"tile_pack\"", "\"name\":\"tile\""), "its parts make");
         check(&text.replace("\"cpu_model\":\"CPU\"", "\"cpu_model\":\"GPU\""), "does not follow from its facts");
-        check(&text.replace("\"value\":1.25e-05", "\"value\":-1.0"), "holds -1, which cannot be");
-        check(&text.replace("\"value\":1.25e-05", "\"value\":0.0"), "holds 0, which cannot be");
+        check(&text.replace("\"value\":1.25e-05", "\"value\":-1.0"), "holds -1 s, where more than zero is needed");
+        check(&text.replace("\"value\":1.25e-05", "\"value\":0.0"), "holds 0 s, where more than zero is needed");
+        check(&text.replace("\"value\":1.25e-05", "\"value\":1e-300"), "holds 1e-300 s, which is too little");
         check(&text.replace("[1.2e-05,1.3e-05]", "[1.3e-05,1.2e-05]"), "has an interval from");
         check(&text.replace("\"status\":\"ok\"", "\"status\":\"skipped\""), "has `reason` missing");
         check(&text.replace("\"suite\":", " \"suite\":"), "not in canonical form");

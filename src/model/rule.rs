@@ -5,6 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The most times a value that a rule may allow.
+pub const MOST_FACTOR: f64 = 100.0;
+
 /// A rule with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "lowercase", deny_unknown_fields)]
@@ -67,8 +70,9 @@ impl Rule {
         let share = |name, value: f64| {
             (!(0.0..=1.0).contains(&value)).then_some((name, value, "from 0 to 1 is allowed (0.1 is 10 %)"))
         };
-        let factor =
-            |name, value: f64| (!(0.0..=100.0).contains(&value)).then_some((name, value, "from 0 to 100 is allowed"));
+        let factor = |name, value: f64| {
+            (!(0.0..=MOST_FACTOR).contains(&value)).then_some((name, value, "from 0 to 100 is allowed"))
+        };
         match *self {
             Rule::Interval { tolerance } => share("tolerance", tolerance),
             Rule::Tolerance { ratio, abs } => factor("ratio", ratio)

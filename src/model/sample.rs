@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::benchmark::{Attributes, Benchmark, Parity};
+use super::benchmark::{Attributes, Benchmark, Parity, ParityStatus};
 use super::metric::{Metric, RATIO, TIME};
 
 /// One timed stretch of calls: what was observed, in seconds a call.
@@ -100,6 +100,9 @@ impl Role {
 /// What the reason of a benchmark begins with that another tool left out on purpose.
 pub const SKIPPED: &str = "skipped: ";
 
+/// Why there are no numbers of a benchmark that computed something else than it should.
+const WRONG: &str = "its result differs from that of its reference";
+
 /// One benchmark of a run: its identity, whether its result was right, and its estimates or why there are none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
@@ -119,8 +122,11 @@ pub struct Measurement {
 
 impl Measurement {
     /// The one estimate that a gate looks at: `ratio` where the benchmark was timed beside a calibration kernel, else
-    /// `time`, else the first; none where the benchmark is not tracked.
+    /// `time`, else the first; none where the benchmark is not tracked, or its numbers mean nothing.
     pub fn judged(&self) -> Option<&Estimate> {
+        if !self.is_sound() {
+            return None;
+        }
         let names = self.estimates.iter().map(|estimate| estimate.metric.name.as_str());
         self.role.judged(names).map(|place| &self.estimates[place])
     }
@@ -130,9 +136,17 @@ impl Measurement {
         self.failure.as_deref()?.strip_prefix(SKIPPED)
     }
 
-    /// Why it gave no result though it should have.
+    /// Whether its numbers mean something: it ran, and computed what it should.
+    pub fn is_sound(&self) -> bool {
+        self.failure.is_none() && self.parity.status != ParityStatus::Mismatch
+    }
+
+    /// Why it gave no result though it should have, or a wrong one.
     pub fn failed(&self) -> Option<&str> {
-        self.failure.as_deref().filter(|_| self.skipped().is_none())
+        match self.failure.as_deref() {
+            Some(failure) => Some(failure).filter(|_| self.skipped().is_none()),
+            None => (!self.is_sound()).then_some(WRONG),
+        }
     }
 
     /// Whether it is of no kernel of the suite, but of what kernels are held against.
@@ -151,7 +165,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::model::benchmark::ParityStatus;
     use crate::model::metric::Better;
     use crate::model::unit::Unit;
 

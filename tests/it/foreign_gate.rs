@@ -204,6 +204,13 @@ fn what_cannot_be_compared_is_named_with_what_to_do() {
     texts("29-invalid-utf8", &["current.txt is not UTF-8 at byte 559"]);
 
     let line = "a time: [1 ns 2 ns 3 ns]\n";
+    let lines = |more: &str, words: &[&str]| {
+        let text = format!("{line}{more}");
+        refused(&two(&text, &text), &CHECK, words);
+    };
+    lines("b time: [9 xs 9 xs 9 xs]\n", &["line 2 of `baseline.txt`: `time:` is followed by no estimate"]);
+    lines("b time: [9 ns 9", &["line 2 of `baseline.txt`"]);
+    lines("b time: [2 us 1 us 3 us]\n", &["`b` of `baseline.txt` cannot be judged", "does not lie between its bounds"]);
     let truth = r#"{"s": {"a": [1, 2, 3]}}"#;
     let truths = |current: &str, words: &[&str]| refused(&two(truth, current), &CHECK, words);
     truths(r#"{"s": {"a": [1, NaN, 3]}}"#, &["`s/a` of `current.txt` cannot be judged", "sample 2", "NaN"]);

@@ -1,6 +1,6 @@
 //! What a run is held against: commits, releases, the sessions before, under rules of a file of their own.
 
-use sprag::model::benchmark::Benchmark;
+use sprag::model::benchmark::{Benchmark, Parity, ParityStatus};
 use sprag::model::metric::{Better, Metric};
 use sprag::model::run::{Run, RunStatus};
 use sprag::model::unit::Unit;
@@ -333,4 +333,34 @@ fn a_text_that_fits_no_metric_is_told() {
     crafted.ends(0, &["compare", "v1.0", "HEAD", "--policy", "lax.toml"]).says(&words);
     crafted.sandbox.write("lax.toml", &entry("pack"));
     assert!(!crafted.ends(0, &["check", "--policy", "lax.toml"]).err.contains("fits no metric"));
+}
+
+#[test]
+fn a_wrong_result_is_missing_however_fast_it_was() {
+    let crafted = Crafted::with_sessions(4);
+    crafted.sandbox.write("code.rs", "// 5");
+    crafted.sandbox.commit("Compute something else");
+    let mut run = crafted.run(5, &[("pack", 0.5e-3), ("scan", 2e-3)]);
+    let parity = Parity { status: ParityStatus::Mismatch, max_abs_error: Some(1.0), tolerance: Some(1e-5) };
+    run.measurements[0].parity = parity;
+    crafted.record(&run);
+    let wrong = "its result differs from that of its reference";
+    let ended = crafted.ends(1, &["check", "--against", "history"]);
+    tells(&ended, &["cpu/pack", "missing", wrong, "check: fail; 1 missing, 1 unchanged"]);
+    let emitted = crafted.ends(0, &["baseline", "emit"]).says(&["cpu/pack", "is left out"]);
+    let path = emitted.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is told");
+    let baseline = crafted.sandbox.read(path.trim_end_matches(':'));
+    assert!(baseline.contains("cpu/scan") && !baseline.contains("cpu/pack"), "{baseline}");
+}
+
+#[test]
+fn an_allowance_of_a_slipped_unit_decides_nothing() {
+    let crafted = Crafted::with_sessions(4);
+    crafted.change(5, &[("pack", 9e-3), ("scan", 2e-3)]);
+    let policy = |abs: &str| format!("[rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = {abs}\n");
+    let check = ["check", "--against", "history", "--policy", "policy.toml"];
+    crafted.sandbox.write("policy.toml", &policy("0.01"));
+    tells(&crafted.ends(0, &check), &["check: pass; 2 unchanged"]);
+    crafted.sandbox.write("policy.toml", &policy("2.0"));
+    tells(&crafted.ends(3, &check), &["`abs` allows 2001 times the value", "2 not comparable"]);
 }

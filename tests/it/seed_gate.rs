@@ -190,3 +190,45 @@ fn a_baseline_of_the_seed_is_taken_from_a_report_worth_it() {
     let spec = json!({"value_ms": 2.0, "max_regression_ratio": 0.75, "max_regression_abs_ms": 2.0});
     assert_eq!((&written["metrics"]["a_ms"], &written["baseline_notes"]), (&spec, &json!("mine")));
 }
+
+#[test]
+fn numbers_that_would_let_anything_pass_are_refused() {
+    let report = r#"{"suite": "apex_x_cpu_perf_regression", "schema_version": 1, "metrics": {"a": 1.5}}"#;
+    let baseline = r#"{"suite": "apex_x_cpu_perf_regression", "schema_version": 1, "metrics":
+        {"a": {"value_ms": 1.0, "max_regression_ratio": 0.6, "max_regression_abs_ms": 0.25}}}"#;
+    let written = |report: &str, baseline: &str| {
+        let sandbox = Sandbox::empty();
+        sandbox.write("report.json", report);
+        sandbox.write("base.json", baseline);
+        sandbox
+    };
+    written(report, baseline).sprag(&CHECK).expect(0);
+    let refused = |sandbox: &Sandbox, words: &[&str]| {
+        for arguments in [&CHECK[..], &["compare", "base.json", "report.json"]] {
+            sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
+        }
+    };
+    let current = |from: &str, to: &str, words: &[&str]| {
+        assert!(report.contains(from));
+        refused(&written(&report.replace(from, to), baseline), words);
+    };
+    current("1.5", "0", &["report.json`: a time of 0 of `a`"]);
+    current("1.5", "-5", &["a time of -5 of `a`"]);
+    current("1.5", "NaN", &["a time of NaN of `a`"]);
+    current("\"schema_version\": 1", "\"schema_version\": 2", &["report.json` has the schema 2, and 1 is known"]);
+    let base = |from: &str, to: &str, words: &[&str]| {
+        assert!(baseline.contains(from));
+        refused(&written(report, &baseline.replace(from, to)), words);
+    };
+    base("1.0", "0", &["base.json`: a `value_ms` of 0 of `a`"]);
+    base("1.0", "\"1.0\"", &["`value_ms` is \"1.0\", no number, of `a`"]);
+    base("0.6", "-0.5", &["a `max_regression_ratio` of -0.5 of `a`", "from 0 to 100 is allowed"]);
+    base("0.6", "1e9", &["a `max_regression_ratio` of 1000000000 of `a`"]);
+    base("0.25", "1e9", &["a `max_regression_abs_ms` of 1000000000, where the time is 1 ms, of `a`"]);
+    base("0.25", "-1", &["a `max_regression_abs_ms` of -1 of `a`", "zero or more"]);
+    base("\"schema_version\": 1", "\"schema_version\": 99", &["base.json` has the schema 99"]);
+    let sandbox = sandbox("gpu_pass");
+    let required = sandbox.read("base.json").replace("\"required_status\": \"ok\"", "\"required_status\": \"failed\"");
+    sandbox.write("base.json", &required);
+    refused(&sandbox, &["has `required_status` = \"failed\", and only a report that is `ok`"]);
+}

@@ -129,6 +129,10 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
             (Verdict::Inconclusive(format!("{:.1} % worse, {alike}: {enough}", worsening * 100.0)), None)
         }
         (true, false) => (Verdict::Unchanged, Some(alike)),
+        (false, true) if worsening > 0.0 => {
+            let within = format!("within the band of {:.1} %", band * 100.0);
+            (Verdict::Unchanged, Some(format!("surely worse (p = {two_sided:.2e}), {within}")))
+        }
         (false, _) => (Verdict::Unchanged, None),
     };
     let few = base.len().saturating_mul(current.len()) <= MOST_PAIRS;
@@ -222,7 +226,10 @@ mod tests {
         check(Better::Higher, &base, &around(105.0, 30), "improved");
         check(Better::Higher, &base, &around(95.0, 30), "regressed");
         let beside = check(Better::Lower, &base, &around(100.5, 30), "unchanged");
-        assert!(beside.note.is_none() && beside.p_value.is_some_and(|p| p < 1e-6), "{beside:?}");
+        let note = beside.note.as_deref().unwrap_or_default();
+        assert!(note.starts_with("surely worse (p = ") && note.ends_with("), within the band of 1.0 %"), "{beside:?}");
+        assert!(beside.p_value.is_some_and(|p| p < 1e-6), "{beside:?}");
+        assert_eq!(check(Better::Lower, &base, &around(99.5, 30), "unchanged").note, None);
         // Two modes, of which one side has one sample more of the one, the other of the other.
         let modes = |low: usize, high: usize| [vec![100.0; low], vec![106.0; high]].concat();
         let alike = "beyond the band, but the samples do not differ (p = 0.788)";

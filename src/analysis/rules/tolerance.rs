@@ -3,11 +3,13 @@
 //! `allowed = value * (1 + ratio) + abs`, evaluated in that order in double precision; a metric of which less is
 //! better fails when `current > allowed`. The order matters at the border: 0.35, 0.6 and 0.25 allow
 //! 0.8099999999999999, so 0.81 fails. A metric of which more is better is held to the same formula with the two
-//! sides exchanged: it fails when `value > current * (1 + ratio) + abs`.
+//! sides exchanged: it fails when `value > current * (1 + ratio) + abs`. An allowance of more than a hundred times the value
+//! is a slip of the unit, and decides nothing.
 
 use super::power;
 use crate::model::evidence::{Decision, Evidence};
 use crate::model::metric::Better;
+use crate::model::rule::MOST_FACTOR;
 use crate::model::verdict::{Effect, Verdict};
 
 /// Holds the current value against the baseline's.
@@ -18,7 +20,12 @@ pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
         Better::Lower => (current <= worst_of(value), value > worst_of(current), worst_of(value)),
         Better::Higher => (value <= worst_of(current), current > worst_of(value), (value - abs) / (1.0 + ratio)),
     };
-    let verdict = if !passes {
+    let verdict = if value > 0.0 && abs > MOST_FACTOR * value {
+        let times = (allowed / value).round();
+        Verdict::NotComparable(format!(
+            "`abs` allows {times:.0} times the value: it counts in the unit of the metric, such as s"
+        ))
+    } else if !passes {
         // Also reached by NaN, which no comparison lets pass.
         Verdict::Regressed
     } else if improves {

@@ -34,7 +34,6 @@ pub(super) struct Read {
 /// When one cannot be read or holds no benchmark, a name comes twice or has a value that no share can be taken of, or the
 /// files have no benchmark in common.
 pub(super) fn read(pair: &Pair) -> anyhow::Result<Read> {
-    let mut notes = Vec::new();
     let (metric, obstacle) = match pair.kind {
         Kind::Text => (Metric::time(), other_cpu(pair)),
         Kind::GroundTruth => {
@@ -42,7 +41,7 @@ pub(super) fn read(pair: &Pair) -> anyhow::Result<Read> {
             (metric, None)
         }
     };
-    let mut side = |output: &Output| sides(output, entries(pair.kind, output, &mut notes)?);
+    let side = |output: &Output| sides(output, entries(pair.kind, output)?);
     let (baseline, current) = (side(&pair.baseline)?, side(&pair.current)?);
     if !baseline.keys().any(|name| current.contains_key(name)) {
         let first = |sides: &Sides| sides.keys().next().cloned().unwrap_or_default();
@@ -51,6 +50,7 @@ pub(super) fn read(pair: &Pair) -> anyhow::Result<Read> {
         let message = format!("`{run}` and `{base}` have no benchmark in common: one has `{is}`, the other `{was}`");
         return Err(Advice { message, hint: "hold runs of the same benchmarks against each other".to_owned() }.into());
     }
+    let mut notes = Vec::new();
     if pair.kind == Kind::GroundTruth {
         let few = |sides: &Sides| sides.values().filter(|side| side.samples.len() < ENOUGH_SAMPLES).count();
         let few = few(&baseline) + few(&current);
@@ -63,11 +63,17 @@ pub(super) fn read(pair: &Pair) -> anyhow::Result<Read> {
 }
 
 /// The benchmarks of a file in its order, one at least.
-fn entries(kind: Kind, output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, Advice> {
+fn entries(kind: Kind, output: &Output) -> Result<Vec<Entry>, Advice> {
     let (found, hint) = match kind {
         Kind::Text => {
             let hint = "give what a bench of Criterion printed, or a baseline that Trueno saved";
-            (criterion::text::estimates(output, notes), hint)
+            let found = criterion::text::estimates(output);
+            // What both files hold broken would pass without a look.
+            if let Some(line) = found.as_ref().ok().and_then(|found| found.unread.first()) {
+                let message = format!("line {line} of `{}`: `time:` is followed by no estimate", output.name);
+                return Err(Advice { message, hint: "measure again, or take the line out".to_owned() });
+            }
+            (found.map(|found| found.entries), hint)
         }
         Kind::GroundTruth => {
             let hint = "give an object of sections, each an object that lists samples under a name, no name twice";
@@ -114,7 +120,11 @@ fn side(entry: &Entry) -> Result<Side, String> {
     let limit = |key: &str| entry.extras.get(key).and_then(serde_json::Value::as_f64);
     let samples = found.samples.clone();
     let of_samples = || sign_interval::of_median(&samples, CONFIDENCE).map(|found| (found.low, found.high));
-    let interval = limit("low").zip(limit("high")).or_else(of_samples);
+    let bounds = limit("low").zip(limit("high"));
+    if let Some((low, high)) = bounds.filter(|(low, high)| !(*low..=*high).contains(&found.value)) {
+        return Err(format!("its estimate, {} s, does not lie between its bounds, {low} s and {high} s", found.value));
+    }
+    let interval = bounds.or_else(of_samples);
     Ok(Side { value: found.value, interval, samples, ..Side::default() })
 }
 

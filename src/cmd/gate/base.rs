@@ -223,7 +223,11 @@ impl<'p> Bases<'p> {
         match found {
             Ok((path, baseline)) => {
                 let of = baseline.commit.as_deref().map_or("no commit", |sha| sha.get(..12).unwrap_or(sha));
-                let label = format!("{path} (of {of}, {})", baseline.timestamp_utc.format("%Y-%m-%d"));
+                let speaks_against =
+                    [(baseline.dirty, ", changed files"), (baseline.partial, ", some benchmarks only")];
+                let doubts: String =
+                    speaks_against.iter().filter(|(holds, _)| *holds).map(|(_, words)| *words).collect();
+                let label = format!("{path} (of {of}, {}{doubts})", baseline.timestamp_utc.format("%Y-%m-%d"));
                 Ok(Base { label, baseline: Some(self.overridden(baseline.clone())) })
             }
             // A baseline that is there and cannot be used must never look like one that is not there.

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::formats::unique::unique;
-use crate::formats::{FormatError, MOST_BENCHMARKS, number};
+use crate::formats::{FormatError, MOST_BENCHMARKS};
 use crate::model::benchmark::Benchmark;
 use crate::model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric, recordable};
-use crate::model::metric::Metric;
+use crate::model::metric::{LARGEST, Metric};
 
 /// The files of a folder of results that are read.
 pub const FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json"];
@@ -113,7 +113,7 @@ pub(super) fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
         return Err(format!("its `new/sample.json` has {} times of {} samples", times.len(), iters.len()));
     }
     let seconds: Vec<f64> = times.iter().zip(&iters).map(|(time, iters)| time / 1e9 / iters).collect();
-    match seconds.iter().find_map(|seconds| number::fault(&Metric::time(), *seconds)) {
+    match seconds.iter().find_map(|seconds| Metric::time().fault(*seconds)) {
         Some(fault) => Err(format!("a sample is {fault}")),
         None => Ok(seconds),
     }
@@ -121,7 +121,7 @@ pub(super) fn samples(sampled: Sampled) -> Result<Vec<f64>, String> {
 
 /// The throughputs that a bench declares, such as `{"Elements": 32}`; a kind that is not known is left alone.
 pub(super) fn work(throughput: Option<&Value>) -> Vec<(String, f64)> {
-    let count = |value: &Value| value.as_f64().filter(|count| (1.0..=number::LARGEST).contains(count));
+    let count = |value: &Value| value.as_f64().filter(|count| (1.0..=LARGEST).contains(count));
     let Some(kinds) = throughput.and_then(Value::as_object) else { return Vec::new() };
     let mut work = Vec::new();
     for (kind, value) in kinds {

@@ -49,16 +49,29 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 
 /// The benchmarks of a text. Where a name comes twice the last counts.
 pub(in crate::formats) fn entries(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
-    let entries = estimates(output, notes)?;
+    let Estimates { entries, unread } = estimates(output)?;
+    for line in unread {
+        outputs::note(notes, format!("{} line {line}: `time:` is followed by no estimate", output.name));
+    }
     outputs::counted(&output.name, outputs::newest_of_each(entries, notes))
 }
 
-/// Every estimate of a text, in its order: a name may come more than once. What looks like one and is none is noted.
+/// The estimates of a text.
+#[derive(Clone, Debug, Default)]
+pub struct Estimates {
+    /// Each, in the order of the text: a name may come more than once.
+    pub entries: Vec<Entry>,
+    /// The lines, from 1, on which something looks like one and cannot be read.
+    pub unread: Vec<usize>,
+}
+
+/// Every estimate of a text.
 ///
 /// # Errors
 /// When the text is not UTF-8, has too long a line or far too many estimates.
-pub fn estimates(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
+pub fn estimates(output: &Output) -> Result<Estimates, FormatError> {
     let mut entries: Vec<Entry> = Vec::new();
+    let mut unread = Vec::new();
     let mut before = String::new();
     let mut samples: Option<u64> = None;
     for (number, line) in outputs::lines(output)? {
@@ -71,8 +84,10 @@ pub fn estimates(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>,
                     outputs::push(output, &mut entries, estimate(name, times, samples.take()))?;
                 }
                 _ if content.contains('%') => changed(entries.last_mut(), content),
-                _ => outputs::note(notes, format!("{} line {number}: `time:` is followed by no estimate", output.name)),
+                _ => unread.push(number),
             }
+        } else if is_cut_off(&line) {
+            unread.push(number);
         } else if let Some((_, content)) = bracketed(&line, "thrpt:") {
             throughput(entries.last_mut(), content);
         } else if let Some((_, content)) = bracketed(&line, "change:") {
@@ -86,7 +101,12 @@ pub fn estimates(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>,
         }
         line.trim_end().clone_into(&mut before);
     }
-    Ok(entries)
+    Ok(Estimates { entries, unread })
+}
+
+/// Whether a line ends within an estimate, as where a program was killed.
+fn is_cut_off(line: &str) -> bool {
+    line.split_once("time:").is_some_and(|(_, after)| after.trim_start().starts_with('[') && !after.contains(']'))
 }
 
 /// What stands before the label, and between the brackets that follow it.

@@ -1,6 +1,5 @@
 //! What a row is of.
 
-use crate::model::benchmark::ParityStatus;
 use crate::model::metric::Metric;
 use crate::model::run::{RecordedRun, RunStatus};
 use crate::model::sample::{Estimate, Measurement};
@@ -39,7 +38,7 @@ pub fn value_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
 impl<'a> Row<'a> {
     /// Whether its numbers mean something: the benchmark ran, and computed what it should.
     pub fn is_sound(&self) -> bool {
-        self.measurement.is_some_and(|one| one.failure.is_none() && one.parity.status != ParityStatus::Mismatch)
+        self.measurement.is_some_and(Measurement::is_sound)
     }
 
     /// The status of the benchmark, or of a run that holds none.
@@ -57,9 +56,7 @@ impl<'a> Row<'a> {
         match self.measurement {
             None => self.recorded.run.reason.as_deref(),
             Some(_) if self.is_sound() => None,
-            Some(one) => {
-                one.skipped().or(one.failure.as_deref()).or(Some("its result differs from that of its reference"))
-            }
+            Some(one) => one.skipped().or(one.failed()),
         }
     }
 

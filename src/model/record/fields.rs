@@ -18,7 +18,7 @@ use super::text::Text;
 use crate::model::benchmark::{Attributes, MAX_WORD, Parity};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
-use crate::model::metric::{Better, Metric, RATIO};
+use crate::model::metric::{Better, Metric};
 use crate::model::run::{Quality, Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement, Role};
 use crate::model::schema::{self, patterns};
@@ -273,21 +273,21 @@ impl<'a> MetricRecord<'a> {
 
     /// The estimate, if its numbers can be those of a measurement.
     fn into_estimate(self) -> Result<Estimate, String> {
-        let positive = matches!(self.unit, Unit::Second | Unit::PerSecond) || self.name == RATIO;
+        let metric = Metric { name: self.name.into_owned(), unit: self.unit, better: self.better };
         let (low, high) = self.interval.unwrap_or((self.value, self.value));
         let single = [Some(self.value), self.p50, self.p95, self.min, Some(low), Some(high)];
         let numbers = single.into_iter().flatten().chain(self.workers.iter().copied());
-        if let Some(bad) = numbers.into_iter().find(|number| !number.is_finite() || (positive && *number <= 0.0)) {
-            return Err(format!("its metric `{}` holds {bad}, which cannot be", self.name));
+        if let Some(fault) = numbers.into_iter().find_map(|number| metric.fault(number)) {
+            return Err(format!("its metric `{}` holds {fault}", metric.name));
         }
         if let Some(bad) = self.detectable.filter(|size| !(size.is_finite() && *size >= 0.0)) {
-            return Err(format!("its metric `{}` could show a change of {bad}, which cannot be", self.name));
+            return Err(format!("its metric `{}` could show a change of {bad}, which cannot be", metric.name));
         }
         if low > high {
-            return Err(format!("its metric `{}` has an interval from {low} to {high}", self.name));
+            return Err(format!("its metric `{}` has an interval from {low} to {high}", metric.name));
         }
         Ok(Estimate {
-            metric: Metric { name: self.name.into_owned(), unit: self.unit, better: self.better },
+            metric,
             value: self.value,
             workers: self.workers,
             p50: self.p50,
