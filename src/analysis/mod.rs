@@ -11,6 +11,7 @@ pub mod digest;
 pub mod rules;
 pub mod restless;
 mod steps;
+pub mod changes;
 pub mod family;
 pub mod whole;
 pub mod reference;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::detect::DetectArgs;
 use super::export::ExportCommand;
 use super::gate::{BaselineCommand, CheckArgs, CompareArgs};
 use super::history::HistoryCommand;
@@ -41,6 +42,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Compare two commits, tags or files by what was recorded of them, or build and measure both in turns (`--measure`).
     Compare(CompareArgs),
+    /// Change points of any table of histories.
+    Detect(DetectArgs),
     /// Make baselines.
     #[command(subcommand)]
     Baseline(BaselineCommand),

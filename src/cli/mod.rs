@@ -9,10 +9,12 @@ mod export;
 mod kernels;
 mod import;
 mod history;
+mod detect;
 
 pub use command::{
     Cli, Command, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, SchemaArgs, SiteArgs, Task, WorkerArgs, parse,
 };
+pub use detect::{DetectArgs, SensitivityArg};
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
 pub use gate::{
     BaselineAcceptArgs, BaselineCommand, BaselineDiffArgs, BaselineEmitArgs, BaselineListArgs, CheckArgs, CompareArgs,

@@ -40,6 +40,7 @@ mod check;
 mod calibrate;
 mod compare;
 mod compare_stored;
+mod detect;
 mod run_file;
 mod baseline;
 mod site;
@@ -131,6 +132,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             BaselineCommand::List(args) => baseline::list(&folder, &args, out),
             BaselineCommand::Diff(args) => baseline::diff(&folder, &args, out),
         },
+        Command::Detect(args) => detect::run(&folder, &args, out),
         Command::Import(args) => import::run(&folder, &args, out),
         Command::History(command) => history::run(&folder, &command, out),
         Command::Site(args) => site::run(&folder, &args, out),

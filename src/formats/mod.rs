@@ -28,6 +28,8 @@ pub mod github_action;
 pub mod bencher;
 pub mod long_csv;
 
+pub mod series_table;
+
 pub mod table_csv;
 pub mod values_csv;
 pub mod json_lines;

@@ -9,6 +9,7 @@ pub mod bands;
 pub mod baseline;
 pub mod benchmark;
 pub mod canonical;
+pub mod change_point;
 pub mod commit;
 pub mod digest;
 pub mod merkle;

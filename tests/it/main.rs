@@ -81,6 +81,7 @@ mod doctor;
 mod import;
 /// The demo.
 mod demo;
+mod detect;
 /// The recorded runs: listed, checked, repaired and proven.
 mod fsck;
 /// The history in other forms.

@@ -1,0 +1,203 @@
+//! The scoreboard of the change points: how many are found, how many are none, where they are put, and how quickly.
+//!
+//!     cargo bench --bench changepoint [-- FOLDER]
+//!
+//! FOLDER holds labelled series (`series.csv` and `labels.json`); without it only generated ones are scored. Prints tables
+//! in Markdown, and ends with 1 where one of our promises is missed. Everything but the times follows from the seeds.
+
+mod generate;
+mod labels;
+mod score;
+mod stream;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use generate::Labelled;
+use rayon::prelude::*;
+use score::{Prediction, Tally, share};
+use sprag::analysis::changes::detect::{self, FEWEST_POINTS};
+use sprag::analysis::changes::sensitivity::Sensitivity;
+use stream::Growth;
+
+/// How many series of each family are scored.
+const SERIES: u64 = 300;
+
+/// How many series of each family and length hold nothing.
+const NULLS: u64 = 1000;
+
+/// How many series of each family grow point by point.
+const GROWING: u64 = 12;
+
+/// The longest series that grows.
+const LONGEST_GROWING: usize = 400;
+
+/// The lengths of series that hold nothing.
+const LENGTHS: [usize; 4] = [30, 100, 200, 1000];
+
+/// The most false alarms in 1,000 points, and the most alarmed series, of those that hold nothing.
+const MOST_FALSE: f64 = 0.05;
+const MOST_ALARMED: f64 = 0.01;
+
+/// The least shares that we promise of changes that are no chance, of those that are told, and of ranges that hold the place.
+const LEAST_PRECISION: f64 = 0.97;
+const LEAST_COVERED: f64 = 0.95;
+
+fn main() -> io::Result<ExitCode> {
+    let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let out = &mut io::stdout().lock();
+    let mut missed = Vec::new();
+    if let Some(folder) = &folder {
+        let labelled = labels::read(Path::new(folder))?;
+        writeln!(out, "Of the folder:\n\n{}", table(&labelled, &predictions(&labelled, &Sensitivity::BALANCED)))?;
+        writeln!(out, "{}", growth_line(&growth(&labelled)))?;
+    }
+    let families = || generate::NOISES.iter().chain(&generate::SHAPES);
+    let all: Vec<Labelled> =
+        families().flat_map(|family| (0..SERIES).map(|seed| generate::any(family, 1_000_003 + seed * 7919))).collect();
+    let found = predictions(&all, &Sensitivity::BALANCED);
+    writeln!(out, "\nGenerated, {SERIES} series a family:\n\n{}", table(&all, &found))?;
+    let total = tally(&all, &found, 5, |_| true);
+    let mut at_least = |what: &str, value: f64, least: f64| {
+        if value.is_nan() || value < least {
+            missed.push(format!("{what} is {value:.3}, {least} is promised"));
+        }
+    };
+    at_least("precision", total.precision(), LEAST_PRECISION);
+    at_least("range coverage", share(total.covered, total.matched), LEAST_COVERED);
+    let growing: Vec<Labelled> = families()
+        .flat_map(|family| (0..GROWING).map(|seed| generate::any(family, 1_000_003 + seed * 7919)))
+        .filter(|series| series.values.len() <= LONGEST_GROWING)
+        .collect();
+    writeln!(out, "{}", growth_line(&growth(&growing)))?;
+    writeln!(out, "\nSeries that hold nothing, {NULLS} a family and length:\n")?;
+    writeln!(
+        out,
+        "| sensitivity | points | changes | drifts | in 1,000 points | series alarmed |\n|---|--:|--:|--:|--:|--:|"
+    )?;
+    let mut balanced = Tally::default();
+    for (name, sensitivity) in
+        [("strict", Sensitivity::STRICT), ("balanced", Sensitivity::BALANCED), ("loose", Sensitivity::LOOSE)]
+    {
+        for length in LENGTHS {
+            let nulls = nulls(length);
+            let tally = tally(&nulls, &predictions(&nulls, &sensitivity), 5, |_| true);
+            writeln!(
+                out,
+                "| {name} | {length} | {} | {} | {:.3} | {:.2} % |",
+                tally.null_changes,
+                tally.null_drifts,
+                1000.0 * share(tally.null_changes + tally.null_drifts, tally.null_points),
+                100.0 * share(tally.null_alarmed, tally.null_series)
+            )?;
+            if name == "balanced" {
+                balanced = balanced.plus(tally);
+            }
+        }
+    }
+    let wrong = 1000.0 * share(balanced.null_changes + balanced.null_drifts, balanced.null_points);
+    let alarmed = share(balanced.null_alarmed, balanced.null_series);
+    at_least("the room for false alarms in 1,000 points", MOST_FALSE - wrong, 0.0);
+    at_least("the room for alarmed series", MOST_ALARMED - alarmed, 0.0);
+    writeln!(out, "\nOne core:\n\n| points | one series | points a second |\n|--:|--:|--:|")?;
+    for length in [100, 1000, 5000] {
+        let series: Vec<Vec<f64>> =
+            (0..40).map(|seed| generate::null(generate::NOISES[seed % 8], length, 5 + seed as u64).values).collect();
+        let begin = Instant::now();
+        for values in &series {
+            std::hint::black_box(detect::changes(values, &Sensitivity::BALANCED));
+        }
+        let seconds = begin.elapsed().as_secs_f64() / series.len() as f64;
+        writeln!(out, "| {length} | {:.3} ms | {:.1} million |", seconds * 1e3, length as f64 / seconds / 1e6)?;
+    }
+    for one in &missed {
+        writeln!(out, "MISSED: {one}")?;
+    }
+    Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Series of all kinds of noise and of that length, without a change.
+fn nulls(length: usize) -> Vec<Labelled> {
+    let of = |family: &&'static str| {
+        let family = *family;
+        (0..NULLS).map(move |seed| generate::null(family, length, 77_003 + seed * 104_729))
+    };
+    generate::NOISES.iter().flat_map(of).collect()
+}
+
+fn predictions(series: &[Labelled], sensitivity: &Sensitivity) -> Vec<Prediction> {
+    let predict = |one: &Labelled| {
+        let found = detect::changes(&one.values, sensitivity);
+        Prediction {
+            changes: found.points.iter().map(|point| point.index).collect(),
+            ranges: found.points.iter().map(|point| (point.first, point.last)).collect(),
+            drifts: found.drifts.iter().map(|drift| (drift.begin, drift.end)).collect(),
+        }
+    };
+    series.par_iter().map(predict).collect()
+}
+
+fn tally(series: &[Labelled], found: &[Prediction], tolerance: usize, of: impl Fn(&Labelled) -> bool) -> Tally {
+    let chosen = series.iter().zip(found).filter(|(one, _)| of(one));
+    chosen.map(|(one, found)| Tally::of(one, found, tolerance)).fold(Tally::default(), Tally::plus)
+}
+
+fn table(series: &[Labelled], found: &[Prediction]) -> String {
+    let mut families: BTreeMap<&str, usize> = BTreeMap::new();
+    series.iter().for_each(|one| *families.entry(&one.family).or_default() += 1);
+    let names = families.keys().map(|name| Some(*name)).chain([None]);
+    let line = |name: Option<&str>| {
+        let of = |one: &Labelled| name.is_none_or(|name| one.family == name);
+        let (near, far) = (tally(series, found, 2, of), tally(series, found, 5, of));
+        let cell = |value: f64| if value.is_nan() { "–".to_owned() } else { format!("{value:.3}") };
+        let cells = [
+            name.unwrap_or("all").to_owned(),
+            far.planted.to_string(),
+            cell(near.f1()),
+            cell(far.f1()),
+            cell(far.precision()),
+            cell(far.recall()),
+            cell(share(far.detected, far.detectable)),
+            far.drift_alarms.to_string(),
+            format!("{} of {}", far.drifts_found, far.drifts),
+            cell(share(far.exact, far.matched)),
+            cell(share(far.covered, far.matched)),
+            cell(share(far.width, far.matched)),
+        ];
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let head = "| family | changes | F1@2 | F1@5 | precision | recall | of detectable | drift alarms | drifts found | exact | \
+                range holds it | range width |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+    head.to_owned() + &names.map(line).collect::<String>()
+}
+
+fn growth(series: &[Labelled]) -> Growth {
+    let grow = |one: &Labelled| {
+        let told = |count: usize| {
+            let found = detect::changes(&one.values[..count], &Sensitivity::BALANCED);
+            (count, found.points.iter().map(|point| point.index).collect())
+        };
+        Growth::of(one, &(FEWEST_POINTS..=one.values.len()).map(told).collect())
+    };
+    let short: Vec<&Labelled> = series.iter().filter(|one| one.values.len() <= LONGEST_GROWING).collect();
+    short.par_iter().map(|one| grow(one)).collect::<Vec<_>>().into_iter().fold(Growth::default(), Growth::plus)
+}
+
+fn growth_line(growth: &Growth) -> String {
+    let of_reported = |count: usize| 100.0 * share(count, growth.reported);
+    format!(
+        "Growing point by point: {} reported, {:.1} % vanish, {:.1} % move, {:.1} % near no change; {} found and {} not, after \
+         {} points in the median and {} at most in nine of ten.",
+        growth.reported,
+        of_reported(growth.vanished),
+        of_reported(growth.moved),
+        of_reported(growth.wrong),
+        growth.delays.len(),
+        growth.missed,
+        growth.delay(0.5),
+        growth.delay(0.9)
+    )
+}

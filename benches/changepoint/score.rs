@@ -1,0 +1,159 @@
+//! How well predicted change points fit known ones: one-to-one matching within a tolerance, and the shares that follow.
+
+use super::generate::Labelled;
+
+/// What was predicted of a series.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Prediction {
+    /// First points of new levels, in order.
+    pub(crate) changes: Vec<usize>,
+    /// The first and the last place at which each change may lie.
+    pub(crate) ranges: Vec<(usize, usize)>,
+    /// Ramps, first point and end.
+    pub(crate) drifts: Vec<(usize, usize)>,
+}
+
+/// Counts over series.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) series: usize,
+    pub(crate) points: usize,
+    pub(crate) planted: usize,
+    pub(crate) matched: usize,
+    pub(crate) exact: usize,
+    pub(crate) false_changes: usize,
+    pub(crate) drift_alarms: usize,
+    pub(crate) detectable: usize,
+    pub(crate) detected: usize,
+    pub(crate) null_series: usize,
+    pub(crate) null_points: usize,
+    pub(crate) null_changes: usize,
+    pub(crate) null_drifts: usize,
+    pub(crate) null_alarmed: usize,
+    pub(crate) drifts: usize,
+    pub(crate) drifts_found: usize,
+    pub(crate) covered: usize,
+    pub(crate) width: usize,
+}
+
+/// The pairs (prediction, truth) of the largest one-to-one matching within `tolerance`, of these the closest.
+pub(crate) fn matching(found: &[usize], truth: &[usize], tolerance: usize) -> Vec<(usize, usize)> {
+    let (rows, columns) = (found.len(), truth.len());
+    let mut best = vec![vec![(0_i64, 0_i64); columns + 1]; rows + 1];
+    for row in (0..rows).rev() {
+        for column in (0..columns).rev() {
+            let mut top = best[row + 1][column].max(best[row][column + 1]);
+            let distance = found[row].abs_diff(truth[column]);
+            if distance <= tolerance {
+                let rest = best[row + 1][column + 1];
+                top = top.max((rest.0 + 1, rest.1 - distance as i64));
+            }
+            best[row][column] = top;
+        }
+    }
+    let (mut row, mut column, mut pairs) = (0, 0, Vec::new());
+    while row < rows && column < columns {
+        let distance = found[row].abs_diff(truth[column]);
+        let rest = best[row + 1][column + 1];
+        if distance <= tolerance && best[row][column] == (rest.0 + 1, rest.1 - distance as i64) {
+            pairs.push((row, column));
+            row += 1;
+            column += 1;
+        } else if best[row][column] == best[row + 1][column] {
+            row += 1;
+        } else {
+            column += 1;
+        }
+    }
+    pairs
+}
+
+impl Tally {
+    /// Counts what was predicted of one series.
+    pub(crate) fn of(series: &Labelled, found: &Prediction, tolerance: usize) -> Tally {
+        let truth: Vec<usize> = series.changes.iter().map(|one| one.index).collect();
+        let pairs = matching(&found.changes, &truth, tolerance);
+        let is_matched = |row: usize| pairs.iter().any(|pair| pair.0 == row);
+        let in_drift = |place: usize| {
+            series.drifts.iter().any(|&(begin, end)| place + tolerance >= begin && place < end + tolerance)
+        };
+        let drift_alarms =
+            (0..found.changes.len()).filter(|row| !is_matched(*row) && in_drift(found.changes[*row])).count();
+        let overlaps = |&&(begin, end): &&(usize, usize)| {
+            found
+                .drifts
+                .iter()
+                .any(|&(first, last)| 2 * (end.min(last) as i64 - begin.max(first) as i64) >= (end - begin) as i64)
+        };
+        let null = usize::from(series.is_null());
+        let has_range = |&&(row, _): &&(usize, usize)| row < found.ranges.len();
+        Tally {
+            series: 1,
+            points: series.values.len(),
+            planted: truth.len(),
+            matched: pairs.len(),
+            exact: pairs.iter().filter(|(row, column)| found.changes[*row] == truth[*column]).count(),
+            false_changes: found.changes.len() - pairs.len() - drift_alarms,
+            drift_alarms,
+            detectable: series.changes.iter().filter(|one| one.clearness >= 5.0).count(),
+            detected: pairs.iter().filter(|pair| series.changes[pair.1].clearness >= 5.0).count(),
+            null_series: null,
+            null_points: null * series.values.len(),
+            null_changes: null * found.changes.len(),
+            null_drifts: null * found.drifts.len(),
+            null_alarmed: null * usize::from(!found.changes.is_empty() || !found.drifts.is_empty()),
+            drifts: series.drifts.len(),
+            drifts_found: series.drifts.iter().filter(overlaps).count(),
+            covered: pairs
+                .iter()
+                .filter(has_range)
+                .filter(|(row, column)| (found.ranges[*row].0..=found.ranges[*row].1).contains(&truth[*column]))
+                .count(),
+            width: pairs.iter().filter(has_range).map(|(row, _)| found.ranges[*row].1 - found.ranges[*row].0 + 1).sum(),
+        }
+    }
+
+    /// Both together.
+    pub(crate) fn plus(self, other: Tally) -> Tally {
+        Tally {
+            series: self.series + other.series,
+            points: self.points + other.points,
+            planted: self.planted + other.planted,
+            matched: self.matched + other.matched,
+            exact: self.exact + other.exact,
+            false_changes: self.false_changes + other.false_changes,
+            drift_alarms: self.drift_alarms + other.drift_alarms,
+            detectable: self.detectable + other.detectable,
+            detected: self.detected + other.detected,
+            null_series: self.null_series + other.null_series,
+            null_points: self.null_points + other.null_points,
+            null_changes: self.null_changes + other.null_changes,
+            null_drifts: self.null_drifts + other.null_drifts,
+            null_alarmed: self.null_alarmed + other.null_alarmed,
+            drifts: self.drifts + other.drifts,
+            drifts_found: self.drifts_found + other.drifts_found,
+            covered: self.covered + other.covered,
+            width: self.width + other.width,
+        }
+    }
+
+    /// Matched among all that was predicted outside of ramps.
+    pub(crate) fn precision(&self) -> f64 {
+        share(self.matched, self.matched + self.false_changes)
+    }
+
+    /// Matched among all that was planted.
+    pub(crate) fn recall(&self) -> f64 {
+        share(self.matched, self.planted)
+    }
+
+    /// The harmonic mean of both.
+    pub(crate) fn f1(&self) -> f64 {
+        share(2 * self.matched, self.matched + self.false_changes + self.planted)
+    }
+}
+
+/// A part of a whole; not a number where there is none.
+pub(crate) fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}

@@ -1,0 +1,76 @@
+//! What was told of series while they grew: how late, and what of it did not last.
+
+use std::collections::BTreeMap;
+
+use super::generate::Labelled;
+
+/// How far a report may lie from a change to be one of it.
+const TOLERANCE: usize = 5;
+
+/// Counts over series that grew point by point.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Growth {
+    /// Places that were reported at some time.
+    pub(crate) reported: usize,
+    /// Those that the whole series does not report any more.
+    pub(crate) vanished: usize,
+    /// Those that it reports at another place near by.
+    pub(crate) moved: usize,
+    /// Those near no change.
+    pub(crate) wrong: usize,
+    /// Changes that were never reported.
+    pub(crate) missed: usize,
+    /// For each change that was, how many points came after it before.
+    pub(crate) delays: Vec<usize>,
+}
+
+impl Growth {
+    /// Counts what was told of one series by the number of its points.
+    pub(crate) fn of(series: &Labelled, told: &BTreeMap<usize, Vec<usize>>) -> Growth {
+        let mut growth = Growth::default();
+        let near = |a: usize, b: usize| a.abs_diff(b) <= TOLERANCE;
+        let Some(last) = told.values().next_back() else { return growth };
+        for change in &series.changes {
+            let first = told
+                .iter()
+                .find(|(count, found)| **count > change.index && found.iter().any(|place| near(*place, change.index)));
+            match first {
+                Some((count, _)) => growth.delays.push(count - change.index),
+                None => growth.missed += 1,
+            }
+        }
+        let mut seen: Vec<usize> = Vec::new();
+        for place in told.values().flatten() {
+            if seen.iter().any(|seen| near(*seen, *place)) {
+                continue;
+            }
+            seen.push(*place);
+            growth.reported += 1;
+            let lasting: Vec<usize> = last.iter().copied().filter(|last| near(*last, *place)).collect();
+            growth.vanished += usize::from(lasting.is_empty());
+            growth.moved += usize::from(!lasting.is_empty() && !lasting.contains(place));
+            growth.wrong += usize::from(series.changes.iter().all(|change| !near(change.index, *place)));
+        }
+        growth
+    }
+
+    /// Both together.
+    pub(crate) fn plus(mut self, other: Growth) -> Growth {
+        self.delays.extend(other.delays);
+        Growth {
+            reported: self.reported + other.reported,
+            vanished: self.vanished + other.vanished,
+            moved: self.moved + other.moved,
+            wrong: self.wrong + other.wrong,
+            missed: self.missed + other.missed,
+            delays: self.delays,
+        }
+    }
+
+    /// The delay that so large a share of the reported changes does not exceed.
+    pub(crate) fn delay(&self, share: f64) -> usize {
+        let mut sorted = self.delays.clone();
+        sorted.sort_unstable();
+        sorted.get((share * sorted.len() as f64) as usize).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,181 @@
+//! Backward elimination: of the changes that a partition has, those stay that prove themselves against their neighbours.
+//!
+//! The change that explains least is tested first. One that fails goes, and its neighbours are tested again with the longer
+//! sides that they then have. So a change is never lost because a false one stood beside it.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
+use std::rc::Rc;
+
+use super::long_sides::{Pair, excursion_score};
+use super::noise::Noise;
+use super::scale::Scaled;
+use super::sensitivity::Sensitivity;
+use super::short_run::{self, LONGEST};
+use super::side::{MOST_POINTS, Side, ranges};
+
+/// A change that is to be tested: the least gain comes first.
+struct Waiting {
+    gain: f64,
+    place: usize,
+    /// How often the change was put here; only the last time counts.
+    turn: u32,
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> Ordering {
+        other.gain.total_cmp(&self.gain).then(other.place.cmp(&self.place))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}
+
+/// The changes of a series under test, with their neighbours.
+pub(super) struct Elimination<'a> {
+    scaled: &'a Scaled,
+    noise: &'a Noise,
+    sensitivity: &'a Sensitivity,
+    /// 0, the cuts, and the number of points; those that went are left out of `before` and `after`.
+    cuts: Vec<usize>,
+    before: Vec<usize>,
+    after: Vec<usize>,
+    /// Sums of the values less the first one.
+    sums: Vec<f64>,
+    /// Sides that were made: most are looked at from both ends.
+    sides: HashMap<(usize, usize), Rc<Side<'a>>>,
+}
+
+impl<'a> Elimination<'a> {
+    /// Puts cuts to the test; they must be in order.
+    pub(super) fn of(
+        scaled: &'a Scaled,
+        cuts: &[usize],
+        noise: &'a Noise,
+        sensitivity: &'a Sensitivity,
+    ) -> Elimination<'a> {
+        let values = &scaled.values[..];
+        let cuts: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
+        let last = cuts.len() - 1;
+        let first = values.first().copied().unwrap_or(0.0);
+        let mut sum = 0.0;
+        let running = values.iter().map(|value| {
+            sum += value - first;
+            sum
+        });
+        Elimination {
+            scaled,
+            noise,
+            sensitivity,
+            before: (0..=last).map(|place| place.saturating_sub(1)).collect(),
+            after: (0..=last).map(|place| (place + 1).min(last)).collect(),
+            sums: std::iter::once(0.0).chain(running).collect(),
+            sides: HashMap::new(),
+            cuts,
+        }
+    }
+
+    /// The cuts that stay.
+    pub(super) fn proven(mut self) -> Vec<usize> {
+        let last = self.cuts.len() - 1;
+        let mut turns = vec![0_u32; self.cuts.len()];
+        let mut gone = vec![false; self.cuts.len()];
+        let mut waiting: BinaryHeap<Waiting> =
+            (1..last).map(|place| Waiting { gain: self.gain(place), place, turn: 0 }).collect();
+        while let Some(Waiting { place, turn, .. }) = waiting.pop() {
+            if gone[place] || turn != turns[place] || self.score(place) >= 1.0 {
+                continue;
+            }
+            gone[place] = true;
+            let (before, after) = (self.before[place], self.after[place]);
+            (self.after[before], self.before[after]) = (after, before);
+            // A run is judged also by what lies beyond its far end.
+            for neighbour in [self.before[before], before, after, self.after[after]] {
+                if (1..last).contains(&neighbour) {
+                    turns[neighbour] += 1;
+                    waiting.push(Waiting { gain: self.gain(neighbour), place: neighbour, turn: turns[neighbour] });
+                }
+            }
+        }
+        (1..last).filter(|place| !gone[*place]).map(|place| self.cuts[place]).collect()
+    }
+
+    /// How far each of the cuts clears its limits.
+    pub(super) fn scores(mut self) -> Vec<f64> {
+        (1..self.cuts.len() - 1).map(|place| self.score(place)).collect()
+    }
+
+    /// The squares that a cut saves.
+    fn gain(&self, place: usize) -> f64 {
+        let [begin, cut, end] = self.bounds(place);
+        let (before, after) = ((cut - begin) as f64, (end - cut) as f64);
+        let mean = |from: usize, to: usize| (self.sums[to] - self.sums[from]) / (to - from) as f64;
+        let step = mean(cut, end) - mean(begin, cut);
+        step * step * before * after / (before + after)
+    }
+
+    fn bounds(&self, place: usize) -> [usize; 3] {
+        [self.cuts[self.before[place]], self.cuts[place], self.cuts[self.after[place]]]
+    }
+
+    fn side(&mut self, begin: usize, end: usize) -> Rc<Side<'a>> {
+        let values = &self.scaled.values[..];
+        Rc::clone(self.sides.entry((begin, end)).or_insert_with(|| Rc::new(Side::of(&values[begin..end]))))
+    }
+
+    /// How far a change clears its limits together with a neighbour that takes it back.
+    fn as_excursion(&mut self, place: usize, before: &Side<'_>, after: &Side<'_>) -> f64 {
+        let [begin, _, end] = self.bounds(place);
+        let mut best: f64 = 0.0;
+        let (earlier, later) = (self.before[place], self.after[place]);
+        if earlier > 0 {
+            let from = self.cuts[self.before[earlier]].max(begin.saturating_sub(MOST_POINTS));
+            if begin - from > LONGEST {
+                let early = self.side(from, begin);
+                best = best.max(excursion_score([&early, before, after], self.noise, self.sensitivity));
+            }
+        }
+        if later < self.cuts.len() - 1 {
+            let to = self.cuts[self.after[later]].min(end + MOST_POINTS);
+            if to - end > LONGEST {
+                let late = self.side(end, to);
+                best = best.max(excursion_score([before, after, &late], self.noise, self.sensitivity));
+            }
+        }
+        best
+    }
+
+    fn score(&mut self, place: usize) -> f64 {
+        let [begin, cut, end] = self.bounds(place);
+        let [before, after] = ranges(begin, cut, end);
+        let (before, after) = (self.side(before.start, before.end), self.side(after.start, after.end));
+        let pair = Pair::of(&before, &after, self.noise);
+        if !self.scaled.differ(before.level, after.level, self.sensitivity.least) {
+            return 0.0;
+        }
+        let shorter = before.points.len().min(after.points.len());
+        if shorter > LONGEST {
+            let alone = pair.score(self.noise, self.sensitivity);
+            return if alone >= 1.0 { alone } else { alone.max(self.as_excursion(place, &before, &after)) };
+        }
+        if pair.deviation <= 0.0 {
+            return if shorter >= 2 { f64::MAX } else { 0.0 };
+        }
+        let is_before = before.points.len() < after.points.len();
+        let far = if is_before { self.before[self.before[place]] } else { self.after[self.after[place]] };
+        let run = if is_before { (begin, cut) } else { (cut, end) };
+        let beyond = short_run::beyond(&self.scaled.values, is_before, run, self.cuts[far]);
+        short_run::score(&self.scaled.values, &pair, beyond, self.noise, self.sensitivity)
+    }
+}

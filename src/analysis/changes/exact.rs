@@ -1,0 +1,65 @@
+//! Changes of a series without noise, such as instructions, cycles or bytes: every value that stays is a level.
+
+use super::detect::FEWEST_POINTS;
+use super::scale::Scaled;
+use super::sensitivity::Sensitivity;
+use crate::model::change_point::{ChangePoint, Changes};
+
+/// What changed in a series whose values are exact. A value that comes twice in a row is a level; one that comes alone is no
+/// lasting change. The range of a change begins after the last point of the level before.
+pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
+    if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
+        return Changes::default();
+    }
+    let scaled = Scaled::of(values);
+    let mut found = Changes::default();
+    // The level that holds, and the place after its last point.
+    let mut level: Option<(usize, usize)> = None;
+    let mut begin = 0;
+    for run in values.chunk_by(|one, next| one == next) {
+        let end = begin + run.len();
+        if run.len() > 1 {
+            match level {
+                Some((of, after)) if scaled.differ(scaled.values[of], scaled.values[begin], sensitivity.least) => {
+                    found.points.push(ChangePoint {
+                        index: begin,
+                        first: after,
+                        last: begin,
+                        before: values[of],
+                        after: values[begin],
+                        score: f64::MAX,
+                    });
+                    level = Some((begin, end));
+                }
+                // Steps that are too small each may come to one that is not: the level stays what it was.
+                Some((of, _)) => level = Some((of, end)),
+                None => level = Some((begin, end)),
+            }
+        }
+        begin = end;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_that_stays_is_a_level() {
+        let check = |values: &[f64], expected: &[(usize, usize)]| {
+            let found = changes(values, &Sensitivity::BALANCED).points;
+            let places: Vec<(usize, usize)> = found.iter().map(|point| (point.first, point.index)).collect();
+            assert_eq!(places, expected, "{values:?}");
+            assert!(found.iter().all(|point| point.last == point.index));
+        };
+        check(&[140.0; 9], &[]);
+        check(&[140.0, 140.0, 140.0, 140.0, 135.0, 135.0, 141.0, 141.0, 141.0], &[(4, 4), (6, 6)]);
+        // One value alone is none; the change after it may be at either.
+        check(&[140.0, 140.0, 149.0, 140.0, 140.0, 149.0, 131.0, 131.0], &[(5, 6)]);
+        // A quarter of a per cent is less than counts, twice as much is not.
+        check(&[400.0, 400.0, 401.0, 401.0, 402.0, 402.0, 402.0, 402.0], &[(4, 4)]);
+        check(&[0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 3.0, 3.0], &[(5, 5)]);
+        check(&[1.0, 1.0, 2.0, 2.0], &[]);
+    }
+}

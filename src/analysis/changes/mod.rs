@@ -1,0 +1,20 @@
+//! Change points of one series: where its level changed for good, between which points, and where it drifted.
+//!
+//! First the noise: how much points differ that stand side by side, and how much they hang together (`noise.rs`). Then the
+//! exact partition into levels with a price for each change, which finds too many; each of these must then prove itself
+//! against its neighbours, the one that explains least first (`eliminate.rs`): two long sides by ranks, by means and against
+//! noise that wanders, a run of few points by how rare such a run is among its surroundings. What an even ramp explains
+//! better is a drift. The place of a change is the most likely one, its range all that are nearly as likely.
+
+pub mod sensitivity;
+pub mod detect;
+pub mod exact;
+
+mod scale;
+mod noise;
+mod side;
+mod long_sides;
+mod short_run;
+mod eliminate;
+mod ramps;
+mod position;

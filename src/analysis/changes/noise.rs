@@ -1,0 +1,200 @@
+//! The noise of a series: its deviation from point to point, and how much points hang together.
+
+use super::scale::Scaled;
+use super::side::{scaled_median_deviation, trimmed_mean};
+use crate::stats::partition;
+
+/// Of the differences of neighbours, the share that is kept for the deviation where most of them are equal.
+const KEPT: f64 = 0.95;
+
+/// What that deviation counts: a fair coin between two ticks has as much.
+const TICK_SHARE: f64 = 0.75;
+
+/// The penalty of a change that nobody doubts, in squares of the deviation.
+const BLATANT: f64 = 30.0;
+
+/// What a change costs where noise that hangs together is weighed against changes, in units of twice the log likelihood.
+const PRICE: f64 = 9.0;
+
+/// The noise of a series, and the changes that the cheapest partition under it has.
+pub(super) struct Noise {
+    /// The deviation of a point from its level; zero where no two points differ.
+    pub(super) deviation: f64,
+    /// By how much the deviation of a mean is larger than with independent points.
+    pub(super) inflation: f64,
+    /// First points of levels.
+    pub(super) cuts: Vec<usize>,
+}
+
+impl Noise {
+    pub(super) fn of(scaled: &Scaled, penalty: f64) -> Noise {
+        let values = &scaled.values[..];
+        let deviation = deviation(values, scaled.floor());
+        let parts = |inflation: f64, penalty: f64| parts(values, deviation * inflation, penalty);
+        let mut rho = correlation(values, &[]);
+        // Changes look like noise that hangs together: what is blatant is left out, until nothing more is.
+        for _ in 0..4 {
+            if rho == 0.0 {
+                break;
+            }
+            let cuts = parts(inflation(rho), BLATANT);
+            let less = if cuts.is_empty() { rho } else { correlation(values, &cuts) };
+            if less >= rho - 0.02 {
+                break;
+            }
+            rho = less;
+        }
+        let cuts = parts(inflation(rho), penalty);
+        if rho == 0.0 {
+            return Noise { deviation, inflation: 1.0, cuts };
+        }
+        // Or there are just many changes: whichever explains the series at the lower price.
+        let plain = parts(1.0, penalty);
+        let (own, left) = innovations(values, &plain, deviation);
+        let price = |left: f64, cuts: &[usize]| values.len() as f64 * left.ln() + PRICE * cuts.len() as f64;
+        if price(left, &plain) >= price(innovations(values, &cuts, deviation).1, &cuts) {
+            return Noise { deviation, inflation: inflation(rho), cuts };
+        }
+        let inflation = inflation(own.min(rho));
+        let cuts = if inflation > 1.02 { parts(inflation, penalty) } else { plain };
+        Noise { deviation, inflation, cuts }
+    }
+}
+
+fn parts(values: &[f64], deviation: f64, penalty: f64) -> Vec<usize> {
+    if deviation <= 0.0 {
+        return Vec::new();
+    }
+    let level = median(values);
+    let scaled: Vec<f64> = values.iter().map(|value| ((value - level) / deviation).clamp(-LARGEST, LARGEST)).collect();
+    partition::optimal(&scaled, penalty)
+}
+
+/// The most deviations that a value counts as away from the median, so that squares stay exact enough.
+const LARGEST: f64 = 1e7;
+
+fn inflation(rho: f64) -> f64 {
+    ((1.0 + rho) / (1.0 - rho)).sqrt()
+}
+
+fn median(values: &[f64]) -> f64 {
+    super::side::median(&mut values.to_vec())
+}
+
+/// The deviation by the differences of neighbours: the median deviation of these, and where most are zero, as with a clock
+/// that ticks, the root of the mean square of all but the largest.
+fn deviation(values: &[f64], floor: f64) -> f64 {
+    let mut differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let robust = scaled_median_deviation(&mut differences.clone()) / 2.0_f64.sqrt();
+    differences.iter_mut().for_each(|difference| *difference = difference.abs());
+    let kept = ((differences.len() as f64 * KEPT) as usize).clamp(1, differences.len());
+    if kept < differences.len() {
+        differences.select_nth_unstable_by(kept, f64::total_cmp);
+    }
+    let squares: f64 = differences[..kept].iter().map(|difference| difference * difference).sum();
+    let trimmed = (squares / kept as f64 / 2.0).sqrt();
+    let found = robust.max(TICK_SHARE * trimmed);
+    if found.is_finite() { found.max(floor) } else { f64::MAX }
+}
+
+/// The correlation of neighbours: by how much less neighbours differ than points ten apart, less what chance makes of it.
+/// Pairs on two sides of a cut are left out.
+fn correlation(values: &[f64], cuts: &[usize]) -> f64 {
+    let count = values.len();
+    if count < 20 {
+        return 0.0;
+    }
+    let apart: usize = if count < 60 { 5 } else { 10 };
+    let mut differences = Vec::with_capacity(count);
+    let mut squares = |lag: usize| -> Option<f64> {
+        differences.clear();
+        let ends = cuts.iter().copied().chain([count]);
+        for (begin, end) in std::iter::once(0).chain(cuts.iter().copied()).zip(ends) {
+            let part = &values[begin..end];
+            differences.extend(part.iter().zip(part.iter().skip(lag)).map(|(early, late)| late - early));
+        }
+        if differences.len() < 10.max(count / 6) {
+            return None;
+        }
+        let mut scale = scaled_median_deviation(&mut differences.clone());
+        let number = differences.len() as f64;
+        if scale == 0.0 {
+            let mean = differences.iter().sum::<f64>() / number;
+            scale = (differences.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / number).sqrt();
+        }
+        let limit = 3.0 * scale;
+        Some(differences.iter().map(|one| one.clamp(-limit, limit).powi(2)).sum::<f64>() / number)
+    };
+    let Some(near) = squares(1).filter(|near| *near > 0.0) else { return 0.0 };
+    let lags = [2.max(apart - 2), apart, apart + 2];
+    let mut far: Vec<f64> = lags.iter().filter_map(|lag| squares(*lag)).filter(|far| *far > 0.0).collect();
+    if far.is_empty() {
+        return 0.0;
+    }
+    let found = 1.0 - near / super::side::median(&mut far);
+    (found - 2.0 / (count as f64).sqrt()).clamp(0.0, 0.9)
+}
+
+/// The correlation of neighbours within the parts, made good for what the means of the parts take away, and the mean square
+/// of the innovations.
+fn innovations(values: &[f64], cuts: &[usize], deviation: f64) -> (f64, f64) {
+    let limit = 4.0 * deviation;
+    let ends = cuts.iter().copied().chain([values.len()]);
+    let parts: Vec<Vec<f64>> = std::iter::once(0)
+        .chain(cuts.iter().copied())
+        .zip(ends)
+        .map(|(begin, end)| {
+            let level = trimmed_mean(&mut values[begin..end].to_vec());
+            values[begin..end].iter().map(|value| (value - level).clamp(-limit, limit)).collect()
+        })
+        .collect();
+    let pairs = || parts.iter().flat_map(|part| part.windows(2));
+    let products: f64 = pairs().map(|pair| pair[0] * pair[1]).sum();
+    let squares: f64 = pairs().map(|pair| pair[0] * pair[0]).sum();
+    let raw = if squares > 0.0 { products / squares } else { 0.0 };
+    let lost = (1.0 + 3.0 * raw) * parts.len() as f64 / values.len() as f64;
+    let used = raw.clamp(0.0, 0.9);
+    let first: f64 = parts.iter().filter_map(|part| part.first()).map(|one| one * one * (1.0 - used * used)).sum();
+    let rest: f64 = pairs().map(|pair| (pair[1] - used * pair[0]).powi(2)).sum();
+    ((raw + lost).clamp(0.0, 0.9), (first + rest) / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::random::SplitMix64;
+
+    fn of(count: usize, value: impl Fn(usize, &mut SplitMix64) -> f64) -> Noise {
+        let mut random = SplitMix64::new(5);
+        let values: Vec<f64> = (0..count).map(|place| value(place, &mut random)).collect();
+        Noise::of(&Scaled::of(&values), 12.0)
+    }
+
+    #[test]
+    fn the_deviation_is_that_about_the_levels() {
+        let stepped =
+            of(400, |place, random| 100.0 * (1.0 + 0.01 * random.normal()) * if place < 150 { 1.0 } else { 1.3 });
+        assert!((0.009..0.011).contains(&stepped.deviation) && stepped.inflation < 1.1, "{}", stepped.deviation);
+        assert!(stepped.cuts.contains(&150), "{:?}", stepped.cuts);
+        // One value in four is a tick higher: most differences are zero.
+        let ticking = of(400, |place, _| if place.is_multiple_of(8) { 1.01 } else { 1.0 });
+        assert!((1e-4..0.01).contains(&ticking.deviation), "{}", ticking.deviation);
+        let exact = of(40, |place, _| if place < 20 { 640.0 } else { 650.0 });
+        assert_eq!((exact.deviation, exact.cuts.as_slice()), (1e-6, &[20][..]));
+    }
+
+    #[test]
+    fn points_that_hang_together_make_a_mean_worth_less() {
+        let mut last = 0.0;
+        let mut random = SplitMix64::new(6);
+        let values: Vec<f64> = (0..1000)
+            .map(|_| {
+                last = 0.7 * last + (1.0_f64 - 0.49).sqrt() * random.normal();
+                100.0 + last
+            })
+            .collect();
+        // With a correlation of 0.7 the deviation of a mean is 2.4 times as large.
+        let noise = Noise::of(&Scaled::of(&values), 12.0);
+        assert!((1.8..3.0).contains(&noise.inflation), "{}", noise.inflation);
+    }
+}

@@ -1,0 +1,75 @@
+//! Where a change is: the most likely place, and all places that are nearly as likely.
+//!
+//! With the levels of both sides known, the squares about them are least at the most likely place. Places whose deviance is
+//! within [`NEARLY`] of it make the range. Points that lie beyond both levels by far are drawn in.
+
+use std::ops::RangeInclusive;
+
+use super::noise::Noise;
+use super::side::trimmed_mean;
+
+/// The most points on either side that count.
+const LOOKED_AT: usize = 150;
+
+/// The most points by which a change is moved, and so half of the widest range.
+const MOVED: usize = 25;
+
+/// The deviance within which a place is nearly as likely, twice the difference of log likelihoods.
+const NEARLY: f64 = 6.0;
+
+/// How many deviations beyond both levels a point counts at most.
+const DRAWN_IN: f64 = 3.0;
+
+/// The most likely place of a change at `cut`, between neighbours at `begin` and `end`, and the range.
+pub(super) fn locate(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise) -> (usize, RangeInclusive<usize>) {
+    let (begin, end) = (begin.max(cut.saturating_sub(LOOKED_AT)), end.min(cut + LOOKED_AT));
+    let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
+    let (before, after) = (level(&values[begin..cut]), level(&values[cut..end]));
+    let reach = DRAWN_IN * noise.deviation;
+    let (low, high) = (before.min(after) - reach, before.max(after) + reach);
+    let first = (begin + 1).max(cut.saturating_sub(MOVED));
+    let last = (end - 1).min(cut + MOVED);
+    let scale = (noise.deviation * noise.inflation).max(f64::MIN_POSITIVE);
+    // What it costs to have each point on the side before rather than after.
+    let cost = |value: f64| {
+        let value = value.clamp(low, high);
+        ((value - before) / scale).powi(2) - ((value - after) / scale).powi(2)
+    };
+    let mut sum = 0.0;
+    let mut places = vec![(first, 0.0)];
+    for place in first + 1..=last {
+        sum += cost(values[place - 1]);
+        places.push((place, sum));
+    }
+    let best = places.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((cut, 0.0));
+    let near = |place: &&(usize, f64)| place.1 - best.1 <= NEARLY;
+    let lowest = places.iter().find(near).map_or(best.0, |place| place.0);
+    let highest = places.iter().rev().find(near).map_or(best.0, |place| place.0);
+    (best.0, lowest..=highest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::changes::scale::Scaled;
+    use crate::stats::random::SplitMix64;
+
+    #[test]
+    fn the_range_holds_the_place_as_often_as_is_said() {
+        let (mut held, mut wide) = (0, 0);
+        for seed in 0..400 {
+            let mut random = SplitMix64::new(seed);
+            let values: Vec<f64> =
+                (0..100).map(|place| 100.0 + random.normal() + if place < 60 { 0.0 } else { 2.5 }).collect();
+            let scaled = Scaled::of(&values);
+            let noise = Noise::of(&scaled, 12.0);
+            // From three points beside it, as a partition may have put it.
+            let (place, range) = locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &noise);
+            assert!(place.abs_diff(60) <= 15 && range.contains(&place), "{place} {range:?}");
+            held += usize::from(range.contains(&60));
+            wide += range.end() - range.start() + 1;
+        }
+        assert!(held >= 380, "{held} of 400");
+        assert!(wide <= 400 * 4, "{wide}");
+    }
+}

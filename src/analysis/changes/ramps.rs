@@ -1,0 +1,99 @@
+//! Changes that are none but drifts: what an even ramp explains better than steps.
+//!
+//! A staircase of steps in one direction is held against one ramp, and against a ramp with one of the steps. Each step and
+//! each ramp has its price; the cheapest explanation holds.
+
+use super::noise::Noise;
+use super::side::trimmed_mean;
+use crate::model::change_point::Drift;
+use crate::stats::ramp::{Course, Sums};
+
+/// What a ramp costs more than a step: the place where it ends, and that steps are what is looked for.
+const DEARER: f64 = 6.0;
+
+/// The narrowest ramp, in points: what is steeper is a step that a few points blur.
+const NARROWEST: usize = 10;
+
+/// How many deviations from its step a point counts at most.
+const DRAWN_IN: f64 = 4.0;
+
+/// The changes among `cuts` that are steps, and the drifts that explain the others. `price` is that of a step, in squares of
+/// the deviation.
+pub(super) fn told_apart(values: &[f64], cuts: &[usize], noise: &Noise, price: f64) -> (Vec<usize>, Vec<Drift>) {
+    let bounds: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
+    let levels: Vec<f64> = bounds.windows(2).map(|pair| trimmed_mean(&mut values[pair[0]..pair[1]].to_vec())).collect();
+    let rises = |cut: usize| levels[cut + 1] > levels[cut];
+    let (mut steps, mut drifts) = (Vec::new(), Vec::new());
+    let mut first = 0;
+    while first < cuts.len() {
+        let after = (first + 1..cuts.len()).find(|cut| rises(*cut) != rises(first)).unwrap_or(cuts.len());
+        let stairs = Stairs { values, bounds: &bounds[first..=after + 1], levels: &levels[first..=after], noise };
+        match stairs.cheapest(price, rises(first)) {
+            None => steps.extend(&cuts[first..after]),
+            Some((course, step)) => {
+                steps.extend(step);
+                drifts.push(stairs.drift(course));
+            }
+        }
+        first = after;
+    }
+    (steps, drifts)
+}
+
+/// Steps in one direction one after the other.
+struct Stairs<'a> {
+    values: &'a [f64],
+    /// The first point, the steps, and the end.
+    bounds: &'a [usize],
+    /// The levels of the treads.
+    levels: &'a [f64],
+    noise: &'a Noise,
+}
+
+impl Stairs<'_> {
+    fn begin(&self) -> usize {
+        self.bounds[0]
+    }
+
+    fn steps(&self) -> &[usize] {
+        &self.bounds[1..self.bounds.len() - 1]
+    }
+
+    /// The ramp, and the step besides where there is one, that explain the values at a lower price than the stairs.
+    fn cheapest(&self, price: f64, rises: bool) -> Option<(Course, Option<usize>)> {
+        if self.bounds[self.bounds.len() - 1] - self.begin() < NARROWEST + 2 || self.noise.deviation <= 0.0 {
+            return None;
+        }
+        let scale = 1.0 / (self.noise.deviation * self.noise.inflation);
+        let reach = DRAWN_IN * self.noise.deviation;
+        let treads = self.bounds.windows(2).zip(self.levels);
+        let drawn: Vec<f64> = treads
+            .flat_map(|(pair, level)| {
+                let near = move |value: &f64| level + (value - level).clamp(-reach, reach) - self.levels[0];
+                self.values[pair[0]..pair[1]].iter().map(move |value| near(value) * scale)
+            })
+            .collect();
+        let sums = Sums::of(&drawn);
+        let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
+        let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
+        let plain = sums.best(NARROWEST, None)?;
+        let with_step = cuts
+            .iter()
+            .filter_map(|cut| Some((sums.best(NARROWEST, Some(*cut))?, cut + self.begin())))
+            .filter(|(course, _)| course.step.is_some())
+            .min_by(|a, b| a.0.squares.total_cmp(&b.0.squares));
+        let plain_price = plain.squares + price + DEARER;
+        let step_price = with_step.map_or(f64::INFINITY, |(course, _)| course.squares + 2.0 * price + DEARER);
+        if plain_price.min(step_price) >= stairs {
+            None
+        } else if plain_price <= step_price {
+            Some((plain, None)).filter(|(course, _)| (course.size > 0.0) == rises)
+        } else {
+            with_step.map(|(course, cut)| (course, Some(cut)))
+        }
+    }
+
+    fn drift(&self, course: Course) -> Drift {
+        Drift { begin: self.begin() + course.begin, end: self.begin() + course.end }
+    }
+}

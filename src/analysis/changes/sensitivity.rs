@@ -1,0 +1,38 @@
+//! How much it takes to call something a change.
+
+/// How much it takes: the limits that the tests of a change must reach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// What a further change costs in the partition, in squares of the deviation of the noise. A constant, so that it is a
+    /// price per point and old decisions do not hang on how long the series has become.
+    pub(super) penalty: f64,
+    /// The rank test and the test of the means of two long sides, as normal deviates.
+    pub(super) clear: f64,
+    /// The test of a step against noise that wanders, as a normal deviate.
+    pub(super) steady: f64,
+    /// The chance that a run of few points is drawn from its surroundings, by ranks.
+    pub(super) rare: f64,
+    /// Likewise, by how far it reaches beyond their tail; the exponent of ten.
+    pub(super) far: f64,
+    /// The least relative change.
+    pub(super) least: f64,
+}
+
+impl Sensitivity {
+    /// Almost no false alarm: less than a half of those of [`Sensitivity::BALANCED`].
+    pub const STRICT: Sensitivity =
+        Sensitivity { clear: 4.4, steady: 4.0, rare: 1e-5, far: 5.8, ..Sensitivity::BALANCED };
+
+    /// Well under one false alarm in ten thousand points.
+    pub const BALANCED: Sensitivity =
+        Sensitivity { penalty: 12.0, clear: 4.0, steady: 3.8, rare: 3e-5, far: 5.2, least: 0.004 };
+
+    /// For short histories with somebody who looks at each alarm.
+    pub const LOOSE: Sensitivity =
+        Sensitivity { clear: 3.6, steady: 3.4, rare: 3e-4, far: 4.2, ..Sensitivity::BALANCED };
+
+    /// With another least relative change: 0.01 is 1 %.
+    pub fn at_least(self, least: f64) -> Sensitivity {
+        Sensitivity { least, ..self }
+    }
+}

@@ -1,0 +1,208 @@
+//! A run of few points that lie apart: how rare such a run is among the points around it.
+//!
+//! With so few points a mean says little. What speaks is that all of them lie where hardly any other point does: by ranks,
+//! and by how far they reach beyond the tail of the others, which is taken for exponential with a scale that is known only as
+//! well as the others tell. A single point never speaks.
+
+use super::long_sides::{Pair, own_deviation};
+use super::noise::Noise;
+use super::sensitivity::Sensitivity;
+use super::side::{MOST_POINTS, Side, median};
+
+/// The most points of a run.
+pub(super) const LONGEST: usize = 7;
+
+/// The fewest points around a run by which it can be judged.
+const FEWEST_AROUND: usize = 6;
+
+/// From how many deviations on a point surely lies apart.
+const APART: f64 = 6.0;
+
+/// How many points beside the run are looked at by themselves: noise is rougher at times.
+const NEAR: usize = 30;
+
+/// The fewest of them that tell something.
+const FEWEST_NEAR: usize = 12;
+
+/// The share of the points around that makes up the tail, and the fewest.
+const TAIL: f64 = 0.15;
+const FEWEST_IN_TAIL: usize = 4;
+
+/// What is known of tails beforehand: so many points' worth, of which each reaches so many deviations beyond.
+const KNOWN: (f64, f64) = (10.0, 0.7);
+
+/// By how much a run must reach beyond the tail to make up for ranks that few points cannot give.
+const MAKES_UP: f64 = 5.0;
+
+/// From how many points on a run must also stand against noise that wanders.
+const MAY_WANDER: usize = 4;
+
+/// Below how many points of a series two points of a run must lie close together: two strays seldom do.
+const FEW: usize = 60;
+
+/// The points around a run: beside it, and beyond where the level returns.
+struct Around {
+    points: Vec<f64>,
+    near: Vec<f64>,
+    level: f64,
+    deviation: f64,
+}
+
+/// How far a run clears its limits; `sides` are those of the change, of which the shorter one is the run, and `beyond` are the
+/// points on the other side of the run, with the place where it begins or ends there.
+pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noise, sensitivity: &Sensitivity) -> f64 {
+    let is_before = pair.before.points.len() < pair.after.points.len();
+    let (run, beside) = if is_before { (pair.before, pair.after) } else { (pair.after, pair.before) };
+    let count = run.points.len();
+    if count < 2 {
+        return 0.0;
+    }
+    let middle = median(&mut run.points.to_vec());
+    let sign = if middle > beside.level { 1.0 } else { -1.0 };
+    let around = around(is_before, beside, beyond, (middle, sign), noise);
+    if around.points.len() < FEWEST_AROUND {
+        return 0.0;
+    }
+    let gap = (middle - around.level).abs() / around.deviation;
+    let needed = noise.inflation * gap_needed(count);
+    // One of several may be a stray.
+    let outer = usize::from(count >= MAY_WANDER);
+    let spread = (run.sorted[count - 1 - outer] - run.sorted[outer]) / around.deviation;
+    let most_spread = if count == 2 && values.len() < FEW { 1.5 } else { 3.5 } * std::f64::consts::SQRT_2;
+    // Another level may have another noise; what lies far apart may do so by more.
+    let most_spread = most_spread.max(gap * if count < MAY_WANDER { 0.1 } else { 0.4 });
+    let together = if spread > 0.0 { most_spread / spread } else { f64::MAX };
+    if gap / needed < 1.0 || together < 1.0 {
+        return (gap / needed).min(together);
+    }
+    // Points that hang together count for fewer.
+    let independent = 1.0 / noise.inflation.powi(2);
+    let far = |points: &[f64], deviation: f64| beyond_tail(run.points, points, sign, deviation);
+    let mut chance = far(&around.points, noise.deviation);
+    if around.near.len() >= FEWEST_NEAR && around.near.len() < around.points.len() {
+        chance = chance.max(far(&around.near, own_deviation(&around.near).max(noise.deviation)));
+    }
+    let far = -(chance.powf(independent).max(f64::MIN_POSITIVE)).log10() / sensitivity.far;
+    // Six deviations are apart, whatever the run itself reaches.
+    let least = run.points.iter().map(|value| value * sign).fold(f64::INFINITY, f64::min);
+    let bar = least.min(sign * around.level + APART * around.deviation);
+    let as_far = around.points.iter().filter(|value| **value * sign >= bar).count() as f64;
+    let share = (as_far + 0.5) / (around.points.len() as f64 + 1.0);
+    let rank = -share.log10() * count as f64 * independent;
+    let strays = around.points.iter().any(|value| (value - around.level).abs() > APART * around.deviation);
+    let made_up = if strays { 0.0 } else { (far - 1.0).max(0.0) * MAKES_UP };
+    let rare = (rank + made_up) / -sensitivity.rare.log10();
+    let mut score = rare.min(gap / needed).min(far).min(together);
+    if count >= MAY_WANDER && score >= 1.0 {
+        score = score.min(pair.steady() / sensitivity.steady);
+    }
+    score
+}
+
+/// The least distance of a run from the level around it, in deviations: fewer points must lie farther.
+fn gap_needed(count: usize) -> f64 {
+    match count {
+        2 => 3.9,
+        3 => 2.6,
+        4 => 2.15,
+        _ => 1.95,
+    }
+}
+
+fn around(is_before: bool, beside: &Side<'_>, beyond: &[f64], (middle, sign): (f64, f64), noise: &Noise) -> Around {
+    let mut points = beside.points.to_vec();
+    let returns = beyond.len() >= 3 && (middle - super::side::trimmed_mean(&mut beyond.to_vec())) * sign > 0.0;
+    let mut near: Vec<f64> = match is_before {
+        true => beside.points[..beside.points.len().min(NEAR)].to_vec(),
+        false => beside.points[beside.points.len().saturating_sub(NEAR)..].to_vec(),
+    };
+    if returns {
+        points.extend_from_slice(beyond);
+        near.extend(match is_before {
+            true => &beyond[beyond.len().saturating_sub(NEAR)..],
+            false => &beyond[..beyond.len().min(NEAR)],
+        });
+    }
+    let side = Side::of(&points);
+    let (level, deviation) = (side.level, side.deviation.max(noise.deviation).max(f64::MIN_POSITIVE));
+    Around { points, near, level, deviation }
+}
+
+/// The points beyond a run at its far end, up to the next cut.
+pub(super) fn beyond(values: &[f64], is_before: bool, run: (usize, usize), next: usize) -> &[f64] {
+    match is_before {
+        true => &values[next.max(run.0.saturating_sub(MOST_POINTS))..run.0],
+        false => &values[run.1..next.min(run.1 + MOST_POINTS)],
+    }
+}
+
+/// About the chance that as many new points lie in the tail of others and reach as far beyond its beginning, all together:
+/// that of the number times that of the reach, which is smaller than that of both by a factor of up to three.
+///
+/// Beyond it the excess is exponential; with a scale that `k` points tell, the sum of `j` new ones over the sum of the `k` is
+/// a ratio of two gamma variables, and `P(ratio > x)` the sum over `i < j` of `C(k + i - 1, i) (1 + x)^-k (x / (1 + x))^i`.
+fn beyond_tail(run: &[f64], others: &[f64], sign: f64, deviation: f64) -> f64 {
+    let mut sorted: Vec<f64> = others.iter().map(|value| value * sign).collect();
+    let tail = ((sorted.len() as f64 * TAIL).round() as usize).max(FEWEST_IN_TAIL).min(sorted.len() - 1);
+    let place = sorted.len() - 1 - tail;
+    let (_, begin, above) = sorted.select_nth_unstable_by(place, f64::total_cmp);
+    let begin = *begin;
+    let excess: f64 = above.iter().map(|value| value - begin).sum();
+    let known = excess.max(0.25 * deviation * tail as f64) + KNOWN.0 * KNOWN.1 * deviation;
+    let share = (tail as f64 + 1.0) / (others.len() as f64 + 2.0);
+    let beyond: Vec<f64> = run.iter().map(|value| value * sign - begin).filter(|excess| *excess > 0.0).collect();
+    if beyond.is_empty() || known <= 0.0 {
+        return 1.0;
+    }
+    let ratio = beyond.iter().sum::<f64>() / known;
+    let points = tail as f64 + KNOWN.0;
+    let mut term = (1.0 + ratio).powf(-points);
+    let mut as_far = term;
+    for further in 1..beyond.len() {
+        term *= (points + further as f64 - 1.0) / further as f64 * ratio / (1.0 + ratio);
+        as_far += term;
+    }
+    at_least(run.len(), beyond.len(), share) * as_far
+}
+
+/// The chance of `successes` or more in so many trials.
+fn at_least(trials: usize, successes: usize, chance: f64) -> f64 {
+    let ways = |chosen: usize| (0..chosen).fold(1.0, |ways, one| ways * (trials - one) as f64 / (one + 1) as f64);
+    let exactly = |count: usize| ways(count) * chance.powi(count as i32) * (1.0 - chance).powi((trials - count) as i32);
+    (successes..=trials).map(exactly).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::random::SplitMix64;
+
+    #[test]
+    fn chances_are_those_of_the_binomial() {
+        assert!((at_least(5, 0, 0.3) - 1.0).abs() < 1e-12);
+        assert!((at_least(2, 2, 0.1) - 0.01).abs() < 1e-12);
+        assert!((at_least(3, 1, 0.5) - 0.875).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_run_beyond_the_tail_is_as_rare_as_is_said() {
+        // Exponential points whose tail is as is known beforehand: the chance is told within a factor of three.
+        let mut random = SplitMix64::new(21);
+        let mut draw = || -(1.0 - random.uniform()).ln();
+        let mut told = |limit: f64| {
+            let hits = (0..4000).filter(|_| {
+                let others: Vec<f64> = (0..80).map(|_| draw()).collect();
+                let run: Vec<f64> = (0..3).map(|_| draw()).collect();
+                beyond_tail(&run, &others, 1.0, 1.0 / KNOWN.1) < limit
+            });
+            hits.count() as f64 / 4000.0
+        };
+        let shares = [told(0.1), told(0.01), told(0.001)];
+        assert!(shares[0] < 0.3 && shares[1] < 0.03 && shares[2] < 0.003, "{shares:?}");
+        // The farther the rarer, and never the other way round.
+        let others: Vec<f64> = (0..100).map(f64::from).collect();
+        let far = |by: f64| beyond_tail(&[100.0 + by; 3], &others, 1.0, 10.0);
+        assert!(far(0.0) > far(50.0) && far(50.0) > far(500.0));
+        assert_eq!(beyond_tail(&[1.0; 3], &others, 1.0, 10.0), 1.0);
+    }
+}

@@ -1,0 +1,154 @@
+//! One side of a change: its points, in order of time and of size, its level and its spread.
+
+use std::ops::Range;
+
+/// The most points of a side that are looked at, the nearest to the change: what lies farther back decides nothing, so that
+/// old decisions do not hang on how long the series has become.
+pub(super) const MOST_POINTS: usize = 300;
+
+/// The share of the points that is left out at either end for the level.
+const TRIMMED: f64 = 0.15;
+
+/// The points on one side of a change.
+pub(super) struct Side<'a> {
+    /// In order of time.
+    pub(super) points: &'a [f64],
+    /// In order of size.
+    pub(super) sorted: Vec<f64>,
+    /// The trimmed mean; the median of fewer than five.
+    pub(super) level: f64,
+    /// The deviation about the level, far ones drawn in.
+    pub(super) deviation: f64,
+}
+
+impl<'a> Side<'a> {
+    pub(super) fn of(points: &'a [f64]) -> Side<'a> {
+        let mut sorted = points.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let level = trimmed_mean_of_sorted(&sorted);
+        let deviation = winsorised_deviation(&sorted, level);
+        Side { points, sorted, level, deviation }
+    }
+
+    /// The number of points.
+    pub(super) fn count(&self) -> f64 {
+        self.points.len() as f64
+    }
+}
+
+/// The points before `place` from `begin` on that count, and those from `place` to `end`.
+pub(super) fn ranges(begin: usize, place: usize, end: usize) -> [Range<usize>; 2] {
+    [begin.max(place.saturating_sub(MOST_POINTS))..place, place..end.min(place + MOST_POINTS)]
+}
+
+/// The median of numbers, whose order is lost.
+pub(super) fn median(values: &mut [f64]) -> f64 {
+    let count = values.len();
+    if count == 0 {
+        return 0.0;
+    }
+    let (below, middle, _) = values.select_nth_unstable_by(count / 2, f64::total_cmp);
+    let middle = *middle;
+    if count % 2 == 1 {
+        return middle;
+    }
+    let below = below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    below + (middle - below) / 2.0
+}
+
+/// The median absolute deviation, scaled to the standard deviation of normal noise. The order of the values is lost.
+pub(super) fn scaled_median_deviation(values: &mut [f64]) -> f64 {
+    let middle = median(values);
+    values.iter_mut().for_each(|value| *value = (*value - middle).abs());
+    1.4826 * median(values)
+}
+
+/// The mean without the share at either end; the median of fewer than five. The order of the values is lost.
+pub(super) fn trimmed_mean(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    trimmed_mean_of_sorted(values)
+}
+
+fn trimmed_mean_of_sorted(sorted: &[f64]) -> f64 {
+    let count = sorted.len();
+    if count < 5 {
+        return median_of_sorted(sorted);
+    }
+    let cut = (count as f64 * TRIMMED) as usize;
+    sorted[cut..count - cut].iter().sum::<f64>() / (count - 2 * cut) as f64
+}
+
+pub(super) fn median_of_sorted(sorted: &[f64]) -> f64 {
+    let count = sorted.len();
+    match count {
+        0 => 0.0,
+        _ if count % 2 == 1 => sorted[count / 2],
+        _ => sorted[count / 2 - 1] + (sorted[count / 2] - sorted[count / 2 - 1]) / 2.0,
+    }
+}
+
+/// The scaled median absolute deviation of sorted numbers: the distances from the median come in order from two hands that
+/// walk outwards.
+fn median_deviation_of_sorted(sorted: &[f64]) -> f64 {
+    let count = sorted.len();
+    if count == 0 {
+        return 0.0;
+    }
+    let middle = median_of_sorted(sorted);
+    let mut above = sorted.partition_point(|value| *value < middle);
+    let mut below = above;
+    let (mut last, mut before) = (0.0, 0.0);
+    for _ in 0..=count / 2 {
+        let up = sorted.get(above).map_or(f64::INFINITY, |value| value - middle);
+        let down = if below > 0 { middle - sorted[below - 1] } else { f64::INFINITY };
+        before = last;
+        if up <= down {
+            last = up;
+            above += 1;
+        } else {
+            last = down;
+            below -= 1;
+        }
+    }
+    1.4826 * if count % 2 == 1 { last } else { before + (last - before) / 2.0 }
+}
+
+/// The deviation about a level, points beyond three median deviations drawn in.
+pub(super) fn winsorised_deviation(sorted: &[f64], level: f64) -> f64 {
+    let scale = median_deviation_of_sorted(sorted);
+    if sorted.len() < 3 {
+        return scale;
+    }
+    let limit = if scale > 0.0 { 3.0 * scale } else { f64::INFINITY };
+    let squares: f64 = sorted.iter().map(|value| (value - level).clamp(-limit, limit).powi(2)).sum();
+    (squares / (sorted.len() - 1) as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::stats::describe;
+
+    proptest! {
+        #[test]
+        fn medians_are_those_of_the_sorted_numbers(values in prop::collection::vec(-9..9_i8, 1..40)) {
+            let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+            let expected = describe::median(&values).expect("there are some");
+            prop_assert_eq!(median(&mut values.clone()), expected);
+            let side = Side::of(&values);
+            prop_assert_eq!(median_of_sorted(&side.sorted), expected);
+            let deviation = scaled_median_deviation(&mut values.clone());
+            prop_assert!((median_deviation_of_sorted(&side.sorted) - deviation).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_level_leaves_out_what_lies_far() {
+        let points = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 50.0, 1.0, 1.0];
+        let side = Side::of(&points);
+        assert!((side.level - 1.0).abs() < 0.02 && side.deviation < 0.15, "{} {}", side.level, side.deviation);
+        assert_eq!(Side::of(&[2.0, 9.0]).level, 5.5);
+    }
+}

@@ -1,0 +1,41 @@
+//! The options of `detect`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Options of `detect`.
+#[derive(Args, Debug)]
+pub struct DetectArgs {
+    /// A table with the header `series,index,commit,time,value`, one row a point.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Write what was found to this file in place of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How much it takes to call something a change.
+    #[arg(long, value_enum, default_value_t = SensitivityArg::Balanced)]
+    pub sensitivity: SensitivityArg,
+    /// The least relative change that counts, such as 0.01 for 1 %.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub least: Option<f64>,
+    /// Tell what each beginning of every series gives, as though it grew point by point.
+    #[arg(long)]
+    pub stream: bool,
+}
+
+/// How much it takes to call something a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SensitivityArg {
+    /// Half of the false alarms, and fewer changes.
+    Strict,
+    /// Well under one false alarm in ten thousand points.
+    Balanced,
+    /// More changes, and more false alarms.
+    Loose,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("from 0 to 1 is allowed (0.01 is 1 %)".to_owned()) }
+}

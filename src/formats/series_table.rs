@@ -1,0 +1,218 @@
+//! Histories in a table, one row a point: `series,index,commit,time,value`.
+//!
+//! `series` is any text; `index` is a whole number that tells the order, not of lines but of points; `commit` and `time` may be
+//! empty. Rows of a series may stand anywhere and in any order. Points of one index are several values of one commit: their
+//! median counts. A value that is empty, `NaN` or infinite is left out and counted.
+
+use std::collections::HashMap;
+
+use csv::{ByteRecord, ReaderBuilder};
+
+use crate::stats::describe;
+
+/// The header, whose columns may stand in any order; others are passed over.
+pub const COLUMNS: [&str; 5] = ["series", "index", "commit", "time", "value"];
+
+/// How many indices must have several rows that do not differ for a series to be exact.
+const TELLING: usize = 5;
+
+/// Why a table cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SeriesTableError {
+    /// No CSV, or not of one width.
+    #[error("line {line}: {reason}")]
+    Row {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A column that must be there is not.
+    #[error("line 1 has no column `{0}`")]
+    Column(&'static str),
+    /// A header and nothing else.
+    #[error("it holds no point")]
+    Nothing,
+}
+
+/// One series of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableSeries {
+    /// Its name.
+    pub name: String,
+    /// What the table calls each point, in order.
+    pub indices: Vec<u64>,
+    /// The value of each point.
+    pub values: Vec<f64>,
+    /// Whether rows of one index never differ, of which there are several often enough to tell: a count, without noise.
+    pub is_exact: bool,
+}
+
+/// What a table holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeriesTable {
+    /// The series, in the order of their first rows.
+    pub series: Vec<TableSeries>,
+    /// How many rows had no finite value.
+    pub without_value: usize,
+    /// How many rows share their index with another one of their series.
+    pub pooled: usize,
+    /// How many series had rows out of order.
+    pub unordered: usize,
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// Names the line and what is wrong with it.
+pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut reader = ReaderBuilder::new().has_headers(true).from_reader(bytes);
+    let row_fault = |error: csv::Error| {
+        let line = error.position().map_or(1, csv::Position::line);
+        let reason = match error.kind() {
+            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                format!("it has {len} cells where the header has {expected_len}")
+            }
+            _ => error.to_string(),
+        };
+        SeriesTableError::Row { line, reason }
+    };
+    let header = reader.byte_headers().map_err(row_fault)?.clone();
+    let place = |name: &'static str| {
+        let found = header.iter().position(|cell| cell.trim_ascii() == name.as_bytes());
+        found.ok_or(SeriesTableError::Column(name))
+    };
+    let (series, index, value) = (place("series")?, place("index")?, place("value")?);
+    let mut table = SeriesTable::default();
+    let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut rows: Vec<(String, Vec<(u64, f64)>)> = Vec::new();
+    let mut record = ByteRecord::new();
+    // Rows of a series mostly stand together.
+    let mut last: Option<usize> = None;
+    while reader.read_byte_record(&mut record).map_err(row_fault)? {
+        let line = record.position().map_or(0, csv::Position::line);
+        let fault = |reason: String| SeriesTableError::Row { line, reason };
+        let cell = |place: usize| record.get(place).unwrap_or_default().trim_ascii();
+        let text = |place: usize| {
+            let shown = || String::from_utf8_lossy(cell(place)).escape_debug().to_string();
+            std::str::from_utf8(cell(place)).map_err(|_| fault(format!("`{}` is no text", shown())))
+        };
+        let name = cell(series);
+        let row = match last.filter(|last| rows[*last].0.as_bytes() == name) {
+            Some(row) => row,
+            None => match places.get(name) {
+                Some(row) => *row,
+                None => {
+                    let shown = text(series)?.to_owned();
+                    if shown.is_empty() {
+                        return Err(fault("its series has no name".to_owned()));
+                    }
+                    places.insert(name.to_vec(), rows.len());
+                    rows.push((shown, Vec::new()));
+                    rows.len() - 1
+                }
+            },
+        };
+        last = Some(row);
+        let number = text(index)?;
+        let number: u64 =
+            number.parse().map_err(|_| fault(format!("its index `{}` is no whole number", number.escape_debug())))?;
+        let shown = text(value)?;
+        let found: f64 = match shown {
+            "" => f64::NAN,
+            shown => shown.parse().map_err(|_| fault(format!("its value `{}` is no number", shown.escape_debug())))?,
+        };
+        if found.is_finite() {
+            rows[row].1.push((number, found));
+        } else {
+            table.without_value += 1;
+        }
+    }
+    if rows.is_empty() {
+        return Err(SeriesTableError::Nothing);
+    }
+    for (name, points) in rows {
+        let (series, is_ordered, pooled) = ordered(name, points);
+        table.series.push(series);
+        table.unordered += usize::from(!is_ordered);
+        table.pooled += pooled;
+    }
+    Ok(table)
+}
+
+/// A series in the order of its indices, one point each; whether it was in order, and how many points were pooled.
+fn ordered(name: String, mut points: Vec<(u64, f64)>) -> (TableSeries, bool, usize) {
+    let is_ordered = points.is_sorted_by_key(|point| point.0);
+    points.sort_by_key(|point| point.0);
+    let mut series = TableSeries { name, indices: Vec::new(), values: Vec::new(), is_exact: false };
+    let (mut pooled, mut repeated, mut differing) = (0, 0, 0);
+    for group in points.chunk_by(|a, b| a.0 == b.0) {
+        series.indices.push(group[0].0);
+        let values: Vec<f64> = group.iter().map(|point| point.1).collect();
+        series.values.push(if values.len() == 1 { values[0] } else { describe::median(&values).unwrap_or(values[0]) });
+        pooled += group.len() - 1;
+        repeated += usize::from(group.len() > 1);
+        differing += usize::from(group.iter().any(|point| point.1 != group[0].1));
+    }
+    series.is_exact = repeated >= TELLING && differing == 0;
+    (series, is_ordered, pooled)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn series(name: &str, indices: &[u64], values: &[f64]) -> TableSeries {
+        TableSeries { name: name.to_owned(), indices: indices.to_vec(), values: values.to_vec(), is_exact: false }
+    }
+
+    #[test]
+    fn rows_that_repeat_themselves_are_exact() {
+        let check = |last: &str, is_exact: bool| {
+            let rows: String =
+                (0..5).map(|index| format!("a,{index},,,{}\na,{index},,,{}\n", 140 + index, 140 + index)).collect();
+            let text = format!("series,index,commit,time,value\n{rows}{last}");
+            assert_eq!(read(text.as_bytes()).expect("it is a table").series[0].is_exact, is_exact, "{last}");
+        };
+        check("", true);
+        check("a,6,,,3\n", true);
+        check("a,4,,,144.5\n", false);
+    }
+
+    #[test]
+    fn a_table_is_read_in_the_order_of_its_indices() {
+        let text = "series,index,commit,time,value\na,0,f0,1,1.5\nb,2,,,4\na,2,f2,3,2.5\na,1,f1,2,2\nb,2,,,8\nb,3,,,NaN\nb,4,,,\n";
+        let found = read(text.as_bytes()).expect("it is a table");
+        assert_eq!(found.series, [series("a", &[0, 1, 2], &[1.5, 2.0, 2.5]), series("b", &[2], &[6.0])]);
+        assert_eq!((found.without_value, found.pooled, found.unordered), (2, 1, 1));
+        let other = "value,index,series,more\n1e-9,7,\"a, b\",x\n";
+        assert_eq!(read(other.as_bytes()).expect("it is a table").series, [series("a, b", &[7], &[1e-9])]);
+    }
+
+    #[test]
+    fn what_is_no_table_is_named_with_its_line() {
+        let check = |text: &str, words: &str| {
+            assert_eq!(read(text.as_bytes()).expect_err("it is none").to_string(), words, "{text}");
+        };
+        let head = "series,index,commit,time,value";
+        check("", "line 1 has no column `series`");
+        check("series,index,value_of\n", "line 1 has no column `value`");
+        check(&format!("{head}\n"), "it holds no point");
+        check(&format!("{head}\na,0,,,1\na,1,,\n"), "line 3: it has 4 cells where the header has 5");
+        check(&format!("{head}\na,x,,,1\n"), "line 2: its index `x` is no whole number");
+        check(&format!("{head}\na,-1,,,1\n"), "line 2: its index `-1` is no whole number");
+        check(&format!("{head}\na,0,,,1 ms\n"), "line 2: its value `1 ms` is no number");
+        check(&format!("{head}\n,0,,,1\n"), "line 2: its series has no name");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(text in "(series|index|value|commit|time|,|\n|\"|[0-9a-z.-]){0,60}") {
+            let _ = read(text.as_bytes());
+            let _ = read(format!("series,index,commit,time,value\n{text}").as_bytes());
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Whether a series steps, where each value may hang on the one before.
+//!
+//! Noise that wanders looks like steps. Both explanations are fitted: one level, and a level on either side, each with
+//! autoregressive noise of the first order of its own, `e(t) = rho * e(t - 1) + innovation`, `rho` from 0 to 0.95 by
+//! conditional least squares. With the squares of the innovations `S0` and `S1` of `n` values, `n * ln(S0 / S1)` is twice
+//! the logarithm of the ratio of the likelihoods, and its root is on the scale of a standard normal deviate.
+
+/// The largest correlation that is believed: beyond it there is no level.
+const MOST: f64 = 0.95;
+
+/// A stretch of values that stand side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch<'a> {
+    /// The values less the level that they have with the step.
+    pub residuals: &'a [f64],
+    /// That level less the one that all values have without it.
+    pub moved: f64,
+}
+
+/// The root of twice the logarithm of the likelihood ratio of the levels of some stretches, in order, against one level.
+/// Infinite where the levels explain all.
+pub fn step_deviate(stretches: &[Stretch<'_>]) -> f64 {
+    let count: usize = stretches.iter().map(|stretch| stretch.residuals.len()).sum();
+    let of_step = innovations(stretches, 0.0);
+    let of_none = innovations(stretches, 1.0);
+    if of_step <= 0.0 {
+        return if of_none > 0.0 { f64::INFINITY } else { 0.0 };
+    }
+    (count as f64 * (of_none / of_step).ln()).max(0.0).sqrt()
+}
+
+/// The squares of the innovations of the values, about their levels or, with 1, about the common one.
+fn innovations(stretches: &[Stretch<'_>], common: f64) -> f64 {
+    let values = || {
+        stretches
+            .iter()
+            .flat_map(move |stretch| stretch.residuals.iter().map(move |value| value + common * stretch.moved))
+    };
+    let (mut products, mut squares, mut last) = (0.0, 0.0, None);
+    for value in values() {
+        if let Some(last) = last {
+            products += last * value;
+            squares += last * last;
+        }
+        last = Some(value);
+    }
+    let rho = if squares > 0.0 { (products / squares).clamp(0.0, MOST) } else { 0.0 };
+    let (mut sum, mut last) = (0.0, None);
+    for value in values() {
+        sum += match last {
+            None => (1.0 - rho * rho) * value * value,
+            Some(last) => (value - rho * last) * (value - rho * last),
+        };
+        last = Some(value);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::random::SplitMix64;
+
+    fn centred(values: &[f64]) -> (Vec<f64>, f64) {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (values.iter().map(|value| value - mean).collect(), mean)
+    }
+
+    fn deviate(values: &[f64], at: usize) -> f64 {
+        let ((before, low), (after, high)) = (centred(&values[..at]), centred(&values[at..]));
+        let share = after.len() as f64 / values.len() as f64;
+        let step = high - low;
+        step_deviate(&[
+            Stretch { residuals: &before, moved: -step * share },
+            Stretch { residuals: &after, moved: step * (1.0 - share) },
+        ])
+    }
+
+    /// Noise of variance 1 with that correlation, and a step in the middle.
+    fn series(count: usize, rho: f64, step: f64, random: &mut SplitMix64) -> Vec<f64> {
+        let mut last = random.normal();
+        let value = |place: usize| {
+            last = rho * last + (1.0 - rho * rho).sqrt() * random.normal();
+            last + if 2 * place >= count { step } else { 0.0 }
+        };
+        (0..count).map(value).collect()
+    }
+
+    #[test]
+    fn a_step_is_told_from_noise_that_wanders() {
+        let mut random = SplitMix64::new(11);
+        let mut beyond =
+            |rho: f64, step: f64| (0..200).filter(|_| deviate(&series(60, rho, step, &mut random), 30) > 3.8).count();
+        assert!(beyond(0.0, 0.0) <= 2);
+        assert!(beyond(0.8, 0.0) <= 8);
+        assert!(beyond(0.0, 2.0) >= 190);
+        // On the scale of a normal deviate: a step of 2 in 30 and 30 values is one of 7.7 where nothing wanders.
+        let mean = (0..100).map(|_| deviate(&series(60, 0.0, 2.0, &mut random), 30)).sum::<f64>() / 100.0;
+        assert!((4.5..7.7).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_step_without_noise_explains_all() {
+        assert_eq!(deviate(&[1.0, 1.0, 2.0, 2.0], 2), f64::INFINITY);
+        assert_eq!(deviate(&[1.0, 1.0, 1.0, 1.0], 2), 0.0);
+    }
+}

@@ -1,0 +1,221 @@
+//! A course that is flat, then climbs or falls evenly, then is flat again, by least squares; with a step besides, or
+//! without.
+//!
+//! With the share `r(t)` of the ramp that is behind, 0 before it and 1 after it, the values are fitted by
+//! `level + size * r(t)`, or by `level + size * r(t) + step * [t >= place]`: linear least squares, in constant time for each
+//! place of the ramp from sums that are made once. The best place is searched on a grid that is made finer around the best.
+
+/// Into how many parts the first grid divides the series.
+const GRID: usize = 16;
+
+/// Sums of a series, by which every course is fitted in constant time.
+#[derive(Clone, Debug)]
+pub struct Sums {
+    /// Of the values before each place.
+    values: Vec<f64>,
+    /// Of the values times their places.
+    moments: Vec<f64>,
+    /// Of all squares.
+    squares: f64,
+}
+
+/// A course, and how well it fits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Course {
+    /// The squares that it leaves.
+    pub squares: f64,
+    /// The first value of the ramp.
+    pub begin: usize,
+    /// The first value after it.
+    pub end: usize,
+    /// How far it leads.
+    pub size: f64,
+    /// The height of the step, if there is one.
+    pub step: Option<f64>,
+}
+
+impl Sums {
+    /// The sums of a series; at best centred, so that nothing cancels.
+    pub fn of(series: &[f64]) -> Sums {
+        let (mut values, mut moments) = (vec![0.0], vec![0.0]);
+        let (mut value, mut moment) = (0.0, 0.0);
+        for (place, one) in series.iter().enumerate() {
+            value += one;
+            moment += one * place as f64;
+            values.push(value);
+            moments.push(moment);
+        }
+        Sums { values, moments, squares: series.iter().map(|one| one * one).sum() }
+    }
+
+    fn count(&self) -> usize {
+        self.values.len() - 1
+    }
+
+    fn total(&self) -> f64 {
+        self.values[self.count()]
+    }
+
+    /// The squares that means of the stretches between `cuts` leave.
+    pub fn flat(&self, cuts: &[usize]) -> f64 {
+        let ends = cuts.iter().copied().chain([self.count()]);
+        let begins = std::iter::once(0).chain(cuts.iter().copied());
+        let explained = begins.zip(ends).map(|(begin, end)| {
+            let sum = self.values[end] - self.values[begin];
+            sum * sum / (end - begin) as f64
+        });
+        (self.squares - explained.sum::<f64>()).max(0.0)
+    }
+
+    /// The sums of the share of the ramp, of its square, and of its product with the values, from a place on.
+    fn of_ramp(&self, begin: usize, end: usize, from: usize) -> (f64, f64, f64) {
+        let width = (end - begin) as f64;
+        let first = from.clamp(begin, end);
+        let flat = end.max(from);
+        let after = (self.count() - flat) as f64;
+        let skipped = (first - begin) as f64;
+        // The share of the value at place t is (t - begin + 1/2) / width.
+        let squares = |count: f64| count * (count * count / 3.0 - 1.0 / 12.0);
+        let products =
+            self.moments[end] - self.moments[first] - (begin as f64 - 0.5) * (self.values[end] - self.values[first]);
+        (
+            (width * width - skipped * skipped) / 2.0 / width + after,
+            (squares(width) - squares(skipped)) / (width * width) + after,
+            products / width + self.total() - self.values[flat],
+        )
+    }
+
+    /// The course with that ramp, and a step at that place.
+    fn course(&self, begin: usize, end: usize, step: Option<usize>) -> Course {
+        let count = self.count() as f64;
+        let total = self.total();
+        let (shares, squares, products) = self.of_ramp(begin, end, 0);
+        let (of_ramp, with_ramp) = (squares - shares * shares / count, products - shares * total / count);
+        let all = self.squares - total * total / count;
+        let size = with_ramp / of_ramp;
+        let plain = Course { squares: all - size * with_ramp, begin, end, size, step: None };
+        let Some(place) = step else { return plain };
+        let behind = count - place as f64;
+        let of_step = behind - behind * behind / count;
+        let with_step = total - self.values[place] - behind * total / count;
+        let both = self.of_ramp(begin, end, place).0 - behind * shares / count;
+        let determinant = of_ramp * of_step - both * both;
+        // A step at the place of a narrow ramp is the ramp once more.
+        if determinant <= 1e-9 * of_ramp * of_step {
+            return plain;
+        }
+        let size = (with_ramp * of_step - with_step * both) / determinant;
+        let height = (with_step * of_ramp - with_ramp * both) / determinant;
+        Course { squares: all - size * with_ramp - height * with_step, begin, end, size, step: Some(height) }
+    }
+
+    /// The course that leaves the least squares, of ramps at least so wide; with a step at that place. `None` for too short a
+    /// series.
+    pub fn best(&self, narrowest: usize, step: Option<usize>) -> Option<Course> {
+        let count = self.count();
+        if narrowest == 0 || count < narrowest + 2 {
+            return None;
+        }
+        let mut grid = (count / GRID).max(1);
+        let mut best = self.course(0, count, step);
+        let mut take = |begin: usize, end: usize| {
+            let course = self.course(begin, end, step);
+            if course.squares < best.squares {
+                best = course;
+            }
+            (best.begin, best.end)
+        };
+        for begin in (0..=count - narrowest).step_by(grid) {
+            (begin + narrowest..=count).step_by(grid).chain([count]).for_each(|end| {
+                take(begin, end);
+            });
+        }
+        while grid > 1 {
+            grid = grid.div_ceil(2);
+            let (begin, end) = take(0, count);
+            let near = |place: usize| (0..=4).filter_map(move |steps| (place + steps * grid).checked_sub(2 * grid));
+            for begin in near(begin) {
+                near(end).filter(|end| *end <= count && *end >= begin + narrowest).for_each(|end| {
+                    take(begin, end);
+                });
+            }
+        }
+        Some(best)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A course as it is defined, with a little that it cannot explain.
+    fn series(count: usize, ramp: (usize, usize), size: f64, step: (usize, f64)) -> Vec<f64> {
+        let value = |place: usize| {
+            let share = ((place as f64 + 0.5 - ramp.0 as f64) / (ramp.1 - ramp.0) as f64).clamp(0.0, 1.0);
+            let wobble = if place.is_multiple_of(2) { 0.01 } else { -0.01 };
+            size * share + if place >= step.0 { step.1 } else { 0.0 } + wobble
+        };
+        (0..count).map(value).collect()
+    }
+
+    fn squares_left(values: &[f64], ramp: (usize, usize), step: Option<usize>) -> f64 {
+        // By the normal equations of three columns, solved by elimination.
+        let columns = |place: usize| {
+            let share = ((place as f64 + 0.5 - ramp.0 as f64) / (ramp.1 - ramp.0) as f64).clamp(0.0, 1.0);
+            [1.0, share, if step.is_some_and(|step| place >= step) { 1.0 } else { 0.0 }]
+        };
+        let size = if step.is_some() { 3 } else { 2 };
+        let mut rows = vec![vec![0.0; size + 1]; size];
+        for (place, value) in values.iter().enumerate() {
+            let x = columns(place);
+            for (row, line) in rows.iter_mut().enumerate() {
+                (0..size).for_each(|column| line[column] += x[row] * x[column]);
+                line[size] += x[row] * value;
+            }
+        }
+        for pivot in 0..size {
+            let line = rows[pivot].clone();
+            for (_, other) in rows.iter_mut().enumerate().filter(|(row, _)| *row != pivot) {
+                let factor = other[pivot] / line[pivot];
+                other.iter_mut().zip(&line).for_each(|(a, b)| *a -= factor * b);
+            }
+        }
+        let solved: Vec<f64> = (0..size).map(|row| rows[row][size] / rows[row][row]).collect();
+        let fitted = |place: usize| columns(place).iter().zip(&solved).map(|(a, b)| a * b).sum::<f64>();
+        values.iter().enumerate().map(|(place, value)| (value - fitted(place)).powi(2)).sum()
+    }
+
+    #[test]
+    fn squares_are_those_of_the_normal_equations() {
+        let values = series(30, (5, 20), 2.0, (12, 1.0));
+        let sums = Sums::of(&values);
+        for (begin, end) in [(0, 30), (5, 20), (3, 4), (28, 30)] {
+            for step in [None, Some(2), Some(12), Some(25)] {
+                let course = sums.course(begin, end, step);
+                if step.is_none() || course.step.is_some() {
+                    let expected = squares_left(&values, (begin, end), step);
+                    assert!((course.squares - expected).abs() < 1e-9, "{begin} {end} {step:?} {course:?} {expected}");
+                }
+            }
+        }
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        let about = |part: &[f64]| part.iter().map(|value| (value - mean(part)).powi(2)).sum::<f64>();
+        assert!((sums.flat(&[10]) - about(&values[..10]) - about(&values[10..])).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_ramp_is_found_where_it_is() {
+        let check = |count: usize, ramp: (usize, usize)| {
+            let best = Sums::of(&series(count, ramp, 3.0, (0, 0.0))).best(10, None).expect("it is long enough");
+            let near = |found: usize, expected: usize| found.abs_diff(expected) <= 2;
+            assert!(near(best.begin, ramp.0) && near(best.end, ramp.1), "{best:?} {ramp:?}");
+            assert!((best.size - 3.0).abs() < 0.1, "{best:?}");
+        };
+        check(40, (10, 30));
+        check(200, (20, 190));
+        check(500, (0, 500));
+        let both = Sums::of(&series(200, (20, 180), 3.0, (90, -2.0))).best(10, Some(90)).expect("it is long enough");
+        assert!(both.step.is_some_and(|step| (step + 2.0).abs() < 0.05), "{both:?}");
+        assert_eq!(Sums::of(&[1.0; 11]).best(10, None), None);
+    }
+}

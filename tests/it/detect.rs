@@ -1,0 +1,149 @@
+//! `sprag detect`: tables of histories in, change points out; and how often it is wrong where nothing changed.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use sprag::analysis::changes::detect;
+use sprag::analysis::changes::sensitivity::Sensitivity;
+use sprag::stats::random::SplitMix64;
+
+use crate::sandbox::Sandbox;
+
+#[allow(dead_code, reason = "the bench that it belongs to uses all of it")]
+#[path = "../../benches/changepoint/generate.rs"]
+mod generate;
+
+const HEADER: &str = "series,index,commit,time,value\n";
+
+/// Rows of a series with so many points at each level, give or take a hundredth of a per cent.
+fn rows(name: &str, parts: &[(usize, f64)]) -> String {
+    let mut random = SplitMix64::new(1);
+    let values = parts.iter().flat_map(|(count, level)| vec![*level; *count]);
+    values.enumerate().fold(String::new(), |mut rows, (index, level)| {
+        let value = level * (1.0 + 1e-4 * random.normal());
+        writeln!(rows, "{name},{index},{index:010x},{},{value}", 1_600_000_000 + index).expect("a text takes all");
+        rows
+    })
+}
+
+fn sandbox(table: &str) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.write("t.csv", table);
+    sandbox
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).expect("it is JSON")
+}
+
+#[test]
+fn changes_of_every_series_are_told_by_name() {
+    let table =
+        [HEADER.to_owned(), rows("a/1", &[(40, 1.0), (30, 1.1)]), rows("\"b, \"\"2\"\"\"", &[(50, 3e9)])].concat();
+    let sandbox = sandbox(&table);
+    let expected = json!({
+        "a/1": { "changes": [40], "drifts": [], "ranges": [[40, 40]] },
+        "b, \"2\"": { "changes": [], "drifts": [], "ranges": [] },
+    });
+    assert_eq!(parsed(&sandbox.sprag(&["detect", "t.csv"]).expect(0).out), expected);
+    assert_eq!(sandbox.sprag(&["detect", "t.csv", "--output", "made/pred.json"]).expect(0).out, "");
+    assert_eq!(parsed(&sandbox.read("made/pred.json")), expected);
+    let least = sandbox.sprag(&["detect", "t.csv", "--least", "0.2"]).expect(0);
+    assert_eq!(parsed(&least.out)["a/1"]["changes"], json!([]));
+}
+
+#[test]
+fn what_was_told_while_a_series_grew_is_told_by_its_length() {
+    let sandbox = sandbox(&(HEADER.to_owned() + &rows("a", &[(40, 1.0), (10, 1.1)])));
+    let told = parsed(&sandbox.sprag(&["detect", "t.csv", "--stream"]).expect(0).out);
+    let told = told["a"].as_object().expect("an object of lengths");
+    assert_eq!(told.len(), 43);
+    assert_eq!((&told["8"], &told["41"], &told["50"]), (&json!([]), &json!([]), &json!([40])));
+    // Nothing that was once told of so clear a change vanishes.
+    let mut lengths: Vec<usize> = told.keys().map(|key| key.parse().expect("a length")).collect();
+    lengths.sort_unstable();
+    let known: Vec<bool> = lengths.iter().map(|length| told[&length.to_string()] == json!([40])).collect();
+    assert!(known.is_sorted(), "{known:?}");
+}
+
+#[test]
+fn points_count_in_the_order_of_their_indices() {
+    let ordered = rows("a", &[(40, 1.0), (30, 1.1)]);
+    let mut lines: Vec<&str> = ordered.lines().collect();
+    lines.reverse();
+    let twice = [lines.join("\n"), "\na,69,,,1.1\na,80,,,NaN\na,81,,,\n".to_owned()].concat();
+    let sandbox = sandbox(&(HEADER.to_owned() + &twice));
+    let ended = sandbox.sprag(&["detect", "t.csv"]).expect(0).says(&[
+        "2 rows without a finite value left out",
+        "1 row of an index that another one has",
+        "1 series with rows out of order",
+    ]);
+    assert_eq!(parsed(&ended.out)["a"]["changes"], json!([40]));
+    // Indices may have gaps: they are told as the table has them.
+    let gaps: String = ordered.lines().enumerate().fold(String::new(), |mut text, (place, line)| {
+        let value = line.rsplit(',').next().unwrap_or_default();
+        writeln!(text, "a,{},,,{value}", 10 * place + 5).expect("a text takes all");
+        text
+    });
+    sandbox.write("t.csv", &(HEADER.to_owned() + &gaps));
+    let found = parsed(&sandbox.sprag(&["detect", "t.csv"]).expect(0).out);
+    assert_eq!((&found["a"]["changes"], &found["a"]["ranges"]), (&json!([405]), &json!([[405, 405]])));
+}
+
+#[test]
+fn counts_that_repeat_themselves_are_exact() {
+    let cycles = |index: usize| if (20..23).contains(&index) { 141 } else { 140 };
+    let rows: String = (0..40)
+        .flat_map(|index| [format!("a,{index},,,{}\n", cycles(index)), format!("a,{index},,,{}\n", cycles(index))])
+        .collect();
+    let sandbox = sandbox(&(HEADER.to_owned() + &rows));
+    let found = parsed(&sandbox.sprag(&["detect", "t.csv"]).expect(0).out);
+    assert_eq!((&found["a"]["changes"], &found["a"]["ranges"]), (&json!([20, 23]), &json!([[20, 20], [23, 23]])));
+}
+
+#[test]
+fn what_is_no_table_is_refused_with_its_line() {
+    let check = |table: &str, words: &[&str]| {
+        let sandbox = sandbox(table);
+        sandbox.write("kept.json", "old");
+        let ended = sandbox.sprag(&["detect", "t.csv", "--output", "kept.json"]).expect(2).says(words);
+        assert_eq!(ended.out, "");
+        assert_eq!(sandbox.read("kept.json"), "old");
+    };
+    let hint = "hint: the header is `series,index,commit,time,value`";
+    check("", &["`t.csv` is no table of histories: line 1 has no column `series`", hint]);
+    check("a,b\n1,2\n", &["line 1 has no column `series`", hint]);
+    check(HEADER, &["it holds no point"]);
+    check(&format!("{HEADER}a,0,,,1\na,1,,,fast\n"), &["line 3: its value `fast` is no number", hint]);
+    check(&format!("{HEADER}a,1.5,,,1\n"), &["line 2: its index `1.5` is no whole number"]);
+    check(&format!("{HEADER}a,1\n"), &["line 2: it has 2 cells where the header has 5"]);
+    let sandbox = sandbox(HEADER);
+    sandbox.sprag(&["detect", "absent.csv"]).expect(2).says(&["cannot read `absent.csv`"]);
+    sandbox.sprag(&["detect", "t.csv", "--least", "5"]).expect(2).says(&["from 0 to 1 is allowed"]);
+    sandbox.sprag(&["detect", "t.csv", "--sensitivity", "high"]).expect(2).says(&["strict", "balanced", "loose"]);
+    // Too short is no fault: there is nothing to find.
+    sandbox.write("t.csv", &format!("{HEADER}a,0,,,1\na,1,,,2\n"));
+    let ended = sandbox.sprag(&["detect", "t.csv"]).expect(0).says(&["1 series of fewer than 8 points"]);
+    sandbox.write("u.csv", &format!("{HEADER}a,0,,,1\nb,1,,,2\n"));
+    sandbox.sprag(&["detect", "u.csv"]).expect(0).says(&["2 series of fewer than 8 points"]);
+    assert_eq!(parsed(&ended.out)["a"]["changes"], json!([]));
+}
+
+/// The promise of the default: at most one false alarm in 20,000 points that hold nothing, over all kinds of noise.
+#[test]
+fn false_alarms_are_within_the_budget() {
+    let (mut points, mut alarms, mut alarmed, mut series) = (0, 0, 0, 0);
+    for family in generate::NOISES {
+        for length in [30, 100, 200, 1000] {
+            for seed in 0..60 {
+                let values = generate::null(family, length, 77_003 + seed * 104_729).values;
+                let found = detect::changes(&values, &Sensitivity::BALANCED);
+                let told = found.points.len() + found.drifts.len();
+                (points, alarms) = (points + length, alarms + told);
+                (series, alarmed) = (series + 1, alarmed + usize::from(told > 0));
+            }
+        }
+    }
+    assert!(alarms * 20_000 <= points, "{alarms} false alarms in {points} points");
+    assert!(alarmed * 100 <= series, "{alarmed} of {series} series alarmed");
+}
