@@ -55,12 +55,14 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
     if args.bisect {
         refuse_bisection(&project, &against)?;
     }
-    let named = match &args.run {
-        Some(path) => Some(named_run(&folder.join(path), &args.suites)?),
-        None => None,
-    };
-    // A base that cannot be used is told before minutes of measuring.
-    let bases = Bases::open(&project, against.clone(), policy.as_ref())?;
+    // Both can be large, and are read at the same time. A base that cannot be used is told before minutes of measuring.
+    let (named, bases) = std::thread::scope(|scope| {
+        let path = args.run.as_ref().map(|path| folder.join(path));
+        let named = path.map(|path| scope.spawn(move || named_run(&path, &args.suites)));
+        let bases = Bases::open(&project, against.clone(), policy.as_ref());
+        (named.map(|named| named.join().expect("a reader does not panic")), bases)
+    });
+    let (named, bases) = (named.transpose()?, bases?);
     if let Against::Revision(revision) = &against {
         let otherwise = format!("both now with `sprag compare {} HEAD --measure`", text::printable(revision));
         bases.refuse_unmeasured(revision, &otherwise).map_err(gate::of_base)?;
