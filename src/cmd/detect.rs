@@ -8,7 +8,8 @@ use anyhow::Context as _;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::project::write_whole;
+use super::distinct::{NamedFile, check_distinct};
+use super::project::{check_writable, write_whole};
 use super::{Advice, Exit, bounded, text};
 use crate::analysis::changes::detect::{self, FEWEST_POINTS};
 use crate::analysis::changes::exact;
@@ -32,8 +33,16 @@ struct Found {
 }
 
 pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let path = folder.join(&args.file);
-    let bytes = bounded::read(&path, MOST_BYTES).with_context(|| format!("cannot read `{}`", args.file.display()))?;
+    let files = [
+        NamedFile::read("FILE", Some(&args.file), "the table"),
+        NamedFile::written("--output", args.output.as_deref(), "what is found"),
+    ];
+    check_distinct(folder, &files)?;
+    if let Some(output) = &args.output {
+        check_writable(&folder.join(output))?;
+    }
+    let bytes = bounded::read(&folder.join(&args.file), MOST_BYTES)
+        .with_context(|| format!("cannot read `{}`", args.file.display()))?;
     let table = series_table::read(&bytes).map_err(|error| Advice {
         message: text::printable(&format!("`{}` is no table of histories: {error}", args.file.display())),
         hint: format!("the header is `{}`; one row is one point", COLUMNS.join(",")),

@@ -13,7 +13,8 @@ pub struct ChangePoint {
     pub before: f64,
     /// The level after.
     pub after: f64,
-    /// How far the change clears the limits of its tests; 1 is just enough.
+    /// How far the change clears the limits of its tests; 1 is just enough, and less is possible beside a drift, from which it
+    /// is told apart after them.
     pub score: f64,
 }
 

@@ -121,6 +121,10 @@ fn what_is_no_table_is_refused_with_its_line() {
     sandbox.sprag(&["detect", "absent.csv"]).expect(2).says(&["cannot read `absent.csv`"]);
     sandbox.sprag(&["detect", "t.csv", "--least", "5"]).expect(2).says(&["from 0 to 1 is allowed"]);
     sandbox.sprag(&["detect", "t.csv", "--sensitivity", "high"]).expect(2).says(&["strict", "balanced", "loose"]);
+    // The table is not written over, and what cannot be written is told before the work.
+    sandbox.sprag(&["detect", "t.csv", "--output", "./t.csv"]).expect(2).says(&["name the same file", "hint:"]);
+    assert_eq!(sandbox.read("t.csv"), HEADER);
+    sandbox.sprag(&["detect", "t.csv", "--output", "."]).expect(2).says(&["it is a folder"]);
     // Too short is no fault: there is nothing to find.
     sandbox.write("t.csv", &format!("{HEADER}a,0,,,1\na,1,,,2\n"));
     let ended = sandbox.sprag(&["detect", "t.csv"]).expect(0).says(&["1 series of fewer than 8 points"]);

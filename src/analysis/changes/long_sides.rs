@@ -56,22 +56,21 @@ impl<'a> Pair<'a> {
         Pair { before, after, deviation, step: after.level - before.level }
     }
 
-    /// The test against noise that wanders, as a normal deviate; `beyond` are points after the second side that are back at
-    /// the first level.
+    /// The test against noise that wanders, as a normal deviate.
     pub(super) fn steady(&self) -> f64 {
         self.steady_with(&[])
     }
 
+    /// Likewise, with points after the second side that are back at the first level.
     fn steady_with(&self, beyond: &[f64]) -> f64 {
         let limit = 3.0 * self.deviation;
         let drawn = |points: &[f64], level: f64| -> Vec<f64> {
             points.iter().map(|value| (value - level).clamp(-limit, limit)).collect()
         };
-        let beyond_level = self.before.level;
         let mut parts = [
             drawn(self.before.points, self.before.level),
             drawn(self.after.points, self.after.level),
-            drawn(beyond, beyond_level),
+            drawn(beyond, self.before.level),
         ];
         let (here, there) = (parts[1].len() as f64, (parts[0].len() + parts[2].len()) as f64);
         let mean = |parts: &[&Vec<f64>], count: f64| parts.iter().flat_map(|part| part.iter()).sum::<f64>() / count;
@@ -106,10 +105,9 @@ impl<'a> Pair<'a> {
         let by_ranks = by_ranks.min(shares_deviate(self.before, self.after, self.step)) / noise.inflation;
         let largest = (3.0 * before * after / (before + after + 1.0)).sqrt() / noise.inflation;
         let by_ranks = by_ranks / sensitivity.clear.min(OF_LARGEST * largest);
-        if by_ranks.min(by_means / sensitivity.clear) < 1.0 {
-            return by_ranks.min(by_means / sensitivity.clear);
-        }
-        by_ranks.min(by_means / sensitivity.clear).min(steady() / rougher / sensitivity.steady)
+        let clear = by_ranks.min(by_means / sensitivity.clear);
+        // The dearest test comes last.
+        if clear < 1.0 { clear } else { clear.min(steady() / rougher / sensitivity.steady) }
     }
 
     /// By how much the error of the step is larger than with one deviation on both sides: where one is rougher than the
@@ -191,7 +189,6 @@ fn rank_deviate(first: &Side<'_>, second: &Side<'_>) -> f64 {
 /// Where most points are equal, how much the share of those beyond the common value differs, as the root of twice the
 /// logarithm of the likelihood ratio: ranks are then few, and far from normal. Infinite where they are not.
 fn shares_deviate(before: &Side<'_>, after: &Side<'_>, step: f64) -> f64 {
-    let mut all: Vec<f64> = Vec::new();
     // Where fewer than half of each side are equal, so are fewer of both.
     let is_tied = |side: &Side<'_>| {
         let middle = median_of_sorted(&side.sorted);
@@ -200,7 +197,7 @@ fn shares_deviate(before: &Side<'_>, after: &Side<'_>, step: f64) -> f64 {
     if !is_tied(before) && !is_tied(after) {
         return f64::INFINITY;
     }
-    all.extend(before.points.iter().chain(after.points));
+    let mut all = [before.points, after.points].concat();
     let middle = super::side::median(&mut all);
     if 2 * all.iter().filter(|value| **value == middle).count() < all.len() {
         return f64::INFINITY;

@@ -48,8 +48,7 @@ struct Around {
     deviation: f64,
 }
 
-/// How far a run clears its limits; `sides` are those of the change, of which the shorter one is the run, and `beyond` are the
-/// points on the other side of the run, with the place where it begins or ends there.
+/// How far a run, the shorter side of a pair, clears its limits; `beyond` are the points at its other end.
 pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noise, sensitivity: &Sensitivity) -> f64 {
     let is_before = pair.before.points.len() < pair.after.points.len();
     let (run, beside) = if is_before { (pair.before, pair.after) } else { (pair.after, pair.before) };
