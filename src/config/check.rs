@@ -4,7 +4,7 @@ use super::Config;
 
 /// What is wrong with a value, and by which keys it is found.
 pub(super) struct Fault {
-    /// The keys from the root of the file to the value.
+    /// The keys from the root of the file to the value; of a list the place, from 0.
     pub(super) keys: Vec<String>,
     /// What is wrong.
     pub(super) message: String,
@@ -21,7 +21,7 @@ impl Config {
     /// The first value that TOML allows and we do not.
     pub(super) fn fault(&self) -> Option<Fault> {
         let fault = |keys: &[&str], message: String| Some(Fault::new(keys, message));
-        if let Some(fault) = self.rules.fault() {
+        if let Some(fault) = self.rules.fault().or_else(|| self.trend.fault()) {
             return Some(fault);
         }
         if !(1..=366).contains(&self.schedule.every_days) {

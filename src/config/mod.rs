@@ -2,6 +2,7 @@
 
 mod settings;
 mod rules;
+mod trend;
 mod suite;
 mod gpu;
 mod trt;
@@ -16,6 +17,7 @@ pub use rules::{MetricRule, Parameters, Rules};
 pub use settings::{Config, History, MachineName, Project, Schedule, Site};
 pub use suggest::nearest;
 pub use suite::{OutputFormat, Suite, SuiteKind};
+pub use trend::{MetricTrend, SensitivityName, Trend};
 
 /// The name of the file at the root of a project.
 pub const FILE_NAME: &str = "sprag.toml";

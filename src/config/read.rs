@@ -117,16 +117,25 @@ fn text(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Where the last of those keys stands, each in the table of the one before: an offset in bytes. Where a key is absent,
-/// the place of the last one that is there.
+/// Where the last of those keys stands, each in the table or the list of the one before: an offset in bytes. Where a key is
+/// absent, the place of the last one that is there.
 fn place(text: &str, keys: &[String]) -> usize {
     let Ok(root) = DeTable::parse(text) else { return 0 };
-    let (mut table, mut offset) = (root.get_ref(), 0);
+    let (mut value, mut offset) = (&DeValue::Table(root.into_inner()), 0);
     for wanted in keys {
-        let Some((key, value)) = table.iter().find(|(key, _)| *key.get_ref() == wanted.as_str()) else { break };
-        offset = key.span().start;
-        let DeValue::Table(inner) = value.get_ref() else { break };
-        table = inner;
+        let found = match value {
+            DeValue::Table(table) => {
+                let entry = table.iter().find(|(key, _)| *key.get_ref() == wanted.as_str());
+                entry.map(|(key, value)| (key.span(), value))
+            }
+            DeValue::Array(items) => {
+                let item = wanted.parse::<usize>().ok().and_then(|place| items.get(place));
+                item.map(|item| (item.span(), item))
+            }
+            _ => None,
+        };
+        let Some((span, inner)) = found else { break };
+        (value, offset) = (inner.get_ref(), span.start);
     }
     offset
 }
@@ -137,7 +146,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::{GpuDtype, GpuProfile, OutputFormat, Site};
+    use crate::config::{GpuDtype, GpuProfile, OutputFormat, Site, Trend};
 
     fn parse(text: &str) -> Result<Config, String> {
         Config::parse(text, Path::new("sprag.toml")).map_err(|error| error.to_string())
@@ -156,7 +165,7 @@ mod tests {
         let config = parse(
             "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
              [rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
-             [schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\n",
+             [trend]\nleast = 0.01\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\n",
         )
         .expect("all keys are known");
         assert_eq!(config.project.name, "p");
@@ -165,6 +174,7 @@ mod tests {
         let allowed = config.rules.parameters("tolerance");
         assert_eq!((config.rules.default_rule(), allowed.ratio, allowed.abs), ("tolerance", Some(0.1), Some(1e-6)));
         assert_eq!(config.history.reference.as_deref(), Some("perf"));
+        assert_eq!(config.trend, Trend { least: Some(0.01), ..Trend::default() });
         assert_eq!(config.schedule.every_days, 1);
         assert_eq!(config.machine.name.as_deref(), Some("m"));
         assert_eq!(config.site, Site { out: PathBuf::from("public"), url: Some("https://x.org/".into()) });

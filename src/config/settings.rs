@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::rules::Rules;
 use super::suite::Suite;
+use super::trend::Trend;
 
 /// The configuration of a project. Every field has a default, so a project without a file works.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -21,6 +22,8 @@ pub struct Config {
     pub on_request: BTreeMap<String, Suite>,
     /// How verdicts are reached.
     pub rules: Rules,
+    /// What counts as a change over the history.
+    pub trend: Trend,
     /// Where records go.
     pub history: History,
     /// How often a run is due.
