@@ -19,6 +19,7 @@ use sprag::formats::tt_metal::ground_truth;
 use sprag::formats::{criterion, custom};
 use sprag::model::autotune::Store;
 use sprag::model::baseline::Baseline;
+use sprag::model::event_record::EventRecord;
 use sprag::model::foreign::{Output, Reported};
 use sprag::model::imported::Imported;
 use sprag::model::proof::Proof;
@@ -39,9 +40,10 @@ enum Reader {
 }
 
 /// The readers beside those of the formats that are imported.
-const OTHERS: [(&str, fn(&[u8])); 12] = [
+const OTHERS: [(&str, fn(&[u8])); 13] = [
     ("recognise", |bytes| drop(registry::recognise(&files("", bytes)))),
     ("record", record),
+    ("event", event),
     ("baseline", baseline),
     ("autotune", autotune),
     ("proof", proof),
@@ -140,6 +142,13 @@ fn record(bytes: &[u8]) {
     }
     if let Ok((id, run)) = Run::from_json(bytes) {
         assert_eq!(Run::from_record(&run.to_record().2).expect("it is written as it is read"), (id, run));
+    }
+}
+
+fn event(bytes: &[u8]) {
+    if let Ok(event) = EventRecord::from_bytes(bytes) {
+        let (path, written, _) = event.to_file();
+        assert!(written == bytes && EventRecord::from_file(&path, bytes).is_ok_and(|again| again == event));
     }
 }
 

@@ -13,6 +13,7 @@ use crate::model::baseline::Baseline;
 use crate::model::baseline::diff::BaselineDiffs;
 use crate::model::baseline::list::BaselineList;
 use crate::model::calibration::Calibration;
+use crate::model::event_record::EventRecord;
 use crate::model::fsck::FsckReport;
 use crate::model::history_log::{HistoryLog, HistoryRoot};
 use crate::model::proof::Proof;
@@ -30,7 +31,7 @@ struct Published {
 
 /// Every file that Sprag writes for others to read, and the one that it asks other programs to write. A version stays
 /// when a newer one comes: its files are read for ever.
-const SCHEMAS: [Published; 26] = [
+const SCHEMAS: [Published; 27] = [
     Published {
         name: "run-1",
         title: "A run record under history/v1, version 1",
@@ -41,6 +42,7 @@ const SCHEMAS: [Published; 26] = [
         title: "A run record under history/v1, version 2",
         schema: || record::schema(2).expect("the version is known"),
     },
+    Published { name: "event-1", title: "An event record under history/v1/_events", schema: EventRecord::schema },
     Published { name: "baseline-1", title: "A file under baselines/", schema: Baseline::schema_1 },
     Published { name: "baseline-2", title: "A file under baselines/, version 2", schema: Baseline::schema },
     Published {

@@ -15,6 +15,8 @@ pub mod digest;
 pub mod merkle;
 pub mod proof;
 pub mod environment;
+pub mod event;
+pub mod event_record;
 pub mod evidence;
 pub mod flat;
 pub mod foreign;

@@ -11,6 +11,10 @@ use serde_json::{Map, Value, json};
 pub mod patterns {
     /// Forty digits of a commit.
     pub const COMMIT: &str = "^[0-9a-f]{40}$";
+    /// An event.
+    pub const EVENT: &str = "^e-[0-9a-f]{6,16}$";
+    /// A series.
+    pub const SERIES: &str = "^[a-z0-9][a-z0-9-]{0,59}-[0-9a-f]{8}$";
     /// Sixteen digits of a digest.
     pub const DIGITS: &str = "^[0-9a-f]{16}$";
     /// A moment in UTC.
@@ -85,6 +89,11 @@ pub fn words(words: &[&str]) -> Value {
 /// A text.
 pub fn text() -> Value {
     json!({ "type": "string" })
+}
+
+/// A text that looks like that.
+pub fn matching(pattern: &str) -> Value {
+    json!({ "type": "string", "pattern": pattern })
 }
 
 /// A word of a benchmark that looks like that.

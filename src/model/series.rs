@@ -8,6 +8,9 @@ use super::digest;
 use super::metric::Metric;
 use super::sample::Role;
 
+/// The most characters of an id before its digits.
+const SLUG: usize = 60;
+
 /// The points of one benchmark and metric on one machine, in commit order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
@@ -68,7 +71,18 @@ impl Series {
     pub fn id_of(benchmark: &str, version: u32, metric: &str, machine: &str) -> String {
         let whole = format!("{benchmark}\u{0}{version}\u{0}{metric}\u{0}{machine}");
         let digest = &digest::sha256_hex(whole.as_bytes())[..8];
-        format!("{}-{digest}", slug(&format!("{benchmark} {metric}"), 60))
+        format!("{}-{digest}", slug(&format!("{benchmark} {metric}"), SLUG))
+    }
+
+    /// Whether a text can be the id of a series, as [`Series::id_of`] makes them.
+    pub fn is_id(text: &str) -> bool {
+        let Some((slug, digits)) = text.rsplit_once('-') else { return false };
+        let is_slug = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        (1..=SLUG).contains(&slug.len())
+            && !slug.starts_with('-')
+            && slug.bytes().all(is_slug)
+            && digits.len() == 8
+            && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
     }
 
     /// Whether it is of no kernel of the suite, but of what kernels are held against: a control or a calibration
@@ -114,6 +128,18 @@ mod tests {
         let b = Series::id_of("cpu/tile_pack{c=64} @fast", 2, "time", "m");
         assert!(a.starts_with("cpu-tile-pack-c-64-fast-time-"), "{a}");
         assert_ne!(a, b);
+        let long = Series::id_of(&"cpu/tile pack ".repeat(20), 1, "time", "m");
+        for id in [&a, &b, &long, &Series::id_of("日本", 1, "本", "m")] {
+            assert!(Series::is_id(id), "{id}");
+        }
+        let checks = ["", "x", "-01234567", "x-0123456", "x-0123456g", "X-01234567", "../x-01234567", "-x-01234567"];
+        for wrong in checks.into_iter().chain([
+            format!("{long}0").as_str(),
+            &format!("{}-01234567", "x".repeat(61)),
+            "x.html-01234567",
+        ]) {
+            assert!(!Series::is_id(wrong), "{wrong}");
+        }
         assert_eq!(slug("../../<script>é", 60), "script");
         assert_eq!(slug("日本", 60), "x");
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sprag::formats::custom;
 use sprag::model::autotune::Store;
 use sprag::model::baseline::Baseline;
+use sprag::model::event_record::{EVENT_ROOT, EventRecord};
 use sprag::model::foreign::Output;
 use sprag::model::run::Run;
 
@@ -87,6 +88,10 @@ fn what_the_project_has_recorded_follows_its_schema() {
         let text = fs::read_to_string(&path).expect("a record is text");
         let record: Value = serde_json::from_str(&text).expect("a record is JSON");
         let version = record["schema_version"].as_u64().expect("a record has a version");
+        if path.starts_with(root(EVENT_ROOT)) {
+            follows(&format!("event-{version}"), &text);
+            continue;
+        }
         follows(&format!("run-{version}"), &text);
         seen[version as usize - 1] += 1;
     }
@@ -109,6 +114,11 @@ fn every_past_version_is_read_for_ever() {
         let (_, run) = Run::from_record(text.as_bytes()).unwrap_or_else(|error| panic!("run-{version} {error}"));
         assert!(run.to_record().2 == text.as_bytes(), "run-{version} is written otherwise");
     }
+    let text = read("fixtures/records/event-1.json");
+    follows("event-1", &text);
+    let path = "history/v1/_events/2026/05/e-7c1f03-retracted-df33ebb686792717.json";
+    let event = EventRecord::from_file(path, text.as_bytes()).unwrap_or_else(|error| panic!("event-1 {error}"));
+    assert_eq!(event.to_file(), (path.to_owned(), text.into_bytes(), event.subject()));
     let text = read("fixtures/records/baseline-2.json");
     follows("baseline-2", &text);
     assert_eq!(Baseline::from_json(text.as_bytes()).expect("it can be read").to_json(), text);
