@@ -75,7 +75,7 @@ class Project:
 
 def run_files(binary, folder):
     """Gives a function that writes the run file of a number; no two runs are the same."""
-    known = sorted((HERE.parent / "history/v1").glob("*/*/*/*.json"))
+    known = sorted((HERE.parent / "history/v1").glob("[!_]*/*/*/*.json"))
     if not known:
         sys.exit("the project's own history has no record to begin with")
     run = json.loads(known[0].read_text())

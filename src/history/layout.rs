@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::model::event_record::{EVENT_ROOT, EventName, EventRecord};
 use crate::model::record::Reader;
 use crate::model::run::{RECORD_ROOT, RecordedRun, Run};
 
@@ -16,6 +17,8 @@ pub(super) const PLAIN: i32 = 0o100_644;
 pub(super) enum Kind {
     /// A run record.
     Run,
+    /// An event record.
+    Event,
     /// Something kept beside the runs, in a folder whose name begins with an underscore.
     Aside,
 }
@@ -48,9 +51,24 @@ pub(super) fn check_path(path: &str) -> Result<Kind, String> {
         if Name::parse(path).is_ok() {
             return Err("is named like a run, in a folder that loading looks away from".to_owned());
         }
+        if path.strip_prefix(EVENT_ROOT).is_some_and(|rest| rest.starts_with('/')) {
+            return EventName::parse(path).map(|_| Kind::Event);
+        }
         return if inside.contains('/') { Ok(Kind::Aside) } else { Err("lies in no folder".to_owned()) };
     }
     Name::parse(path).map(|_| Kind::Run)
+}
+
+/// Whether a plain file with this content may be recorded at `path`: where a record belongs, only one of that name.
+///
+/// # Errors
+/// Says what is wrong, as a fragment that reads after the path.
+pub(super) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
+    match check_path(path)? {
+        Kind::Run => check_record(path, PLAIN, bytes).map(drop),
+        Kind::Event => EventRecord::from_file(path, bytes).map(drop),
+        Kind::Aside => Ok(()),
+    }
 }
 
 /// Reads the record at `path` and holds its name, its mode and its content against each other.
@@ -83,9 +101,11 @@ fn named(path: &str, read: Result<(String, Run), String>) -> Result<RecordedRun,
     Ok(RecordedRun { path: path.to_owned(), id, run })
 }
 
-/// The sixteen digits of its run that the name of a record bears; absent where it is not the name of one.
-pub(super) fn run_of(path: &str) -> Option<&str> {
-    Name::parse(path).ok().map(|name| name.run)
+/// The sixteen digits of its content that the name of a record bears, of a run or an event; absent where it is not the
+/// name of one.
+pub(super) fn digits_of(path: &str) -> Option<&str> {
+    let run = Name::parse(path).map(|name| name.run);
+    run.or_else(|_| EventName::parse(path).map(|name| name.digest)).ok()
 }
 
 /// Whether an entry of a tree is a plain file.
@@ -154,9 +174,13 @@ mod tests {
     fn paths_are_runs_or_lie_aside_or_are_refused() {
         let check = |path: &str, expected: Option<Kind>| assert_eq!(check_path(path).ok(), expected, "{path}");
         check(NAME, Some(Kind::Run));
-        check("history/v1/_events/2026/x.json", Some(Kind::Aside));
+        check("history/v1/_notes/2026/x.json", Some(Kind::Aside));
+        check("history/v1/_events/2026/05/e-7c1f03-opened-0123456789abcdef.json", Some(Kind::Event));
+        for path in ["_events", "_events/x.json", "_events/2026/x.json", "_events/2026/05/x.json", "_Events"] {
+            check(&format!("history/v1/{path}"), None);
+        }
         for part in ["", ".", "..", ".git", "-x", "a b", "a\\b", "a:b", "a\nb", "é"] {
-            check(&format!("history/v1/_events/{part}/x"), None);
+            check(&format!("history/v1/_notes/{part}/x"), None);
         }
         for path in ["", "history", "history/v1", "history/v1/", "history/v2/_x/y", "/history/v1/_x/y", "history/v1/x"]
         {

@@ -2,7 +2,8 @@
 //!
 //! A record is a file under `history/v1/` in the tree of a branch. Appending makes a commit out of git objects and
 //! moves the branch by compare-and-swap; the moment the ref moves is the moment the records exist. Loading reads
-//! the tree of the branch, never the working tree, and checks every file against its name.
+//! the tree of the branch, never the working tree, and checks every file against its name. Beside the runs lie event
+//! records, which go the same way; the list of runs does not know them.
 //!
 //! `layout` says where a record lies and what it must look like there. `state` keeps the lock and the journal
 //! of appends under way, in `sprag/` inside the git folder. `git` is the only place that knows git2; `sync` is what a sync is
@@ -19,10 +20,11 @@ use std::io;
 use std::path::PathBuf;
 
 pub use git::{
-    Activity, Appended, Author, Entered, Entries, Entry, Facts, Head, Healed, Lacking, Listing, Loaded, NewCommit,
-    Record, Repaired, Store, Target, absent_commits, append, author, bisects_aside, check_out, check_out_aside,
-    check_writable, commit_at, commit_files, commit_line, create, entries, facts, find_commit, fold, fsck, has_commit,
-    heal, list, load, measured_commit, open, read, recorded, repair, source, sync, tag, target,
+    Activity, Appended, Author, Entered, Entries, Entry, EventFiles, Facts, Head, Healed, Lacking, Listing, Loaded,
+    NewCommit, Record, Repaired, Store, Target, absent_commits, append, author, bisects_aside, check_out,
+    check_out_aside, check_writable, commit_at, commit_files, commit_line, create, entries, event_files, facts,
+    find_commit, fold, fsck, has_commit, heal, list, load, measured_commit, open, read, recorded, repair, source, sync,
+    tag, target,
 };
 pub use sync::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 pub use transport::{CallError, Fault};

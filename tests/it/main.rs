@@ -84,6 +84,8 @@ mod demo;
 mod detect;
 /// The recorded runs: listed, checked, repaired and proven.
 mod fsck;
+/// Event records beside the runs.
+mod event_records;
 /// The history in other forms.
 mod export;
 /// The published schemas.

@@ -219,11 +219,11 @@ fn a_branch_that_is_gone_is_not_begun_anew() {
 fn one_path_with_two_contents_is_named() {
     let clones = Clones::new();
     for (clone, text) in [("a", "one\n"), ("b", "two\n")] {
-        clones.write(clone, "history/v1/_events/2026/x.json", text);
-        clones.commit(clone, "sprag: an event");
+        clones.write(clone, "history/v1/_notes/2026/x.json", text);
+        clones.commit(clone, "sprag: a note");
     }
     clones.sync("a", &[]).expect(0);
-    let words = ["1 record is here and on `origin/main` with different content", "`history/v1/_events/2026/x.json`"];
+    let words = ["1 record is here and on `origin/main` with different content", "`history/v1/_notes/2026/x.json`"];
     clones.sync("b", &[]).expect(4).says(&words);
     clones.agree(&["a"], 1);
 }
@@ -232,16 +232,16 @@ fn one_path_with_two_contents_is_named() {
 fn hostile_files_of_a_remote_reach_no_working_tree() {
     let clones = Clones::new();
     clones.write("b", "history/v1/.hidden/x", "x\n");
-    clones.write("b", "history/v1/_events/2026/fine", "x\n");
+    clones.write("b", "history/v1/_notes/2026/fine", "x\n");
     #[cfg(unix)]
-    std::os::unix::fs::symlink("/etc/passwd", clones.path("b/history/v1/_events/link")).expect("a link");
+    std::os::unix::fs::symlink("/etc/passwd", clones.path("b/history/v1/_notes/link")).expect("a link");
     clones.commit("b", "Odd");
     clones.git("b", &["push", "-q"]);
     let path = clones.record("a", 1);
     let ended = clones.sync("a", &[]).expect(0);
     ended.says(&["`main` stays where it is: the remote has files below `history/v1/` that are no records"]);
     assert!(clones.records("remote.git").contains(&path));
-    assert!(!clones.path("a/history/v1/.hidden").exists() && !clones.path("a/history/v1/_events").exists());
+    assert!(!clones.path("a/history/v1/.hidden").exists() && !clones.path("a/history/v1/_notes").exists());
     assert_eq!(clones.git("a", &["status", "--porcelain"]), "");
 }
 

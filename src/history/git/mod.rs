@@ -31,6 +31,7 @@ pub use commits::target::{Target, bisects_aside, check_writable, source, target}
 pub use commits::worktree::{Lacking, check_out_aside};
 pub use fsck::{Repaired, fsck, recorded, repair};
 pub use reading::entries::{Entered, Entries, entries};
+pub use reading::events::{EventFiles, event_files};
 pub use reading::listing::{Entry, Listing, list};
 pub use reading::load::{Loaded, absent_commits, fold, load, read};
 pub(super) use reading::partial::FETCH as FETCH_ALL;

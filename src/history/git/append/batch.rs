@@ -6,7 +6,8 @@ use std::thread;
 use git2::{ObjectType, Oid};
 
 use crate::history::HistoryError;
-use crate::history::layout::{self, Kind, PLAIN};
+use crate::history::layout;
+use crate::model::event_record::EventRecord;
 use crate::model::run::Run;
 
 /// So few records are checked on one thread.
@@ -28,6 +29,12 @@ impl Record {
     pub fn of(run: &Run) -> Record {
         let (_, path, bytes) = run.to_record();
         Record { path, bytes, subject: run.subject() }
+    }
+
+    /// The record of what was told of an event.
+    pub fn of_event(record: &EventRecord) -> Record {
+        let (path, bytes, subject) = record.to_file();
+        Record { path, bytes, subject }
     }
 }
 
@@ -57,9 +64,7 @@ impl<'a> Batch<'a> {
 /// The id of the blob of each record, or why it cannot be recorded; on all processors, since a large import has thousands.
 fn check_all(records: &[Record]) -> Vec<Result<Oid, String>> {
     let check = |record: &Record| {
-        if layout::check_path(&record.path)? == Kind::Run {
-            layout::check_record(&record.path, PLAIN, &record.bytes)?;
-        }
+        layout::check_file(&record.path, &record.bytes)?;
         Oid::hash_object(ObjectType::Blob, &record.bytes).map_err(|error| error.message().to_owned())
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);

@@ -41,7 +41,8 @@ impl Aside {
     /// Reads all that was set aside, and holds it against the folders that it lies in.
     pub(super) fn of(repository: &Repository, tip: &Tip, promises: &Promises<'_>) -> Aside {
         let mut aside = Aside::default();
-        let recorded: HashSet<String> = tip.runs.iter().map(|file| name_of(&file.text(), MISSING)).collect();
+        let records = tip.runs.iter().chain(&tip.events);
+        let recorded: HashSet<String> = records.map(|file| name_of(&file.text(), MISSING)).collect();
         for file in &tip.quarantined {
             aside.contents.insert(file.id);
             let path = file.text();

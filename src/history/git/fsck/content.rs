@@ -14,8 +14,9 @@ use crate::history::git::reading::entries::{Digests, record_digest, vouches};
 use crate::history::git::reading::loose;
 use crate::history::git::reading::partial::Promises;
 use crate::history::git::reading::past::reason;
-use crate::history::layout::{self, PLAIN};
+use crate::history::layout::{self, Kind, PLAIN};
 use crate::model::digest::Digest;
+use crate::model::event_record::{EventError, EventRecord};
 use crate::model::fsck::{Finding, FindingKind};
 use crate::model::record::{MAX_RECORD_BYTES, RecordError};
 use crate::model::run::Run;
@@ -46,7 +47,10 @@ pub(super) struct RunFacts {
 
 /// What a file at the path of a record is.
 pub(super) enum Judged {
-    Sound(RunFacts),
+    /// A sound record of a run.
+    Run(RunFacts),
+    /// A sound record of an event.
+    Event,
     /// A record of this newer version.
     Newer(u64),
     Bad(FindingKind, String),
@@ -54,19 +58,41 @@ pub(super) enum Judged {
 
 /// Holds a file against the path it lies at.
 pub(super) fn judge(path: &str, bytes: &[u8]) -> Judged {
+    if layout::check_path(path) == Ok(Kind::Event) {
+        return judge_event(path, bytes);
+    }
     match layout::check_record(path, PLAIN, bytes) {
-        Ok(recorded) => Judged::Sound(RunFacts::of(path, &recorded.run, bytes)),
+        Ok(recorded) => Judged::Run(RunFacts::of(path, &recorded.run, bytes)),
         Err(what) => match Run::from_record(bytes) {
             Ok(_) => Judged::Bad(FindingKind::Name, what),
-            Err(RecordError::Newer(version)) if vouches(path, record_digest(bytes).as_ref()) => Judged::Newer(version),
-            Err(RecordError::Newer(version)) => Judged::Bad(
-                FindingKind::Name,
-                format!("has schema version {version}, and an id in its path that its content contradicts"),
-            ),
+            Err(RecordError::Newer(version)) => judge_newer(path, bytes, version),
             Err(RecordError::NotCanonical) => Judged::Bad(FindingKind::NotCanonical, what),
             Err(_) => Judged::Bad(FindingKind::Schema, what),
         },
     }
+}
+
+fn judge_event(path: &str, bytes: &[u8]) -> Judged {
+    let error = match EventRecord::read(path, bytes) {
+        Ok(_) => return Judged::Event,
+        Err(EventError::Newer(version)) => return judge_newer(path, bytes, version),
+        Err(error) => error,
+    };
+    let kind = match error {
+        EventError::Name(_) => FindingKind::Name,
+        EventError::NotCanonical => FindingKind::NotCanonical,
+        _ => FindingKind::Schema,
+    };
+    Judged::Bad(kind, error.to_string())
+}
+
+/// What cannot be read yet is as it was where its name bears its digest.
+fn judge_newer(path: &str, bytes: &[u8], version: u64) -> Judged {
+    if vouches(path, record_digest(bytes).as_ref()) {
+        return Judged::Newer(version);
+    }
+    let what = format!("has schema version {version}, and an id in its path that its content contradicts");
+    Judged::Bad(FindingKind::Name, what)
 }
 
 impl RunFacts {
@@ -94,6 +120,7 @@ fn timeless(bytes: &[u8]) -> Digest {
 
 /// What the records of the tip are.
 pub(super) struct Contents {
+    /// The sound records of runs.
     pub(super) sound: Vec<RunFacts>,
     pub(super) faults: Vec<Fault>,
     pub(super) findings: Vec<Finding>,
@@ -101,7 +128,7 @@ pub(super) struct Contents {
     pub(super) absent: Vec<String>,
 }
 
-/// Reads every record of the tip, and tells their digests.
+/// Reads every record of the tip, of runs and of events, and tells their digests.
 ///
 /// libgit2 hashes each object when it reads it; this makes sure that nobody has switched that off.
 pub(super) fn read(
@@ -113,7 +140,7 @@ pub(super) fn read(
     git2::opts::strict_hash_verification(true);
     let odb = repository.odb().map_err(failed("open the object database"))?;
     let mut contents = Contents { sound: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
-    for batch in tip.runs.chunks(BATCH) {
+    for batch in tip.runs.chunks(BATCH).chain(tip.events.chunks(BATCH)) {
         let mut files = Vec::new();
         for file in batch {
             match fetch(repository, &odb, file.id) {
@@ -125,7 +152,8 @@ pub(super) fn read(
         for ((file, path, _), (digest, judged)) in files.iter().zip(judge_all(&files)) {
             digests.learn(file.id, digest);
             match judged {
-                Judged::Sound(facts) => contents.sound.push(facts),
+                Judged::Run(facts) => contents.sound.push(facts),
+                Judged::Event => {}
                 Judged::Newer(version) => contents.findings.push(
                     Finding::at(
                         FindingKind::Newer,

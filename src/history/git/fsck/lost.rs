@@ -48,7 +48,7 @@ pub(super) fn compare(
         }
         let right = match contents[0].kind {
             Kind::Aside => Some(contents[0]),
-            Kind::Run => losses.vouched(&contents, now, set_aside, digests, promises),
+            Kind::Run | Kind::Event => losses.vouched(&contents, now, set_aside, digests, promises),
         };
         match (right, now) {
             (Some(right), Some(now)) if right.blob == *now => {}

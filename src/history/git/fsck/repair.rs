@@ -303,7 +303,7 @@ fn is_sound_but_executable(repository: &Repository, file: &TipFile) -> bool {
         return false;
     }
     let Ok(blob) = repository.find_blob(file.id) else { return false };
-    matches!(judge(&file.text(), blob.content()), Judged::Sound(_) | Judged::Newer(_))
+    matches!(judge(&file.text(), blob.content()), Judged::Run(_) | Judged::Event | Judged::Newer(_))
 }
 
 /// Every record of the tip, and what lies beside them, as a working tree should have it.
@@ -312,7 +312,8 @@ fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, 
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
     let tip = super::tip::Tip::of(repository, &tree);
     let promises = Promises::of(repository)?;
-    let files = tip.runs.iter().chain(&tip.aside).chain(&tip.quarantined).filter(|file| !promises.cover(file.id));
+    let files = tip.runs.iter().chain(&tip.events).chain(&tip.aside).chain(&tip.quarantined);
+    let files = files.filter(|file| !promises.cover(file.id));
     let paths: BTreeMap<String, Oid> = files.map(|file| (file.text(), file.id)).collect();
     let pending = |(path, blob): (String, Oid)| Pending {
         reference: target.reference.clone(),

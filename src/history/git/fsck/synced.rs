@@ -17,7 +17,7 @@ pub(super) fn lost_since(repository: &Repository, reference: &str, known: &HashS
     for remote in remotes.iter().filter_map(|name| name.ok().flatten()) {
         let name = format!("{remote}/{}", short_name(reference));
         let Some(tip) = tip_of(repository, &format!("refs/sprag/synced/{name}")) else { continue };
-        let files = tip.runs.iter().chain(&tip.aside);
+        let files = tip.runs.iter().chain(&tip.events).chain(&tip.aside);
         let gone = files.filter(|file| !known.contains(file.text().as_str())).count();
         let (what, them) = match gone {
             0 => continue,

@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::history::git::reading::loose;
 use crate::history::git::reading::partial::{FETCH, Promises};
 use crate::history::git::reading::past::{QUARANTINE, reason};
-use crate::history::layout::{self, FOLDER};
+use crate::history::layout::{self, FOLDER, Kind};
 use crate::model::fsck::{Finding, FindingKind};
 use crate::model::run::{LAYOUT_VERSION, RECORD_ROOT};
 
@@ -44,7 +44,9 @@ pub(super) struct Fault {
 pub(super) struct Tip {
     /// Plain files where records lie, still to be read.
     pub(super) runs: Vec<TipFile>,
-    /// Plain files in folders that begin with an underscore.
+    /// Plain files that are named like event records, still to be read.
+    pub(super) events: Vec<TipFile>,
+    /// Other plain files in folders that begin with an underscore.
     pub(super) aside: Vec<TipFile>,
     /// Those of them that were set aside.
     pub(super) quarantined: Vec<TipFile>,
@@ -67,7 +69,7 @@ impl Tip {
     /// The content of every file, by path.
     pub(super) fn contents(&self) -> HashMap<String, Oid> {
         let faulty = self.faults.iter().map(|fault| &fault.file);
-        let files = self.runs.iter().chain(&self.aside).chain(&self.quarantined).chain(faulty);
+        let files = self.runs.iter().chain(&self.events).chain(&self.aside).chain(&self.quarantined).chain(faulty);
         files.map(|file| (file.text(), file.id)).collect()
     }
 }
@@ -148,6 +150,7 @@ impl<'r> Walk<'r> {
                 return self.fault(&file.path, entry, FindingKind::Shape, what);
             }
             (Err(what), _) => return self.fault(&file.path, entry, FindingKind::Unknown, what),
+            (Ok(Kind::Event), _) => &mut self.tip.events,
             (Ok(_), Place::Runs) => &mut self.tip.runs,
             (Ok(_), Place::Aside) => &mut self.tip.aside,
             (Ok(_), Place::Quarantine) => &mut self.tip.quarantined,

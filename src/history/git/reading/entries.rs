@@ -103,9 +103,9 @@ pub(in crate::history::git) fn record_digest(bytes: &[u8]) -> Option<Digest> {
     bytes.strip_suffix(b"\n").map(|json| Digest::of(&[json]))
 }
 
-/// Whether the name of a record bears the start of this digest.
+/// Whether the name of a record, of a run or an event, bears the start of this digest.
 pub(in crate::history::git) fn vouches(path: &str, digest: Option<&Digest>) -> bool {
-    digest.is_some_and(|digest| layout::run_of(path) == Some(&digest.short()))
+    digest.is_some_and(|digest| layout::digits_of(path) == Some(&digest.short()))
 }
 
 /// The contents of a past, as far as they can be read.

@@ -86,21 +86,58 @@ pub fn list(store: &Store, target: &Target) -> Result<Listing, HistoryError> {
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
     listing.tip = Some(commit.id().to_string());
     listing.reference = reference;
-    let mut walk = Walk { repository, listing };
+    let mut walk = Walk::new(repository, RECORD_DEPTH, |path| Name::parse(path).map(drop));
     walk.enter_top(&tree);
-    let mut listing = walk.listing;
-    listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
-    listing.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+    listing.warnings.append(&mut walk.warnings);
+    (listing.entries, listing.quarantined) = walk.found();
     Ok(listing)
 }
 
 /// A walk over the folders of the history.
-struct Walk<'r> {
+pub(in crate::history::git) struct Walk<'r> {
     repository: &'r Repository,
-    listing: Listing,
+    /// How deep files may lie below where the walk begins.
+    deepest: usize,
+    /// Whether a file is named as it must be.
+    check: fn(&str) -> Result<(), String>,
+    entries: Vec<Entry>,
+    quarantined: Vec<Quarantined>,
+    warnings: Vec<String>,
 }
 
 impl<'r> Walk<'r> {
+    pub(in crate::history::git) fn new(
+        repository: &'r Repository,
+        deepest: usize,
+        check: fn(&str) -> Result<(), String>,
+    ) -> Walk<'r> {
+        Walk { repository, deepest, check, entries: Vec::new(), quarantined: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// The plain files with a fitting name, and what else was there, each by path.
+    pub(in crate::history::git) fn found(mut self) -> (Vec<Entry>, Vec<Quarantined>) {
+        self.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+        (self.entries, self.quarantined)
+    }
+
+    /// Enters all that lies at a path of a tree, where that is there.
+    pub(in crate::history::git) fn enter_below(&mut self, tree: &Tree<'_>, path: &str) {
+        let mut parent = String::new();
+        let mut inner: Option<Tree<'r>> = None;
+        for name in path.split('/') {
+            let folder = inner.as_ref().unwrap_or(tree);
+            let Some(entry) = folder.get_name(name) else { return };
+            parent = if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") };
+            let Some(found) = self.folder(&parent, &entry) else { return };
+            drop(entry);
+            inner = Some(found);
+        }
+        for entry in inner.iter().flat_map(|folder| folder.iter()) {
+            self.enter(path, &entry, 0);
+        }
+    }
+
     fn enter_top(&mut self, tree: &Tree<'_>) {
         let Some(history) = tree.get_name(FOLDER) else { return };
         let Some(folder) = self.folder(FOLDER, &history) else { return };
@@ -112,9 +149,9 @@ impl<'r> Walk<'r> {
                 self.enter_version(&entry);
             } else if version.is_some_and(|version| version > LAYOUT_VERSION) {
                 let reason = "is of a newer layout and was not read; a newer sprag can read it";
-                self.listing.warnings.push(format!("`{path}/` {reason}"));
+                self.warnings.push(format!("`{path}/` {reason}"));
             } else if entry.kind() == Some(ObjectType::Tree) {
-                self.listing.warnings.push(format!("`{path}/` is no part of the layout and was not read"));
+                self.warnings.push(format!("`{path}/` is no part of the layout and was not read"));
             }
         }
     }
@@ -138,12 +175,12 @@ impl<'r> Walk<'r> {
         };
         let path = format!("{parent}/{name}");
         if entry.kind() != Some(ObjectType::Tree) {
-            return match layout::check_mode(entry.filemode()).and_then(|()| Name::parse(&path).map(drop)) {
-                Ok(()) => self.listing.entries.push(Entry { path, blob: entry.id().to_string() }),
+            return match layout::check_mode(entry.filemode()).and_then(|()| (self.check)(&path)) {
+                Ok(()) => self.entries.push(Entry { path, blob: entry.id().to_string() }),
                 Err(reason) => self.quarantine(path, reason),
             };
         }
-        if depth == RECORD_DEPTH {
+        if depth == self.deepest {
             return self.quarantine(path, "is a folder, where a record is a plain file".to_owned());
         }
         let Some(folder) = self.folder(&path, entry) else { return };
@@ -168,7 +205,7 @@ impl<'r> Walk<'r> {
     }
 
     fn quarantine(&mut self, path: String, reason: String) {
-        self.listing.quarantined.push(Quarantined { path, reason });
+        self.quarantined.push(Quarantined { path, reason });
     }
 }
 

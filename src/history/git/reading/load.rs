@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use git2::{Odb, OdbLookupFlags, Oid, Repository};
+use git2::{Odb, OdbLookupFlags, OdbObject, Oid, Repository};
 
 use crate::history::HistoryError;
 use crate::history::git::commits::target::Target;
@@ -135,6 +135,15 @@ impl Drop for Vouched {
 }
 
 fn read_one(loose: &LooseObjects, odb: &Odb<'_>, reader: &mut Reader, entry: &Entry) -> Result<RecordedRun, String> {
+    layout::check_recorded(&entry.path, content(loose, odb, entry)?.data(), reader)
+}
+
+/// The content of a file, or why it cannot be that of a record.
+pub(in crate::history::git) fn content<'o>(
+    loose: &LooseObjects,
+    odb: &'o Odb<'_>,
+    entry: &Entry,
+) -> Result<OdbObject<'o>, String> {
     let unread = |error: git2::Error| absent_or(&error, "its content");
     let blob = Oid::from_str(&entry.blob).map_err(unread)?;
     let (size, _) = odb.read_header(blob).map_err(unread)?;
@@ -142,8 +151,7 @@ fn read_one(loose: &LooseObjects, odb: &Odb<'_>, reader: &mut Reader, entry: &En
         return Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"));
     }
     loose.check(blob).map_err(unread)?;
-    let object = odb.read(blob).map_err(unread)?;
-    layout::check_recorded(&entry.path, object.data(), reader)
+    odb.read(blob).map_err(unread)
 }
 
 /// A sentence on how many of the runs that measured these commits did so on commits that are not here.

@@ -2,6 +2,7 @@
 
 pub(super) mod listing;
 pub(super) mod load;
+pub(super) mod events;
 pub(super) mod past;
 pub(super) mod entries;
 pub(super) mod loose;

@@ -13,6 +13,7 @@ use super::super::failed;
 use super::compare::{Entry, TreePath, tree_of};
 use crate::history::HistoryError;
 use crate::history::layout::FOLDER;
+use crate::model::event_record::EventRecord;
 use crate::model::record::MAX_RECORD_BYTES;
 use crate::model::run::{RECORD_ROOT, Run};
 
@@ -82,12 +83,11 @@ fn message_of(repository: &Repository, puts: &BTreeMap<TreePath, Entry>) -> Stri
 fn subject(repository: &Repository, path: &TreePath, entry: &Entry) -> String {
     let blob = repository.find_blob(entry.id).ok();
     let content = blob.as_ref().map(git2::Blob::content).filter(|content| content.len() <= MAX_RECORD_BYTES);
-    match content.and_then(|content| Run::from_record(content).ok()) {
-        Some((_, run)) => run.subject(),
-        None => {
-            let path = String::from_utf8_lossy(path);
-            let inside = path.strip_prefix(RECORD_ROOT).map_or(&*path, |inside| inside.trim_start_matches('/'));
-            format!("sprag: {}", inside.escape_debug())
-        }
-    }
+    let path = String::from_utf8_lossy(path);
+    let run = |content: &[u8]| Run::from_record(content).ok().map(|(_, run)| run.subject());
+    let event = |content: &[u8]| EventRecord::from_file(&path, content).ok().map(|event| event.subject());
+    content.and_then(|content| run(content).or_else(|| event(content))).unwrap_or_else(|| {
+        let inside = path.strip_prefix(RECORD_ROOT).map_or(&*path, |inside| inside.trim_start_matches('/'));
+        format!("sprag: {}", inside.escape_debug())
+    })
 }

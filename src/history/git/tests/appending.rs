@@ -109,16 +109,16 @@ fn the_history_is_append_only() {
     let fixture = Fixture::new();
     let store = fixture.store();
     let aside = |text: &str| Record {
-        path: "history/v1/_events/1.json".to_owned(),
+        path: "history/v1/_notes/1.json".to_owned(),
         bytes: text.as_bytes().to_vec(),
-        subject: "sprag: event".to_owned(),
+        subject: "sprag: note".to_owned(),
     };
     let target = target(&store, None).unwrap();
     append(&store, &target, &[aside("one")], minute(1)).unwrap();
     let head = fixture.head();
     let error = append(&store, &target, &[aside("two")], minute(1)).unwrap_err();
     assert!(matches!(error, HistoryError::Different { .. }), "{error}");
-    let below = Record { path: "history/v1/_events/1.json/2".to_owned(), ..aside("x") };
+    let below = Record { path: "history/v1/_notes/1.json/2".to_owned(), ..aside("x") };
     let error = append(&store, &target, &[below], minute(1)).unwrap_err();
     assert!(matches!(error, HistoryError::NotAFolder { .. }), "{error}");
     assert_eq!((fixture.head(), fixture.status()), (head, String::new()));

@@ -3,6 +3,7 @@
 mod appending;
 mod broken;
 mod configured;
+mod events;
 mod checkouts;
 mod interruption;
 mod opening;

@@ -76,10 +76,10 @@ fn locks_that_a_killed_sync_left_are_cleared() {
 fn record_at_remote(fixture: &Fixture) {
     let other = fixture.beside("other");
     fixture.git(&["clone", "-q", fixture.beside("remote.git").to_str().unwrap(), other.to_str().unwrap()]);
-    fs::create_dir_all(other.join("history/v1/_events/2026")).unwrap();
-    fs::write(other.join("history/v1/_events/2026/x.json"), "{}\n").unwrap();
+    fs::create_dir_all(other.join("history/v1/_notes/2026")).unwrap();
+    fs::write(other.join("history/v1/_notes/2026/x.json"), "{}\n").unwrap();
     git_in(&other, &["add", "history"]);
-    git_in(&other, &["commit", "-q", "-m", "sprag: an event"]);
+    git_in(&other, &["commit", "-q", "-m", "sprag: a note"]);
     git_in(&other, &["push", "-q"]);
 }
 

@@ -2,6 +2,7 @@
 
 mod crafted;
 mod damage;
+mod events;
 mod warnings;
 mod flips;
 mod rewritten;

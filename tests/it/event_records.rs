@@ -1,0 +1,138 @@
+//! Event records beside the runs of a history, from the command line.
+
+use std::path::Path;
+
+use sprag::history::{self, Record};
+use sprag::model::event::{Direction, EventKind};
+use sprag::model::event_record::{EventMember, EventRecord, EventStep};
+use sprag::model::series::Series;
+
+use crate::clones::Clones;
+use crate::sandbox::Sandbox;
+use crate::schemas::follows;
+
+/// The opening of the event `e-` and the number in six digits.
+fn opened(number: u32) -> EventRecord {
+    let series = Series::id_of("cpu/tile_pack{t=8} @fast", 1, "time", "0123456789abcdef");
+    EventRecord {
+        event: format!("e-{number:06x}"),
+        step: EventStep::Opened,
+        time: "2026-01-05T12:00:00Z".parse().expect("a time"),
+        kind: EventKind::Change,
+        direction: Direction::Worse,
+        machines: vec!["0123456789abcdef".to_owned()],
+        last_good: None,
+        first_suspect: "a".repeat(40),
+        last_suspect: "a".repeat(40),
+        most_likely: "a".repeat(40),
+        members: vec![EventMember { series, before: 1e-3, after: 2e-3 }],
+        chance: 0.05,
+        reason: None,
+    }
+}
+
+/// Records what was told of an event on the branch of a repository, and gives the path.
+fn record(folder: &Path, event: &EventRecord) -> String {
+    let record = Record::of_event(event);
+    let store = history::open(folder).expect("there is a repository");
+    let target = history::target(&store, None).expect("it has a branch");
+    let appended =
+        history::append(&store, &target, std::slice::from_ref(&record), event.time).expect("it can be recorded");
+    assert_eq!((&appended.added, appended.warnings.len()), (&vec![record.path.clone()], 0));
+    record.path
+}
+
+#[test]
+fn clones_come_to_the_same_events_and_runs() {
+    let clones = Clones::new();
+    let mut paths = Vec::new();
+    for (clone, number) in [("a", 1), ("b", 2)] {
+        paths.push(clones.record(clone, i64::from(number)));
+        paths.push(record(&clones.path(clone), &opened(number)));
+    }
+    clones.sync("a", &[]).expect(0);
+    let ended = clones.sync("b", &[]).expect(0);
+    assert_eq!(ended.out, "origin/main: sent 2 records, received 2 records (1 attempt)\n");
+    // The commit that takes them over says what an append would.
+    let message = clones.git("remote.git", &["log", "-1", "--format=%B", "main"]);
+    assert!(message.contains("sprag: event e-000002 opened at aaaaaaaaaaaa"), "{message}");
+    clones.sync("a", &[]).expect(0);
+    clones.agree(&["a", "b"], 4);
+    paths.sort();
+    assert_eq!(clones.records("remote.git"), paths);
+    for clone in ["a", "b"] {
+        let store = history::open(&clones.path(clone)).expect("there is a repository");
+        let target = history::target(&store, None).expect("it has a branch");
+        let found = history::event_files(&store, &target).expect("it can be read");
+        let events: Vec<EventRecord> =
+            found.files.iter().map(|(path, bytes)| EventRecord::from_file(path, bytes).expect("it is one")).collect();
+        assert_eq!((events, found.quarantined.len()), (vec![opened(1), opened(2)], 0), "{clone}");
+        clones.sandbox.sprag(&["-C", clone, "history", "fsck"]).expect(0);
+    }
+}
+
+#[test]
+fn an_event_record_follows_its_schema() {
+    let (_, bytes, _) = opened(1).to_file();
+    follows("event-1", std::str::from_utf8(&bytes).expect("a record is text"));
+}
+
+#[test]
+fn runs_are_listed_proven_and_exported_as_without_events() {
+    let sandbox = Sandbox::empty();
+    sprag::cmd::demo::generate(&sandbox.project, 1).expect("an empty folder takes the demo");
+    let last = sandbox.records("HEAD").pop().expect("the demo has records");
+    let proven = ["history", "prove", last.as_str()];
+    let commands: [&[&str]; 5] = [
+        &["history", "log", "--json", "--limit", "0"],
+        &["history", "log"],
+        &proven,
+        &["export", "jsonl"],
+        &["export", "csv"],
+    ];
+    let root = || {
+        let ended = sandbox.sprag(&["history", "root", "--json"]).expect(0);
+        let root: serde_json::Value = serde_json::from_str(&ended.out).expect("it is JSON");
+        (root["root"].as_str().expect("a root").to_owned(), root["size"].clone())
+    };
+    // All but the tip, which moves.
+    let told = || {
+        let tip = sandbox.git(&["rev-parse", "HEAD"]);
+        commands.map(|arguments| {
+            let ended = sandbox.sprag(arguments).expect(0);
+            (ended.out.replace(&tip, "TIP"), ended.err)
+        })
+    };
+    let (before, root_before) = (told(), root());
+    record(&sandbox.project, &opened(1));
+    assert_eq!(root(), root_before);
+    for ((arguments, before), after) in commands.into_iter().zip(before).zip(told()) {
+        assert!(before == after, "{arguments:?}");
+    }
+    let fsck = |arguments: &[&str]| sandbox.sprag(&[&["history", "fsck"], arguments].concat()).expect(0);
+    assert!(fsck(&["--against", &root_before.0]).out.contains("are unchanged since"));
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    fsck(&["--repair"]);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn a_damaged_event_is_a_matter_of_integrity() {
+    let sandbox = Sandbox::new();
+    let path = record(&sandbox.project, &opened(1));
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    let text = sandbox.read(&path);
+    sandbox.write(&path, &text.replace("\"chance\":0.05", "\"chance\":0.5"));
+    sandbox.write("history/v1/_events/2026/01/notes.txt", "x\n");
+    sandbox.commit("Tidy up");
+    let ended = sandbox.sprag(&["history", "fsck"]).expect(4);
+    for words in [path.as_str(), "bears the digest", "notes.txt", "is not named `_events/<yyyy>/<mm>/", "hint:"] {
+        assert!(ended.out.contains(words), "`{words}` is not in:\n{}", ended.out);
+    }
+    let json = sandbox.sprag(&["history", "fsck", "--json"]).expect(4);
+    follows("history-fsck-1", &json.out);
+    let ended = sandbox.sprag(&["history", "fsck", "--repair"]).expect(0);
+    assert!(ended.out.contains(&format!("brought back `{path}`")), "{}", ended.out);
+    assert_eq!((sandbox.read(&path), sandbox.git(&["status", "--porcelain"])), (text, String::new()));
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+}
