@@ -22,6 +22,25 @@ pub(super) fn relative(current: &str, earlier: &str) -> Expr {
     when(col(earlier).gt(lit(0.0))).then(col(current) / col(earlier) - lit(1.0)).otherwise(null_number())
 }
 
+/// The median of numbers of any sign and size: of halves, since the gap between two numbers may be more than one can
+/// hold.
+pub(super) fn median_of(numbers: Expr) -> Expr {
+    (numbers * lit(0.5)).median() * lit(2.0)
+}
+
+/// How far a number lies from zero.
+pub(super) fn distance(number: Expr) -> Expr {
+    when(number.clone().lt(lit(0.0))).then(lit(0.0) - number.clone()).otherwise(number)
+}
+
+/// A spread as a share of a level, so many times as large, and cut to the largest number; null where the level is zero.
+pub(super) fn share(spread: &str, level: &str, times: f64) -> Expr {
+    let share = col(spread) / distance(col(level)) * lit(times);
+    when(col(level).neq(lit(0.0)))
+        .then(when(share.clone().gt(lit(f64::MAX))).then(lit(f64::MAX)).otherwise(share))
+        .otherwise(null_number())
+}
+
 /// Computes sorted rows before something is added up over them.
 ///
 /// The last digits of a sum depend on the order of its terms. The optimizer takes sums for order-blind: it drops a
@@ -84,6 +103,27 @@ mod tests {
         assert_eq!(from_log(Some(-1400.0)), Some(-1.0));
         assert!((from_log(Some(2.0_f64.ln())).unwrap() - 1.0).abs() < 1e-15);
         assert_eq!(finite(Some(f64::NEG_INFINITY)), Some(f64::MIN));
+    }
+
+    #[test]
+    fn medians_and_shares_survive_the_whole_range() {
+        let frame = df!(
+            "value" => [-f64::MAX, f64::MAX, 1e300, 2.0, 2.0, 0.0],
+            "level" => [f64::MAX, 1.0, 1e-300, -4.0, 0.0, 3.0],
+        )
+        .unwrap();
+        let middle = |rows: i64| {
+            let head = frame.clone().lazy().slice(0, rows as u32).select([median_of(col("value"))]).collect().unwrap();
+            head.column("value").unwrap().f64().unwrap().get(0)
+        };
+        assert_eq!([middle(0), middle(1), middle(2), middle(4)], [None, Some(-f64::MAX), Some(0.0), Some(5e299)]);
+        let out =
+            frame.lazy().select([distance(col("value")).alias("size"), share("value", "level", 2.0).alias("share")]);
+        let out = out.collect().unwrap();
+        let of = |name: &str| out.column(name).unwrap().f64().unwrap().iter().collect::<Vec<Option<f64>>>();
+        assert_eq!(of("size"), [f64::MAX, f64::MAX, 1e300, 2.0, 2.0, 0.0].map(Some));
+        let shares = [Some(-2.0), Some(f64::MAX), Some(f64::MAX), Some(1.0), None, Some(0.0)];
+        assert_eq!(of("share"), shares);
     }
 
     #[test]

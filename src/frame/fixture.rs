@@ -176,12 +176,14 @@ pub(super) fn histories() -> impl Strategy<Value = History> {
                 let mut measurement = measurement(name, &[]);
                 Arc::make_mut(&mut measurement.benchmark).suite = suite(gpu).to_owned();
                 Arc::make_mut(&mut measurement.benchmark).version = version;
+                Arc::make_mut(&mut measurement.benchmark).params = params(name);
                 measurement.estimates =
                     metrics.into_iter().zip(&mut values).map(|(metric, value)| estimate(metric, value)).collect();
                 measurement.role = if luck == 2 { Role::Reported } else { Role::Tracked };
                 for (estimate, luck) in measurement.estimates.iter_mut().zip(luck..) {
                     let value = estimate.value;
-                    estimate.workers = vec![value; luck as usize % 4];
+                    let workers = [1.0, 1.25, 0.5].map(|share| share * value);
+                    estimate.workers = workers[..luck as usize % 4].to_vec();
                     estimate.interval = (luck > 3).then_some((value, value * 1.5));
                     estimate.p50 = (luck > 4).then_some(value * 1.25);
                     estimate.p95 = (luck > 5).then_some(value * 1.75);
@@ -208,11 +210,8 @@ pub(super) fn histories() -> impl Strategy<Value = History> {
             let entries: Vec<(&str, &str, f64)> =
                 names.zip(values).skip(number).map(|((name, metric), value)| (name, metric, value)).collect();
             let mut baseline = baseline(&entries);
-            baseline.metrics = baseline
-                .metrics
-                .into_iter()
-                .map(|(key, entry)| (key.replace("cpu/", &format!("{}/", suite(gpu))), entry))
-                .collect();
+            let entries = baseline.metrics.into_iter();
+            baseline.metrics = entries.map(|(key, entry)| (written(&key, gpu), entry)).collect();
             baseline.suite = suite(gpu).to_owned();
             baseline.timestamp_utc = time(hours);
             baseline.run = format!("b{number}");
@@ -220,6 +219,23 @@ pub(super) fn histories() -> impl Strategy<Value = History> {
         });
         History { line: line(&on_line), runs: runs.collect(), baselines: baselines.collect() }
     })
+}
+
+/// The parameters of a benchmark in these histories: one has none, two an element type, and one of these more
+/// than that.
+fn params(name: &str) -> BTreeMap<String, String> {
+    let params: &[(&str, &str)] = match name {
+        "scan" => &[("dtype", "f32")],
+        "sort" => &[("count", "64"), ("dtype", "f32"), ("n", "8")],
+        _ => &[],
+    };
+    params.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+/// The key of a baseline of the suite `cpu` and no parameters, as it is in these histories.
+fn written(key: &str, gpu: bool) -> String {
+    let key = key.replace("cpu/", &format!("{}/", suite(gpu)));
+    key.replace("scan @", "scan{dtype=f32} @").replace("sort @", "sort{count=64,dtype=f32,n=8} @")
 }
 
 fn suite(gpu: bool) -> &'static str {

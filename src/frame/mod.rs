@@ -2,7 +2,8 @@
 //!
 //! Runs go in once ([`Frame::from_runs`]); out come the series in commit order ([`Frame::series`]) and the tables
 //! of the digest: the newest values ([`Frame::latest`]), the weeks ([`Frame::weeks`]) and the suites
-//! ([`Frame::suites`]). All are dataframe operations over one row a run, benchmark and metric. Equal runs in any
+//! ([`Frame::suites`]); and those of what moved lately: single series ([`Frame::movers`]), suites by element type
+//! ([`Frame::geomeans`]) and how restless all are ([`Frame::noise`], [`Frame::suite_noise`]). All are dataframe operations over one row a run, benchmark and metric. Equal runs in any
 //! order give equal output. Beside it stands [`ParquetFile`], which writes flat rows.
 
 mod order;
@@ -21,6 +22,10 @@ mod series;
 mod suites;
 mod weeks;
 
+mod geomeans;
+mod movers;
+mod noise;
+
 mod parquet;
 mod cache;
 
@@ -28,6 +33,8 @@ mod cache;
 mod fixture;
 #[cfg(test)]
 mod plain;
+#[cfg(test)]
+mod plain_movers;
 
 pub use decoded::{DecodedRuns, Decoder};
 pub use parquet::ParquetFile;

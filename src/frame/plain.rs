@@ -154,7 +154,7 @@ pub(super) fn close(a: Option<f64>, b: Option<f64>) -> bool {
     }
 }
 
-fn in_order(history: &History) -> Vec<&RecordedRun> {
+pub(super) fn in_order(history: &History) -> Vec<&RecordedRun> {
     let mut runs: Vec<&RecordedRun> = history.runs.iter().filter(|run| usable(run).next().is_some()).collect();
     runs.sort_by_key(|run| {
         let aside = match &run.run.commit {
@@ -186,16 +186,16 @@ fn usable(run: &RecordedRun) -> impl Iterator<Item = &Measurement> {
 }
 
 /// Suite, name and id of each machine.
-fn places(runs: &[&RecordedRun]) -> BTreeSet<(String, String, String)> {
+pub(super) fn places(runs: &[&RecordedRun]) -> BTreeSet<(String, String, String)> {
     let places = runs.iter().map(|run| (&run.run.suite, &run.run.machine.id));
     places.map(|(suite, machine)| (suite.clone(), machine_name(runs, suite, machine), machine.clone())).collect()
 }
 
-fn machine_name(runs: &[&RecordedRun], suite: &str, machine: &str) -> String {
+pub(super) fn machine_name(runs: &[&RecordedRun], suite: &str, machine: &str) -> String {
     runs.iter().rev().find(|run| is_at(run, suite, machine)).unwrap().run.machine.name.clone()
 }
 
-fn is_at(run: &RecordedRun, suite: &str, machine: &str) -> bool {
+pub(super) fn is_at(run: &RecordedRun, suite: &str, machine: &str) -> bool {
     run.run.suite == suite && run.run.machine.id == machine
 }
 
@@ -244,7 +244,7 @@ fn latest_of(series: &Series, baselines: &[Baseline]) -> LatestRow {
     }
 }
 
-fn log_change(before: f64, now: f64, metric: &Metric) -> Option<f64> {
+pub(super) fn log_change(before: f64, now: f64, metric: &Metric) -> Option<f64> {
     if before <= 0.0 || now <= 0.0 {
         return None;
     }
@@ -252,14 +252,14 @@ fn log_change(before: f64, now: f64, metric: &Metric) -> Option<f64> {
     Some(if metric.better == Better::Higher { -difference } else { difference })
 }
 
-fn mean_change(logs: &[f64]) -> Option<f64> {
+pub(super) fn mean_change(logs: &[f64]) -> Option<f64> {
     if logs.is_empty() {
         return None;
     }
     Some((logs.iter().sum::<f64>() / logs.len() as f64).exp_m1().min(f64::MAX))
 }
 
-fn median(values: &[f64]) -> f64 {
+pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

@@ -242,6 +242,10 @@ mod tests {
             prop_assert_eq!(a.latest(&history.baselines).unwrap(), b.latest(&history.baselines).unwrap());
             prop_assert_eq!(a.weeks().unwrap(), b.weeks().unwrap());
             prop_assert_eq!(a.suites(&history.baselines).unwrap(), b.suites(&history.baselines).unwrap());
+            prop_assert_eq!(a.movers(7).unwrap(), b.movers(7).unwrap());
+            prop_assert_eq!(a.geomeans(7).unwrap(), b.geomeans(7).unwrap());
+            prop_assert_eq!(a.noise().unwrap(), b.noise().unwrap());
+            prop_assert_eq!(a.suite_noise().unwrap(), b.suite_noise().unwrap());
         }
     }
 }

@@ -204,6 +204,10 @@ mod tests {
             assert_eq!(frame.latest(&[]).unwrap(), []);
             assert_eq!(frame.weeks().unwrap(), []);
             assert_eq!(frame.suites(&[]).unwrap(), []);
+            assert_eq!(frame.movers(7).unwrap(), []);
+            assert_eq!(frame.geomeans(7).unwrap(), []);
+            assert_eq!(frame.noise().unwrap(), []);
+            assert_eq!(frame.suite_noise().unwrap(), []);
             assert!(frame.judged().unwrap().is_empty());
         };
         check(&[]);

@@ -27,6 +27,7 @@ pub mod history_log;
 pub mod head;
 pub mod imported;
 pub mod metric;
+pub mod movers;
 pub mod page;
 pub mod record;
 pub mod rollup;

@@ -8,7 +8,7 @@
 /// What makes the median absolute deviation of normal values their standard deviation: one over the normal quantile at
 /// three quarters (Rousseeuw and Croux, "Alternatives to the Median Absolute Deviation", Journal of the American
 /// Statistical Association 88, 1993).
-const OF_NORMAL: f64 = 1.482_602_218_505_602;
+pub const OF_NORMAL: f64 = 1.482_602_218_505_602;
 
 /// The middle value, or the mean of the two middle values; `None` for no values.
 pub fn median(values: &[f64]) -> Option<f64> {

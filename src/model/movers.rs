@@ -1,0 +1,101 @@
+//! Rows of the tables that say what moved lately, and how restless what did not move is.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::unit::Unit;
+
+/// The level of a judged series in its newest window of days beside that of the window before.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MoverRow {
+    /// The series.
+    pub series: String,
+    /// Its suite.
+    pub suite: String,
+    /// The machine's id.
+    pub machine: String,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// The median of the window before, in base units.
+    pub before: f64,
+    /// The median of the newest window, in base units.
+    pub now: f64,
+    /// How many runs the window before has.
+    pub runs_before: usize,
+    /// How many runs the newest window has.
+    pub runs_now: usize,
+    /// `now / before - 1`; absent where `before` is not above zero.
+    pub change: Option<f64>,
+    /// The same turned such that positive is worse: `before / now - 1` where larger values are better; absent where
+    /// either is not above zero.
+    pub worse: Option<f64>,
+    /// `now - before`, in base units.
+    pub difference: f64,
+    /// The place among all rows of its unit by the difference, from 1: what got worse by most comes first.
+    pub rank_in_unit: usize,
+}
+
+/// What moved in one suite on one machine, of one element type.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct GeomeanRow {
+    /// The suite.
+    pub suite: String,
+    /// The machine's id.
+    pub machine: String,
+    /// What people call the machine.
+    pub machine_name: String,
+    /// The parameter `dtype` of the benchmarks; absent for those that have none.
+    pub dtype: Option<String>,
+    /// How many judged series have a change.
+    pub series: usize,
+    /// The geometric mean of their changes; positive is worse.
+    pub change: f64,
+    /// Its 95 % interval, by Student's t over the logarithms of the series' changes; absent below three series.
+    pub interval: Option<(f64, f64)>,
+    /// The worst of the single changes; positive is worse.
+    pub worst: f64,
+    /// The series with the worst change.
+    pub worst_series: String,
+}
+
+/// How restless a judged series is.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct NoiseRow {
+    /// The series.
+    pub series: String,
+    /// Its suite.
+    pub suite: String,
+    /// The machine's id.
+    pub machine: String,
+    /// How many runs have a value.
+    pub runs: usize,
+    /// The newest value, in base units.
+    pub newest: f64,
+    /// How much worker processes of one run differ, as a share of the level: a robust standard deviation, the median
+    /// over the runs; absent where no run has two workers.
+    pub between_workers: Option<f64>,
+    /// How much runs differ from one to the next, as a share of the level: a robust standard deviation; absent where
+    /// there is one run.
+    pub between_runs: Option<f64>,
+}
+
+/// How restless the judged series of a suite on a machine are.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SuiteNoiseRow {
+    /// The suite.
+    pub suite: String,
+    /// The machine's id.
+    pub machine: String,
+    /// What people call the machine.
+    pub machine_name: String,
+    /// How many judged series there are.
+    pub series: usize,
+    /// The median over them of how much worker processes differ.
+    pub between_workers_median: Option<f64>,
+    /// The 90th percentile of that.
+    pub between_workers_p90: Option<f64>,
+    /// The median over them of how much runs differ.
+    pub between_runs_median: Option<f64>,
+    /// The 90th percentile of that.
+    pub between_runs_p90: Option<f64>,
+}
