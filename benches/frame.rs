@@ -23,6 +23,9 @@ const BENCHMARKS: usize = 50;
 /// Runs a commit.
 const RUNS_A_COMMIT: usize = 2;
 
+/// Days of a window of movers: the smallest history, of twelve and a half days, begins within the second.
+const DAYS: u32 = 7;
+
 fn main() {
     divan::main();
 }
@@ -55,6 +58,30 @@ fn weeks(bencher: Bencher<'_, '_>, n_runs: usize) {
 fn suites(bencher: Bencher<'_, '_>, n_runs: usize) {
     let frame = frame(n_runs);
     bencher.bench(|| frame.suites(&[]).expect("the frame is sound"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn movers(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.movers(DAYS).expect("the frame is sound"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn geomeans(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.geomeans(DAYS).expect("the frame is sound"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn noise(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.noise().expect("the frame is sound"));
+}
+
+#[divan::bench(args = RUNS, max_time = 10)]
+fn suite_noise(bencher: Bencher<'_, '_>, n_runs: usize) {
+    let frame = frame(n_runs);
+    bencher.bench(|| frame.suite_noise().expect("the frame is sound"));
 }
 
 fn frame(n_runs: usize) -> Frame {
