@@ -82,6 +82,8 @@ mod import;
 /// The demo.
 mod demo;
 mod detect;
+/// Changes that other projects acknowledged.
+mod real_cases;
 /// The recorded runs: listed, checked, repaired and proven.
 mod fsck;
 /// Event records beside the runs.
