@@ -22,8 +22,8 @@ pub struct Sums {
 /// A course, and how well it fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
-    /// The squares that it leaves.
-    pub squares: f64,
+    /// The squares that it leaves, and the price of the ramp.
+    pub cost: f64,
     /// The first value of the ramp.
     pub begin: usize,
     /// The first value after it.
@@ -93,7 +93,7 @@ impl Sums {
         let (of_ramp, with_ramp) = (squares - shares * shares / count, products - shares * total / count);
         let all = self.squares - total * total / count;
         let size = with_ramp / of_ramp;
-        let plain = Course { squares: all - size * with_ramp, begin, end, size, step: None };
+        let plain = Course { cost: all - size * with_ramp, begin, end, size, step: None };
         let Some(place) = step else { return plain };
         let behind = count - place as f64;
         let of_step = behind - behind * behind / count;
@@ -106,21 +106,26 @@ impl Sums {
         }
         let size = (with_ramp * of_step - with_step * both) / determinant;
         let height = (with_step * of_ramp - with_ramp * both) / determinant;
-        Course { squares: all - size * with_ramp - height * with_step, begin, end, size, step: Some(height) }
+        Course { cost: all - size * with_ramp - height * with_step, begin, end, size, step: Some(height) }
     }
 
-    /// The course that leaves the least squares, of ramps at least so wide; with a step at that place. `None` for too short a
-    /// series.
-    pub fn best(&self, narrowest: usize, step: Option<usize>) -> Option<Course> {
+    /// The course that costs least, of ramps at least so wide; with a step at that place. It costs the squares that it
+    /// leaves, and the price of a ramp of its width. `None` for too short a series.
+    pub fn best(&self, narrowest: usize, step: Option<usize>, price: impl Fn(usize) -> f64) -> Option<Course> {
         let count = self.count();
         if narrowest == 0 || count < narrowest + 2 {
             return None;
         }
         let mut grid = (count / GRID).max(1);
-        let mut best = self.course(0, count, step);
-        let mut take = |begin: usize, end: usize| {
+        let prices: Vec<f64> = (0..=count).map(price).collect();
+        let fitted = |begin: usize, end: usize| {
             let course = self.course(begin, end, step);
-            if course.squares < best.squares {
+            Course { cost: course.cost + prices[end - begin], ..course }
+        };
+        let mut best = fitted(0, count);
+        let mut take = |begin: usize, end: usize| {
+            let course = fitted(begin, end);
+            if course.cost < best.cost {
                 best = course;
             }
             (best.begin, best.end)
@@ -194,7 +199,7 @@ mod tests {
                 let course = sums.course(begin, end, step);
                 if step.is_none() || course.step.is_some() {
                     let expected = squares_left(&values, (begin, end), step);
-                    assert!((course.squares - expected).abs() < 1e-9, "{begin} {end} {step:?} {course:?} {expected}");
+                    assert!((course.cost - expected).abs() < 1e-9, "{begin} {end} {step:?} {course:?} {expected}");
                 }
             }
         }
@@ -206,7 +211,8 @@ mod tests {
     #[test]
     fn the_ramp_is_found_where_it_is() {
         let check = |count: usize, ramp: (usize, usize)| {
-            let best = Sums::of(&series(count, ramp, 3.0, (0, 0.0))).best(10, None).expect("it is long enough");
+            let best =
+                Sums::of(&series(count, ramp, 3.0, (0, 0.0))).best(10, None, |_| 0.0).expect("it is long enough");
             let near = |found: usize, expected: usize| found.abs_diff(expected) <= 2;
             assert!(near(best.begin, ramp.0) && near(best.end, ramp.1), "{best:?} {ramp:?}");
             assert!((best.size - 3.0).abs() < 0.1, "{best:?}");
@@ -214,8 +220,13 @@ mod tests {
         check(40, (10, 30));
         check(200, (20, 190));
         check(500, (0, 500));
-        let both = Sums::of(&series(200, (20, 180), 3.0, (90, -2.0))).best(10, Some(90)).expect("it is long enough");
+        let both =
+            Sums::of(&series(200, (20, 180), 3.0, (90, -2.0))).best(10, Some(90), |_| 0.0).expect("it is long enough");
         assert!(both.step.is_some_and(|step| (step + 2.0).abs() < 0.05), "{both:?}");
-        assert_eq!(Sums::of(&[1.0; 11]).best(10, None), None);
+        // Where every width but one is too dear, that one is taken.
+        let only = |width: usize| if width == 64 { 0.0 } else { 1e6 };
+        let dear = Sums::of(&series(128, (20, 100), 3.0, (0, 0.0))).best(10, None, only).expect("it is long enough");
+        assert_eq!(dear.end - dear.begin, 64, "{dear:?}");
+        assert_eq!(Sums::of(&[1.0; 11]).best(10, None, |_| 0.0), None);
     }
 }

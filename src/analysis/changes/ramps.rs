@@ -1,14 +1,20 @@
 //! Changes that are none but drifts: what an even ramp explains better than steps.
 //!
 //! A staircase of steps in one direction is held against one ramp, and against a ramp with one of the steps. Each step and
-//! each ramp has its price; the cheapest explanation holds.
+//! each ramp has its price, a wide ramp a lower one; the cheapest explanation holds. A drift begins like a step: were it told
+//! as one until the ramp is the clearly better explanation, most of what is told while a series grows would not last.
 
 use super::noise::Noise;
 use super::side::trimmed_mean;
 use crate::model::change_point::Drift;
 use crate::stats::ramp::{Course, Sums};
 
-/// What a ramp costs more than a step: the place where it ends, and that steps are what is looked for.
+/// The width at which a ramp costs what a step does, in points, and how quickly the price falls with the logarithm of the
+/// width: the wider it is, the less it looks like a step that points blur, and the likelier the level just moves.
+const AS_DEAR: f64 = 50.0;
+const CHEAPENS: f64 = 12.0;
+
+/// What a ramp beside a step costs more than that step at least: the step has explained most by then.
 const DEARER: f64 = 6.0;
 
 /// The narrowest ramp, in points: what is steeper is a step that a few points blur.
@@ -76,17 +82,18 @@ impl Stairs<'_> {
         let sums = Sums::of(&drawn);
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
-        let plain = sums.best(NARROWEST, None)?;
+        let of_ramp = |width: usize| (price + CHEAPENS * (AS_DEAR / width as f64).ln()).max(0.0);
+        let beside = |width: usize| of_ramp(width).max(price + DEARER);
+        let plain = sums.best(NARROWEST, None, of_ramp)?;
         let with_step = cuts
             .iter()
-            .filter_map(|cut| Some((sums.best(NARROWEST, Some(*cut))?, cut + self.begin())))
+            .filter_map(|cut| Some((sums.best(NARROWEST, Some(*cut), beside)?, cut + self.begin())))
             .filter(|(course, _)| course.step.is_some())
-            .min_by(|a, b| a.0.squares.total_cmp(&b.0.squares));
-        let plain_price = plain.squares + price + DEARER;
-        let step_price = with_step.map_or(f64::INFINITY, |(course, _)| course.squares + 2.0 * price + DEARER);
-        if plain_price.min(step_price) >= stairs {
+            .min_by(|a, b| a.0.cost.total_cmp(&b.0.cost));
+        let step_price = with_step.map_or(f64::INFINITY, |(course, _)| course.cost + price);
+        if plain.cost.min(step_price) >= stairs {
             None
-        } else if plain_price <= step_price {
+        } else if plain.cost <= step_price {
             Some((plain, None)).filter(|(course, _)| (course.size > 0.0) == rises)
         } else {
             with_step.map(|(course, cut)| (course, Some(cut)))
