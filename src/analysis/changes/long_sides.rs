@@ -20,13 +20,16 @@ const NOTABLY: f64 = 1.25;
 /// The points on either side by which a short stretch within a long series is judged, whose surroundings may be rougher than
 /// the series is, and the fewest points of a series that has surroundings.
 const AROUND: usize = 30;
-const SURROUNDED: usize = 150;
+const SURROUNDED: usize = 90;
 
 /// The most points of a short stretch.
 const SHORT_STRETCH: usize = 60;
 
+/// How much clearer such a stretch must be: a long series has many places for one.
+const OFTEN: f64 = 1.06;
+
 /// Of the largest value that ranks of so many points can give, the share that is enough.
-const OF_LARGEST: f64 = 0.92;
+const OF_LARGEST: f64 = 0.88;
 
 /// The share of an excursion by which its level must return at least.
 const RETURNED: f64 = 0.6;
@@ -103,7 +106,7 @@ impl<'a> Pair<'a> {
         let by_means = self.step.abs() / even / spread;
         let by_ranks = rank_deviate(self.before, self.after).abs() / rougher;
         let by_ranks = by_ranks.min(shares_deviate(self.before, self.after, self.step)) / noise.inflation;
-        let largest = (3.0 * before * after / (before + after + 1.0)).sqrt() / noise.inflation;
+        let largest = (3.0 * before * after / (before + after + 1.0)).sqrt() / spread;
         let by_ranks = by_ranks / sensitivity.clear.min(OF_LARGEST * largest);
         let clear = by_ranks.min(by_means / sensitivity.clear);
         // The dearest test comes last.
@@ -131,7 +134,7 @@ impl<'a> Pair<'a> {
             };
             let all = squares(near.0, self.before.level) + squares(near.1, self.after.level);
             let around = (all / (near.0.len() + near.1.len() - 2) as f64).sqrt();
-            rougher = rougher.max(around / self.deviation);
+            rougher = OFTEN * rougher.max(around / self.deviation);
         }
         rougher
     }
