@@ -34,6 +34,13 @@ const KNOWN: (f64, f64) = (10.0, 0.7);
 /// By how much a run must reach beyond the tail to make up for ranks that few points cannot give.
 const MAKES_UP: f64 = 5.0;
 
+/// What a rank beyond 1.15 times what is enough spares a run of two or three points of its reach, a fifth at most; where many
+/// points around are exceeded by all of a run, the tail is known well. What is missing costs as much, up to a tenth.
+const SPARED: f64 = 0.8;
+
+/// By how much farther longer runs must reach: where noise gets rougher for a while, they come of themselves.
+const FARTHER: f64 = 1.15;
+
 /// From how many points on a run must also stand against noise that wanders.
 const MAY_WANDER: usize = 4;
 
@@ -81,16 +88,19 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     if around.near.len() >= FEWEST_NEAR && around.near.len() < around.points.len() {
         chance = chance.max(far(&around.near, own_deviation(&around.near).max(noise.deviation)));
     }
-    let far = -(chance.powf(independent).max(f64::MIN_POSITIVE)).log10() / sensitivity.far;
     // Six deviations are apart, whatever the run itself reaches.
     let least = run.points.iter().map(|value| value * sign).fold(f64::INFINITY, f64::min);
     let bar = least.min(sign * around.level + APART * around.deviation);
     let as_far = around.points.iter().filter(|value| **value * sign >= bar).count() as f64;
     let share = (as_far + 0.5) / (around.points.len() as f64 + 1.0);
     let rank = -share.log10() * count as f64 * independent;
+    let needed_rank = -sensitivity.rare.log10();
+    let spared = (SPARED * (rank / needed_rank - 1.15)).clamp(-0.1, 0.2);
+    let reach = if count < MAY_WANDER { 1.0 - spared } else { FARTHER };
+    let far = -(chance.powf(independent).max(f64::MIN_POSITIVE)).log10() / (sensitivity.far * reach);
     let strays = around.points.iter().any(|value| (value - around.level).abs() > APART * around.deviation);
     let made_up = if strays { 0.0 } else { (far - 1.0).max(0.0) * MAKES_UP };
-    let rare = (rank + made_up) / -sensitivity.rare.log10();
+    let rare = (rank + made_up) / needed_rank;
     let mut score = rare.min(gap / needed).min(far).min(together);
     if count >= MAY_WANDER && score >= 1.0 {
         score = score.min(pair.steady() / sensitivity.steady);
