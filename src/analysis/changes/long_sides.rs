@@ -110,7 +110,7 @@ impl<'a> Pair<'a> {
         let by_ranks = by_ranks / sensitivity.clear.min(OF_LARGEST * largest);
         let clear = by_ranks.min(by_means / sensitivity.clear);
         // The dearest test comes last.
-        if clear < 1.0 { clear } else { clear.min(steady() / rougher / sensitivity.steady) }
+        if clear < 1.0 { clear } else { clear.min(steady() / rougher / (sensitivity.steady * noise.doubt)) }
     }
 
     /// By how much the error of the step is larger than with one deviation on both sides: where one is rougher than the

@@ -16,12 +16,17 @@ const BLATANT: f64 = 30.0;
 /// What a change costs where noise that hangs together is weighed against changes, in units of twice the log likelihood.
 const PRICE: f64 = 9.0;
 
+/// By how much clearer a step must stand against noise that wanders, shared out over the points of the series.
+const DOUBT: f64 = 3.0;
+
 /// The noise of a series, and the changes that the cheapest partition under it has.
 pub(super) struct Noise {
     /// The deviation of a point from its level; zero where no two points differ.
     pub(super) deviation: f64,
     /// By how much the deviation of a mean is larger than with independent points.
     pub(super) inflation: f64,
+    /// By what factor a step must stand clearer against noise that wanders: few points do not tell how much it does.
+    pub(super) doubt: f64,
     /// First points of levels.
     pub(super) cuts: Vec<usize>,
 }
@@ -29,6 +34,7 @@ pub(super) struct Noise {
 impl Noise {
     pub(super) fn of(scaled: &Scaled, penalty: f64) -> Noise {
         let values = &scaled.values[..];
+        let doubt = 1.0 + DOUBT / values.len() as f64;
         let deviation = deviation(values, scaled.floor());
         let parts = |inflation: f64, penalty: f64| parts(values, deviation * inflation, penalty);
         let mut rho = correlation(values, &[]);
@@ -46,18 +52,18 @@ impl Noise {
         }
         let cuts = parts(inflation(rho), penalty);
         if rho == 0.0 {
-            return Noise { deviation, inflation: 1.0, cuts };
+            return Noise { deviation, inflation: 1.0, doubt, cuts };
         }
         // Or there are just many changes: whichever explains the series at the lower price.
         let plain = parts(1.0, penalty);
         let (own, left) = innovations(values, &plain, deviation);
         let price = |left: f64, cuts: &[usize]| values.len() as f64 * left.ln() + PRICE * cuts.len() as f64;
         if price(left, &plain) >= price(innovations(values, &cuts, deviation).1, &cuts) {
-            return Noise { deviation, inflation: inflation(rho), cuts };
+            return Noise { deviation, inflation: inflation(rho), doubt, cuts };
         }
         let inflation = inflation(own.min(rho));
         let cuts = if inflation > 1.02 { parts(inflation, penalty) } else { plain };
-        Noise { deviation, inflation, cuts }
+        Noise { deviation, inflation, doubt, cuts }
     }
 }
 

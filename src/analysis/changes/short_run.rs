@@ -103,7 +103,7 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     let rare = (rank + made_up) / needed_rank;
     let mut score = rare.min(gap / needed).min(far).min(together);
     if count >= MAY_WANDER && score >= 1.0 {
-        score = score.min(pair.steady() / sensitivity.steady);
+        score = score.min(pair.steady() / (sensitivity.steady * noise.doubt));
     }
     score
 }
