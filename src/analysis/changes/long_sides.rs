@@ -217,3 +217,25 @@ fn shares_deviate(before: &Side<'_>, after: &Side<'_>, step: f64) -> f64 {
     };
     deviate(&|value| value > middle).max(deviate(&|value| value >= middle))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_that_do_not_overlap_differ_though_the_shorter_is_rougher() {
+        // Between 100 and 100.9, and then between 101 and 101.2: ranks cannot tell more, and means and course agree.
+        let rough: Vec<f64> = (0..8).map(|place| 100.0 + f64::from(place * 5 % 8) * 0.04).collect();
+        let quiet: Vec<f64> = (0..22).map(|place| 101.0 + f64::from(place * 5 % 7) * 0.01).collect();
+        let noise = Noise { deviation: 0.05, inflation: 1.0, doubt: 1.1, cuts: Vec::new() };
+        let score = |rough: &[f64]| {
+            let (before, after) = (Side::of(rough), Side::of(&quiet));
+            Pair::of(&before, &after, &noise).score(&noise, &Sensitivity::BALANCED)
+        };
+        assert!(score(&rough) >= 1.0, "{}", score(&rough));
+        // Three of eight points on the other side are too many.
+        let mixed: Vec<f64> =
+            rough.iter().enumerate().map(|(place, value)| value + f64::from(u8::from(place < 3)) * 1.5).collect();
+        assert!(score(&mixed) < 1.0, "{}", score(&mixed));
+    }
+}

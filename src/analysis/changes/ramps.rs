@@ -104,3 +104,24 @@ impl Stairs<'_> {
         Drift { begin: self.begin() + course.begin, end: self.begin() + course.end }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::changes::detect;
+    use crate::analysis::changes::sensitivity::Sensitivity;
+    use crate::stats::random::SplitMix64;
+
+    #[test]
+    fn a_climb_is_hardly_ever_told_as_a_step_while_it_grows() {
+        let (mut told, mut drifts) = (0, 0);
+        for seed in 0..20 {
+            let mut random = SplitMix64::new(seed);
+            let level = |place: usize| 100.0 + 4.0 * ((place as f64 - 40.0) / 160.0).clamp(0.0, 1.0);
+            let values: Vec<f64> = (0..240).map(|place| level(place) + random.normal()).collect();
+            let at = |count: usize| detect::changes(&values[..count], &Sensitivity::BALANCED);
+            told += (80..=240).step_by(8).filter(|count| !at(*count).points.is_empty()).count();
+            drifts += at(240).drifts.len();
+        }
+        assert!(told * 10 <= 20 * 21 && drifts == 20, "{told} of 420 beginnings, {drifts} drifts");
+    }
+}
