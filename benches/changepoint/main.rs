@@ -19,6 +19,7 @@ use std::time::Instant;
 use generate::Labelled;
 use rayon::prelude::*;
 use score::{Prediction, Tally, share};
+use sprag::analysis::changes::chance;
 use sprag::analysis::changes::detect::{self, FEWEST_POINTS};
 use sprag::analysis::changes::sensitivity::Sensitivity;
 use stream::Growth;
@@ -41,6 +42,9 @@ const LENGTHS: [usize; 4] = [30, 100, 200, 1000];
 /// The most false alarms in 1,000 points, and the most alarmed series, of those that hold nothing.
 const MOST_FALSE: f64 = 0.05;
 const MOST_ALARMED: f64 = 0.01;
+
+/// How many times as often as it is held to be a score may be counted.
+const SLACK: f64 = 1.5;
 
 /// The least shares that we promise of changes that are no chance, of those that are told, and of ranges that hold the place.
 const LEAST_PRECISION: f64 = 0.97;
@@ -79,12 +83,15 @@ fn main() -> io::Result<ExitCode> {
         "| sensitivity | points | changes | drifts | in 1,000 points | series alarmed |\n|---|--:|--:|--:|--:|--:|"
     )?;
     let mut balanced = Tally::default();
+    let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (name, sensitivity) in
         [("strict", Sensitivity::STRICT), ("balanced", Sensitivity::BALANCED), ("loose", Sensitivity::LOOSE)]
     {
         for length in LENGTHS {
             let nulls = nulls(length);
-            let tally = tally(&nulls, &predictions(&nulls, &sensitivity), 5, |_| true);
+            let found = predictions(&nulls, &sensitivity);
+            let tally = tally(&nulls, &found, 5, |_| true);
+            scores.entry(name).or_default().extend(found.iter().flat_map(|one| &one.scores));
             writeln!(
                 out,
                 "| {name} | {length} | {} | {} | {:.3} | {:.2} % |",
@@ -102,6 +109,20 @@ fn main() -> io::Result<ExitCode> {
     let alarmed = share(balanced.null_alarmed, balanced.null_series);
     at_least("the room for false alarms in 1,000 points", MOST_FALSE - wrong, 0.0);
     at_least("the room for alarmed series", MOST_ALARMED - alarmed, 0.0);
+    writeln!(out, "\nOf these changes, the share with at least a score:\n")?;
+    writeln!(out, "| score | strict | balanced | loose | held to be |\n|--:|--:|--:|--:|--:|")?;
+    for (score, told) in chance::rates() {
+        let shares = ["strict", "balanced", "loose"].map(|name| {
+            let all = &scores[name];
+            share(all.iter().filter(|one| *one >= score).count(), all.len())
+        });
+        let [strict, balanced, loose] = shares;
+        writeln!(out, "| {score} | {strict:.3} | {balanced:.3} | {loose:.3} | {told} |")?;
+        // Of a few hundred alarms the rarest say little.
+        if *told >= 0.02 {
+            at_least("what a score is held to say, against what was counted", SLACK * told - balanced, 0.0);
+        }
+    }
     writeln!(out, "\nOne core:\n\n| points | one series | points a second |\n|--:|--:|--:|")?;
     for length in [100, 1000, 5000] {
         let series: Vec<Vec<f64>> =
@@ -134,6 +155,7 @@ fn predictions(series: &[Labelled], sensitivity: &Sensitivity) -> Vec<Prediction
         Prediction {
             changes: found.points.iter().map(|point| point.index).collect(),
             ranges: found.points.iter().map(|point| (point.first, point.last)).collect(),
+            scores: found.points.iter().map(|point| point.score).collect(),
             drifts: found.drifts.iter().map(|drift| (drift.begin, drift.end)).collect(),
         }
     };

@@ -11,6 +11,8 @@ pub(crate) struct Prediction {
     pub(crate) ranges: Vec<(usize, usize)>,
     /// Ramps, first point and end.
     pub(crate) drifts: Vec<(usize, usize)>,
+    /// How far each change clears the limits of its tests.
+    pub(crate) scores: Vec<f64>,
 }
 
 /// Counts over series.

@@ -1,7 +1,22 @@
-//! What an analysis finds in one series: where its level changed, and where it drifted.
+//! What an analysis finds in one series: where its level changed for good, and where it drifted.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A level, with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// In units of the series.
+    pub value: f64,
+    /// Where it may lie at least.
+    pub lower: f64,
+    /// Where it may lie at most.
+    pub upper: f64,
+}
 
 /// A change of level that lasts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ChangePoint {
     /// The most likely first point of the new level, from 0.
     pub index: usize,
@@ -9,29 +24,55 @@ pub struct ChangePoint {
     pub first: usize,
     /// The last point that may be it.
     pub last: usize,
-    /// The level before, in units of the series.
-    pub before: f64,
+    /// The level before.
+    pub before: Level,
     /// The level after.
-    pub after: f64,
+    pub after: Level,
+    /// The level after over that before, less 1, with its 95 % interval; not numbers where there was none before.
+    pub relative: Level,
     /// How far the change clears the limits of its tests; 1 is just enough, and less is possible beside a drift, from which it
-    /// is told apart after them.
+    /// is told apart after them, and of a change that was told before and is held.
     pub score: f64,
+    /// The chance that a point of a series which holds nothing gives a change as clear as this.
+    pub chance: f64,
+    /// The likelihood of each place from `first` to `last`, the largest 1.
+    pub likelihoods: Vec<f64>,
 }
 
 impl ChangePoint {
     /// The level after over that before, less 1; not a number where there was none.
     pub fn relative(&self) -> f64 {
-        self.after / self.before - 1.0
+        self.relative.value
     }
 }
 
 /// A level that moves evenly from point to point, so that no single one is to blame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// The first point of the ramp, from 0.
     pub begin: usize,
     /// The first point after it.
     pub end: usize,
+    /// The level at which it begins, in units of the series.
+    pub before: f64,
+    /// The level at which it ends.
+    pub after: f64,
+    /// The share by which a point of it moves the level, with its 95 % interval.
+    pub rate: Level,
+    /// The chance that a point of a series which holds nothing lies in such a ramp.
+    pub chance: f64,
+}
+
+/// The noise of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesNoise {
+    /// The deviation of a point from its level; a share of the level where `is_relative`, else in units of the series.
+    pub deviation: f64,
+    /// By how much the deviation of a mean is larger than with independent points.
+    pub inflation: f64,
+    /// Whether values are looked at by their logarithms.
+    pub is_relative: bool,
 }
 
 /// What is found in a series.
@@ -41,4 +82,9 @@ pub struct Changes {
     pub points: Vec<ChangePoint>,
     /// Drifts, in order.
     pub drifts: Vec<Drift>,
+    /// The level of each stretch between changes, in order; none where nothing is looked for. That of a stretch with a drift
+    /// in it is that of its points all the same.
+    pub levels: Vec<Level>,
+    /// The noise about the levels; absent where nothing is looked for, and in exact series.
+    pub noise: Option<SeriesNoise>,
 }

@@ -1,9 +1,10 @@
-//! Whether a series steps, where each value may hang on the one before.
+//! Whether a series steps or climbs, where each value may hang on the one before.
 //!
-//! Noise that wanders looks like steps. Both explanations are fitted: one level, and a level on either side, each with
-//! autoregressive noise of the first order of its own, `e(t) = rho * e(t - 1) + innovation`, `rho` from 0 to 0.95 by
-//! conditional least squares. With the squares of the innovations `S0` and `S1` of `n` values, `n * ln(S0 / S1)` is twice
-//! the logarithm of the ratio of the likelihoods, and its root is on the scale of a standard normal deviate.
+//! Noise that wanders looks like steps, and like climbs. Both explanations are fitted: one level, and a level on either side
+//! or another course, each with autoregressive noise of the first order of its own, `e(t) = rho * e(t - 1) + innovation`,
+//! `rho` from 0 to 0.95 by conditional least squares. With the squares of the innovations `S0` and `S1` of `n` values,
+//! `n * ln(S0 / S1)` is twice the logarithm of the ratio of the likelihoods, and its root is on the scale of a standard
+//! normal deviate.
 
 /// The largest correlation that is believed: beyond it there is no level.
 const MOST: f64 = 0.95;
@@ -20,24 +21,31 @@ pub struct Stretch<'a> {
 /// The root of twice the logarithm of the likelihood ratio of the levels of some stretches, in order, against one level.
 /// Infinite where the levels explain all.
 pub fn step_deviate(stretches: &[Stretch<'_>]) -> f64 {
-    let count: usize = stretches.iter().map(|stretch| stretch.residuals.len()).sum();
-    let of_step = innovations(stretches, 0.0);
-    let of_none = innovations(stretches, 1.0);
-    if of_step <= 0.0 {
-        return if of_none > 0.0 { f64::INFINITY } else { 0.0 };
-    }
-    (count as f64 * (of_none / of_step).ln()).max(0.0).sqrt()
+    let about = |common: f64| {
+        let of = move |stretch: &Stretch<'_>, value: &f64| value + common * stretch.moved;
+        stretches.iter().flat_map(move |stretch| stretch.residuals.iter().map(move |value| of(stretch, value)))
+    };
+    deviate(about(0.0), about(1.0))
 }
 
-/// The squares of the innovations of the values, about their levels or, with 1, about the common one.
-fn innovations(stretches: &[Stretch<'_>], common: f64) -> f64 {
-    let values = || {
-        stretches
-            .iter()
-            .flat_map(move |stretch| stretch.residuals.iter().map(move |value| value + common * stretch.moved))
-    };
+/// Likewise of any course against one level, by the values less either.
+pub fn course_deviate(about_course: &[f64], about_level: &[f64]) -> f64 {
+    deviate(about_course.iter().copied(), about_level.iter().copied())
+}
+
+fn deviate(explained: impl Iterator<Item = f64> + Clone, left: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = explained.clone().count() as f64;
+    let (explained, left) = (innovations(explained), innovations(left));
+    if explained <= 0.0 {
+        return if left > 0.0 { f64::INFINITY } else { 0.0 };
+    }
+    (count * (left / explained).ln()).max(0.0).sqrt()
+}
+
+/// The squares of the innovations of values about what explains them.
+fn innovations(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let (mut products, mut squares, mut last) = (0.0, 0.0, None);
-    for value in values() {
+    for value in values.clone() {
         if let Some(last) = last {
             products += last * value;
             squares += last * last;
@@ -46,7 +54,7 @@ fn innovations(stretches: &[Stretch<'_>], common: f64) -> f64 {
     }
     let rho = if squares > 0.0 { (products / squares).clamp(0.0, MOST) } else { 0.0 };
     let (mut sum, mut last) = (0.0, None);
-    for value in values() {
+    for value in values {
         sum += match last {
             None => (1.0 - rho * rho) * value * value,
             Some(last) => (value - rho * last) * (value - rho * last),
@@ -97,6 +105,23 @@ mod tests {
         // On the scale of a normal deviate: a step of 2 in 30 and 30 values is one of 7.7 where nothing wanders.
         let mean = (0..100).map(|_| deviate(&series(60, 0.0, 2.0, &mut random), 30)).sum::<f64>() / 100.0;
         assert!((4.5..7.7).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_climb_is_told_from_noise_that_wanders() {
+        let mut random = SplitMix64::new(12);
+        let mut beyond = |rho: f64, size: f64| {
+            let told = (0..200).filter(|_| {
+                let about = centred(&series(60, rho, 0.0, &mut random)).0;
+                let climb: Vec<f64> =
+                    about.iter().enumerate().map(|(place, value)| value + size * place as f64 / 59.0).collect();
+                course_deviate(&about, &centred(&climb).0) > 3.8
+            });
+            told.count()
+        };
+        assert_eq!((beyond(0.0, 0.0), beyond(0.8, 0.0)), (0, 0));
+        assert!(beyond(0.0, 5.0) >= 190);
+        assert!(beyond(0.95, 2.0) <= 8);
     }
 
     #[test]

@@ -1,51 +1,138 @@
 //! The change points and drifts of one series.
 
+use std::ops::RangeInclusive;
+
 use super::eliminate::Elimination;
-use super::noise::Noise;
+use super::estimate::{self, Estimate};
+use super::noise::{self, Noise};
+use super::ramps::Ramp;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use super::side::trimmed_mean;
-use super::{position, ramps};
-use crate::model::change_point::{ChangePoint, Changes};
+use super::{chance, drifts, position, ramps};
+use crate::model::change_point::{ChangePoint, Changes, SeriesNoise};
 
 /// The fewest points in which anything is looked for.
 pub const FEWEST_POINTS: usize = 8;
 
+/// The score below which a change that was told before is taken back.
+pub const HELD: f64 = 0.7;
+
 /// What changed in a series, which holds one number a point in the order of commits; what is no finite number is left out by
 /// the caller. Equal series give equal answers, and what lies far back decides nothing about what is new.
 pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
+    changes_held(values, sensitivity, &[])
+}
+
+/// Likewise, where changes were told before: of those whose range holds none now, one stays whose score is [`HELD`] or more.
+pub fn changes_held(values: &[f64], sensitivity: &Sensitivity, told: &[RangeInclusive<usize>]) -> Changes {
     if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return Changes::default();
     }
     let scaled = Scaled::of(values);
     let noise = Noise::of(&scaled, sensitivity.penalty);
-    let proven = |cuts: &[usize]| Elimination::of(&scaled, cuts, &noise, sensitivity).proven();
-    let bounds = |cuts: &[usize], place: usize| {
-        let before = place.checked_sub(1).map_or(0, |before| cuts[before]);
-        [before, cuts[place], cuts.get(place + 1).copied().unwrap_or(values.len())]
+    let scores = |cuts: &[usize]| Elimination::of(&scaled, cuts, &noise, sensitivity).scores();
+    let (cuts, ramps) = cuts(&scaled, &noise, sensitivity);
+    let cuts = with_told(&scaled, cuts, &noise, sensitivity, told);
+    let inflation = noise.inflation.max(noise::inflation_about(&scaled.values, &cuts, noise.deviation));
+    let level = |[begin, end]: [usize; 2]| estimate::level(&scaled.values[begin..end], &noise, inflation);
+    let estimates: Vec<Estimate> = bounds_of(&cuts, values.len()).map(level).collect();
+    let point = |(place, score): (usize, f64)| {
+        let cut = cuts[place];
+        let located = position::locate(&scaled.values, around(&cuts, place, values.len()), &noise);
+        let range = cut.min(*located.range.start())..=cut.max(*located.range.end());
+        let [before, after] = [&estimates[place], &estimates[place + 1]];
+        ChangePoint {
+            index: cut,
+            first: *range.start(),
+            last: *range.end(),
+            before: before.in_units(&scaled),
+            after: after.in_units(&scaled),
+            relative: before.relative(after, &scaled),
+            score,
+            chance: chance::of_score(score, sensitivity.budget),
+            likelihoods: located.likelihoods(range),
+        }
     };
+    Changes {
+        points: scores(&cuts).into_iter().enumerate().map(point).collect(),
+        drifts: ramps
+            .iter()
+            .map(|(ramp, score)| estimate::drift(ramp, &scaled, &noise, chance::of_score(*score, sensitivity.budget)))
+            .collect(),
+        levels: estimates.iter().map(|one| one.in_units(&scaled)).collect(),
+        noise: Some(SeriesNoise {
+            deviation: noise.deviation,
+            inflation: noise.inflation,
+            is_relative: scaled.is_logarithmic(),
+        }),
+    }
+}
+
+/// The changes that prove themselves, and the ramps: those that explain others, each with the score of its clearest step, and
+/// those between them that prove themselves.
+fn cuts(scaled: &Scaled, noise: &Noise, sensitivity: &Sensitivity) -> (Vec<usize>, Vec<(Ramp, f64)>) {
+    let count = scaled.values.len();
+    let proven = |cuts: &[usize]| Elimination::of(scaled, cuts, noise, sensitivity).proven();
     let found = proven(&noise.cuts);
-    let mut moved: Vec<usize> =
-        (0..found.len()).map(|place| position::locate(&scaled.values, bounds(&found, place), &noise).0).collect();
+    let locate = |place: usize| position::locate(&scaled.values, around(&found, place, count), noise).place;
+    let mut moved: Vec<usize> = (0..found.len()).map(locate).collect();
     moved.sort_unstable();
     moved.dedup();
     let cuts = if moved == found { found } else { proven(&moved) };
-    let (cuts, drifts) = ramps::told_apart(&scaled.values, &cuts, &noise, sensitivity.penalty);
-    let scores = Elimination::of(&scaled, &cuts, &noise, sensitivity).scores();
-    let level = |begin: usize, end: usize| trimmed_mean(&mut values[begin..end].to_vec());
-    let point = |(place, score): (usize, f64)| {
-        let [begin, cut, end] = bounds(&cuts, place);
-        let (_, range) = position::locate(&scaled.values, [begin, cut, end], &noise);
-        ChangePoint {
-            index: cut,
-            first: cut.min(*range.start()),
-            last: cut.max(*range.end()),
-            before: level(begin, cut),
-            after: level(cut, end),
-            score,
-        }
+    let (steps, ramps) = ramps::told_apart(&scaled.values, &cuts, noise, sensitivity.penalty);
+    let scores =
+        if ramps.is_empty() { Vec::new() } else { Elimination::of(scaled, &cuts, noise, sensitivity).scores() };
+    let clearest = |ramp: Ramp| {
+        let within = cuts.iter().zip(&scores).filter(|(cut, _)| (ramp.around.0..ramp.around.1).contains(cut));
+        let score = within.map(|(_, score)| *score).fold(0.0, f64::max);
+        (ramp, score)
     };
-    Changes { points: scores.into_iter().enumerate().map(point).collect(), drifts }
+    let mut told: Vec<(Ramp, f64)> = ramps.into_iter().map(clearest).collect();
+    let is_free = |[begin, end]: &[usize; 2]| told.iter().all(|(ramp, _)| ramp.end <= *begin || *end <= ramp.begin);
+    let alone = bounds_of(&steps, count).filter(is_free);
+    let more: Vec<(Ramp, f64)> =
+        alone.filter_map(|stretch| drifts::of_stretch(scaled, stretch, noise, sensitivity)).collect();
+    told.extend(more);
+    told.sort_by_key(|(ramp, _)| ramp.begin);
+    (steps, told)
+}
+
+/// Puts back the changes that were told before, are not found now, and are not unlikely enough to be taken back.
+fn with_told(
+    scaled: &Scaled,
+    mut cuts: Vec<usize>,
+    noise: &Noise,
+    sensitivity: &Sensitivity,
+    told: &[RangeInclusive<usize>],
+) -> Vec<usize> {
+    let count = scaled.values.len();
+    for range in told {
+        let (first, last) = ((*range.start()).max(1), (*range.end()).min(count - 1));
+        if first > last || cuts.iter().any(|cut| (first..=last).contains(cut)) {
+            continue;
+        }
+        let place = cuts.partition_point(|cut| *cut < first);
+        let mut with = cuts.clone();
+        with.insert(place, first.midpoint(last));
+        let located = position::locate(&scaled.values, around(&with, place, count), noise);
+        with[place] = located.place.clamp(first, last);
+        if Elimination::of(scaled, &with, noise, sensitivity).scores()[place] >= HELD {
+            cuts = with;
+        }
+    }
+    cuts
+}
+
+/// A cut with its neighbours, or the ends.
+fn around(cuts: &[usize], place: usize, count: usize) -> [usize; 3] {
+    let before = place.checked_sub(1).map_or(0, |before| cuts[before]);
+    [before, cuts[place], cuts.get(place + 1).copied().unwrap_or(count)]
+}
+
+/// The stretches between cuts.
+fn bounds_of(cuts: &[usize], count: usize) -> impl Iterator<Item = [usize; 2]> {
+    let begins = std::iter::once(0).chain(cuts.iter().copied());
+    begins.zip(cuts.iter().copied().chain([count])).map(|(begin, end)| [begin, end])
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use crate::model::change_point::{ChangePoint, Changes};
+use crate::model::change_point::{ChangePoint, Changes, Level};
 
 /// What changed in a series whose values are exact. A value that comes twice in a row is a level; one that comes alone is no
 /// lasting change. The range of a change begins after the last point of the level before.
@@ -21,13 +21,17 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
         if run.len() > 1 {
             match level {
                 Some((of, after)) if scaled.differ(scaled.values[of], scaled.values[begin], sensitivity.least) => {
+                    let step = scaled.values[begin] - scaled.values[of];
                     found.points.push(ChangePoint {
                         index: begin,
                         first: after,
                         last: begin,
-                        before: values[of],
-                        after: values[begin],
+                        before: certain(values[of]),
+                        after: certain(values[begin]),
+                        relative: certain(scaled.share(step, scaled.values[of])),
                         score: f64::MAX,
+                        chance: 0.0,
+                        likelihoods: vec![1.0; begin - after + 1],
                     });
                     level = Some((begin, end));
                 }
@@ -38,7 +42,16 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
         }
         begin = end;
     }
+    let begins = std::iter::once(0).chain(found.points.iter().map(|point| point.index));
+    // Where the first values are all alone, the level is the first one that stays.
+    let first = values.windows(2).find(|pair| pair[0] == pair[1]).map_or(values[0], |pair| pair[0]);
+    found.levels = begins.map(|begin| certain(if begin == 0 { first } else { values[begin] })).collect();
     found
+}
+
+/// A number without noise.
+fn certain(value: f64) -> Level {
+    Level { value, lower: value, upper: value }
 }
 
 #[cfg(test)]

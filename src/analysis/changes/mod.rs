@@ -4,17 +4,23 @@
 //! exact partition into levels with a price for each change, which finds too many; each of these must then prove itself
 //! against its neighbours, the one that explains least first (`eliminate.rs`): two long sides by ranks, by means and against
 //! noise that wanders, a run of few points by how rare such a run is among its surroundings. What an even ramp explains
-//! better is a drift. The place of a change is the most likely one, its range all that are nearly as likely.
+//! better is a drift (`ramps.rs`), and so is a ramp that stands by itself where no step does (`drifts.rs`). The place of a
+//! change is the most likely one, its range all that are nearly as likely.
 
 pub mod sensitivity;
 pub mod detect;
 pub mod exact;
+pub mod chance;
+pub mod detectable;
+pub mod newest;
 
 mod scale;
 mod noise;
 mod side;
 mod long_sides;
 mod short_run;
+mod drifts;
 mod eliminate;
 mod ramps;
 mod position;
+mod estimate;

@@ -67,6 +67,12 @@ impl Noise {
     }
 }
 
+/// By how much the deviation of a mean is larger than with independent points, as far as the points about the levels between
+/// `cuts` tell: what they hang together by chance is not taken off, as it is where changes are looked for.
+pub(super) fn inflation_about(values: &[f64], cuts: &[usize], deviation: f64) -> f64 {
+    inflation(innovations(values, cuts, deviation).0)
+}
+
 fn parts(values: &[f64], deviation: f64, penalty: f64) -> Vec<usize> {
     if deviation <= 0.0 {
         return Vec::new();

@@ -20,8 +20,26 @@ const NEARLY: f64 = 6.0;
 /// How many deviations beyond both levels a point counts at most.
 const DRAWN_IN: f64 = 3.0;
 
-/// The most likely place of a change at `cut`, between neighbours at `begin` and `end`, and the range.
-pub(super) fn locate(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise) -> (usize, RangeInclusive<usize>) {
+/// Where a change may be.
+pub(super) struct Located {
+    /// The most likely place.
+    pub(super) place: usize,
+    /// The places that are nearly as likely.
+    pub(super) range: RangeInclusive<usize>,
+    /// Every place that was looked at, with its deviance beyond that of the most likely one.
+    deviances: Vec<(usize, f64)>,
+}
+
+impl Located {
+    /// The likelihood of each place of a range, that of the most likely one 1.
+    pub(super) fn likelihoods(&self, range: RangeInclusive<usize>) -> Vec<f64> {
+        let of = |place: usize| self.deviances.iter().find(|one| one.0 == place);
+        range.map(|place| of(place).map_or(0.0, |(_, deviance)| (-deviance / 2.0).exp())).collect()
+    }
+}
+
+/// Where a change at `cut` may be, between neighbours at `begin` and `end`.
+pub(super) fn locate(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise) -> Located {
     let (begin, end) = (begin.max(cut.saturating_sub(LOOKED_AT)), end.min(cut + LOOKED_AT));
     let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
     let (before, after) = (level(&values[begin..cut]), level(&values[cut..end]));
@@ -42,10 +60,11 @@ pub(super) fn locate(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Nois
         places.push((place, sum));
     }
     let best = places.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((cut, 0.0));
-    let near = |place: &&(usize, f64)| place.1 - best.1 <= NEARLY;
-    let lowest = places.iter().find(near).map_or(best.0, |place| place.0);
-    let highest = places.iter().rev().find(near).map_or(best.0, |place| place.0);
-    (best.0, lowest..=highest)
+    let deviances: Vec<(usize, f64)> = places.into_iter().map(|(place, sum)| (place, sum - best.1)).collect();
+    let near = |place: &&(usize, f64)| place.1 <= NEARLY;
+    let lowest = deviances.iter().find(near).map_or(best.0, |place| place.0);
+    let highest = deviances.iter().rev().find(near).map_or(best.0, |place| place.0);
+    Located { place: best.0, range: lowest..=highest, deviances }
 }
 
 #[cfg(test)]
@@ -64,7 +83,7 @@ mod tests {
             let scaled = Scaled::of(&values);
             let noise = Noise::of(&scaled, 12.0);
             // From three points beside it, as a partition may have put it.
-            let (place, range) = locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &noise);
+            let Located { place, range, .. } = locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &noise);
             assert!(place.abs_diff(60) <= 15 && range.contains(&place), "{place} {range:?}");
             held += usize::from(range.contains(&60));
             wide += range.end() - range.start() + 1;

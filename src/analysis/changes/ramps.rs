@@ -6,7 +6,6 @@
 
 use super::noise::Noise;
 use super::side::trimmed_mean;
-use crate::model::change_point::Drift;
 use crate::stats::ramp::{Course, Sums};
 
 /// The width at which a ramp costs what a step does, in points, and how quickly the price falls with the logarithm of the
@@ -23,13 +22,25 @@ const NARROWEST: usize = 10;
 /// How many deviations from its step a point counts at most.
 const DRAWN_IN: f64 = 4.0;
 
-/// The changes among `cuts` that are steps, and the drifts that explain the others. `price` is that of a step, in squares of
+/// An even ramp.
+pub(super) struct Ramp {
+    /// The first point.
+    pub(super) begin: usize,
+    /// The first point after it.
+    pub(super) end: usize,
+    /// The points between which it lies: the changes, or the ends, before and after the steps that it explains.
+    pub(super) around: (usize, usize),
+    /// How far it leads, on the scale of the values.
+    pub(super) size: f64,
+}
+
+/// The changes among `cuts` that are steps, and the ramps that explain the others. `price` is that of a step, in squares of
 /// the deviation.
-pub(super) fn told_apart(values: &[f64], cuts: &[usize], noise: &Noise, price: f64) -> (Vec<usize>, Vec<Drift>) {
+pub(super) fn told_apart(values: &[f64], cuts: &[usize], noise: &Noise, price: f64) -> (Vec<usize>, Vec<Ramp>) {
     let bounds: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
     let levels: Vec<f64> = bounds.windows(2).map(|pair| trimmed_mean(&mut values[pair[0]..pair[1]].to_vec())).collect();
     let rises = |cut: usize| levels[cut + 1] > levels[cut];
-    let (mut steps, mut drifts) = (Vec::new(), Vec::new());
+    let (mut steps, mut ramps) = (Vec::new(), Vec::new());
     let mut first = 0;
     while first < cuts.len() {
         let after = (first + 1..cuts.len()).find(|cut| rises(*cut) != rises(first)).unwrap_or(cuts.len());
@@ -38,12 +49,12 @@ pub(super) fn told_apart(values: &[f64], cuts: &[usize], noise: &Noise, price: f
             None => steps.extend(&cuts[first..after]),
             Some((course, step)) => {
                 steps.extend(step);
-                drifts.push(stairs.drift(course));
+                ramps.push(stairs.ramp(course));
             }
         }
         first = after;
     }
-    (steps, drifts)
+    (steps, ramps)
 }
 
 /// Steps in one direction one after the other.
@@ -100,8 +111,13 @@ impl Stairs<'_> {
         }
     }
 
-    fn drift(&self, course: Course) -> Drift {
-        Drift { begin: self.begin() + course.begin, end: self.begin() + course.end }
+    fn ramp(&self, course: Course) -> Ramp {
+        Ramp {
+            begin: self.begin() + course.begin,
+            end: self.begin() + course.end,
+            around: (self.begin(), self.bounds[self.bounds.len() - 1]),
+            size: course.size * self.noise.deviation * self.noise.inflation,
+        }
     }
 }
 

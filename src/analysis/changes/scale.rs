@@ -29,6 +29,27 @@ impl Scaled {
         FLOOR * self.values.iter().map(|value| value.abs() / count).sum::<f64>()
     }
 
+    /// Whether the values are logarithms.
+    pub(super) fn is_logarithmic(&self) -> bool {
+        self.is_logarithmic
+    }
+
+    /// A level on this scale in units of the series.
+    pub(super) fn in_units(&self, level: f64) -> f64 {
+        if self.is_logarithmic { level.exp() } else { level }
+    }
+
+    /// A step on this scale as a share of the level from which it leads; not a number where that is zero.
+    pub(super) fn share(&self, step: f64, level: f64) -> f64 {
+        if self.is_logarithmic {
+            step.exp_m1()
+        } else if level == 0.0 {
+            f64::NAN
+        } else {
+            step / level
+        }
+    }
+
     /// Whether two levels differ by that share of the smaller one.
     pub(super) fn differ(&self, one: f64, other: f64, least: f64) -> bool {
         let step = (other - one).abs();

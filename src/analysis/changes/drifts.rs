@@ -1,0 +1,155 @@
+//! Drifts that no step tells of: a level that moves evenly where no change proves itself.
+//!
+//! Noise that wanders explains each step of an even climb nearly as well as the step does, so that none is proven; it does
+//! not explain that the points lie about one ramp. In every stretch between changes the best ramp is tried against one level.
+//! It must save squares, as a change must, and stand against noise that wanders about one level.
+
+use super::noise::Noise;
+use super::ramps::Ramp;
+use super::scale::Scaled;
+use super::sensitivity::Sensitivity;
+use super::side::{Side, trimmed_mean};
+use crate::stats::autoregression;
+use crate::stats::ramp::{Course, Sums};
+
+/// The narrowest ramp that is tried, in points.
+const NARROWEST: usize = 12;
+
+/// The best ramp is a drift where it takes so many points, or that share of its stretch: what is steeper may be a step that
+/// did not prove itself, or strays beside one another.
+const WIDE: usize = 50;
+const WIDE_SHARE: usize = 3;
+
+/// The squares that a ramp must save, as a multiple of what a step must.
+const DEARER: f64 = 2.0;
+
+/// How clearly a ramp must stand against noise that wanders, as a share of what a step must: so wide a ramp comes seldom.
+const STEADY: f64 = 0.95;
+
+/// How many deviations from what explains it a point counts at most.
+const DRAWN_IN: f64 = 3.0;
+
+/// The ramp of the points from `begin` to `end`, between which no change is proven, and how far it clears its limits; `None`
+/// where there is none that does.
+pub(super) fn of_stretch(
+    scaled: &Scaled,
+    [begin, end]: [usize; 2],
+    noise: &Noise,
+    sensitivity: &Sensitivity,
+) -> Option<(Ramp, f64)> {
+    let values = &scaled.values[begin..end];
+    let reach = DRAWN_IN * noise.deviation * noise.inflation;
+    // Numbers near the largest ones have no noise that can be told.
+    if values.len() < NARROWEST + 2 || reach <= 0.0 || !reach.is_finite() {
+        return None;
+    }
+    let within = |cut: &&usize| (begin + 1..end).contains(cut);
+    let candidates: Vec<usize> = noise.cuts.iter().filter(within).map(|cut| cut - begin).collect();
+    // One step explains three quarters of a line: where points are held to be independent, a ramp that pays has candidates.
+    if candidates.is_empty() && noise.inflation <= 1.0 {
+        return None;
+    }
+    let drawn = drawn_in(values, &candidates, reach, noise.deviation);
+    let sums = Sums::of(&drawn);
+    let course = sums.best(NARROWEST, None, |_| 0.0)?;
+    let clear = ((sums.flat(&[]) - course.cost) / (DEARER * sensitivity.penalty)).max(0.0).sqrt();
+    // Steps that are none by themselves may still be the better explanation.
+    let stairs = sums.flat(&candidates) + sensitivity.penalty * candidates.len() as f64;
+    let size = course.size * noise.deviation;
+    let level = trimmed_mean(&mut values.to_vec());
+    let is_wide = course.end - course.begin >= WIDE.min(values.len() / WIDE_SHARE);
+    let is_ramp = course.cost + sensitivity.penalty <= stairs;
+    if clear < 1.0 || !is_wide || !is_ramp || !scaled.differ(level, level + size, sensitivity.least) {
+        return None;
+    }
+    let score = clear.min(steady(&drawn, &course) / (sensitivity.steady * noise.doubt * STEADY));
+    let ramp = Ramp { begin: begin + course.begin, end: begin + course.end, around: (begin, end), size };
+    (score >= 1.0).then_some((ramp, score))
+}
+
+/// The points of a stretch in deviations, about their first level; what lies far from the level that the cheapest partition
+/// has there is drawn in.
+fn drawn_in(values: &[f64], cuts: &[usize], reach: f64, deviation: f64) -> Vec<f64> {
+    let ends = cuts.iter().copied().chain([values.len()]);
+    let treads = std::iter::once(0).chain(cuts.iter().copied()).zip(ends).map(|(from, to)| &values[from..to]);
+    let mut first = None;
+    treads
+        .flat_map(|tread| {
+            let level = trimmed_mean(&mut tread.to_vec());
+            let zero = *first.get_or_insert(level);
+            tread.iter().map(move |value| (level + (value - level).clamp(-reach, reach) - zero) / deviation)
+        })
+        .collect()
+}
+
+/// How clearly points stand against noise that wanders about one level, if they lie about a course.
+fn steady(drawn: &[f64], course: &Course) -> f64 {
+    let width = (course.end - course.begin) as f64;
+    let behind = |place: usize| ((place as f64 - course.begin as f64 + 0.5) / width).clamp(0.0, 1.0);
+    let on = |place: usize| course.size * behind(place);
+    let mut about: Vec<f64> = drawn.iter().enumerate().map(|(place, value)| value - on(place)).collect();
+    let side = Side::of(&about);
+    let (level, limit) = (side.level, DRAWN_IN * side.deviation);
+    if !limit.is_finite() {
+        return 0.0;
+    }
+    about.iter_mut().for_each(|value| *value = (*value - level).clamp(-limit, limit));
+    let own = about.iter().sum::<f64>() / about.len() as f64;
+    about.iter_mut().for_each(|value| *value -= own);
+    let mut flat: Vec<f64> = about.iter().enumerate().map(|(place, value)| value + on(place)).collect();
+    let mean = flat.iter().sum::<f64>() / flat.len() as f64;
+    flat.iter_mut().for_each(|value| *value -= mean);
+    autoregression::course_deviate(&about, &flat)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::changes::detect;
+    use crate::analysis::changes::sensitivity::Sensitivity;
+    use crate::stats::random::SplitMix64;
+
+    /// Points on a line that leads so far, with that noise, which hangs together by `rho`.
+    fn climb(points: usize, size: f64, noise: f64, rho: f64, seed: u64) -> Vec<f64> {
+        let mut random = SplitMix64::new(seed);
+        let mut last = random.normal();
+        let mut value = |place: usize| {
+            last = rho * last + (1.0 - rho * rho).sqrt() * random.normal();
+            (1.0 + size * place as f64 / (points - 1) as f64) * (1.0 + noise * last)
+        };
+        (0..points).map(&mut value).collect()
+    }
+
+    #[test]
+    fn an_even_climb_is_a_drift_though_no_step_of_it_is_one() {
+        for sensitivity in [Sensitivity::STRICT, Sensitivity::BALANCED, Sensitivity::LOOSE] {
+            let (mut drifts, mut changes) = (0, 0);
+            for seed in 0..40 {
+                let found = detect::changes(&climb(61, 0.07, 0.004, 0.0, seed), &sensitivity);
+                changes += found.points.len();
+                drifts += usize::from(found.drifts.len() == 1);
+                for drift in &found.drifts {
+                    assert!((0.03..0.09).contains(&(drift.after / drift.before - 1.0)), "seed {seed}: {drift:?}");
+                    assert!(drift.chance < 5e-5, "seed {seed}: {drift:?}");
+                }
+            }
+            assert!(drifts >= 38 && changes <= 2, "{drifts} drifts and {changes} changes of 40: {sensitivity:?}");
+        }
+    }
+
+    #[test]
+    fn noise_that_wanders_is_no_drift() {
+        let told = (0..400).map(|seed| {
+            let values = climb(if seed % 2 == 0 { 60 } else { 200 }, 0.0, 0.01, 0.8, seed);
+            detect::changes(&values, &Sensitivity::BALANCED).drifts.len()
+        });
+        let told: usize = told.sum();
+        assert!(told <= 4, "{told} drifts in 400 series without");
+    }
+
+    #[test]
+    fn the_least_change_that_counts_holds_for_drifts() {
+        let values = climb(61, 0.07, 0.004, 0.0, 1);
+        assert_eq!(detect::changes(&values, &Sensitivity::BALANCED.at_least(0.05)).drifts.len(), 1);
+        assert_eq!(detect::changes(&values, &Sensitivity::BALANCED.at_least(0.1)).drifts.len(), 0);
+    }
+}

@@ -1,0 +1,137 @@
+//! How large a level, a change and the rate of a drift are, with their 95 % intervals.
+//!
+//! A level is the trimmed mean of its points on the scale on which the series is looked at. Its standard error is the
+//! deviation of these points, drawn towards that of the whole series, over the root of their number, larger by as much as
+//! points hang together; the quantile is Student's. That the change was found, and where, is taken for given.
+
+use super::noise::Noise;
+use super::ramps::Ramp;
+use super::scale::Scaled;
+use super::side::Side;
+use crate::model::change_point::{Drift, Level};
+use crate::stats::student;
+
+/// How many points' worth the deviation of the whole series counts in that of a level.
+const OF_SERIES: f64 = 8.0;
+
+/// By how much the deviation of a trimmed mean is larger than that of a mean, with normal noise and 15 % at either end.
+const TRIMMED: f64 = 1.04;
+
+/// The quantile of the normal distribution for 95 %.
+const NORMAL_95: f64 = 1.96;
+
+/// A number on the scale of the series with half the width of its interval.
+#[derive(Clone, Copy)]
+pub(super) struct Estimate {
+    middle: f64,
+    half: f64,
+}
+
+/// The level of some points; `inflation` is by how much the deviation of a mean is larger than with independent points.
+pub(super) fn level(points: &[f64], noise: &Noise, inflation: f64) -> Estimate {
+    let side = Side::of(points);
+    let freedom = side.count() - 1.0 + OF_SERIES;
+    let squares = (side.count() - 1.0) * side.deviation.powi(2) + OF_SERIES * noise.deviation.powi(2);
+    let error = (squares / freedom / side.count()).sqrt() * inflation * TRIMMED;
+    Estimate { middle: side.level, half: student::two_sided(0.95, freedom) * error }
+}
+
+impl Estimate {
+    /// In units of the series.
+    pub(super) fn in_units(&self, scaled: &Scaled) -> Level {
+        let of = |place: f64| scaled.in_units(place);
+        Level { value: of(self.middle), lower: of(self.middle - self.half), upper: of(self.middle + self.half) }
+    }
+
+    /// The change from this level to another one, as a share.
+    pub(super) fn relative(&self, after: &Estimate, scaled: &Scaled) -> Level {
+        let (step, half) = (after.middle - self.middle, self.half.hypot(after.half));
+        let of = |step: f64| scaled.share(step, self.middle);
+        let (one, other) = (of(step - half), of(step + half));
+        Level { value: of(step), lower: one.min(other), upper: one.max(other) }
+    }
+}
+
+/// A ramp with its levels and its rate; `chance` is that of its score, or of the clearest of the steps that it explains.
+pub(super) fn drift(ramp: &Ramp, scaled: &Scaled, noise: &Noise, chance: f64) -> Drift {
+    let width = (ramp.end - ramp.begin) as f64;
+    let (begin, end) = ramp.around;
+    // The course without the ramp is flat: where it begins is what is left over.
+    let behind = |place: usize| ((place as f64 - ramp.begin as f64 + 0.5) / width).clamp(0.0, 1.0);
+    let flat: Vec<f64> = (begin..end).map(|place| scaled.values[place] - ramp.size * behind(place)).collect();
+    let before = Side::of(&flat).level;
+    let slope = ramp.size / width;
+    // Of a line through so many points: the squares of their distances from the middle add up to n^3 / 12. The flat parts
+    // on both sides tell more, the two free ends less.
+    let error = noise.deviation * noise.inflation * (12.0 / width.powi(3)).sqrt();
+    let of = |slope: f64| scaled.share(slope, before);
+    let (one, other) = (of(slope - NORMAL_95 * error), of(slope + NORMAL_95 * error));
+    Drift {
+        begin: ramp.begin,
+        end: ramp.end,
+        before: scaled.in_units(before),
+        after: scaled.in_units(before + ramp.size),
+        rate: Level { value: of(slope), lower: one.min(other), upper: one.max(other) },
+        chance,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::changes::detect::changes;
+    use crate::analysis::changes::sensitivity::Sensitivity;
+    use crate::stats::random::SplitMix64;
+
+    /// A hundred points about 100 with noise of 1 % that hangs together by `rho`, from the sixtieth on changed by `step`.
+    fn stepped(seed: u64, rho: f64, step: f64) -> Vec<f64> {
+        let mut random = SplitMix64::new(seed);
+        let mut last = random.normal();
+        (0..100)
+            .map(|place| {
+                last = rho * last + (1.0 - rho * rho).sqrt() * random.normal();
+                100.0 * (1.0 + if place < 60 { 0.0 } else { step }) * (1.0 + 0.01 * last)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn intervals_hold_what_they_are_of() {
+        for rho in [0.0, 0.5] {
+            let [mut before, mut after, mut change, mut found] = [0.0; 4];
+            for seed in 0..600 {
+                let values = stepped(seed, rho, 0.06);
+                let points = changes(&values, &Sensitivity::BALANCED).points;
+                let [point] = &points[..] else { continue };
+                let holds = |level: &Level, truth: f64| f64::from(level.lower <= truth && truth <= level.upper);
+                found += 1.0;
+                before += holds(&point.before, 100.0);
+                after += holds(&point.after, 106.0);
+                change += holds(&point.relative, 0.06);
+                assert!((point.relative() - (point.after.value / point.before.value - 1.0)).abs() < 1e-12);
+            }
+            assert!(found >= 570.0, "rho {rho}: {found} found");
+            for held in [before, after, change] {
+                assert!((0.92..0.98).contains(&(held / found)), "rho {rho}: {before} {after} {change} of {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_rate_of_a_drift_is_that_of_its_ramp() {
+        let (mut held, mut found) = (0, 0);
+        for seed in 0..60 {
+            let mut random = SplitMix64::new(seed);
+            let course = |place: usize| 100.0 * (0.08 * ((place as f64 - 50.0) / 150.0).clamp(0.0, 1.0)).exp();
+            let values: Vec<f64> = (0..250).map(|place| course(place) * (1.0 + 0.01 * random.normal())).collect();
+            let drifts = changes(&values, &Sensitivity::BALANCED).drifts;
+            let [drift] = &drifts[..] else { continue };
+            found += 1;
+            let truth = (0.08_f64 / 150.0).exp_m1();
+            held += usize::from(drift.rate.lower <= truth && truth <= drift.rate.upper);
+            assert!((98.0..102.0).contains(&drift.before) && (105.0..112.0).contains(&drift.after), "{drift:?}");
+            assert!(drift.chance < 1e-4, "{drift:?}");
+        }
+        assert!(found >= 50 && held * 10 >= found * 8, "{held} of {found}");
+    }
+}

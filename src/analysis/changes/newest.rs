@@ -1,0 +1,120 @@
+//! The newest points, where they lie apart and are too few for a change.
+
+use super::detect::{FEWEST_POINTS, changes};
+use super::exact;
+use super::scale::Scaled;
+use super::sensitivity::Sensitivity;
+use crate::model::change_point::{Changes, Level};
+
+/// How many newest points are looked at.
+const NEWEST: usize = 3;
+
+/// From how many deviations on a newest point lies apart.
+const APART: f64 = 3.5;
+
+/// The most further runs that are worth telling of: what takes more is noise most of the time.
+const MOST_RUNS: usize = 4;
+
+/// Newest points that lie apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Apart {
+    /// The first of them.
+    pub begin: usize,
+    /// How many further points at their level make a change.
+    pub runs: usize,
+    /// The level before them.
+    pub level: Level,
+    /// Their median over that level, less 1; not a number where the level is zero.
+    pub relative: f64,
+}
+
+/// The newest points of a series that lie apart from its newest level and are no change yet; `found` is what was found in it.
+///
+/// How many points more it takes is tried out: the series is looked at again with one, two and more points at their median.
+pub fn apart(values: &[f64], found: &Changes, is_exact: bool, sensitivity: &Sensitivity) -> Option<Apart> {
+    let count = values.len();
+    if count < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let scaled = Scaled::of(values);
+    let changed = found.points.last().map_or(0, |point| point.index);
+    if found.drifts.iter().any(|drift| drift.end + NEWEST >= count) {
+        return None;
+    }
+    let deviation = found.noise.map_or(0.0, |noise| noise.deviation);
+    let begin = (count - NEWEST.min(count - changed - 1)..count).find(|begin| {
+        if *begin <= changed + 1 && changed > 0 {
+            return false;
+        }
+        let level = super::side::median(&mut scaled.values[changed..*begin].to_vec());
+        let beyond = |value: &f64| value - level;
+        let newest = &scaled.values[*begin..];
+        let is_same_side = newest.iter().all(|value| (beyond(value) > 0.0) == (beyond(&newest[0]) > 0.0));
+        is_same_side && newest.iter().all(|value| beyond(value).abs() > APART * deviation && beyond(value) != 0.0)
+    })?;
+    let median = |points: &[f64]| super::side::median(&mut points.to_vec());
+    let (level, newest) = (median(&scaled.values[changed..begin]), median(&scaled.values[begin..]));
+    if !scaled.differ(level, newest, sensitivity.least) {
+        return None;
+    }
+    let runs = (1..=MOST_RUNS).find(|further| {
+        let mut longer = values.to_vec();
+        longer.resize(count + further, median(&values[begin..]));
+        let again = if is_exact { exact::changes(&longer, sensitivity) } else { changes(&longer, sensitivity) };
+        again.points.iter().any(|point| point.index >= begin)
+    })?;
+    let before = *found.levels.last()?;
+    Some(Apart { begin, runs, level: before, relative: scaled.share(newest - level, level) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::random::SplitMix64;
+
+    fn noisy(levels: &[(usize, f64)]) -> Vec<f64> {
+        let mut random = SplitMix64::new(12);
+        levels.iter().flat_map(|(count, level)| vec![*level; *count]).map(|level| level + random.normal()).collect()
+    }
+
+    fn found(values: &[f64], is_exact: bool) -> Option<(usize, usize)> {
+        let sensitivity = &Sensitivity::BALANCED;
+        let all = if is_exact { exact::changes(values, sensitivity) } else { changes(values, sensitivity) };
+        apart(values, &all, is_exact, sensitivity).map(|apart| (apart.begin, apart.runs))
+    }
+
+    #[test]
+    fn the_newest_points_alone_are_no_change_and_not_nothing() {
+        let flat = noisy(&[(40, 100.0)]);
+        assert_eq!(found(&flat, false), None);
+        let mut far = flat.clone();
+        far.push(112.0);
+        assert_eq!(found(&far, false), Some((40, 1)));
+        assert_eq!(changes(&far, &Sensitivity::BALANCED).points, []);
+        // As many more as it says, and it is a change.
+        far.push(112.3);
+        assert_eq!(changes(&far, &Sensitivity::BALANCED).points.len(), 1);
+        assert_eq!(found(&far, false), None);
+        // What is less far takes more.
+        let mut near = flat.clone();
+        near.push(104.8);
+        let (begin, runs) = found(&near, false).expect("it lies apart");
+        assert!(begin == 40 && runs > 1, "{runs}");
+        // Of two that lie apart the first is where it began.
+        near.push(104.9);
+        assert_eq!(found(&near, false).map(|(begin, _)| begin), Some(40));
+        // One that lay apart before tells nothing about the newest.
+        let strayed = [flat.clone(), vec![130.0], flat[..5].to_vec()].concat();
+        assert_eq!(found(&strayed, false), None);
+    }
+
+    #[test]
+    fn without_noise_one_more_settles_it() {
+        let mut counts = vec![640.0; 12];
+        assert_eq!(found(&counts, true), None);
+        counts.push(650.0);
+        assert_eq!(found(&counts, true), Some((12, 1)));
+        counts.push(650.0);
+        assert_eq!(found(&counts, true), None);
+    }
+}
