@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{TimeZone as _, Utc};
+use chrono::{DateTime, TimeZone as _, Utc};
 
+use crate::model::analysis::{NoBaseline, SuiteAnalysis};
 use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
 use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
 use crate::model::environment::{Environment, Machine};
@@ -11,6 +12,7 @@ use crate::model::metric::Metric;
 use crate::model::rule::Rule;
 use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement};
+use crate::model::verdict::Counts;
 
 /// A run with one `time` in seconds a benchmark.
 pub(super) fn run(suite: &str, machine: &str, day: u32, times: &[(&str, f64)]) -> Run {
@@ -90,4 +92,27 @@ pub(super) fn baseline(run: &Run, ratio: f64) -> Baseline {
 pub(super) fn recorded(run: Run) -> RecordedRun {
     let (id, path, _) = run.to_record();
     RecordedRun { path, id, run }
+}
+
+/// A suite on a machine whose newest run took place long ago and found nothing.
+pub(super) fn suite(name: &str, machine: &str) -> SuiteAnalysis {
+    SuiteAnalysis {
+        suite: name.to_owned(),
+        machine: machine.to_owned(),
+        machine_name: machine.to_owned(),
+        machine_class: "CPU".to_owned(),
+        run: String::new(),
+        time: DateTime::<Utc>::default(),
+        commit: None,
+        status: RunStatus::Ok,
+        reason: None,
+        quality: Quality::default(),
+        failures: Vec::new(),
+        imported: false,
+        environment_changes: Vec::new(),
+        baseline: Err(NoBaseline::Absent(String::new())),
+        comparisons: Vec::new(),
+        counts: Counts::default(),
+        rollup: None,
+    }
 }

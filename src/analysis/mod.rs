@@ -12,6 +12,7 @@ pub mod rules;
 pub mod restless;
 mod steps;
 pub mod changes;
+pub mod trend;
 pub mod family;
 pub mod whole;
 pub mod reference;

@@ -78,6 +78,7 @@ mod tests {
         let point = |(day, value): (usize, &f64)| Point {
             commit: format!("{:040x}", day + 0xabc).into(),
             position: Some(day),
+            rank: day,
             time: format!("2026-11-{:02}T04:00:00Z", day + 1).parse().expect("a day of November"),
             value: *value,
             interval: None,

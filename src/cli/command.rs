@@ -11,6 +11,7 @@ use super::history::HistoryCommand;
 use super::import::ImportArgs;
 use super::kernels::KernelsCommand;
 use super::run::{RunArgs, WeeklyArgs};
+use super::trend::TrendArgs;
 
 /// Reads the command line of this process; on a fault or a call for help it prints and exits.
 pub fn parse() -> Cli {
@@ -44,6 +45,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Change points of any table of histories.
     Detect(DetectArgs),
+    /// Events, change points and drifts over the recorded history.
+    Trend(TrendArgs),
     /// Make baselines.
     #[command(subcommand)]
     Baseline(BaselineCommand),

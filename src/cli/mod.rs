@@ -10,6 +10,7 @@ mod kernels;
 mod import;
 mod history;
 mod detect;
+mod trend;
 
 pub use command::{
     Cli, Command, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, SchemaArgs, SiteArgs, Task, WorkerArgs, parse,
@@ -28,3 +29,4 @@ pub use import::ImportArgs;
 pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
+pub use trend::{TrendArgs, TrendFormat};

@@ -41,6 +41,7 @@ mod calibrate;
 mod compare;
 mod compare_stored;
 mod detect;
+mod trend;
 mod run_file;
 mod baseline;
 mod site;
@@ -133,6 +134,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             BaselineCommand::Diff(args) => baseline::diff(&folder, &args, out),
         },
         Command::Detect(args) => detect::run(&folder, &args, out),
+        Command::Trend(args) => trend::run(&folder, &args, out),
         Command::Import(args) => import::run(&folder, &args, out),
         Command::History(command) => history::run(&folder, &command, out),
         Command::Site(args) => site::run(&folder, &args, out),

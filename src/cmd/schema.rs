@@ -18,7 +18,7 @@ use crate::model::fsck::FsckReport;
 use crate::model::history_log::{HistoryLog, HistoryRoot};
 use crate::model::proof::Proof;
 use crate::model::{canonical, record, schema};
-use crate::report::gate;
+use crate::report::{gate, trend};
 
 /// A file that is described.
 struct Published {
@@ -31,7 +31,7 @@ struct Published {
 
 /// Every file that Sprag writes for others to read, and the one that it asks other programs to write. A version stays
 /// when a newer one comes: its files are read for ever.
-const SCHEMAS: [Published; 27] = [
+const SCHEMAS: [Published; 28] = [
     Published {
         name: "run-1",
         title: "A run record under history/v1, version 1",
@@ -91,6 +91,7 @@ const SCHEMAS: [Published; 27] = [
         title: "What `sprag check --calibrate --json` prints",
         schema: schema::of_closed::<Calibration>,
     },
+    Published { name: "trend-1", title: "What `sprag trend --format json` prints", schema: trend::schema },
     Published {
         name: "kernels-compile-1",
         title: "What `sprag kernels compile --json` prints",

@@ -28,6 +28,17 @@ pub(super) struct Study {
     pub(super) entries: Vec<Entry>,
     /// The baseline files of the project.
     pub(super) baselines: Vec<BaselineFile>,
+    /// The runs as a dataframe.
+    pub(super) frame: Frame,
+}
+
+/// Which commits the runs stand along.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Along<'a> {
+    /// The commit at which they end; HEAD where absent.
+    pub(super) revision: Option<&'a str>,
+    /// Whether commits of merged branches count, too, and not first parents alone.
+    pub(super) all_parents: bool,
 }
 
 /// All that a history holds.
@@ -63,9 +74,22 @@ pub(super) fn load(project: &Project, store: &Store) -> anyhow::Result<Loaded> {
 /// # Errors
 /// When there is no repository or it cannot be read. Single bad records are findings, not errors.
 pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
+    study_along(project, Along::default())
+}
+
+/// Likewise, along other commits than the first parents of HEAD.
+///
+/// # Errors
+/// Also when the revision names no commit.
+pub(super) fn study_along(project: &Project, along: Along<'_>) -> anyhow::Result<Study> {
     let store = project.store()?;
     let Loaded { mut facts, mut runs } = load(project, store)?;
-    let line = history::commit_line(store, None).context("cannot read the commits")?;
+    let line = if along.all_parents {
+        history::commit_graph(store, along.revision)
+    } else {
+        history::commit_line(store, along.revision)
+    };
+    let line = line.context("cannot read the commits")?;
     let baselines = project.baselines()?;
     let usable: Vec<Baseline> = baselines.iter().filter_map(|file| file.content.clone().ok()).collect();
     let records = loop {
@@ -110,7 +134,7 @@ pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
         weeks: frame.weeks().context("cannot make the weekly table")?,
         suites: frame.suites(&usable).context("cannot make the table of suites")?,
     });
-    Ok(Study { analysis, line, heads, entries, baselines })
+    Ok(Study { analysis, line, heads, entries, baselines, frame })
 }
 
 /// Reads the records of what is judged, and tells which of them cannot be read.

@@ -9,10 +9,11 @@ use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Wish};
 use super::trt_options::TrtOptions;
-use super::{Exit, pending, publish, study};
+use super::{Exit, pending, publish, study, trend};
 use crate::analysis::digest;
 use crate::cli::WeeklyArgs;
 use crate::history::Record;
+use crate::measure::clock;
 use crate::model::analysis::NoBaseline;
 use crate::model::run::Run;
 use crate::model::verdict::Counts;
@@ -36,10 +37,17 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
     progress.begin("analysing the history", 1);
     let study = study::study(&project)?;
+    let found = trend::of_study(&project, &study, &trend::Wish::events(clock::now()), &|_| true)?;
+    // A clone that is cut short cannot tell what is new.
+    if !found.steps.is_empty() && !study.line.shallow {
+        trend::record(&project, &found.steps)?;
+    }
     progress.begin("rendering the site", 1);
     let site = publish::publish(&project, &study, site_folder.as_deref())?;
     progress.end();
     out.write_all(report::digest_markdown(&study.analysis).as_bytes())?;
+    out.write_all(b"\n")?;
+    out.write_all(report::trend::digest(&found.trend).as_bytes())?;
     writeln!(out, "\nSite: {}", site.join("index.html").display())?;
     Ok(exit(&study, &runs))
 }

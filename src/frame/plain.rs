@@ -19,7 +19,8 @@ pub(super) type Judged = (Series, bool);
 pub(super) fn series(history: &History) -> Vec<Judged> {
     let runs = in_order(history);
     let mut all: BTreeMap<String, Judged> = BTreeMap::new();
-    for run in &runs {
+    let measured = runs.iter().filter(|run| usable(run).next().is_some());
+    for (rank, run) in measured.enumerate() {
         for measurement in usable(run) {
             let benchmark = &measurement.benchmark;
             for estimate in &measurement.estimates {
@@ -29,6 +30,7 @@ pub(super) fn series(history: &History) -> Vec<Judged> {
                 series.points.push(Point {
                     commit: run.run.commit.as_ref().map_or("", |commit| &commit.sha).into(),
                     position: position(history, run),
+                    rank,
                     time: run.run.timestamp,
                     value: estimate.value,
                     interval: estimate.interval,

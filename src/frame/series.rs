@@ -112,6 +112,7 @@ impl Frame {
         let points = (0..runs.len()).map(|row| Point {
             commit: commits[row].unwrap_or_default().into(),
             position: positions[row].map(|position| position as usize),
+            rank: row,
             time: times[row],
             value: 0.0,
             interval: None,

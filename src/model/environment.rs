@@ -107,7 +107,8 @@ impl Environment {
 }
 
 /// One fact that differs between two environments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FactChange {
     /// The name of the fact.
     pub fact: String,

@@ -41,5 +41,6 @@ pub mod series;
 pub mod shape_case;
 pub mod shard;
 pub mod strict_json;
+pub mod trend;
 pub mod unit;
 pub mod verdict;

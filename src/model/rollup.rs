@@ -1,6 +1,8 @@
 //! Rows of the digest's tables, as dataframe operations give them.
 
 use chrono::{DateTime, NaiveDate, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The newest value of a series beside the one before it and the baseline's.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +26,7 @@ pub struct LatestRow {
 }
 
 /// All judged series of a suite on a machine, in one week.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct WeekRow {
     /// The Monday the week begins with (ISO 8601), in UTC.
     pub week: NaiveDate,

@@ -49,6 +49,8 @@ pub struct Point {
     pub commit: Arc<str>,
     /// Its place on the commit line; absent where the line does not hold it.
     pub position: Option<usize>,
+    /// The place of its run among all runs that measured something, in the order in which series hold their points.
+    pub rank: usize,
     /// When the run took place.
     pub time: DateTime<Utc>,
     /// The tracked number, in base units.

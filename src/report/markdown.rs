@@ -230,7 +230,8 @@ fn more(out: &mut Lines, all: usize, words: &str) {
     }
 }
 
-fn phrase(sentence: &Phrase) -> String {
+/// A sentence: its names in fixed width, nothing else in it with a meaning.
+pub(super) fn phrase(sentence: &Phrase) -> String {
     let part = |part: &Part| match part {
         Part::Text(words) => plain(words),
         Part::Strong(words) => format!("**{}**", plain(words)),

@@ -1,4 +1,4 @@
-//! Pages from findings: the static site, the digest as Markdown, and the reports of the gate.
+//! Pages from findings: the static site, the digest as Markdown, the reports of the gate and of the trend.
 //!
 //! A pure function from values to pages: nothing here reads a file or a clock, and equal input gives equal bytes.
 //! Sentences are made once ([`summary`]) and pages and Markdown show the same. Numbers are set by [`number`],
@@ -15,6 +15,7 @@ pub mod order;
 pub mod phrase;
 pub mod summary;
 pub mod text;
+pub mod trend;
 
 mod advice;
 mod catalog;

@@ -155,6 +155,7 @@ mod tests {
         Point {
             commit: "c".into(),
             position,
+            rank: 0,
             time: DateTime::from_timestamp(day * 86_400, 0).expect("within range"),
             value: 1.0,
             interval: None,

@@ -82,6 +82,8 @@ mod import;
 /// The demo.
 mod demo;
 mod detect;
+/// Events of many series over a history.
+mod trend;
 /// Changes that other projects acknowledged.
 mod real_cases;
 /// The recorded runs: listed, checked, repaired and proven.

@@ -153,6 +153,7 @@ pub(super) mod example {
         let point = |(day, (commit, value)): (usize, &(u32, f64))| Point {
             commit: format!("{commit:040x}").into(),
             position: Some(day),
+            rank: day,
             time: first + TimeDelta::days(day as i64),
             value: *value,
             interval: None,

@@ -12,7 +12,7 @@ mod junit;
 mod markdown;
 mod note;
 mod sarif;
-mod share;
+pub(in crate::report) mod share;
 mod turns;
 
 #[cfg(test)]

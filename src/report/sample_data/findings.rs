@@ -74,6 +74,7 @@ fn all_series(line: &CommitLine, recorded: &[RecordedRun]) -> BTreeMap<String, S
                 series.points.push(Point {
                     commit: commit.sha.as_str().into(),
                     position: positions.get(commit.sha.as_str()).copied(),
+                    rank: positions.get(commit.sha.as_str()).copied().unwrap_or_default(),
                     time: run.timestamp,
                     value: estimate.value,
                     interval: estimate.interval,

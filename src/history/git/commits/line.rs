@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use git2::{ErrorCode, Oid, Repository};
+use git2::{ErrorCode, Oid, Repository, Sort};
 
 use crate::history::HistoryError;
 use crate::history::git::commits::measured::resolve;
@@ -56,6 +56,41 @@ pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, 
     Ok(CommitLine { commits, shallow })
 }
 
+/// All commits that `revision`, or HEAD, holds, those of merged branches too, without the commits that only add records:
+/// parents before children, the commits of a branch together, and the same in every clone.
+///
+/// # Errors
+/// As [`commit_line`].
+pub fn commit_graph(store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
+    let repository = &store.repository;
+    let tip = match revision {
+        Some(revision) => resolve(repository, revision)?.id(),
+        None => match repository.head() {
+            Ok(head) => loose::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?.id(),
+            Err(_) => return commit_line(store, None),
+        },
+    };
+    let mut tags = tags(repository)?;
+    let loose = LooseObjects::of(repository);
+    let mut walk = repository.revwalk().map_err(failed("walk the commits"))?;
+    walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).map_err(failed("walk the commits"))?;
+    walk.push(tip).map_err(failed("walk the commits"))?;
+    let mut commits: Vec<CommitOnLine> = Vec::new();
+    for id in walk {
+        let id = id.map_err(failed("walk the commits"))?;
+        let commit = loose.find_commit(repository, id).map_err(failed("read a commit"))?;
+        let mut names = tags.remove(&id).unwrap_or_default();
+        if changes_code(&commit, &first_parent(repository, &loose, &commit)?)? {
+            names.sort();
+            let (commit_time, subject) = (time_of(commit.time()), subject_of(&commit));
+            commits.push(CommitOnLine { sha: id.to_string(), commit_time, subject, tags: names });
+        } else if let Some(last) = commits.last_mut() {
+            last.tags.append(&mut names);
+        }
+    }
+    Ok(CommitLine { commits, shallow: repository.is_shallow() })
+}
+
 /// The names of the tags of each commit. A tag of something else, or of a commit that is not here, is left out.
 fn tags(repository: &Repository) -> Result<BTreeMap<Oid, Vec<String>>, HistoryError> {
     let mut tags: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
@@ -99,10 +134,19 @@ mod tests {
         assert_eq!(line.positions()[line.commits[2].sha.as_str()], 2);
         let side = commit_line(&store, Some("side")).unwrap();
         assert_eq!(side.commits.last().unwrap().subject, "Side");
+        // With the commits of merged branches, each after its parents.
+        let graph = commit_graph(&store, None).unwrap();
+        let mut subjects: Vec<&str> = graph.commits.iter().map(|commit| commit.subject.as_str()).collect();
+        assert_eq!((subjects[0], subjects[3]), ("Begin", "Merge side"));
+        subjects[1..3].sort_unstable();
+        assert_eq!(subjects[1..3], ["Add one", "Side"]);
+        let shas = |line: &CommitLine| line.commits.iter().map(|commit| commit.sha.clone()).collect::<Vec<_>>();
+        assert_eq!(shas(&commit_graph(&store, Some("side")).unwrap()), shas(&side));
     }
 
     #[test]
     fn the_line_is_empty_before_the_first_commit() {
         assert_eq!(commit_line(&Fixture::empty(&[]).store(), None).unwrap(), CommitLine::default());
+        assert_eq!(commit_graph(&Fixture::empty(&[]).store(), None).unwrap(), CommitLine::default());
     }
 }

@@ -1,0 +1,179 @@
+//! The commits of a machine in their order, and the points of its series on them.
+//!
+//! Where the line of commits holds the half or more of what a machine measured, the line is the axis, and runs of other commits (of
+//! branches, or rewritten ones) are left out: they would look like a change and its taking back. A machine of which the line
+//! holds less, as in a history that was imported without its repository, has the commits that it measured as its axis, in the
+//! order in which series hold their points. Clocks play no part beyond that.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::model::commit::CommitLine;
+use crate::model::event::NamedCommit;
+use crate::model::series::{Point, Series};
+use crate::model::trend::PooledPoint;
+use crate::stats::describe;
+
+/// The commits that the points of a machine stand on, in order.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub(super) commits: Vec<NamedCommit>,
+    places: HashMap<String, usize>,
+    /// Whether it is the line of commits, so that commits between two measured ones are known.
+    pub(super) is_line: bool,
+}
+
+impl Axis {
+    fn of(commits: Vec<NamedCommit>, is_line: bool) -> Axis {
+        let places = commits.iter().enumerate().map(|(place, commit)| (commit.sha.clone(), place)).collect();
+        Axis { commits, places, is_line }
+    }
+
+    /// The place of a commit.
+    pub(super) fn place(&self, sha: &str) -> Option<usize> {
+        self.places.get(sha).copied()
+    }
+}
+
+/// The axis of each machine, by its id.
+pub(super) fn axes<'a>(series: impl IntoIterator<Item = &'a Series>, line: &CommitLine) -> BTreeMap<String, Arc<Axis>> {
+    let commit = |sha: &str, subject: &str, tags: &[String]| NamedCommit {
+        sha: sha.to_owned(),
+        subject: subject.to_owned(),
+        tags: tags.to_vec(),
+    };
+    let of_line = line.commits.iter().map(|one| commit(&one.sha, &one.subject, &one.tags)).collect();
+    let of_line = Arc::new(Axis::of(of_line, true));
+    let mut machines: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
+    for one in series {
+        machines.entry(&one.machine).or_default().push(one);
+    }
+    let of_machine = |all: Vec<&Series>| {
+        let points = || all.iter().flat_map(|series| &series.points);
+        let on_line = points().filter(|point| point.position.is_some()).count();
+        if on_line > 0 && 2 * on_line >= points().filter(|point| !point.commit.is_empty()).count() {
+            return Arc::clone(&of_line);
+        }
+        let ranked: BTreeSet<(usize, &str)> =
+            points().filter(|point| !point.commit.is_empty()).map(|point| (point.rank, &*point.commit)).collect();
+        let mut seen = BTreeSet::new();
+        let commits = ranked.into_iter().filter(|(_, sha)| seen.insert(*sha)).map(|(_, sha)| commit(sha, "", &[]));
+        Arc::new(Axis::of(commits.collect(), false))
+    };
+    machines.into_iter().map(|(machine, all)| (machine.to_owned(), of_machine(all))).collect()
+}
+
+/// The points of a series on its axis.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pooled {
+    pub(super) points: Vec<PooledPoint>,
+    /// How many runs are left out because the tree differed from the commit.
+    pub(super) dirty: usize,
+    /// How many because the axis does not hold their commit.
+    pub(super) elsewhere: usize,
+}
+
+/// An environment key, with the points of a commit in it.
+type InEnvironment<'p> = (&'p Arc<str>, Vec<&'p Point>);
+
+/// The runs of each commit and environment as one point, in the order of the axis; the environments of a commit in that in
+/// which it was first measured in them.
+pub(super) fn pooled(series: &Series, axis: &Axis) -> Pooled {
+    let mut pooled = Pooled::default();
+    let mut groups: BTreeMap<usize, Vec<InEnvironment<'_>>> = BTreeMap::new();
+    for point in &series.points {
+        if point.dirty {
+            pooled.dirty += 1;
+            continue;
+        }
+        let Some(place) = axis.place(&point.commit) else {
+            pooled.elsewhere += 1;
+            continue;
+        };
+        let environments = groups.entry(place).or_default();
+        match environments.iter_mut().find(|(key, _)| *key == &point.environment_key) {
+            Some((_, points)) => points.push(point),
+            None => environments.push((&point.environment_key, vec![point])),
+        }
+    }
+    let all = groups.into_iter().flat_map(|(place, environments)| {
+        environments.into_iter().map(move |(key, mut points)| {
+            points.sort_by(|a, b| (a.time, &a.run).cmp(&(b.time, &b.run)));
+            one_point(place, key, &points)
+        })
+    });
+    let mut all: Vec<PooledPoint> = all.collect();
+    all.sort_by_key(|point| (point.place, point.first_time));
+    pooled.points = all;
+    pooled
+}
+
+fn one_point(place: usize, key: &Arc<str>, points: &[&Point]) -> PooledPoint {
+    let of_run = |point: &&Point| match &*point.workers {
+        [] => vec![point.value],
+        workers => workers.to_vec(),
+    };
+    let values: Vec<f64> = points.iter().flat_map(of_run).collect();
+    let value = match points {
+        // What a run tells is what its page shows.
+        [one] => one.value,
+        _ => describe::median(&values).unwrap_or(points[0].value),
+    };
+    PooledPoint {
+        place,
+        commit: Arc::clone(&points[0].commit),
+        value,
+        processes: values.len(),
+        alike: values.len() > 1 && values.iter().all(|one| *one == values[0]),
+        runs: points.iter().map(|point| Arc::clone(&point.run)).collect(),
+        first_time: points[0].time,
+        last_time: points[points.len() - 1].time,
+        environment_key: Arc::clone(key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::trend::example::{line, point, series};
+
+    fn found(series: &Series, line: &CommitLine) -> (Vec<(usize, f64, usize)>, usize, usize) {
+        let axes = axes(std::slice::from_ref(series), line);
+        let pooled = pooled(series, &axes[&series.machine]);
+        let points = pooled.points.iter().map(|point| (point.place, point.value, point.processes)).collect();
+        (points, pooled.dirty, pooled.elsewhere)
+    }
+
+    #[test]
+    fn runs_of_a_commit_are_one_point_by_their_processes() {
+        let line = line(4);
+        let mut one = series("a", &[(0, 1.0), (2, 3.0)]);
+        let mut again = Point { workers: [5.0, 6.0, 7.0].into(), run: "again".into(), ..point(2, 6.0) };
+        one.points[1].workers = [3.0, 4.0].into();
+        one.points.push(again.clone());
+        assert_eq!(found(&one, &line), (vec![(0, 1.0, 1), (2, 5.0, 5)], 0, 0));
+        // Another environment is another point, after the one that was there before it.
+        again.environment_key = "other".into();
+        again.time += chrono::TimeDelta::days(90);
+        one.points[2] = again.clone();
+        one.points.swap(1, 2);
+        assert_eq!(found(&one, &line).0, [(0, 1.0, 1), (2, 3.0, 2), (2, 6.0, 3)]);
+        // Changed trees and other branches are left out.
+        let dirty = Point { dirty: true, ..point(1, 9.0) };
+        let elsewhere = Point { position: None, commit: "f".repeat(40).into(), ..point(1, 9.0) };
+        one.points.extend([dirty, elsewhere]);
+        assert_eq!((found(&one, &line).1, found(&one, &line).2), (1, 1));
+    }
+
+    #[test]
+    fn a_machine_beside_the_line_has_its_own_commits() {
+        let mut one = series("a", &[(0, 1.0), (1, 2.0), (2, 3.0)]);
+        for (rank, point) in one.points.iter_mut().enumerate() {
+            point.position = None;
+            point.rank = 10 - rank;
+        }
+        one.points[0].commit = "".into();
+        let (points, _, elsewhere) = found(&one, &CommitLine::default());
+        assert_eq!((points, elsewhere), (vec![(0, 3.0, 1), (1, 2.0, 1)], 1));
+    }
+}

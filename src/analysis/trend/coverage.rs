@@ -1,0 +1,81 @@
+//! Which series are judged, which are not, and why.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::found::Found;
+use crate::analysis::changes::detect::FEWEST_POINTS;
+use crate::model::analysis::{Analysis, SuiteAnalysis};
+use crate::model::event::NamedMachine;
+use crate::model::trend::{Coverage, Due, NotJudged, ReasonCount, SeriesTrend};
+
+/// How many points of a new environment a level takes.
+const SETTLED: usize = 3;
+
+/// What is known of the newest run of a series' suite on its machine.
+pub(super) struct Tip<'a> {
+    /// Whether that run has a value of it.
+    pub(super) is_at_tip: bool,
+    /// Why its benchmark failed in it.
+    pub(super) failure: Option<&'a str>,
+    /// How many days old a value may be; absent where others measure whenever they do.
+    pub(super) allowed: Option<i64>,
+}
+
+/// Why the newest state of a series is not judged; nothing where it is.
+pub(super) fn not_judged(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> Vec<NotJudged> {
+    let Some(newest) = found.points.last() else { return vec![NotJudged::NoCommit] };
+    let mut reasons = Vec::new();
+    let points = found.points.len();
+    if points < FEWEST_POINTS {
+        reasons.push(NotJudged::TooShort { points, needed: FEWEST_POINTS });
+    }
+    if let Some(why) = tip.failure {
+        reasons.push(NotJudged::Failing { why: why.to_owned() });
+    } else if !tip.is_at_tip {
+        reasons.push(NotJudged::MissingAtTip { last: found.axis.commits[newest.place].clone() });
+    }
+    // By runs, not by points: a run of a branch or of a changed tree shows that somebody measures.
+    let last = found.series.points.iter().map(|point| point.time).max().unwrap_or(newest.last_time);
+    let days = (now - last).num_days();
+    if let Some(allowed) = tip.allowed.filter(|allowed| days > *allowed) {
+        reasons.push(NotJudged::Stale { days, allowed });
+    }
+    let border = (1..points).rev().find(|index| found.is_border(*index));
+    if let Some(since) = border.map(|border| points - border).filter(|since| *since < SETTLED) {
+        reasons.push(NotJudged::EnvironmentChanged { points: since, needed: SETTLED });
+    }
+    reasons
+}
+
+/// The counts over the series that a gate looks at.
+pub(super) fn coverage(series: &[SeriesTrend]) -> Coverage {
+    let judged = || series.iter().filter(|one| one.judged);
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for reason in judged().flat_map(|one| &one.not_judged) {
+        *reasons.entry(reason.word()).or_default() += 1;
+    }
+    let mut reasons: Vec<ReasonCount> =
+        reasons.into_iter().map(|(reason, series)| ReasonCount { reason: reason.to_owned(), series }).collect();
+    reasons.sort_by(|a, b| b.series.cmp(&a.series).then_with(|| a.reason.cmp(&b.reason)));
+    Coverage { judged: judged().filter(|one| one.not_judged.is_empty()).count(), total: judged().count(), reasons }
+}
+
+/// Each suite on each machine against the schedule; what other tools measured is due whenever they measure.
+pub(super) fn schedule(analysis: &Analysis, now: DateTime<Utc>) -> Vec<Due> {
+    let own = analysis.suites.iter().filter(|suite| !suite.imported);
+    own.map(|suite| due(suite, i64::from(analysis.every_days), now)).collect()
+}
+
+fn due(suite: &SuiteAnalysis, allowed: i64, now: DateTime<Utc>) -> Due {
+    let days = (now - suite.time).num_days();
+    Due {
+        suite: suite.suite.clone(),
+        machine: NamedMachine { id: suite.machine.clone(), name: suite.machine_name.clone() },
+        newest: suite.time,
+        days,
+        allowed,
+        stale: days > allowed,
+    }
+}

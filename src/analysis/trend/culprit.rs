@@ -1,0 +1,207 @@
+//! Which commit is the cause, and which one to measure next.
+//!
+//! The likelihoods of the places of all members are multiplied, tempered by how much their noise has in common (Kish's design
+//! effect: the variance of the mean of standardised residues over what it were if they were independent), and shared out
+//! evenly over the commits between two measured ones. The commit to measure next is the one from which most information is
+//! expected about the cause: a run of it tells on which side of the change it stands, wrongly as often as noise of that size
+//! misleads (a binary symmetric channel; Shannon, "A Mathematical Theory of Communication", 1948).
+
+use std::collections::BTreeMap;
+
+use super::cluster::Candidate;
+use super::found::Found;
+use crate::stats::normal;
+
+/// The deviance within which a commit is a suspect.
+const NEARLY: f64 = 6.0;
+
+/// What a change of the environment speaks for a place, as a deviance: it is twenty times as likely a cause as any one commit.
+const OF_BORDER: f64 = 6.0;
+
+/// How many points on either side tell what noise the members have in common, and the fewest commits that tell it.
+const AROUND: usize = 40;
+const FEWEST_COMMON: usize = 8;
+
+/// How many deviations a residue counts at most.
+const DRAWN_IN: f64 = 3.0;
+
+/// The normal deviate of an error of 5 % on one side.
+const SURE: f64 = 1.645;
+
+/// Each suspect commit with the probability that it is the cause, in their order.
+pub(super) fn suspects(members: &[Candidate], all: &[Found<'_>]) -> Vec<(usize, f64)> {
+    let (Some(lo), Some(hi)) = (members.iter().map(|one| one.lo).min(), members.iter().map(|one| one.hi).max()) else {
+        return Vec::new();
+    };
+    let shared = design_effect(members, all);
+    let at_border = |place: usize| {
+        let is_border = |one: &&Candidate| {
+            let found = &all[one.found];
+            let index = found.points.partition_point(|point| point.place < place);
+            index < found.points.len() && found.is_border(index)
+        };
+        members.iter().filter(is_border).count() as f64 / members.len() as f64
+    };
+    let deviance = |place: usize| {
+        let told: f64 = members.iter().map(|one| one.deviance(place, all)).sum();
+        told / shared - OF_BORDER * at_border(place)
+    };
+    let deviances: Vec<(usize, f64)> = (lo..=hi).map(|place| (place, deviance(place))).collect();
+    let least = deviances.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
+    let near: Vec<(usize, f64)> = deviances
+        .into_iter()
+        .filter(|one| one.1 - least <= NEARLY)
+        .map(|(place, deviance)| (place, (-(deviance - least) / 2.0).exp()))
+        .collect();
+    let sum: f64 = near.iter().map(|one| one.1).sum();
+    near.into_iter().map(|(place, weight)| (place, weight / sum)).collect()
+}
+
+/// By how much the members together say less than so many independent ones: from 1 to their number.
+fn design_effect(members: &[Candidate], all: &[Found<'_>]) -> f64 {
+    let count = members.len() as f64;
+    if members.len() < 2 {
+        return 1.0;
+    }
+    let mut common: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+    for member in members {
+        let (found, change) = (&all[member.found], member.change(all));
+        let Some(noise) = found.changes.noise.filter(|noise| noise.deviation > 0.0) else { continue };
+        let near = change.index.saturating_sub(AROUND)..found.points.len().min(change.index + AROUND);
+        for index in near {
+            let level = if index < change.index { change.before.value } else { change.after.value };
+            let value = found.points[index].value;
+            let residue = if noise.is_relative { (value / level).ln() } else { value - level } / noise.deviation;
+            if residue.is_finite() {
+                let (number, sum) = common.entry(found.points[index].place).or_default();
+                *number += 1.0;
+                *sum += residue.clamp(-DRAWN_IN, DRAWN_IN);
+            }
+        }
+    }
+    let squares: Vec<f64> =
+        common.values().filter(|one| one.0 >= 2.0).map(|(number, sum)| sum * sum / number).collect();
+    if squares.len() < FEWEST_COMMON {
+        return count.sqrt();
+    }
+    (squares.iter().sum::<f64>() / squares.len() as f64).clamp(1.0, count)
+}
+
+/// A commit to measure, and what it is expected to tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Probe {
+    /// The place of the commit.
+    pub(super) place: usize,
+    /// How many runs tell its side with an error of 5 % or less.
+    pub(super) runs: usize,
+    /// How many commits are left after one run, in effect.
+    pub(super) left: f64,
+}
+
+/// The commit to measure next; `gap` is how many deviations of one run the levels on both sides are apart. Of two that tell as
+/// much the one that was not measured.
+pub(super) fn probe(suspects: &[(usize, f64)], gap: f64, is_measured: impl Fn(usize) -> bool) -> Option<Probe> {
+    let error = normal::cdf(-gap / 2.0);
+    let before = suspects.iter().map(|one| entropy_of(one.1)).sum::<f64>();
+    let mut behind = 0.0;
+    let mut best: Option<(f64, bool, usize)> = None;
+    for (place, probability) in suspects.iter().take(suspects.len().saturating_sub(1)) {
+        behind += probability;
+        let changed: f64 = behind * (1.0 - error) + (1.0 - behind) * error;
+        let told = entropy_of(changed) + entropy_of(1.0 - changed) - entropy_of(error) - entropy_of(1.0 - error);
+        let is_new = !is_measured(*place);
+        let is_better =
+            best.is_none_or(|(most, new, _)| if (told - most).abs() < 1e-9 { is_new && !new } else { told > most });
+        if is_better {
+            best = Some((told, is_new, *place));
+        }
+    }
+    let (told, _, place) = best?;
+    let runs = (2.0 * SURE / gap.max(1e-3)).powi(2).ceil().clamp(1.0, 1e6);
+    Some(Probe { place, runs: runs as usize, left: (before - told).max(0.0).exp2() })
+}
+
+/// The share of an outcome in an entropy, in bits.
+fn entropy_of(probability: f64) -> f64 {
+    if probability > 0.0 { -probability * probability.log2() } else { 0.0 }
+}
+
+/// How many deviations of one run the levels are apart, by all members together.
+pub(super) fn gap(members: &[Candidate], all: &[Found<'_>]) -> f64 {
+    let of = |member: &Candidate| {
+        let (found, change) = (&all[member.found], member.change(all));
+        let Some(noise) = found.changes.noise.filter(|noise| noise.deviation > 0.0) else { return f64::MAX };
+        let (before, after) = (change.before.value, change.after.value);
+        let step = if noise.is_relative { (after / before).ln() } else { after - before };
+        step.abs() / noise.deviation
+    };
+    let squares: f64 = members.iter().map(|member| of(member).min(1e6).powi(2)).sum();
+    (squares / design_effect(members, all)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::analysis::trend::axis::axes;
+    use crate::analysis::trend::cluster::clusters;
+    use crate::analysis::trend::example::{MACHINE, line, noisy, setting};
+    use crate::model::series::Series;
+
+    fn of(series: &[Series]) -> Vec<(usize, f64)> {
+        let axes = axes(series, &line(300));
+        let all: Vec<Found<'_>> =
+            series.iter().map(|one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[])).collect();
+        let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
+        let largest = clusters.iter().max_by_key(|one| one.members.len());
+        largest.map(|one| suspects(&one.members, &all)).unwrap_or_default()
+    }
+
+    #[test]
+    fn probabilities_are_as_good_as_they_say() {
+        // Changes of 2.5 deviations at a known commit, measured at each one: how often the cause has which probability.
+        let (mut told, mut hits, mut cases, mut certain) = (0.0, 0.0, 0.0, 0.0);
+        for seed in 0..120 {
+            let series: Vec<Series> = (0..3_u64)
+                .map(|number| noisy(&format!("s{number}"), 120, 1, &[(0, 1.0), (60, 1.025)], seed * 31 + number))
+                .collect();
+            let suspects = of(&series);
+            let Some(best) = suspects.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
+            assert!((suspects.iter().map(|one| one.1).sum::<f64>() - 1.0).abs() < 1e-9);
+            cases += 1.0;
+            told += best.1;
+            hits += f64::from(best.0 == 60);
+            certain += f64::from(suspects.iter().any(|one| one.0 == 60));
+        }
+        assert!(cases >= 110.0, "{cases}");
+        assert!((told - hits).abs() / cases < 0.12, "told {told}, hit {hits} of {cases}");
+        assert!(certain / cases > 0.93, "{certain} of {cases}");
+    }
+
+    #[test]
+    fn commits_between_two_measured_ones_share_alike() {
+        let suspects = of(&[noisy("a", 240, 8, &[(0, 1.0), (121, 1.3)], 7)]);
+        let places: Vec<usize> = suspects.iter().map(|one| one.0).collect();
+        assert_eq!(places, (121..=128).collect::<Vec<_>>());
+        assert!(suspects.iter().all(|one| (one.1 - 0.125).abs() < 1e-9), "{suspects:?}");
+    }
+
+    #[test]
+    fn what_is_measured_next_halves_what_is_left() {
+        let even: Vec<(usize, f64)> = (10..18).map(|place| (place, 0.125)).collect();
+        let found = probe(&even, 30.0, |_| false).expect("there is something to tell");
+        assert_eq!((found.place, found.runs), (13, 1));
+        assert!((found.left - 4.0).abs() < 1e-6, "{found:?}");
+        // Where noise misleads, more is left, and more runs are needed.
+        let noisy = probe(&even, 2.0, |_| false).expect("there is something to tell");
+        assert!(noisy.left > 5.0 && noisy.runs == 3, "{noisy:?}");
+        // What is likely weighs more, and of two alike the one that was not measured is chosen.
+        let skewed = [(1, 0.05), (2, 0.05), (3, 0.45), (4, 0.45)];
+        assert_eq!(probe(&skewed, 30.0, |_| false).map(|one| one.place), Some(3));
+        let thirds = [(1, 1.0 / 3.0), (2, 1.0 / 3.0), (3, 1.0 / 3.0)];
+        assert_eq!(probe(&thirds, 30.0, |place| place == 1).map(|one| one.place), Some(2));
+        assert_eq!(probe(&[(5, 1.0)], 30.0, |_| false), None);
+        assert_eq!(probe(&[], 30.0, |_| false), None);
+    }
+}

@@ -1,0 +1,232 @@
+//! Events before they have a name: the clusters of all machines with their suspects, and drifts that lie together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cluster::{Candidate, Cluster, clusters};
+use super::culprit;
+use super::discovery::simes;
+use super::found::Found;
+use super::machine::{self, Signs};
+use crate::model::change_point::Drift;
+use crate::model::event::EventKind;
+use crate::stats::describe;
+
+/// The share of the commits of two drifts that both must have to be one.
+const SHARED: f64 = 0.5;
+
+/// How many times as far as the others a series must have moved not to be part of what the machine did.
+const BEYOND: f64 = 3.0;
+
+/// What an event moved.
+pub(super) enum Moved {
+    /// Changes of level.
+    Changes(Vec<Candidate>),
+    /// Drifts: the series, and which of its drifts.
+    Drifts(Vec<(usize, usize)>),
+}
+
+/// One cause, without a name.
+pub(super) struct Draft {
+    pub(super) kind: EventKind,
+    pub(super) machines: BTreeSet<String>,
+    pub(super) moved: Moved,
+    /// The places of the suspects with their probabilities, in order.
+    pub(super) suspects: Vec<(usize, f64)>,
+    pub(super) signs: Signs,
+    /// How many series were measured on both sides.
+    pub(super) measured: usize,
+    pub(super) p_value: f64,
+}
+
+impl Draft {
+    /// The numbers of the series.
+    pub(super) fn series(&self) -> Vec<usize> {
+        match &self.moved {
+            Moved::Changes(members) => members.iter().map(|one| one.found).collect(),
+            Moved::Drifts(members) => members.iter().map(|one| one.0).collect(),
+        }
+    }
+
+    /// The first and the last suspect.
+    pub(super) fn range(&self) -> (usize, usize) {
+        let first = self.suspects.first().map_or(0, |one| one.0);
+        (first, self.suspects.last().map_or(first, |one| one.0))
+    }
+
+    /// Leaves only the suspects in a range, if there are any.
+    pub(super) fn narrow(&mut self, first: usize, last: usize) {
+        let inside: Vec<(usize, f64)> =
+            self.suspects.iter().filter(|one| (first..=last).contains(&one.0)).copied().collect();
+        let sum: f64 = inside.iter().map(|one| one.1).sum();
+        if sum > 0.0 {
+            self.suspects = inside.into_iter().map(|(place, share)| (place, share / sum)).collect();
+        }
+    }
+}
+
+/// All events of these series.
+pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
+    let by_machine = clusters(all);
+    let mut drafts = Vec::new();
+    // Clusters that commits caused, each with the machines of its members.
+    let mut of_commits: Vec<(BTreeSet<String>, Cluster)> = Vec::new();
+    for (machine, clusters) in &by_machine {
+        for cluster in clusters {
+            let elsewhere =
+                by_machine.iter().filter(|(other, _)| *other != machine).flat_map(|(_, others)| others).any(|other| {
+                    is_same_axis(cluster, other, all) && cluster.overlaps(other) && cluster.is_like(other, all)
+                });
+            let machines = BTreeSet::from([machine.clone()]);
+            if of_cluster(machines.clone(), cluster, all, elsewhere).kind != EventKind::Environment {
+                of_commits.push((machines, cluster.clone()));
+                continue;
+            }
+            let (of_machine, beyond) = told_apart(cluster, all);
+            drafts.push(of_cluster(machines.clone(), &of_machine, all, elsewhere));
+            of_commits.extend(beyond.map(|beyond| (machines, beyond)));
+        }
+    }
+    of_commits.sort_by_key(|(_, cluster)| (cluster.hi, std::cmp::Reverse(cluster.lo)));
+    let mut joined: Vec<(BTreeSet<String>, Cluster)> = Vec::new();
+    for (machines, cluster) in of_commits {
+        let fitting = joined.iter_mut().rev().find_map(|(known, other)| {
+            let may = known.is_disjoint(&machines) && is_same_axis(&cluster, other, all) && cluster.is_like(other, all);
+            let merged = if may { other.merged(&cluster, all) } else { None };
+            merged.map(|merged| (known, other, merged))
+        });
+        match fitting {
+            Some((known, other, merged)) => {
+                known.extend(machines);
+                *other = merged;
+            }
+            None => joined.push((machines, cluster)),
+        }
+    }
+    // What is a commit's doing is decided: nothing of it is the machine's any more.
+    drafts.extend(joined.into_iter().map(|(machines, cluster)| of_cluster(machines, &cluster, all, true)));
+    drafts.extend(drifts(all));
+    drafts
+}
+
+/// What the machine did, and what moved so much farther than the rest that it did not do that as well: by [`BEYOND`] times as
+/// far as the others in the median, and surely farther than any of them. Half of the members or more are no exception.
+fn told_apart(cluster: &Cluster, all: &[Found<'_>]) -> (Cluster, Option<Cluster>) {
+    let size = |share: f64| share.ln_1p().abs();
+    let least = |member: &Candidate| {
+        let relative = member.change(all).relative;
+        if relative.lower * relative.upper > 0.0 { size(relative.lower).min(size(relative.upper)) } else { 0.0 }
+    };
+    let is_beyond = |member: &Candidate| {
+        let others = cluster.members.iter().filter(|other| *other != member);
+        let sizes: Vec<f64> = others.map(|other| size(other.change(all).relative())).collect();
+        let largest = sizes.iter().copied().fold(0.0, f64::max);
+        let own = size(member.change(all).relative());
+        describe::median(&sizes).is_some_and(|middle| own > BEYOND * middle && least(member) > largest)
+    };
+    let (beyond, rest): (Vec<Candidate>, Vec<Candidate>) = cluster.members.iter().copied().partition(is_beyond);
+    if beyond.is_empty() || 2 * beyond.len() >= cluster.members.len() {
+        return (cluster.clone(), None);
+    }
+    (Cluster { members: rest, ..*cluster }, Some(Cluster { members: beyond, ..*cluster }))
+}
+
+fn is_same_axis(one: &Cluster, other: &Cluster, all: &[Found<'_>]) -> bool {
+    let axis = |cluster: &Cluster| &all[cluster.members[0].found].axis;
+    axis(one).is_line && axis(other).is_line
+}
+
+fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], elsewhere: bool) -> Draft {
+    let suspects = culprit::suspects(&cluster.members, all);
+    let measured = measured(&machines, cluster.lo, cluster.hi, all);
+    let signs = machine::signs(cluster, &suspects, all, measured, elsewhere);
+    // What several machines saw is no matter of one.
+    let is_machine = signs.is_machine && machines.len() == 1;
+    // A change may be at each point of its range.
+    let chance = |member: &Candidate| {
+        let change = member.change(all);
+        (change.chance * (change.last + 1 - change.first) as f64).min(1.0)
+    };
+    let chances: Vec<f64> = cluster.members.iter().map(chance).collect();
+    Draft {
+        kind: if is_machine { EventKind::Environment } else { EventKind::Change },
+        moved: Moved::Changes(cluster.members.clone()),
+        p_value: simes(&chances, measured),
+        machines,
+        suspects,
+        signs,
+        measured,
+    }
+}
+
+/// How many series of these machines were measured before a range of commits and after it.
+fn measured(machines: &BTreeSet<String>, lo: usize, hi: usize, all: &[Found<'_>]) -> usize {
+    let spans = |found: &&Found<'_>| {
+        let ends = (found.points.first(), found.points.last());
+        matches!(ends, (Some(first), Some(last)) if first.place < lo.max(1) && last.place >= hi)
+    };
+    all.iter().filter(|found| machines.contains(&found.series.machine)).filter(spans).count()
+}
+
+/// A drift of a series, and the places of its ramp.
+struct Ramp {
+    found: usize,
+    drift: usize,
+    lo: usize,
+    hi: usize,
+    rises: bool,
+}
+
+/// Drifts of one machine in one direction, of which at least the half of the commits are the same.
+fn drifts(all: &[Found<'_>]) -> Vec<Draft> {
+    let mut machines: BTreeMap<&str, Vec<Ramp>> = BTreeMap::new();
+    for (number, found) in all.iter().enumerate() {
+        for (place, drift) in found.changes.drifts.iter().enumerate() {
+            let Drift { begin, end, .. } = *drift;
+            let (lo, hi) = (found.points[begin].place, found.points[end - 1].place);
+            let rises = found.worse(drift.after / drift.before - 1.0).unwrap_or(drift.after - drift.before) > 0.0;
+            machines.entry(&found.series.machine).or_default().push(Ramp {
+                found: number,
+                drift: place,
+                lo,
+                hi,
+                rises,
+            });
+        }
+    }
+    let mut drafts = Vec::new();
+    for (machine, mut ramps) in machines {
+        ramps.sort_by_key(|ramp| (ramp.lo, ramp.hi, ramp.found));
+        let mut groups: Vec<Vec<Ramp>> = Vec::new();
+        for ramp in ramps {
+            let shares = |other: &Ramp| {
+                let both = (ramp.hi.min(other.hi) + 1).saturating_sub(ramp.lo.max(other.lo)) as f64;
+                let either = (ramp.hi.max(other.hi) + 1 - ramp.lo.min(other.lo)) as f64;
+                ramp.rises == other.rises && ramp.found != other.found && both >= SHARED * either
+            };
+            match groups.iter_mut().find(|group| group.iter().all(shares)) {
+                Some(group) => group.push(ramp),
+                None => groups.push(vec![ramp]),
+            }
+        }
+        drafts.extend(groups.into_iter().map(|group| of_drifts(machine, &group, all)));
+    }
+    drafts
+}
+
+fn of_drifts(machine: &str, group: &[Ramp], all: &[Found<'_>]) -> Draft {
+    let lo = group.iter().map(|ramp| ramp.lo).min().unwrap_or_default();
+    let hi = group.iter().map(|ramp| ramp.hi).max().unwrap_or_default();
+    let machines = BTreeSet::from([machine.to_owned()]);
+    let measured = measured(&machines, lo, hi, all);
+    let chances: Vec<f64> = group.iter().map(|ramp| all[ramp.found].changes.drifts[ramp.drift].chance).collect();
+    let share = 1.0 / (hi + 1 - lo) as f64;
+    Draft {
+        kind: EventKind::Drift,
+        machines,
+        moved: Moved::Drifts(group.iter().map(|ramp| (ramp.found, ramp.drift)).collect()),
+        suspects: (lo..=hi).map(|place| (place, share)).collect(),
+        signs: Signs::default(),
+        measured,
+        p_value: simes(&chances, measured),
+    }
+}

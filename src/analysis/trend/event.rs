@@ -1,0 +1,268 @@
+//! From drafts to events: names of commits and machines, levels of members, what still stands, and what to measure next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cluster::Candidate;
+use super::culprit;
+use super::draft::{Draft, Moved};
+use super::found::Found;
+use crate::model::change_point::Level;
+use crate::model::environment::{Environment, FactChange};
+use crate::model::event::{
+    Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect,
+};
+use crate::stats::describe;
+
+/// The most benchmarks that a command names: more are measured with the whole suite.
+const MOST_FILTERS: usize = 4;
+
+/// What an event is told with besides its draft.
+pub(super) struct Told {
+    pub(super) id: String,
+    pub(super) is_sure: bool,
+    pub(super) false_discovery: f64,
+}
+
+/// All drafts as events, in the same order. `environments` are those of the runs, by key.
+pub(super) fn events(
+    drafts: &[Draft],
+    told: Vec<Told>,
+    all: &[Found<'_>],
+    environments: &BTreeMap<&str, &Environment>,
+) -> Vec<Event> {
+    let ids: Vec<String> = told.iter().map(|one| one.id.clone()).collect();
+    let mut owners: BTreeMap<(usize, usize), &str> = BTreeMap::new();
+    for (draft, id) in drafts.iter().zip(&ids) {
+        if let Moved::Changes(members) = &draft.moved {
+            owners.extend(members.iter().map(|member| ((member.found, member.change), id.as_str())));
+        }
+    }
+    drafts.iter().zip(told).map(|(draft, told)| event(draft, told, all, environments, &owners)).collect()
+}
+
+fn event(
+    draft: &Draft,
+    told: Told,
+    all: &[Found<'_>],
+    environments: &BTreeMap<&str, &Environment>,
+    owners: &BTreeMap<(usize, usize), &str>,
+) -> Event {
+    let first = &all[draft.series()[0]];
+    let axis = &first.axis;
+    let commit = |place: usize| axis.commits[place].clone();
+    let (lo, hi) = draft.range();
+    let (mut members, backs): (Vec<Member>, Vec<Option<&str>>) = match &draft.moved {
+        Moved::Changes(changes) => changes.iter().map(|one| changed(one, all, owners)).unzip(),
+        Moved::Drifts(drifts) => drifts.iter().map(|(found, drift)| drifted(&all[*found], *drift)).unzip(),
+    };
+    members.sort_by(|a, b| by_worse(b.worse, a.worse).then_with(|| a.series.cmp(&b.series)));
+    let measured: BTreeSet<usize> =
+        draft.series().into_iter().flat_map(|found| all[found].points.iter().map(|point| point.place)).collect();
+    let is_gone = members.iter().all(|member| !member.standing);
+    let state = match backs.into_iter().flatten().next() {
+        Some(by) if is_gone => EventState::TakenBack { by: by.to_owned() },
+        _ => EventState::Standing,
+    };
+    let ways: Vec<f64> = members.iter().filter_map(|member| member.worse).collect();
+    let direction = direction(&members);
+    // A drift begins with its first commit, a change is there from its last suspect on.
+    let from = if draft.kind == EventKind::Drift { lo } else { hi };
+    let since = draft.series().into_iter().filter_map(|found| {
+        let at = all[found].points.iter().find(|point| point.place >= from)?;
+        Some(at.first_time)
+    });
+    let suspects = draft.suspects.iter().map(|(place, probability)| Suspect {
+        commit: commit(*place),
+        probability: *probability,
+        measured: measured.contains(place),
+    });
+    Event {
+        id: told.id,
+        kind: draft.kind,
+        state,
+        sure: told.is_sure,
+        false_discovery: told.false_discovery,
+        machines: machines(draft, all),
+        last_good: measured.range(..lo).next_back().map(|place| commit(*place)),
+        first_bad: commit(measured.range(hi..).next().copied().unwrap_or(hi)),
+        suspects: suspects.collect(),
+        measured_series: draft.measured,
+        worst: match direction {
+            Direction::Better => ways.iter().copied().reduce(f64::min),
+            _ => ways.iter().copied().reduce(f64::max),
+        },
+        typical: describe::median(&ways),
+        direction,
+        since: since.min().unwrap_or_else(|| first.points[first.points.len() - 1].first_time),
+        machine_signs: draft.signs.sentences.clone(),
+        facts: facts(draft, environments),
+        next: next(draft, &members, all, |place| measured.contains(&place)),
+        members,
+    }
+}
+
+/// The larger first where both are known; those without a number last.
+fn by_worse(one: Option<f64>, other: Option<f64>) -> std::cmp::Ordering {
+    one.unwrap_or(f64::NEG_INFINITY).total_cmp(&other.unwrap_or(f64::NEG_INFINITY))
+}
+
+fn direction(members: &[Member]) -> Direction {
+    let is_worse = |member: &Member| {
+        let rise = member.after.value > member.before.value;
+        member.worse.map_or(rise == (member.metric.better == crate::model::metric::Better::Lower), |worse| worse > 0.0)
+    };
+    match (members.iter().any(is_worse), members.iter().all(is_worse)) {
+        (_, true) => Direction::Worse,
+        (false, _) => Direction::Better,
+        _ => Direction::Mixed,
+    }
+}
+
+fn machine_of(found: &Found<'_>) -> NamedMachine {
+    NamedMachine { id: found.series.machine.clone(), name: found.series.machine_name.clone() }
+}
+
+fn machines(draft: &Draft, all: &[Found<'_>]) -> Vec<NamedMachine> {
+    draft.series().into_iter().map(|found| machine_of(&all[found])).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn facts(draft: &Draft, environments: &BTreeMap<&str, &Environment>) -> Vec<FactChange> {
+    let Some((before, after)) = &draft.signs.border else { return Vec::new() };
+    let known = environments.get(before.as_str()).zip(environments.get(after.as_str()));
+    known.map(|(before, after)| before.differences(after)).unwrap_or_default()
+}
+
+/// A change of level as a member, and the event that took it back.
+fn changed<'o>(
+    member: &Candidate,
+    all: &[Found<'_>],
+    owners: &BTreeMap<(usize, usize), &'o str>,
+) -> (Member, Option<&'o str>) {
+    let (found, change) = (&all[member.found], member.change(all));
+    let back = taken_back(found, member.change + 1, change.before.value, change.after.value);
+    let by = back.and_then(|later| owners.get(&(member.found, later)).copied());
+    let one = Member {
+        before: change.before,
+        after: change.after,
+        relative: Some(change.relative).filter(|relative| relative.value.is_finite()),
+        worse: found.worse(change.relative()),
+        at: found.axis.commits[found.points[change.index].place].clone(),
+        points_since: found.points.len() - change.index,
+        chance: change.chance,
+        held: change.score < 1.0 && change.chance > 0.0 && found.changes.drifts.is_empty(),
+        standing: back.is_none(),
+        ..bare(found)
+    };
+    (one, by)
+}
+
+fn drifted(found: &Found<'_>, drift: usize) -> (Member, Option<&'static str>) {
+    let drift = &found.changes.drifts[drift];
+    let level = |value: f64| Level { value, lower: value, upper: value };
+    let points = (drift.end - drift.begin) as f64;
+    // The rate is a share a point; over the ramp it comes to this.
+    let whole = |rate: f64| {
+        if found.changes.noise.is_some_and(|noise| noise.is_relative) {
+            (points * rate.ln_1p()).exp_m1()
+        } else {
+            points * rate
+        }
+    };
+    let relative =
+        Level { value: whole(drift.rate.value), lower: whole(drift.rate.lower), upper: whole(drift.rate.upper) };
+    let later = found.changes.points.iter().position(|point| point.index >= drift.end);
+    let back = later.and_then(|later| taken_back(found, later, drift.before, drift.after));
+    let end = drift.end.min(found.points.len() - 1);
+    let one = Member {
+        before: level(drift.before),
+        after: level(drift.after),
+        relative: Some(relative).filter(|relative| relative.value.is_finite()),
+        worse: found.worse(relative.value),
+        at: found.axis.commits[found.points[end].place].clone(),
+        points_since: found.points.len() - drift.end.min(found.points.len()),
+        chance: drift.chance,
+        standing: back.is_none(),
+        ..bare(found)
+    };
+    (one, None)
+}
+
+/// What a member has of its series.
+fn bare(found: &Found<'_>) -> Member {
+    let none = Level { value: 0.0, lower: 0.0, upper: 0.0 };
+    Member {
+        series: found.series.id.clone(),
+        suite: found.series.suite.clone(),
+        benchmark: found.series.benchmark.clone(),
+        metric: found.series.metric.clone(),
+        machine: machine_of(found),
+        before: none,
+        after: none,
+        relative: None,
+        worse: None,
+        at: NamedCommit::default(),
+        points_since: 0,
+        chance: 1.0,
+        held: false,
+        standing: true,
+    }
+}
+
+/// The first of the changes from `later` on after which the level is nearer to what it was than to what it had become.
+fn taken_back(found: &Found<'_>, later: usize, before: f64, after: f64) -> Option<usize> {
+    let is_back = |level: f64| (level - before).abs() < (level - after).abs();
+    let points = found.changes.points.iter().enumerate().skip(later);
+    points.into_iter().find(|(_, point)| is_back(point.after.value)).map(|(place, _)| place)
+}
+
+fn next(draft: &Draft, members: &[Member], all: &[Found<'_>], is_measured: impl Fn(usize) -> bool) -> Option<NextStep> {
+    let Moved::Changes(changes) = &draft.moved else { return None };
+    let axis = &all[changes[0].found].axis;
+    // A commit that the repository does not hold cannot be built, and what the machine did no commit tells.
+    if draft.kind != EventKind::Change || !axis.is_line {
+        return None;
+    }
+    let probe = culprit::probe(&draft.suspects, culprit::gap(changes, all), is_measured)?;
+    let commit = axis.commits[probe.place].clone();
+    let command = command(Some(&commit), members.iter().map(|one| (one.suite.as_str(), one.benchmark.as_str())));
+    Some(NextStep { commit, runs: probe.runs, left: probe.left, command })
+}
+
+/// The words of a command that measures benchmarks, at a commit or as they are.
+pub(super) fn command<'a>(
+    commit: Option<&NamedCommit>,
+    benchmarks: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> Vec<String> {
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut command = words(&["sprag", "run"]);
+    if let Some(commit) = commit {
+        command.extend(words(&["--commit", commit.sha.get(..12).unwrap_or(&commit.sha)]));
+    }
+    let suites: BTreeSet<&str> = benchmarks.clone().map(|one| one.0).collect();
+    suites.into_iter().for_each(|suite| command.extend(words(&["--suite", suite])));
+    let filters: BTreeSet<&str> = benchmarks.map(|one| one.1).collect();
+    if filters.len() <= MOST_FILTERS {
+        filters.into_iter().for_each(|filter| command.extend(words(&["--filter", filter])));
+    }
+    command.push("--record".to_owned());
+    command
+}
+
+/// The order in which events are told: what stands and is sure before what was taken back or may be chance; of these
+/// regressions, then what goes both ways, improvements and the machine's; the worst first, and of two alike the newer.
+pub(super) fn in_order(events: &mut [Event]) {
+    let rank = |event: &Event| {
+        let kind = match (event.kind, event.direction) {
+            (EventKind::Environment, _) => 3,
+            (_, Direction::Worse) => 0,
+            (_, Direction::Mixed) => 1,
+            (_, Direction::Better) => 2,
+        };
+        (!event.sure, event.state != EventState::Standing, kind)
+    };
+    let size = |event: &Event| event.worst.map_or(0.0, f64::abs);
+    events.sort_by(|a, b| {
+        let by_size = size(b).total_cmp(&size(a));
+        rank(a).cmp(&rank(b)).then(by_size).then(b.since.cmp(&a.since)).then_with(|| a.id.cmp(&b.id))
+    });
+}

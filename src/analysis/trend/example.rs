@@ -1,0 +1,120 @@
+//! Histories for the tests of trends.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::found::Setting;
+use crate::analysis::changes::sensitivity::Sensitivity;
+use crate::model::analysis::{Analysis, HistoryFacts, SeriesAnalysis};
+use crate::model::commit::{CommitLine, CommitOnLine};
+use crate::model::metric::Metric;
+use crate::model::rollup::LatestRow;
+use crate::model::sample::Role;
+use crate::model::series::{Point, Series};
+use crate::stats::random::SplitMix64;
+
+/// The machine of the series.
+pub(in crate::analysis) const MACHINE: &str = "00000000000000a1";
+
+/// The sha of the commit at a place.
+pub(in crate::analysis) fn sha(place: usize) -> String {
+    format!("{place:040x}")
+}
+
+fn day(place: usize) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_700_000_000, 0).expect("a time") + TimeDelta::days(place as i64)
+}
+
+/// A line of so many commits, a day apart.
+pub(in crate::analysis) fn line(count: usize) -> CommitLine {
+    let commit = |place: usize| CommitOnLine {
+        sha: sha(place),
+        commit_time: day(place),
+        subject: format!("Change {place}"),
+        tags: Vec::new(),
+    };
+    CommitLine { commits: (0..count).map(commit).collect(), shallow: false }
+}
+
+/// A run of the commit at a place.
+pub(in crate::analysis) fn point(place: usize, value: f64) -> Point {
+    Point {
+        commit: sha(place).into(),
+        position: Some(place),
+        rank: place,
+        time: day(place),
+        value,
+        interval: None,
+        workers: [].into(),
+        environment_key: "e".into(),
+        run: format!("{place:016x}").into(),
+        dirty: false,
+    }
+}
+
+/// A series of the ratio of a kernel, with so much at the commits of those places.
+pub(in crate::analysis) fn series(name: &str, values: &[(usize, f64)]) -> Series {
+    Series {
+        id: Series::id_of(&format!("cpu/{name} @fast"), 1, "ratio", MACHINE),
+        suite: "cpu".to_owned(),
+        benchmark: format!("cpu/{name} @fast"),
+        name: name.to_owned(),
+        params: String::new(),
+        variant: "fast".to_owned(),
+        version: 1,
+        role: Role::Tracked,
+        metric: Metric::ratio(),
+        machine: MACHINE.to_owned(),
+        machine_name: "bench-1".to_owned(),
+        machine_class: "CPU".to_owned(),
+        points: values.iter().map(|(place, value)| point(*place, *value)).collect(),
+    }
+}
+
+/// A series with noise of 1 % about the levels that begin at these places, measured at every `each`-th of `count` commits.
+pub(in crate::analysis) fn noisy(name: &str, count: usize, each: usize, levels: &[(usize, f64)], seed: u64) -> Series {
+    let mut random = SplitMix64::new(seed);
+    let level = |place: usize| levels.iter().rev().find(|(begin, _)| *begin <= place).map_or(1.0, |(_, level)| *level);
+    let values: Vec<(usize, f64)> =
+        (0..count).step_by(each).map(|place| (place, level(place) * (1.0 + 0.01 * random.normal()))).collect();
+    series(name, &values)
+}
+
+/// What holds where nothing else is said.
+pub(in crate::analysis) fn setting() -> Setting {
+    Setting { name: "balanced".to_owned(), least: 0.004, sensitivity: Sensitivity::BALANCED }
+}
+
+/// The series on another machine.
+pub(in crate::analysis) fn elsewhere(series: Series, machine: &str) -> Series {
+    let id = Series::id_of(&series.benchmark, series.version, &series.metric.name, machine);
+    Series { id, machine: machine.to_owned(), machine_name: format!("bench-{machine}"), ..series }
+}
+
+/// What an analysis of these series holds, all of them judged and in the newest run.
+pub(in crate::analysis) fn analysis(series: Vec<Series>) -> Analysis {
+    let of = |series: Series| {
+        let newest = series.newest().map_or((0.0, String::new()), |point| (point.value, point.run.to_string()));
+        let latest = LatestRow {
+            series: series.id.clone(),
+            current: newest.0,
+            run: newest.1,
+            previous: None,
+            baseline: None,
+            change_previous: None,
+            change_baseline: None,
+            points: series.points.len(),
+        };
+        let judged = !series.is_beside();
+        SeriesAnalysis { series, judged, at_tip: true, latest, comparison: None, sentence: String::new() }
+    };
+    let as_of = series.iter().flat_map(|one| &one.points).map(|point| point.time).max();
+    Analysis {
+        project: "p".to_owned(),
+        as_of,
+        every_days: 7,
+        history: HistoryFacts::default(),
+        suites: Vec::new(),
+        series: series.into_iter().map(of).collect(),
+        weeks: Vec::new(),
+    }
+}

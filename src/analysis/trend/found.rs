@@ -1,0 +1,215 @@
+//! One series: its points on the axis, and what changed in them.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use super::axis::{Axis, Pooled, pooled};
+use crate::analysis::changes::detect::changes_held;
+use crate::analysis::changes::detectable::detectable;
+use crate::analysis::changes::exact;
+use crate::analysis::changes::newest::{self, Apart};
+use crate::analysis::changes::sensitivity::Sensitivity;
+use crate::model::change_point::Changes;
+use crate::model::metric::{ABOVE_FLOOR, INSTRUCTIONS, LIMIT_SHARE, RATIO, TIME};
+use crate::model::sample::{CALIBRATION, Role};
+use crate::model::series::Series;
+use crate::model::trend::PooledPoint;
+use crate::model::unit::Unit;
+
+/// From how many points with several equal values on a series counts as exact, if none has values that differ.
+const SHOWN_EXACT: usize = 5;
+
+/// Of so many points one at most may differ from the one before.
+const FEW_MOVES: usize = 5;
+
+/// How much it takes to tell a change of a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Its word.
+    pub name: String,
+    /// The least relative change that counts.
+    pub least: f64,
+    /// The limits.
+    pub sensitivity: Sensitivity,
+}
+
+/// A change that was told before: of a series, between two commits of its axis.
+pub(super) struct Told {
+    pub(super) first: usize,
+    pub(super) last: usize,
+}
+
+/// A series with what was found in it.
+pub(super) struct Found<'a> {
+    pub(super) series: &'a Series,
+    pub(super) axis: Arc<Axis>,
+    pub(super) is_judged: bool,
+    pub(super) setting: Setting,
+    pub(super) points: Vec<PooledPoint>,
+    pub(super) dirty: usize,
+    pub(super) elsewhere: usize,
+    pub(super) is_exact: bool,
+    pub(super) changes: Changes,
+    pub(super) apart: Option<Apart>,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn of(
+        series: &'a Series,
+        axis: Arc<Axis>,
+        is_judged: bool,
+        setting: Setting,
+        told: &[Told],
+    ) -> Found<'a> {
+        let Pooled { points, dirty, elsewhere } = pooled(series, &axis);
+        let values: Vec<f64> = points.iter().map(|point| point.value).collect();
+        let is_exact = is_exact(&series.metric.name, &points);
+        let changes = if is_exact {
+            exact::changes(&values, &setting.sensitivity)
+        } else {
+            let told: Vec<RangeInclusive<usize>> = told.iter().filter_map(|told| indices(&points, told)).collect();
+            changes_held(&values, &setting.sensitivity, &told)
+        };
+        let apart = newest::apart(&values, &changes, is_exact, &setting.sensitivity);
+        Found { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart }
+    }
+
+    /// The smallest relative change that shows, as far as the newest level tells.
+    pub(super) fn detectable(&self) -> Option<f64> {
+        if self.is_exact {
+            return Some(self.setting.least);
+        }
+        let noise = self.changes.noise.as_ref()?;
+        let newest = self.changes.points.last().map_or(0, |point| point.index);
+        let step = detectable(noise, self.points.len() - newest, &self.setting.sensitivity);
+        if noise.is_relative {
+            return Some(step);
+        }
+        let level = self.points.last()?.value.abs();
+        (level > 0.0).then(|| (step / level).max(self.setting.least))
+    }
+
+    /// Whether the environment changed for good between a point and the one before: a point of another environment alone, as of
+    /// an old commit that is measured later, is no border. The newest point may be the first of a new environment.
+    pub(super) fn is_border(&self, index: usize) -> bool {
+        let key = |index: usize| self.points.get(index).map(|point| &point.environment_key);
+        let before = index.checked_sub(1).and_then(key);
+        let stays = key(index + 1).is_none_or(|next| Some(next) == key(index));
+        let was_there = index.checked_sub(2).and_then(key).is_none_or(|earlier| Some(earlier) == before);
+        before.is_some() && key(index) != before && stays && was_there
+    }
+
+    /// A change turned such that positive is worse.
+    pub(super) fn worse(&self, relative: f64) -> Option<f64> {
+        worse(self.series, relative)
+    }
+}
+
+/// A relative change turned such that positive is worse: itself, or the inverse ratio less 1 where larger values are better.
+pub(super) fn worse(series: &Series, relative: f64) -> Option<f64> {
+    use crate::model::metric::Better;
+    let turned = match series.metric.better {
+        Better::Lower => relative,
+        Better::Higher => 1.0 / (1.0 + relative) - 1.0,
+    };
+    turned.is_finite().then_some(turned)
+}
+
+/// Whether a series has a say in events: the judged metric of a benchmark, what is measured beside it and is not computed from
+/// the same time (bytes, instructions, what a program counts), and of controls and calibration kernels what shows whether the
+/// machine moved.
+pub(super) fn has_say(series: &Series, is_judged: bool) -> bool {
+    let name = series.metric.name.as_str();
+    match series.role {
+        _ if is_judged => true,
+        Role::Control => name == RATIO,
+        _ if series.variant == CALIBRATION => name == TIME,
+        Role::Reported => false,
+        Role::Tracked => {
+            !matches!(name, TIME | RATIO | LIMIT_SHARE | ABOVE_FLOOR) && series.metric.unit != Unit::PerSecond
+        }
+    }
+}
+
+/// Whether the values of a series are without noise: several points have several values, and none has values that differ. One
+/// value a commit shows nothing, but instructions are counted.
+fn is_exact(metric: &str, points: &[PooledPoint]) -> bool {
+    let several = points.iter().filter(|point| point.processes > 1).count();
+    let alike = points.iter().filter(|point| point.alike).count();
+    // Processes may agree and runs differ all the same, as with memory that is handed out in pages.
+    let moves = points.windows(2).filter(|pair| pair[0].value != pair[1].value).count();
+    let is_steady = moves * FEW_MOVES <= points.len();
+    alike == several && is_steady && (several >= SHOWN_EXACT || metric == INSTRUCTIONS)
+}
+
+/// The points that may be the first after a change between two commits.
+fn indices(points: &[PooledPoint], told: &Told) -> Option<RangeInclusive<usize>> {
+    let first = points.partition_point(|point| point.place < told.first).max(1);
+    let last = points.partition_point(|point| point.place < told.last);
+    (first <= last && last < points.len()).then_some(first..=last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::trend::axis::axes;
+    use crate::analysis::trend::example::{MACHINE, line, noisy, series, setting};
+    use crate::model::metric::Metric;
+
+    fn found<'a>(series: &'a Series, told: &[Told]) -> Found<'a> {
+        let axes = axes(std::slice::from_ref(series), &line(200));
+        Found::of(series, Arc::clone(&axes[MACHINE]), true, setting(), told)
+    }
+
+    #[test]
+    fn what_was_told_is_held_as_long_as_there_is_something_of_it() {
+        let held = |step: f64, told: &[Told]| {
+            let series = noisy("a", 60, 2, &[(0, 1.0), (40, 1.0 + step)], 3);
+            found(&series, told).changes.points.iter().map(|point| point.index).collect::<Vec<_>>()
+        };
+        let told = [Told { first: 37, last: 42 }];
+        assert_eq!(held(0.1, &[]), [20]);
+        assert_eq!(held(0.1, &told), [20]);
+        assert_eq!(held(0.0, &told), Vec::<usize>::new());
+        // Between the two there is a change that is no longer told, and held.
+        let between = (1..40).map(|step| f64::from(step) / 1000.0).filter(|step| held(*step, &[]).is_empty());
+        assert!(between.filter(|step| held(*step, &told).len() == 1).count() > 2);
+    }
+
+    #[test]
+    fn equal_values_of_a_commit_show_that_there_is_no_noise() {
+        let mut counts = series("a", &[]);
+        counts.metric = Metric::peak_memory();
+        for place in 0..12 {
+            let value = if place < 7 { 640.0 } else { 648.0 };
+            let mut point = crate::analysis::trend::example::point(place, value);
+            point.workers = [value; 3].into();
+            counts.points.push(point);
+        }
+        let seen = found(&counts, &[]);
+        assert!(seen.is_exact && seen.changes.points.len() == 1 && seen.changes.points[0].chance == 0.0);
+        assert_eq!(seen.detectable(), Some(0.004));
+        counts.points[3].workers = [640.0, 641.0].into();
+        assert!(!found(&counts, &[]).is_exact);
+    }
+
+    #[test]
+    fn a_metric_has_a_say_once() {
+        let of = |metric: &str, unit: Unit, role: Role, variant: &str, judged: bool| {
+            let mut one = series("a", &[]);
+            one.metric = Metric { name: metric.to_owned(), unit, ..Metric::ratio() };
+            (one.role, one.variant) = (role, variant.to_owned());
+            has_say(&one, judged)
+        };
+        assert!(of("ratio", Unit::One, Role::Tracked, "fast", true));
+        for derived in ["ratio", "time", "limit_share", "above_floor"] {
+            assert!(!of(derived, Unit::One, Role::Tracked, "fast", false), "{derived}");
+        }
+        assert!(!of("tiles_per_s", Unit::PerSecond, Role::Tracked, "fast", false));
+        assert!(of("instructions", Unit::One, Role::Tracked, "fast", false));
+        assert!(of("peak_memory", Unit::Byte, Role::Tracked, "fast", false));
+        assert!(!of("time", Unit::Second, Role::Reported, "fast", false));
+        assert!(of("time", Unit::Second, Role::Tracked, CALIBRATION, false));
+        assert!(of("ratio", Unit::One, Role::Control, "fast", false));
+    }
+}

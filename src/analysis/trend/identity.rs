@@ -1,0 +1,221 @@
+//! The same id for an event as data grows.
+//!
+//! What was told of events lies in append-only records. An event of the present data is the one of a record if it has a series
+//! in common with it and their suspects overlap; it may then only have suspects that the record has, too: later data narrow it.
+//! A drift is never taken for a change. A change that nothing in the present data is like stays as long as it scores
+//! [`HELD`](crate::analysis::changes::detect::HELD) or more in one of its series (`found.rs`), and is retracted then. Without
+//! records ids come from the present data: the machines, the kind, and the first commit that surely has it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::axis::Axis;
+use super::draft::Draft;
+use super::found::{Found, Told};
+use crate::analysis::changes::detect::FEWEST_POINTS;
+use crate::model::digest;
+use crate::model::event::{Event, EventKind, Suspect};
+use crate::model::event_record::{EventMember, EventRecord, EventStep};
+
+/// How many digits of a digest an id has, unless two would be the same.
+const DIGITS: usize = 6;
+
+/// What is known of an event: its newest record.
+pub(super) struct Known<'a> {
+    pub(super) record: &'a EventRecord,
+    pub(super) is_retracted: bool,
+}
+
+/// The events of records, by id: the newest record of each counts. What one repository writes of an event never has the time of
+/// what it wrote before.
+pub(super) fn known(records: &[EventRecord]) -> Vec<Known<'_>> {
+    let mut newest: BTreeMap<&str, &EventRecord> = BTreeMap::new();
+    for record in records {
+        let known = newest.entry(&record.event).or_insert(record);
+        if record.time >= known.time {
+            *known = record;
+        }
+    }
+    let of = |record: &'_ EventRecord| record.step == EventStep::Retracted;
+    newest.into_values().map(|record| Known { is_retracted: of(record), record }).collect()
+}
+
+/// What was told of a series and is not retracted.
+pub(super) fn told(known: &[Known<'_>], series: &str, axis: &Axis) -> Vec<Told> {
+    // A drift has no place at which its level changed.
+    let standing = known.iter().filter(|one| !one.is_retracted && one.record.kind != EventKind::Drift);
+    let of_series = standing.filter(|one| one.record.members.iter().any(|member| member.series == series));
+    of_series.filter_map(|one| places(one.record, axis)).map(|(first, last)| Told { first, last }).collect()
+}
+
+/// The places of the first and the last suspect of a record; absent where the axis no longer has them.
+fn places(record: &EventRecord, axis: &Axis) -> Option<(usize, usize)> {
+    Some((axis.place(&record.first_suspect)?, axis.place(&record.last_suspect)?))
+}
+
+/// Which known event each draft is, and so its id; the drafts are narrowed to what was known.
+pub(super) struct Matched {
+    /// For each draft its id, and the place of the known event that it is.
+    pub(super) ids: Vec<(String, Option<usize>)>,
+}
+
+/// Matches drafts with known events: those with the most series in common first.
+pub(super) fn matched(drafts: &mut [Draft], known: &[Known<'_>], all: &[Found<'_>]) -> Matched {
+    let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
+    for (number, draft) in drafts.iter().enumerate() {
+        let series: BTreeSet<&str> = draft.series().iter().map(|found| all[*found].series.id.as_str()).collect();
+        let axis = &all[draft.series()[0]].axis;
+        let (lo, hi) = draft.range();
+        for (place, one) in known.iter().enumerate() {
+            let shared = one.record.members.iter().filter(|member| series.contains(member.series.as_str())).count();
+            // A change may turn out to be the machine's; a drift is no change.
+            let is_alike = (draft.kind == EventKind::Drift) == (one.record.kind == EventKind::Drift);
+            let overlaps = is_alike && places(one.record, axis).is_some_and(|(first, last)| first <= hi && lo <= last);
+            if shared > 0 && overlaps {
+                pairs.push((shared, number, place));
+            }
+        }
+    }
+    pairs.sort_by(|a, b| (b.0, a.1, a.2).cmp(&(a.0, b.1, b.2)));
+    let mut of_draft: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut taken = BTreeSet::new();
+    for (_, draft, place) in pairs {
+        if !of_draft.contains_key(&draft) && taken.insert(place) {
+            of_draft.insert(draft, place);
+        }
+    }
+    let mut used: BTreeSet<String> = known.iter().map(|one| one.record.event.clone()).collect();
+    let ids = drafts.iter_mut().enumerate().map(|(number, draft)| {
+        let Some(place) = of_draft.get(&number).copied() else {
+            return (new_id(draft, all, &mut used), None);
+        };
+        let record = known[place].record;
+        let axis = &all[draft.series()[0]].axis;
+        if let Some((first, last)) = places(record, axis).filter(|_| draft.kind == record.kind) {
+            draft.narrow(first, last);
+        }
+        (record.event.clone(), Some(place))
+    });
+    Matched { ids: ids.collect() }
+}
+
+fn new_id(draft: &Draft, all: &[Found<'_>], used: &mut BTreeSet<String>) -> String {
+    let found = &all[draft.series()[0]];
+    let (_, hi) = draft.range();
+    let points = || draft.series().into_iter().flat_map(|number| &all[number].points);
+    let bad = points().map(|point| point.place).filter(|place| *place >= hi).min().unwrap_or(hi);
+    let machines: Vec<&str> = draft.machines.iter().map(String::as_str).collect();
+    let what = format!("{:?}\u{0}{}\u{0}{}", draft.kind, machines.join("\u{0}"), found.axis.commits[bad].sha);
+    let mut again = 0;
+    loop {
+        let digest = digest::sha256_hex(format!("{what}\u{0}{again}").as_bytes());
+        let id = format!("e-{}", &digest[..DIGITS]);
+        if used.insert(id.clone()) {
+            return id;
+        }
+        again += 1;
+    }
+}
+
+/// What became of events since the records were written: those that are sure and new, that have far fewer suspects or more
+/// series than was known, and that the data no longer show. `time` is that of the newest run.
+pub(super) fn steps(
+    events: &[Event],
+    matched: &Matched,
+    known: &[Known<'_>],
+    all: &[Found<'_>],
+    time: DateTime<Utc>,
+) -> Vec<EventRecord> {
+    let mut steps = Vec::new();
+    // What is told later of an event is newer, also where no run took place in between.
+    let after = |record: &EventRecord| time.max(record.time + TimeDelta::seconds(1));
+    for (event, (_, place)) in events.iter().zip(&matched.ids) {
+        let (step, time) = match place.map(|place| &known[place]) {
+            None => (EventStep::Opened, time),
+            Some(one) if one.is_retracted => (EventStep::Opened, after(one.record)),
+            Some(one) if is_news(event, one.record, all) => (EventStep::Narrowed, after(one.record)),
+            Some(_) => continue,
+        };
+        if event.sure {
+            steps.push(record(event, step, time));
+        }
+    }
+    let seen: BTreeSet<usize> = matched.ids.iter().filter_map(|(_, place)| *place).collect();
+    for (place, one) in known.iter().enumerate() {
+        if one.is_retracted || seen.contains(&place) {
+            continue;
+        }
+        let is_member = |series: &str| one.record.members.iter().any(|member| member.series == series);
+        if !all.iter().any(|found| is_member(&found.series.id) && could_show(found, one.record)) {
+            continue;
+        }
+        let is_part = |event: &&Event| {
+            let suspects = event.suspects.iter().map(|one| &one.commit.sha);
+            event.members.iter().any(|member| is_member(&member.series))
+                && suspects.into_iter().any(|sha| *sha == one.record.first_suspect || *sha == one.record.last_suspect)
+        };
+        let reason = match events.iter().find(is_part) {
+            Some(whole) => format!("it is part of {}", whole.id),
+            None => "the data no longer show it".to_owned(),
+        };
+        steps.push(EventRecord {
+            step: EventStep::Retracted,
+            time: after(one.record),
+            reason: Some(reason),
+            ..one.record.clone()
+        });
+    }
+    steps
+}
+
+/// Whether a series would show what was told if it were still there: its commits are on the line, and there are points on both
+/// sides. A clone that is cut short or a branch that is not the one of the history says nothing about it.
+fn could_show(found: &Found<'_>, record: &EventRecord) -> bool {
+    let ends = found.points.first().zip(found.points.last());
+    let spans = |(first, last): (usize, usize)| {
+        ends.is_some_and(|(oldest, newest)| oldest.place < first.max(1) && newest.place >= last)
+    };
+    found.points.len() >= FEWEST_POINTS && places(record, &found.axis).is_some_and(spans)
+}
+
+/// Whether an event has at most the half of the suspects of its record, other machines or another kind, or series that the
+/// record lacks. With each run the levels on both sides are known a little better, and a suspect comes or goes: were every one
+/// that goes written down, the range would shrink by chance until it lost the cause.
+fn is_news(event: &Event, record: &EventRecord, all: &[Found<'_>]) -> bool {
+    let is_known = |series: &str| record.members.iter().any(|member| member.series == series);
+    let of_record = |found: &&Found<'_>| is_known(&found.series.id);
+    let range = all.iter().find(of_record).and_then(|found| places(record, &found.axis));
+    let suspects = range.map_or(0, |(first, last)| last + 1 - first.min(last));
+    2 * event.suspects.len() <= suspects
+        || event.kind != record.kind
+        || event.machines.iter().any(|machine| !record.machines.contains(&machine.id))
+        || event.members.iter().any(|member| !is_known(&member.series))
+}
+
+fn record(event: &Event, step: EventStep, time: DateTime<Utc>) -> EventRecord {
+    let sha = |place: Option<&Suspect>| place.map(|one| one.commit.sha.clone()).unwrap_or_default();
+    let mut members: Vec<EventMember> = event
+        .members
+        .iter()
+        .map(|one| EventMember { series: one.series.clone(), before: one.before.value, after: one.after.value })
+        .collect();
+    members.sort_by(|a, b| a.series.cmp(&b.series));
+    let mut machines: Vec<String> = event.machines.iter().map(|one| one.id.clone()).collect();
+    machines.sort();
+    EventRecord {
+        event: event.id.clone(),
+        step,
+        time,
+        kind: event.kind,
+        direction: event.direction,
+        machines,
+        last_good: event.last_good.as_ref().map(|one| one.sha.clone()),
+        first_suspect: sha(event.suspects.first()),
+        last_suspect: sha(event.suspects.last()),
+        most_likely: sha(event.most_likely()),
+        members,
+        chance: event.false_discovery.clamp(0.0, 1.0),
+        reason: None,
+    }
+}

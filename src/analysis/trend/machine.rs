@@ -1,0 +1,145 @@
+//! Whether the machine moved rather than the code.
+//!
+//! Three signs count: that facts of the environment changed where the levels did; that what kernels are held against moved, the
+//! controls and calibration kernels; and that many series of one machine moved in both directions, or in quantities that have
+//! nothing to do with one another, while no other machine saw it.
+
+use std::collections::BTreeSet;
+
+use super::cluster::{Candidate, Cluster};
+use super::found::Found;
+use crate::model::unit::Unit;
+
+/// The probability that the change lies where the environment changed from which on the machine is held to be the cause.
+const AT_BORDER: f64 = 0.5;
+
+/// How many series, and which share of all that were measured there, are many.
+const MANY: usize = 3;
+const MANY_SHARE: f64 = 0.3;
+
+/// The share of the members that go the other way from which on they count as moving in both directions.
+const OTHER_WAY: f64 = 0.2;
+
+/// What speaks for the machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Signs {
+    /// Whether it is held to be the cause.
+    pub(super) is_machine: bool,
+    /// One sentence each.
+    pub(super) sentences: Vec<String>,
+    /// The environment keys before and after the border that lies in the range.
+    pub(super) border: Option<(String, String)>,
+}
+
+/// What speaks for the machine in a cluster of `measured` series; `elsewhere` tells whether another machine saw the same.
+pub(super) fn signs(
+    cluster: &Cluster,
+    suspects: &[(usize, f64)],
+    all: &[Found<'_>],
+    measured: usize,
+    elsewhere: bool,
+) -> Signs {
+    let mut signs = Signs::default();
+    let (share, border) = at_border(cluster, suspects, all);
+    signs.border = border;
+    if share >= AT_BORDER && elsewhere {
+        signs.sentences.push("The environment changed where the levels did, too.".to_owned());
+    } else if share >= AT_BORDER {
+        signs.is_machine = true;
+        signs.sentences.push("The environment changed where the levels did.".to_owned());
+    } else if signs.border.is_some() {
+        signs.sentences.push(format!(
+            "The environment changed within the range, too, with a chance of {:.0} % that it did where the levels changed.",
+            share * 100.0
+        ));
+    }
+    let beside: BTreeSet<&str> = cluster
+        .members
+        .iter()
+        .map(|member| all[member.found].series)
+        .filter(|series| series.is_beside())
+        .map(|series| series.benchmark.as_str())
+        .collect();
+    if !beside.is_empty() {
+        signs.is_machine = true;
+        let names: Vec<&str> = beside.into_iter().collect();
+        signs.sentences.push(format!("What kernels are held against moved, too: {}.", names.join(", ")));
+    }
+    let moved = cluster.members.len();
+    let machine = |member: &Candidate| all[member.found].series.machine.as_str();
+    let is_one = cluster.members.windows(2).all(|pair| machine(&pair[0]) == machine(&pair[1]));
+    if moved >= MANY.max((MANY_SHARE * measured as f64).ceil() as usize) {
+        let of = if is_one { "this machine" } else { "these machines" };
+        let counted = format!("{moved} of {measured} series of {of} moved together");
+        let ways = if goes_both_ways(cluster, all) {
+            Some("in both directions")
+        } else if is_unlike(cluster, all) {
+            Some("in unlike quantities")
+        } else {
+            None
+        };
+        match ways {
+            Some(ways) if !elsewhere => {
+                signs.is_machine = true;
+                signs.sentences.push(format!("{counted}, {ways}, and no other machine saw it."));
+            }
+            Some(ways) => signs.sentences.push(format!("{counted}, {ways}, but another machine saw it, too.")),
+            None if is_one && !elsewhere => {
+                signs.sentences.push(format!("{counted}: a cause that they share, in the code or in the machine."));
+            }
+            None => signs.sentences.push(format!("{counted}: a cause that they share.")),
+        }
+    }
+    signs
+}
+
+/// The probability that the change lies between two points of different environments, and the first such border.
+fn at_border(cluster: &Cluster, suspects: &[(usize, f64)], all: &[Found<'_>]) -> (f64, Option<(String, String)>) {
+    let mut border = None;
+    let mut share = 0.0;
+    for member in &cluster.members {
+        let (found, change) = (&all[member.found], member.change(all));
+        let mut crossed = |index: usize| {
+            let is_border = found.is_border(index);
+            if is_border && border.is_none() {
+                let key = |index: usize| found.points[index].environment_key.to_string();
+                border = Some((key(index - 1), key(index)));
+            }
+            is_border
+        };
+        // Two environments of one commit: no commit lies between.
+        let is_one_commit = found.points[change.first - 1].place == found.points[change.last].place;
+        if is_one_commit {
+            share += f64::from(crossed(change.last));
+            continue;
+        }
+        share += suspects
+            .iter()
+            .filter(|(place, _)| {
+                let index = found.points.partition_point(|point| point.place < *place);
+                index > 0 && index < found.points.len() && crossed(index)
+            })
+            .map(|(_, probability)| probability)
+            .sum::<f64>();
+    }
+    (share / cluster.members.len().max(1) as f64, border)
+}
+
+fn goes_both_ways(cluster: &Cluster, all: &[Found<'_>]) -> bool {
+    let ways = cluster.members.iter().filter_map(|member| all[member.found].worse(member.change(all).relative()));
+    let (mut worse, mut better) = (0.0, 0.0);
+    for way in ways {
+        if way > 0.0 { worse += 1.0 } else { better += 1.0 }
+    }
+    f64::min(worse, better) >= OTHER_WAY * (worse + better) && f64::min(worse, better) > 0.0
+}
+
+/// Whether members are of kinds that no change of the code moves together as a rule: times, sizes and counts.
+fn is_unlike(cluster: &Cluster, all: &[Found<'_>]) -> bool {
+    let kind = |unit: Unit| match unit {
+        Unit::Second | Unit::PerSecond | Unit::One => 0,
+        Unit::Byte => 1,
+    };
+    let kinds: BTreeSet<u8> = cluster.members.iter().map(|one| kind(all[one.found].series.metric.unit)).collect();
+    kinds.len() > 1
+}

@@ -1,0 +1,28 @@
+//! What a whole history shows: change points of many series joined into events, who may have caused them, and what is judged.
+//!
+//! Each series is put on its axis of commits (`axis.rs`) and looked at (`found.rs`). Changes of one machine that one commit can
+//! explain are one cluster (`cluster.rs`), the machine's where that is likelier (`machine.rs`); clusters of several machines that
+//! one commit explains are one event (`event.rs`), with the probability of each suspect (`culprit.rs`), what of it all may be
+//! chance (`discovery.rs`), and the id that it was told by before (`identity.rs`).
+
+pub mod whole;
+pub mod found;
+pub mod discovery;
+
+mod axis;
+mod cluster;
+mod machine;
+mod culprit;
+mod draft;
+mod identity;
+mod event;
+mod newest;
+mod coverage;
+mod self_test;
+
+#[cfg(test)]
+mod example;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod record_tests;

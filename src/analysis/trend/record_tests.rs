@@ -1,0 +1,141 @@
+//! What is told of events from one time to the next.
+
+use super::example::{MACHINE, analysis, elsewhere, line, noisy, setting, sha};
+use super::tests::{of, shape, until, write};
+use super::whole::{Input, Output, analyse};
+use crate::model::event::EventKind;
+use crate::model::event_record::{EventRecord, EventStep};
+use crate::model::series::Series;
+use crate::model::trend::Tables;
+
+const OTHER: &str = "00000000000000b2";
+
+/// A series that climbs by 9 % from the sixtieth commit to the hundred and ninetieth.
+fn creeping(name: &str, seed: u64) -> Series {
+    let mut series = noisy(name, 250, 1, &[], seed);
+    for (place, point) in series.points.iter_mut().enumerate() {
+        point.value *= (0.09 * ((place as f64 - 60.0) / 130.0).clamp(0.0, 1.0)).exp();
+    }
+    series
+}
+
+#[test]
+fn a_drift_stays_the_drift_that_it_was() {
+    let whole = vec![creeping("creep", 9), noisy("step", 250, 1, &[(0, 1.0), (140, 1.2)], 10)];
+    let mut records = Vec::new();
+    let first = of(whole.clone(), &records);
+    let told = |output: &Output| -> Vec<(String, EventKind)> {
+        output.trend.events.iter().map(|event| (event.id.clone(), event.kind)).collect()
+    };
+    assert_eq!(first.trend.events.iter().filter(|event| event.kind == EventKind::Drift).count(), 1);
+    write(&mut records, &first);
+    let again = of(whole, &records);
+    assert_eq!((told(&again), again.steps), (told(&first), Vec::new()));
+}
+
+#[test]
+fn what_is_not_on_the_line_is_not_taken_back() {
+    let whole = vec![noisy("slow", 200, 2, &[(0, 1.0), (120, 1.2)], 3)];
+    let mut records = Vec::new();
+    write(&mut records, &of(whole.clone(), &[]));
+    assert_eq!(records.len(), 1);
+    // As of a clone or a branch that ends before it.
+    assert_eq!(of(until(&whole, 90), &records).steps, []);
+    // As of a clone that begins after it: the line lacks the commits, and most points.
+    let analysis = analysis(whole.clone());
+    let mut short = line(300);
+    short.commits.drain(..130);
+    let setting = |_: &str, _: &str| setting();
+    let output = analyse(Input {
+        now: analysis.as_of.unwrap_or_default(),
+        analysis: &analysis,
+        line: &short,
+        heads: &[],
+        setting: &setting,
+        selected: &|_| true,
+        records: &records,
+        tables: Tables::default(),
+    });
+    assert_eq!(output.steps, []);
+    // Taken back and told again, without a run in between: each record is newer than the one before.
+    let flat = vec![noisy("slow", 200, 2, &[], 3)];
+    for (series, step) in [(&flat, EventStep::Retracted), (&whole, EventStep::Opened), (&flat, EventStep::Retracted)] {
+        let output = of(series.clone(), &records);
+        assert_eq!(output.steps.iter().map(|one| one.step).collect::<Vec<_>>(), [step]);
+        write(&mut records, &output);
+        assert_eq!(of(series.clone(), &records).steps, []);
+    }
+    let times: Vec<_> = records.iter().map(|record| record.time).collect();
+    assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
+}
+
+#[test]
+fn an_old_commit_that_is_measured_in_a_new_environment_changes_no_blame() {
+    let step = |name: &str, seed| noisy(name, 240, 8, &[(0, 1.0), (121, 1.2)], seed);
+    let mut probed = step("slow", 3);
+    let mut probe = probed.points[16].clone();
+    (probe.position, probe.commit, probe.environment_key) = (Some(124), sha(124).into(), "new".into());
+    probed.points.insert(16, probe);
+    let found = of(vec![probed.clone()], &[]).trend.events;
+    assert_eq!((found[0].kind, shape(&found[0]).3), (EventKind::Change, (121..=124).collect()));
+    let both = of(vec![probed, elsewhere(step("slow", 4), OTHER)], &[]).trend.events;
+    assert_eq!((both.len(), both[0].kind, both[0].machines.len()), (1, EventKind::Change, 2));
+}
+
+#[test]
+fn a_new_compiler_hides_no_regression() {
+    let with_key = |mut series: Series| {
+        series.points.iter_mut().filter(|point| point.position >= Some(100)).for_each(|point| {
+            point.environment_key = "f".into();
+        });
+        series
+    };
+    let moved = |name: &str, step: f64, seed| with_key(noisy(name, 200, 2, &[(0, 1.0), (100, 1.0 + step)], seed));
+    let series = vec![moved("a", 0.03, 1), moved("b", -0.03, 2), moved("c", 0.025, 3), moved("slow", 0.5, 4)];
+    let found = of(series, &[]).trend.events;
+    let told: Vec<_> = found.iter().map(|event| (event.kind, event.members.len())).collect();
+    assert_eq!(told, [(EventKind::Change, 1), (EventKind::Environment, 3)]);
+    assert!(found[0].is_standing_regression() && found[0].members[0].benchmark.contains("slow"));
+    assert!(found[0].machine_signs[0].contains("environment changed"), "{:?}", found[0].machine_signs);
+}
+
+#[test]
+fn events_that_turn_out_to_be_one_say_so() {
+    let one = noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 3);
+    let other = elsewhere(noisy("scan", 240, 8, &[(0, 1.0), (121, 1.2)], 4), OTHER);
+    let mut records: Vec<EventRecord> = Vec::new();
+    let apart = of(vec![one.clone(), other.clone()], &records);
+    assert_eq!(apart.trend.events.len(), 2);
+    write(&mut records, &apart);
+    // A kernel that both machines measure moved on both.
+    let joining = elsewhere(noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 5), OTHER);
+    let output = of(vec![one, other, joining], &records);
+    assert_eq!(output.trend.events.len(), 1);
+    let retracted = output.steps.iter().find(|step| step.step == EventStep::Retracted).expect("one is part of it");
+    assert_eq!(retracted.reason.as_deref(), Some(format!("it is part of {}", output.trend.events[0].id).as_str()));
+}
+
+#[test]
+fn who_asks_for_a_part_is_told_the_same_of_it() {
+    let series = [
+        noisy("slow", 200, 1, &[(0, 1.0), (90, 1.1)], 1),
+        noisy("other", 200, 1, &[(0, 1.0), (150, 1.1)], 2),
+        noisy("quiet", 200, 1, &[], 3),
+    ];
+    let all = of(series.to_vec(), &[]).trend;
+    let analysis = analysis(series.to_vec());
+    let setting = |_: &str, _: &str| setting();
+    let part = analyse(Input {
+        now: analysis.as_of.unwrap_or_default(),
+        analysis: &analysis,
+        line: &line(300),
+        heads: &[],
+        setting: &setting,
+        selected: &|one| one.series.name == "slow" && one.series.machine == MACHINE,
+        records: &[],
+        tables: Tables::default(),
+    })
+    .trend;
+    assert_eq!((part.events.len(), part.series.len(), part.coverage.total), (1, 1, 1));
+    assert!(all.events.contains(&part.events[0]));
+}

@@ -1,0 +1,189 @@
+//! The budget of false alarms held against the noise of the very history that is looked at.
+//!
+//! The residues of each series about what was found in it are put in another order, ten in a row kept together as they may hang
+//! together, and looked at like the series. Nothing changes in what comes of it, so all that is told is false. (A block
+//! bootstrap without replacement; Künsch, "The jackknife and the bootstrap for general stationary observations", Annals of
+//! Statistics 17, 1989.) The order follows from the id of the series, so that equal histories give equal figures.
+
+use super::found::Found;
+use crate::analysis::changes::detect::{FEWEST_POINTS, changes};
+use crate::model::digest;
+use crate::model::trend::{Budget, SelfTest};
+use crate::stats::describe;
+use crate::stats::random::SplitMix64;
+
+/// How many residues stay together.
+const BLOCK: usize = 10;
+
+/// How many points on either side tell where a series is that moves slowly.
+const AROUND: usize = 15;
+
+/// How many deviations from the median of a stretch a point counts at most.
+const REACH: f64 = 3.0;
+
+/// How many points are looked at at least, and how often a series at most.
+const ENOUGH: usize = 20_000;
+const MOST_TIMES: usize = 20;
+
+/// The chance of so many alarms below which they are more than is allowed.
+const BEYOND_CHANCE: f64 = 0.01;
+
+/// The budget of these series, tested.
+pub(super) fn budget(all: &[Found<'_>], false_discovery: f64) -> Budget {
+    let tested: Vec<&Found<'_>> = all.iter().filter(|found| found.changes.noise.is_some()).collect();
+    let points: usize = tested.iter().map(|found| found.points.len()).sum();
+    let allowed_in = |found: &&Found<'_>| found.setting.sensitivity.budget() * found.points.len() as f64 / 1000.0;
+    let expected = tested.iter().map(allowed_in).fold(0.0, |sum, one| sum + one);
+    let allowed = if points > 0 { expected / points as f64 * 1000.0 } else { 0.0 };
+    Budget { allowed, points, expected, false_discovery, self_test: self_test(&tested, allowed) }
+}
+
+fn self_test(tested: &[&Found<'_>], allowed: f64) -> SelfTest {
+    use rayon::prelude::*;
+    let points: usize = tested.iter().map(|found| found.points.len()).sum();
+    if points == 0 {
+        return SelfTest::default();
+    }
+    let times = ENOUGH.div_ceil(points).clamp(1, MOST_TIMES);
+    let counts: Vec<Vec<usize>> = tested.par_iter().map(|found| alarms(found, times)).collect();
+    let alarms: usize = counts.iter().flatten().sum();
+    // Orders of one series are not independent: each order of all series is a test of its own, and the middle one decides.
+    let alarmed = |order: usize| counts.iter().filter(|of_series| of_series[order] > 0).count();
+    let mut of_orders: Vec<usize> = (0..times).map(alarmed).collect();
+    of_orders.sort_unstable();
+    let expected = allowed / 1000.0 * points as f64;
+    let exceeded = at_least(of_orders[times / 2], expected) < BEYOND_CHANCE;
+    let points = points * times;
+    SelfTest { points, alarms, rate: Some(alarms as f64 / points as f64 * 1000.0), exceeded }
+}
+
+/// How many changes and drifts are told in the residues of a series, in so many orders.
+fn alarms(found: &Found<'_>, times: usize) -> Vec<usize> {
+    let mut residues = residues(found);
+    // Newest points that lie apart may be the first of a new level.
+    residues.truncate(found.apart.as_ref().map_or(residues.len(), |apart| apart.begin));
+    let is_relative = found.changes.noise.is_some_and(|noise| noise.is_relative);
+    let level = found.changes.points.last().map_or(found.points[0].value, |point| point.after.value);
+    let seed = digest::sha256_hex(found.series.id.as_bytes());
+    let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
+    let mut blocks: Vec<&[f64]> = residues.chunks(BLOCK).collect();
+    (0..times)
+        .map(|_| {
+            random.shuffle(&mut blocks);
+            let in_units = |residue: &f64| if is_relative { level * residue.exp() } else { level + residue };
+            let values: Vec<f64> = blocks.iter().flat_map(|block| block.iter()).map(in_units).collect();
+            let told = changes(&values, &found.setting.sensitivity);
+            told.points.len() + told.drifts.len()
+        })
+        .collect()
+}
+
+/// The points of a stretch, strays drawn in towards the median: at an end one of them would bend the line.
+fn drawn_in(stretch: &[f64], deviation: f64) -> Vec<f64> {
+    let middle = describe::median(stretch).unwrap_or_default();
+    // A climb across the window is no stray: the reach grows with the spread of the stretch.
+    let spread = describe::scaled_median_deviation(stretch).unwrap_or_default().max(deviation);
+    stretch.iter().map(|value| value.clamp(middle - REACH * spread, middle + REACH * spread)).collect()
+}
+
+/// Where a stretch is at a place: on the line of least squares through the points around.
+fn course(stretch: &[f64], place: usize) -> f64 {
+    let first = place.saturating_sub(AROUND);
+    let around = &stretch[first..stretch.len().min(place + AROUND + 1)];
+    let count = around.len() as f64;
+    let middle = (count - 1.0) / 2.0;
+    let mean = around.iter().sum::<f64>() / count;
+    let products: f64 = around.iter().enumerate().map(|(index, value)| (index as f64 - middle) * value).sum();
+    let squares = count * (count * count - 1.0) / 12.0;
+    if squares > 0.0 { mean + products / squares * ((place - first) as f64 - middle) } else { mean }
+}
+
+/// What is left of each point without the levels and ramps that were found, on the scale of the noise; and without what moves
+/// more slowly than the blocks, as their order would make steps of it.
+fn residues(found: &Found<'_>) -> Vec<f64> {
+    let is_relative = found.changes.noise.is_some_and(|noise| noise.is_relative);
+    let scaled: Vec<f64> =
+        found.points.iter().map(|point| if is_relative { point.value.ln() } else { point.value }).collect();
+    let on_scale = |level: f64| if is_relative { level.ln() } else { level };
+    let mut left = scaled;
+    for drift in &found.changes.drifts {
+        let height = on_scale(drift.after) - on_scale(drift.before);
+        let width = (drift.end - drift.begin) as f64;
+        for (index, value) in left.iter_mut().enumerate().skip(drift.begin) {
+            *value -= height * (((index - drift.begin) as f64 + 0.5) / width).min(1.0);
+        }
+    }
+    let cuts: Vec<usize> = found.changes.points.iter().map(|point| point.index).collect();
+    let begins = std::iter::once(0).chain(cuts.iter().copied());
+    let stretches: Vec<(usize, usize)> = begins.zip(cuts.iter().copied().chain([left.len()])).collect();
+    for (begin, end) in stretches {
+        let stretch = drawn_in(&left[begin..end], found.changes.noise.map_or(0.0, |noise| noise.deviation));
+        for (place, value) in left[begin..end].iter_mut().enumerate() {
+            *value -= course(&stretch, place);
+        }
+    }
+    debug_assert!(left.len() >= FEWEST_POINTS);
+    left
+}
+
+/// The chance of so many events or more where so many are expected (Poisson).
+fn at_least(count: usize, expected: f64) -> f64 {
+    let mut term = (-expected).exp();
+    let mut below = 0.0;
+    for number in 0..count {
+        below += term;
+        term *= expected / (number + 1) as f64;
+    }
+    (1.0 - below).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::analysis::trend::axis::axes;
+    use crate::analysis::trend::example::{MACHINE, line, noisy, setting};
+    use crate::model::series::Series;
+
+    fn found(series: &[Series]) -> Vec<Found<'_>> {
+        let axes = axes(series, &line(400));
+        series.iter().map(|one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[])).collect()
+    }
+
+    #[test]
+    fn chances_are_those_of_poisson() {
+        assert_eq!(at_least(0, 0.3), 1.0);
+        assert!((at_least(1, 0.3) - (1.0 - (-0.3_f64).exp())).abs() < 1e-12);
+        assert!((at_least(3, 2.0) - (1.0 - 5.0 * (-2.0_f64).exp())).abs() < 1e-12);
+    }
+
+    #[test]
+    fn residues_hold_neither_levels_nor_ramps() {
+        let mut creep = noisy("creep", 250, 1, &[(0, 1.0), (220, 0.8)], 9);
+        for (place, point) in creep.points.iter_mut().enumerate() {
+            point.value *= (0.09 * ((place as f64 - 60.0) / 130.0).clamp(0.0, 1.0)).exp();
+        }
+        let series = [creep];
+        let all = found(&series);
+        assert_eq!((all[0].changes.points.len(), all[0].changes.drifts.len()), (1, 1));
+        let left = residues(&all[0]);
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        assert!(left.chunks(50).all(|part| mean(part).abs() < 0.006), "{left:?}");
+    }
+
+    #[test]
+    fn the_budget_is_held_against_the_noise_at_hand() {
+        let quiet: Vec<Series> =
+            (0..10).map(|seed| noisy(&format!("s{seed}"), 300, 1, &[(0, 1.0), (100, 1.3), (170, 0.9)], seed)).collect();
+        let all = found(&quiet);
+        let budget = budget(&all, 0.05);
+        assert_eq!((budget.points, budget.self_test.points), (3000, 21_000));
+        assert!((budget.allowed - 0.05).abs() < 1e-12 && (budget.expected - 0.15).abs() < 1e-12);
+        assert!(budget.self_test.alarms <= 3 && !budget.self_test.exceeded, "{:?}", budget.self_test);
+        // Where next to nothing is allowed, a single alarm is too many.
+        let few: Vec<&Found<'_>> = all.iter().collect();
+        assert_eq!(self_test(&few, 1e-6).exceeded, budget.self_test.alarms > 0);
+        assert_eq!(super::budget(&[], 0.05).self_test, SelfTest::default());
+    }
+}

@@ -1,0 +1,182 @@
+//! The whole of it: from an analysed history to its events, suspects of the newest points, and coverage.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+use rayon::prelude::*;
+
+use super::coverage::{self, Tip};
+use super::event::{self, Told};
+use super::found::{Found, Setting, has_say};
+use super::{axis, discovery, draft, identity, newest, self_test};
+use crate::model::analysis::{Analysis, SeriesAnalysis};
+use crate::model::commit::CommitLine;
+use crate::model::environment::Environment;
+use crate::model::event::NamedMachine;
+use crate::model::event_record::EventRecord;
+use crate::model::head::RunHead;
+use crate::model::trend::{SeriesTrend, Stretch, Tables, Trend};
+
+/// What a trend is made of.
+pub struct Input<'a> {
+    /// The history as far as it is analysed.
+    pub analysis: &'a Analysis,
+    /// The commits in order.
+    pub line: &'a CommitLine,
+    /// The heads of the runs.
+    pub heads: &'a [RunHead],
+    /// The present.
+    pub now: DateTime<Utc>,
+    /// How much it takes to tell a change, by benchmark and metric.
+    pub setting: &'a (dyn Fn(&str, &str) -> Setting + Sync),
+    /// Which series are told of, with the events that moved one of them. All are looked at: what is chance or the machine's does
+    /// not hang on who asks.
+    pub selected: &'a (dyn Fn(&SeriesAnalysis) -> bool + Sync),
+    /// What was told of events before.
+    pub records: &'a [EventRecord],
+    /// The tables of the dataframe.
+    pub tables: Tables,
+}
+
+/// A trend, and what became of events since their records were written.
+pub struct Output {
+    /// What is found.
+    pub trend: Trend,
+    /// The records to write.
+    pub steps: Vec<EventRecord>,
+}
+
+/// Finds the events of a history. Equal input gives equal output, whatever was looked at before; series are looked at on all
+/// cores.
+pub fn analyse(input: Input<'_>) -> Output {
+    let Input { analysis, line, heads, now, setting, selected, records, tables } = input;
+    let known = identity::known(records);
+    let looked_at: Vec<&SeriesAnalysis> =
+        analysis.series.iter().filter(|one| has_say(&one.series, one.judged)).collect();
+    let axes = axis::axes(looked_at.iter().map(|one| &one.series), line);
+    let all: Vec<Found<'_>> = looked_at
+        .par_iter()
+        .map(|one| {
+            let series = &one.series;
+            let axis = std::sync::Arc::clone(&axes[&series.machine]);
+            let told = identity::told(&known, &series.id, &axis);
+            Found::of(series, axis, one.judged, setting(&series.benchmark, &series.metric.name), &told)
+        })
+        .collect();
+
+    let mut drafts = draft::drafts(&all);
+    let matched = identity::matched(&mut drafts, &known, &all);
+    let p_values: Vec<f64> = drafts.iter().map(|draft| draft.p_value).collect();
+    let shares = discovery::false_discovery(&p_values, hypotheses(&all));
+    let told = matched.ids.iter().zip(&shares).map(|((id, place), share)| {
+        let was_sure = place.is_some_and(|place| !known[place].is_retracted);
+        let allowed = if was_sure { discovery::HELD } else { discovery::ALLOWED };
+        Told { id: id.clone(), is_sure: *share <= allowed, false_discovery: *share }
+    });
+    let environments: BTreeMap<&str, &Environment> =
+        heads.iter().map(|head| (head.environment.key.as_str(), &head.environment)).collect();
+    let mut events = event::events(&drafts, told.collect(), &all, &environments);
+    let time = analysis.as_of.unwrap_or_default();
+    let steps = identity::steps(&events, &matched, &known, &all, time);
+    event::in_order(&mut events);
+
+    let failures: BTreeMap<(&str, &str), &str> = analysis
+        .suites
+        .iter()
+        .flat_map(|suite| suite.failures.iter().map(|(id, why)| ((suite.machine.as_str(), id.as_str()), why.as_str())))
+        .collect();
+    let imported: BTreeSet<(&str, &str)> = analysis
+        .suites
+        .iter()
+        .filter(|suite| suite.imported)
+        .map(|suite| (suite.machine.as_str(), suite.suite.as_str()))
+        .collect();
+    let series: Vec<SeriesTrend> = all
+        .iter()
+        .zip(&looked_at)
+        .filter(|(_, one)| selected(one))
+        .map(|(found, one)| {
+            let machine = one.series.machine.as_str();
+            let tip = Tip {
+                is_at_tip: one.at_tip,
+                failure: failures.get(&(machine, one.series.benchmark.as_str())).copied(),
+                allowed: (!imported.contains(&(machine, one.series.suite.as_str())))
+                    .then_some(i64::from(analysis.every_days)),
+            };
+            series_trend(found, &tip, now)
+        })
+        .collect();
+    let told: BTreeSet<&str> = series.iter().map(|one| one.series.as_str()).collect();
+    events.retain(|event| event.members.iter().any(|member| told.contains(member.series.as_str())));
+    let trend = Trend {
+        project: analysis.project.clone(),
+        reference: analysis.history.reference.clone(),
+        tip: analysis.history.tip.clone(),
+        as_of: analysis.as_of,
+        now,
+        runs: analysis.history.runs,
+        budget: self_test::budget(&all, discovery::ALLOWED),
+        events,
+        newest: newest::newest(&all, |series| told.contains(series)),
+        coverage: coverage::coverage(&series),
+        schedule: coverage::schedule(analysis, now),
+        series,
+        tables,
+    };
+    Output { trend, steps }
+}
+
+/// How many commits were measured, on each machine for itself: each may hold a change.
+fn hypotheses(all: &[Found<'_>]) -> usize {
+    let places = |found: &Found<'_>| found.points.iter().map(|point| point.place).collect::<Vec<_>>();
+    let machine = |found: &Found<'_>| found.series.machine.clone();
+    let measured: BTreeSet<(String, usize)> =
+        all.iter().flat_map(|found| places(found).into_iter().map(|place| (machine(found), place))).collect();
+    measured.len()
+}
+
+fn series_trend(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesTrend {
+    let series = found.series;
+    SeriesTrend {
+        series: series.id.clone(),
+        suite: series.suite.clone(),
+        benchmark: series.benchmark.clone(),
+        metric: series.metric.clone(),
+        machine: NamedMachine { id: series.machine.clone(), name: series.machine_name.clone() },
+        judged: found.is_judged,
+        beside: series.is_beside(),
+        exact: found.is_exact,
+        sensitivity: found.setting.name.clone(),
+        least: found.setting.least,
+        noise: found.changes.noise,
+        detectable: found.detectable(),
+        points: found.points.len(),
+        dirty: found.dirty,
+        elsewhere: found.elsewhere,
+        levels: stretches(found),
+        not_judged: coverage::not_judged(found, tip, now),
+        pooled: found.points.clone(),
+        changes: found.changes.clone(),
+    }
+}
+
+/// The stretches between changes. One with a ramp in it has no level.
+fn stretches(found: &Found<'_>) -> Vec<Stretch> {
+    let count = found.points.len();
+    if count == 0 {
+        return Vec::new();
+    }
+    let points = &found.changes.points;
+    let begins = std::iter::once(0).chain(points.iter().map(|point| point.index));
+    let ends = points.iter().map(|point| point.index).chain([count]);
+    let commit = |index: usize| found.axis.commits[found.points[index].place].clone();
+    begins
+        .zip(ends)
+        .enumerate()
+        .map(|(number, (begin, end))| {
+            let has_ramp = found.changes.drifts.iter().any(|drift| drift.begin < end && begin < drift.end);
+            let level = found.changes.levels.get(number).copied().filter(|_| !has_ramp);
+            Stretch { first: commit(begin), last: commit(end - 1), points: end - begin, level }
+        })
+        .collect()
+}

@@ -1,0 +1,208 @@
+//! Checks of both texts of a trend: that they read well, and that no name harms whoever reads them.
+
+use super::example::{self, commit, event, member};
+use super::{markdown, table};
+use crate::model::event::{Event, NextStep};
+use crate::model::metric::Metric;
+use crate::model::trend::Trend;
+use crate::report::number::NARROW;
+
+/// Both texts, with plain blanks in figures.
+fn texts(trend: &Trend, all: bool) -> [String; 2] {
+    [table(trend, all), markdown(trend, all)].map(|text| text.replace(NARROW, " "))
+}
+
+#[track_caller]
+fn both_say(trend: &Trend, part: &str) {
+    for text in texts(trend, true) {
+        let flat = text.split_whitespace().collect::<Vec<&str>>().join(" ").replace('`', "");
+        assert!(flat.contains(part), "`{part}` is not in {text}");
+    }
+}
+
+fn with(event: Event) -> Trend {
+    Trend { events: vec![event], ..example::quiet() }
+}
+
+#[test]
+fn a_trend_reads_well_on_a_terminal() {
+    insta::assert_snapshot!(table(&example::trend(), false));
+}
+
+#[test]
+fn a_trend_reads_well_as_markdown() {
+    insta::assert_snapshot!(markdown(&example::trend(), false));
+}
+
+#[test]
+fn what_is_in_doubt_is_listed_when_asked_for() {
+    let [text, markdown] = texts(&example::trend(), false);
+    let hidden = "1 event may be chance, 1 was taken back: --all lists them.";
+    assert!(text.contains(hidden) && markdown.replace('`', "").contains(hidden), "{text}{markdown}");
+    for told in texts(&example::trend(), true) {
+        assert!(!told.contains("--all"), "{told}");
+        assert!(
+            told.contains("? e-d0d0d0 slower") && told.contains("may be chance: 1 of 5 like it is chance"),
+            "{told}"
+        );
+        assert!(told.contains("= e-b1b1b1 slower") && told.contains("taken back by"), "{told}");
+    }
+    let mut trend = example::trend();
+    trend.events.retain(|one| one.id == "e-b1b1b1");
+    assert!(table(&trend, false).contains("\n1 event was taken back: --all lists it.\n"));
+    trend.events.push(trend.events[0].clone());
+    assert!(table(&trend, false).contains("\n2 events were taken back: --all lists them.\n"));
+    trend.events.iter_mut().for_each(|one| one.sure = false);
+    assert!(table(&trend, false).contains("\n2 events may be chance: --all lists them.\n"));
+    trend.events.clear();
+    assert!(!table(&trend, false).contains("--all"));
+}
+
+#[test]
+fn a_history_in_which_nothing_changed_is_short() {
+    insta::assert_snapshot!(table(&example::quiet(), false), @r"
+    = nothing changed; 42 of 42 series are judged.
+    kernels at c0ffeec of refs/heads/perf, as of 21 Nov 2026, 04:00 UTC, 1,204 runs.
+
+    Schedule
+                  Newest run  Days  Allowed  Machine  Suite
+      ✓ in time  21 Nov 2026     0        9  bench-1  cpu
+
+    False alarms
+      0.05 in 1,000 points are allowed, at most 3.1 in the 61,200 points looked at. The noise of this
+      history alone gives 0.03 (2 in 61,200 points). Of the events called sure at most 5.0 % are chance.
+    ");
+    // What may be chance is no change for sure.
+    let mut trend = example::quiet();
+    trend.events = vec![Event { sure: false, ..event("e-000001", Vec::new()) }];
+    assert!(table(&trend, false).starts_with("= nothing changed for sure; "));
+}
+
+#[test]
+fn an_empty_history_says_what_to_do() {
+    insta::assert_snapshot!(table(&example::empty(), false), @r"
+    ○ Nothing is recorded yet.
+    Measure and record: sprag run --record
+    Or take over what other tools recorded: sprag import PATH --machine NAME
+    ");
+    insta::assert_snapshot!(markdown(&example::empty(), false), @r"
+    ## ○ Nothing is recorded yet.
+
+    - Measure and record: `sprag run --record`
+    - Or take over what other tools recorded: `sprag import PATH --machine NAME`
+    ");
+    // Runs of which nothing is left to look at.
+    let trend = Trend { runs: 3, ..example::empty() };
+    both_say(&trend, "○ Nothing to look at: 3 runs, and no series in them.");
+    both_say(&trend, "sprag history log lists the runs.");
+}
+
+#[test]
+fn words_agree_with_their_numbers() {
+    let time = |name: &str| member(name, Metric::time(), 0.002, 0.1);
+    let mut one = with(event("e-000001", vec![time("cpu/a @fast")]));
+    (one.coverage.judged, one.coverage.total, one.runs) = (1, 1, 1);
+    one.budget.self_test.points = 1;
+    one.newest = example::trend().newest;
+    one.newest[0].runs = 1;
+    (one.schedule[0].stale, one.schedule[0].days, one.schedule[0].allowed) = (true, 2, 1);
+    let next = NextStep { commit: commit(7, ""), runs: 1, left: 1.0, command: vec!["sprag".to_owned()] };
+    one.events[0].next = Some(next);
+    for part in [
+        "▲ 1 regression stands; 1 of 1 series is judged.",
+        ", 1 run.",
+        "the newest run is 2 days old, 1 day is allowed.",
+        "1 of 41 series measured there moved",
+        ": 1 run tells its side; 1 commit is left then",
+        "Not a change yet: the newest point of 1 series lies apart",
+        ": 1 more run settles it.",
+        "(2 in 1 point).",
+    ] {
+        both_say(&one, part);
+    }
+    let mut many = one.clone();
+    many.events[0].members.push(time("cpu/b @fast"));
+    many.events.push(many.events[0].clone());
+    (many.coverage.judged, many.coverage.total) = (1, 2);
+    let apart = many.newest[0].series[0].clone();
+    many.newest[0].series.push(apart);
+    for part in [
+        "▲ 2 regressions stand; 1 of 2 series are judged.",
+        "; and 1 more series",
+        "Not a change yet: the newest points of 2 series lie apart",
+    ] {
+        both_say(&many, part);
+    }
+}
+
+#[test]
+fn a_budget_that_is_exceeded_is_warned_of() {
+    let mut trend = example::quiet();
+    trend.budget.self_test.exceeded = true;
+    both_say(&trend, "? more than is allowed: take events with care");
+    trend.budget.self_test.rate = None;
+    both_say(&trend, "There is not enough noise in this history to test that.");
+    trend.coverage.judged = 0;
+    both_say(&trend, "? nothing can be told; 0 of 42 series are judged.");
+}
+
+#[test]
+fn what_no_one_should_paste_is_no_command() {
+    let mut trend = example::trend();
+    let next = trend.events[0].next.as_mut().expect("it has one");
+    next.command.push("a\nrm -r x".to_owned());
+    for text in texts(&trend, false) {
+        assert!(text.contains("not safe to paste") && !text.contains("rm -r x"), "{text}");
+    }
+}
+
+#[test]
+fn no_name_harms_whoever_reads_it() {
+    for text in texts(&example::hostile(), true) {
+        assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text}");
+        for line in text.lines() {
+            assert!(!line.trim_start().starts_with("::") && !line.contains("##[error]"), "{line}");
+        }
+    }
+    let text = markdown(&example::hostile(), true);
+    let mut columns = 0;
+    let mut is_fenced = false;
+    for line in text.lines() {
+        is_fenced ^= line.starts_with("```");
+        assert!(is_fenced || !line.contains("<script"), "{line}");
+        assert!(is_fenced || !line.contains("@someone") || line.contains("`"), "{line}");
+        let bars = line.matches('|').count();
+        if is_fenced || !line.starts_with('|') {
+            columns = 0;
+        } else if columns == 0 {
+            columns = bars;
+        } else {
+            assert_eq!(bars, columns, "{line}");
+        }
+    }
+    assert!(!is_fenced && text.contains(r#"'$(x)`y`"'\''|&;<script>::error::'"#), "{text}");
+    assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+}
+
+#[test]
+fn lines_of_a_terminal_are_a_hundred_columns_wide() {
+    for all in [false, true] {
+        for line in table(&example::trend(), all).lines() {
+            let is_command = line.trim_start().starts_with("sprag run");
+            assert!(is_command || line.chars().count() <= 100, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_text_that_is_too_long_says_what_it_leaves_out() {
+    let mut trend = example::trend();
+    let one = trend.events[0].clone();
+    trend.events = vec![one; 100];
+    let text = markdown(&trend, false);
+    assert!(
+        text.len() < 65_536 && text.contains("more events are left out; `sprag trend --format json` has all."),
+        "{text}"
+    );
+    assert!(text.contains("### False alarms"), "the tables are still there");
+}

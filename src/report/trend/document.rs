@@ -1,0 +1,76 @@
+//! What is told of a trend, before a form sets it: sentences, facts with a label, tables, and commands to paste.
+
+use super::{event, newest, summary, tables};
+use crate::model::trend::Trend;
+use crate::report::phrase::Phrase;
+
+/// All of it, most important first.
+pub(super) struct Document {
+    /// What the history shows, in one sentence.
+    pub(super) headline: Phrase,
+    /// What belongs right below.
+    pub(super) lines: Vec<Phrase>,
+    /// One an event.
+    pub(super) events: Vec<Section>,
+    /// How many events are not listed.
+    pub(super) hidden: Option<Phrase>,
+    /// What else there is.
+    pub(super) sections: Vec<Section>,
+}
+
+/// A title with what stands under it.
+pub(super) struct Section {
+    pub(super) title: Phrase,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A part of a section.
+pub(super) enum Block {
+    /// A sentence.
+    Line(Phrase),
+    /// What a word asks, and the answer.
+    Fact(&'static str, Phrase),
+    /// A table.
+    Grid(Grid),
+    /// A line for a shell.
+    Command(String),
+}
+
+/// A table.
+#[derive(Default)]
+pub(super) struct Grid {
+    /// The word in front of its first row, where it is the answer to one.
+    pub(super) label: &'static str,
+    /// What it is called where it is folded away.
+    pub(super) folded: Option<String>,
+    /// The name of each column, and whether it is aligned to the right.
+    pub(super) heads: Vec<(&'static str, bool)>,
+    pub(super) rows: Vec<Vec<Phrase>>,
+    /// How many rows are left out, in words.
+    pub(super) more: Option<Phrase>,
+}
+
+/// How much of it a form has room for.
+pub(super) struct Room {
+    /// The members of an event that are listed.
+    pub(super) members: usize,
+}
+
+/// What is told of a trend; `all` lists events that may be chance or were taken back, too.
+pub(super) fn of(trend: &Trend, all: bool, room: &Room) -> Document {
+    let is_listed = |one: &&crate::model::event::Event| all || summary::is_listed(one);
+    let events = trend.events.iter().filter(is_listed).map(|one| event::section(one, room)).collect();
+    let sections = [newest::section(trend, room)].into_iter().flatten().chain(tables::sections(trend));
+    Document {
+        headline: summary::headline(trend),
+        lines: summary::lines(trend),
+        events,
+        hidden: if all { None } else { summary::hidden(trend) },
+        sections: if trend.coverage.total == 0 { Vec::new() } else { sections.collect() },
+    }
+}
+
+/// A cell of plain words.
+pub(super) fn cell(words: impl Into<String>) -> Phrase {
+    Phrase::plain(words)
+}

@@ -1,0 +1,250 @@
+//! What is told of one event.
+
+use std::cmp::Ordering;
+
+use super::document::{Block, Grid, Room, Section, cell};
+use super::{shell, words};
+use crate::model::event::{Direction, Event, EventKind, EventState, Member, Suspect};
+use crate::report::date;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number::{self, count, counted};
+use crate::report::phrase::Phrase;
+
+/// The suspects that are listed.
+const MOST_SUSPECTS: usize = 5;
+
+/// The facts and signs that are listed, of each.
+const MOST_FACTS: usize = 12;
+
+/// An event: what it did in its title, and who, since when and what now under it.
+pub(super) fn section(event: &Event, room: &Room) -> Section {
+    let mut blocks = vec![Block::Fact("where", place(event)), Block::Fact("range", range(event))];
+    blocks.extend(likely(event));
+    blocks.push(Block::Fact("chance", chance(event)));
+    blocks.push(Block::Fact("state", state(event)));
+    blocks.extend(environment(event));
+    blocks.extend(next(event));
+    blocks.extend(suspects(event).map(Block::Grid));
+    blocks.extend(members(event, room).map(Block::Grid));
+    Section { title: title(event), blocks }
+}
+
+/// The member that an event is known by: the worst, or where all got better the best.
+fn lead(event: &Event) -> Option<&Member> {
+    match event.direction {
+        Direction::Better => event.members.last(),
+        Direction::Worse | Direction::Mixed => event.members.first(),
+    }
+}
+
+fn mark(event: &Event) -> Mark {
+    let (tone, glyph) = match event {
+        one if one.state != EventState::Standing => (Tone::Plain, "="),
+        one if !one.sure => (Tone::Doubt, "?"),
+        one if one.kind == EventKind::Environment => (Tone::Environment, "◇"),
+        one => match one.direction {
+            Direction::Worse => (Tone::Worse, "▲"),
+            Direction::Better => (Tone::Better, "▼"),
+            Direction::Mixed => (Tone::Worse, "▲▼"),
+        },
+    };
+    Mark::new(tone, glyph, words::name(&event.id))
+}
+
+fn title(event: &Event) -> Phrase {
+    let title = Phrase::default().mark(mark(event));
+    let Some(lead) = lead(event) else { return title };
+    let way = words::way(&lead.metric, lead.worse);
+    let kind = match event.kind {
+        EventKind::Environment => format!(" environment, {way}: "),
+        EventKind::Drift | EventKind::Change => format!(" {way}: "),
+    };
+    let over = match event.kind {
+        EventKind::Drift => format!(" over {}", counted(event.suspects.len(), "commit", "commits")),
+        EventKind::Change | EventKind::Environment => String::new(),
+    };
+    let change = match (&lead.relative, event.kind) {
+        (Some(relative), EventKind::Drift) => format!(" drifts {}{over}", words::change(relative)),
+        (None, EventKind::Drift) => format!(" drifts{over}"),
+        (Some(relative), _) => format!(" {}", words::change(relative)),
+        (None, _) => String::new(),
+    };
+    let values = words::values(&lead.metric, lead.before.value, lead.after.value);
+    let better = event.members.iter().filter(|one| one.worse.is_some_and(|worse| worse < 0.0)).count();
+    let further = match event.members.len().saturating_sub(1) {
+        0 => String::new(),
+        more if event.direction == Direction::Mixed => {
+            format!("; and {}, {} better", counted(more, "more series", "more series"), count(better))
+        }
+        more => format!("; and {}", counted(more, "more series", "more series")),
+    };
+    let metric = words::name(&lead.metric.name);
+    title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
+}
+
+fn place(event: &Event) -> Phrase {
+    let machines: Vec<String> = event.machines.iter().map(|one| words::name(&one.name)).collect();
+    let mut text = format!("{}, since {}", words::joined(&machines), date::day(event.since));
+    let moved = event.members.len();
+    let measured = event.measured_series.max(moved);
+    if measured > 1 {
+        text += &format!("; {} of {} series measured there moved", count(moved), count(measured));
+    }
+    if let Some(typical) = event.typical.filter(|_| moved > 1) {
+        text += &format!(", by {} in the median (positive is worse)", number::percent(typical));
+    }
+    Phrase::plain(text)
+}
+
+fn range(event: &Event) -> Phrase {
+    let bad = event.first_bad.short();
+    let range = match &event.last_good {
+        Some(good) => Phrase::plain("good ").id(words::name(good.short())).text(" .. bad ").id(words::name(bad)),
+        None => Phrase::plain("bad ").id(words::name(bad)).text(", and no commit measured before it is surely good"),
+    };
+    let suspects = event.suspects.len();
+    range.text(match (event.kind, suspects) {
+        (_, 0) => String::new(),
+        (EventKind::Environment, _) => "; no commit is to blame".to_owned(),
+        (EventKind::Drift, _) => format!("; {}, none of them alone to blame", counted(suspects, "commit", "commits")),
+        (EventKind::Change, 1) => "; one commit can be the cause".to_owned(),
+        (EventKind::Change, _) => format!("; {} may be the cause", counted(suspects, "commit", "commits")),
+    })
+}
+
+/// The commit that is the cause most likely, or can be it alone.
+fn likely(event: &Event) -> Option<Block> {
+    let suspect = event.most_likely().filter(|_| event.kind == EventKind::Change)?;
+    let mut words = Phrase::default().id(words::name(suspect.commit.short()));
+    let is_alone = event.suspects.len() == 1;
+    if !is_alone {
+        words = words.text(format!(" with {}", words::probability(suspect.probability)));
+    }
+    if !suspect.commit.subject.is_empty() {
+        words = words.text(format!(": {}", words::subject(&suspect.commit.subject)));
+    }
+    Some(Block::Fact(if is_alone { "cause" } else { "likely" }, words))
+}
+
+fn chance(event: &Event) -> Phrase {
+    let words = words::chance(event.false_discovery);
+    Phrase::plain(if event.sure { format!("sure: {words}") } else { format!("may be chance: {words}") })
+}
+
+fn state(event: &Event) -> Phrase {
+    if let EventState::TakenBack { by } = &event.state {
+        return Phrase::plain("taken back by ").id(words::name(by));
+    }
+    let (all, standing) = (event.members.len(), event.members.iter().filter(|one| one.standing).count());
+    let mut words = match standing {
+        some if some == all => "stands".to_owned(),
+        some => format!("stands in {} of {}", count(some), counted(all, "series", "series")),
+    };
+    let held = event.members.iter().filter(|one| one.held).count();
+    if held > 0 {
+        let held = counted(held, "series is", "series are");
+        words += &format!("; {held} held: told before, and no longer by the data alone");
+    }
+    Phrase::plain(words)
+}
+
+/// What speaks for the machine, and what changed about it.
+fn environment(event: &Event) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for sign in event.machine_signs.iter().take(MOST_FACTS) {
+        blocks.push(Block::Fact("machine", cell(words::sentence(sign))));
+    }
+    for fact in event.facts.iter().take(MOST_FACTS) {
+        let words = Phrase::plain(format!("{} was ", words::name(&fact.fact)));
+        let words = words.id(words::name(&fact.was)).text(", is ").id(words::name(&fact.is));
+        blocks.push(Block::Fact("changed", words));
+    }
+    if event.facts.len() > MOST_FACTS {
+        let rest = counted(event.facts.len() - MOST_FACTS, "more fact", "more facts");
+        blocks.push(Block::Fact("", cell(format!("and {rest}"))));
+    }
+    blocks
+}
+
+fn next(event: &Event) -> Vec<Block> {
+    let Some(next) = &event.next else { return Vec::new() };
+    let step = Phrase::plain("measure ").id(words::name(next.commit.short())).text(format!(
+        ": {} its side; {}",
+        counted(next.runs, "run tells", "runs tell"),
+        words::left(next.left)
+    ));
+    vec![Block::Fact("next", step), command(&next.command)]
+}
+
+/// A command to paste, or that there is none.
+pub(super) fn command(words: &[String]) -> Block {
+    match shell::line(words) {
+        Some(line) => Block::Command(line),
+        None => Block::Fact("", cell("its command holds a name that is not safe to paste; the JSON has its words")),
+    }
+}
+
+/// The most likely ones first, where there are several.
+fn suspects(event: &Event) -> Option<Grid> {
+    if event.kind != EventKind::Change || event.suspects.len() < 2 {
+        return None;
+    }
+    let mut all: Vec<&Suspect> = event.suspects.iter().collect();
+    all.sort_by(|a, b| b.probability.partial_cmp(&a.probability).unwrap_or(Ordering::Equal));
+    let row = |one: &&Suspect| {
+        vec![
+            cell(words::probability(one.probability)),
+            Phrase::default().id(words::name(one.commit.short())),
+            cell(if one.measured { "measured" } else { "not measured" }),
+            cell(words::subject(&one.commit.subject)),
+        ]
+    };
+    let rest = all.iter().skip(MOST_SUSPECTS).map(|one| one.probability).sum::<f64>();
+    let more = all.len().saturating_sub(MOST_SUSPECTS);
+    Some(Grid {
+        label: "suspects",
+        heads: vec![("Probability", true), ("Suspect", false), ("", false), ("Subject", false)],
+        rows: all.iter().take(MOST_SUSPECTS).map(row).collect(),
+        more: (more > 0).then(|| cell(format!("and {} more, {} together", count(more), words::probability(rest)))),
+        ..Grid::default()
+    })
+}
+
+/// The members, where there are more than the title tells of.
+fn members(event: &Event, room: &Room) -> Option<Grid> {
+    if event.members.len() < 2 {
+        return None;
+    }
+    let several = event.machines.len() > 1;
+    let more = event.members.len().saturating_sub(room.members);
+    let rows: Vec<&Member> = match event.direction {
+        Direction::Better => event.members.iter().rev().take(room.members).collect(),
+        Direction::Worse | Direction::Mixed => event.members.iter().take(room.members).collect(),
+    };
+    Some(Grid {
+        label: "series",
+        folded: Some(counted(event.members.len(), "series", "series")),
+        heads: vec![("Change (interval)", true), ("Before → after", true), ("Series", false)],
+        rows: rows.into_iter().map(|one| member(one, several)).collect(),
+        more: (more > 0).then(|| cell(format!("and {} more", count(more)))),
+    })
+}
+
+fn member(member: &Member, tells_machine: bool) -> Vec<Phrase> {
+    let mut series = Phrase::default().id(words::name(&member.benchmark));
+    series = series.text(format!(" {}", words::name(&member.metric.name)));
+    if tells_machine {
+        series = series.text(format!(" on {}", words::name(&member.machine.name)));
+    }
+    if !member.standing {
+        series = series.text(", gone");
+    }
+    if member.held {
+        series = series.text(", held");
+    }
+    vec![
+        cell(member.relative.as_ref().map_or_else(|| number::NONE.to_owned(), words::change)),
+        cell(words::values(&member.metric, member.before.value, member.after.value)),
+        series,
+    ]
+}

@@ -1,0 +1,94 @@
+//! A trend as JSON: every fact of it, under a schema of its own.
+//!
+//! A number that is not finite has no place in JSON and stands as null. The text is ASCII, so that no character of a name acts
+//! unseen.
+
+use serde_json::{Map, Value, json as value};
+
+use crate::model::trend::Trend;
+use crate::model::{canonical, schema as of_types};
+
+/// The version of the document.
+const SCHEMA_VERSION: u32 = 1;
+
+/// The whole of it as JSON.
+pub fn json(trend: &Trend) -> Vec<u8> {
+    let mut document = Map::new();
+    document.insert("schema_version".to_owned(), Value::from(SCHEMA_VERSION));
+    document.insert("sprag".to_owned(), Value::from(env!("CARGO_PKG_VERSION")));
+    if let Value::Object(fields) = serde_json::to_value(trend).expect("keys are text and numbers have a form") {
+        document.extend(fields);
+    }
+    (canonical::to_indented(&Value::Object(document)) + "\n").into_bytes()
+}
+
+/// The schema of that JSON.
+pub fn schema() -> Value {
+    let mut schema = of_types::of_closed::<Trend>();
+    let mut properties = Map::new();
+    properties.insert(
+        "schema_version".to_owned(),
+        value!({ "description": "The version of the document.", "type": "integer", "const": SCHEMA_VERSION }),
+    );
+    properties
+        .insert("sprag".to_owned(), value!({ "description": "The version of Sprag that wrote it.", "type": "string" }));
+    let of_model = schema["properties"].as_object().cloned().expect("a structure has fields");
+    properties.extend(of_model);
+    let names: Vec<Value> = properties.keys().map(|name| Value::from(name.as_str())).collect();
+    schema["properties"] = Value::Object(properties);
+    schema["required"] = Value::from(names);
+    // A bound that is null is none: that of a level which hardly anything is known of.
+    for bound in ["lower", "upper"] {
+        schema["$defs"]["Level"]["properties"][bound]["type"] = value!(["number", "null"]);
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::trend::example;
+
+    #[track_caller]
+    fn valid(trend: &Trend) -> Value {
+        let text = String::from_utf8(json(trend)).expect("it is text");
+        assert!(text.is_ascii() && text.ends_with("}\n") && text.starts_with("{\n  \"schema_version\": 1,"), "{text}");
+        let document: Value = serde_json::from_str(&text).expect("it is JSON");
+        let schema = schema();
+        let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+        let faults: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        document
+    }
+
+    #[test]
+    fn every_trend_follows_its_schema() {
+        let document = valid(&example::trend());
+        assert_eq!(document["events"].as_array().map(Vec::len), Some(example::trend().events.len()));
+        assert_eq!(document["events"][0]["suspects"][0]["measured"], Value::Bool(true));
+        assert!(document["series"][0].get("pooled").is_none());
+        valid(&example::empty());
+        valid(&example::hostile());
+    }
+
+    #[test]
+    fn what_is_not_finite_is_null() {
+        let mut trend = example::trend();
+        trend.events[0].members[0].before.lower = f64::NEG_INFINITY;
+        trend.events[0].members[0].before.upper = f64::NAN;
+        let document = valid(&trend);
+        let before = &document["events"][0]["members"][0]["before"];
+        assert_eq!((&before["lower"], &before["upper"]), (&Value::Null, &Value::Null));
+    }
+
+    #[test]
+    fn nothing_else_may_stand_in_it() {
+        let validator = jsonschema::validator_for(&schema()).expect("the schema is one");
+        let mut document = valid(&example::trend());
+        document["other"] = Value::from(1);
+        assert!(!validator.is_valid(&document));
+        let mut document = valid(&example::trend());
+        document["events"][0]["kind"] = Value::from("miracle");
+        assert!(!validator.is_valid(&document));
+    }
+}

@@ -1,0 +1,26 @@
+//! What a whole history shows, in the forms that people and programs read: a terminal, Markdown, JSON.
+//!
+//! What is told, in which order and in which words is decided once (`document.rs`); the terminal and Markdown only set it. Each
+//! has its own escaping, for every name and subject in it comes from elsewhere.
+
+mod shell;
+mod words;
+mod document;
+mod summary;
+mod event;
+mod newest;
+mod tables;
+mod table;
+mod markdown;
+mod json;
+
+#[cfg(test)]
+mod checks;
+#[cfg(test)]
+pub(crate) mod example;
+#[cfg(test)]
+mod example_tables;
+
+pub use json::{json, schema};
+pub use markdown::{digest, markdown};
+pub use table::table;

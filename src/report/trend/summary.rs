@@ -1,0 +1,125 @@
+//! The headline of a trend, and what belongs right below it.
+
+use super::words;
+use crate::model::event::Direction;
+use crate::model::event::{Event, EventKind, EventState};
+use crate::model::trend::{Due, Trend};
+use crate::report::date;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number::{count, counted};
+use crate::report::phrase::Phrase;
+
+/// The stale suites that are named.
+const MOST_STALE: usize = 5;
+
+/// Whether an event is listed without being asked for: it is no chance, and it still holds.
+pub(super) fn is_listed(event: &Event) -> bool {
+    event.sure && event.state == EventState::Standing
+}
+
+/// How many events of each kind are listed, and how many series are judged.
+pub(super) fn headline(trend: &Trend) -> Phrase {
+    let coverage = &trend.coverage;
+    if trend.runs == 0 {
+        return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing is recorded yet."));
+    }
+    if coverage.total == 0 {
+        let rest = format!(" {}, and no series in them.", counted(trend.runs, "run", "runs"));
+        return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing to look at:")).text(rest);
+    }
+    let standing = |is: &dyn Fn(&Event) -> bool| trend.events.iter().filter(|one| is_listed(one) && is(one)).count();
+    let regressions = standing(&|one| one.is_standing_regression());
+    let environment = standing(&|one| one.kind == EventKind::Environment);
+    let improvements = standing(&|one| one.kind != EventKind::Environment && one.direction == Direction::Better);
+    let mut parts = Vec::new();
+    if regressions > 0 {
+        parts.push(counted(regressions, "regression stands", "regressions stand"));
+    }
+    if improvements > 0 {
+        parts.push(counted(improvements, "improvement", "improvements"));
+    }
+    if environment > 0 {
+        parts.push(counted(environment, "environment event", "environment events"));
+    }
+    let judged =
+        format!("; {} of {} judged", count(coverage.judged), counted(coverage.total, "series is", "series are"));
+    let mark = match parts.first() {
+        Some(first) if regressions > 0 => Mark::new(Tone::Worse, "▲", first),
+        Some(first) if improvements > 0 => Mark::new(Tone::Better, "▼", first),
+        Some(first) => Mark::new(Tone::Environment, "◇", first),
+        None if coverage.judged == 0 => Mark::new(Tone::Doubt, "?", "nothing can be told"),
+        None if trend.events.iter().any(|one| !one.sure) => Mark::new(Tone::Plain, "=", "nothing changed for sure"),
+        None => Mark::new(Tone::Plain, "=", "nothing changed"),
+    };
+    let rest: String = parts.iter().skip(1).map(|part| format!(", {part}")).collect();
+    Phrase::default().mark(mark).text(rest + &judged + ".")
+}
+
+/// Where and when that was read, and what is stale; of an empty history what to do.
+pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
+    if trend.runs == 0 {
+        return vec![
+            Phrase::plain("Measure and record: ").id("sprag run --record"),
+            Phrase::plain("Or take over what other tools recorded: ").id("sprag import PATH --machine NAME"),
+        ];
+    }
+    let mut origin = Phrase::plain(words::name(&trend.project));
+    if let Some(tip) = &trend.tip {
+        origin = origin.text(" at ").id(tip.get(..7).unwrap_or(tip));
+    }
+    if let Some(reference) = &trend.reference {
+        origin = origin.text(" of ").id(words::name(reference));
+    }
+    if let Some(time) = trend.as_of {
+        origin = origin.text(format!(", as of {} UTC", date::moment(time)));
+    }
+    let mut lines = vec![origin.text(format!(", {}.", counted(trend.runs, "run", "runs")))];
+    if trend.coverage.total == 0 {
+        lines.push(
+            Phrase::plain("No run gave a value, or nothing fits ")
+                .id("--suite")
+                .text(", ")
+                .id("--machine")
+                .text(" and ")
+                .id("--filter")
+                .text("; ")
+                .id("sprag history log")
+                .text(" lists the runs."),
+        );
+    }
+    let stale: Vec<&Due> = trend.schedule.iter().filter(|due| due.stale).collect();
+    lines.extend(stale.iter().take(MOST_STALE).map(|due| {
+        let age = counted(due.days.max(0) as usize, "day", "days");
+        let words = format!(
+            " {} on {}: the newest run is {age} old, {} allowed.",
+            words::name(&due.suite),
+            words::name(&due.machine.name),
+            counted(due.allowed.max(0) as usize, "day is", "days are")
+        );
+        Phrase::default().mark(Mark::new(Tone::Doubt, "?", "stale:")).text(words)
+    }));
+    if stale.len() > MOST_STALE {
+        let rest = counted(stale.len() - MOST_STALE, "more is", "more are");
+        lines.push(
+            Phrase::default().mark(Mark::new(Tone::Doubt, "?", "stale:")).text(format!(" {rest}, see the schedule.")),
+        );
+    }
+    lines
+}
+
+/// How many events are not listed, and how to have them.
+pub(super) fn hidden(trend: &Trend) -> Option<Phrase> {
+    let doubtful = trend.events.iter().filter(|one| !one.sure).count();
+    let taken_back = trend.events.iter().filter(|one| one.sure && !is_listed(one)).count();
+    let gone = if taken_back == 1 { "was taken back" } else { "were taken back" };
+    let words = match (doubtful, taken_back) {
+        (0, 0) => return None,
+        (0, gone_ones) => format!("{} {gone}", counted(gone_ones, "event", "events")),
+        (some, 0) => format!("{} may be chance", counted(some, "event", "events")),
+        (some, gone_ones) => {
+            format!("{} may be chance, {} {gone}", counted(some, "event", "events"), count(gone_ones))
+        }
+    };
+    let lists = if doubtful + taken_back == 1 { " lists it." } else { " lists them." };
+    Some(Phrase::plain(format!("{words}: ")).id("--all").text(lists))
+}

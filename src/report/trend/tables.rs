@@ -1,0 +1,229 @@
+//! The tables beside the events: what is judged, what moved lately, how restless the rest is, what is due.
+
+use std::collections::BTreeMap;
+
+use super::document::{Block, Grid, Section, cell};
+use super::words;
+use crate::model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
+use crate::model::trend::{Budget, Due, SeriesTrend, Trend};
+use crate::report::date;
+use crate::report::gate::share;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number::{self, count, counted};
+use crate::report::phrase::Phrase;
+
+/// The movers that are listed.
+const MOST_MOVERS: usize = 10;
+
+/// The rows of any other table.
+const MOST_ROWS: usize = 40;
+
+/// Each reason why a series is not judged: its word, what it means, and what to do about it.
+const REASONS: [(&str, &str, &str); 6] = [
+    ("too_short", "too few points", "record more commits: `sprag run --record`"),
+    ("stale", "the newest point is too old for the schedule", "run the suite where it is due"),
+    ("missing_at_tip", "the newest run has no value of it", "find out why, unless it was removed"),
+    ("environment_changed", "too few points in the new environment", "record more runs in it"),
+    ("failing", "the benchmark failed in the newest run", "mend it: `sprag run` says what is wrong"),
+    ("no_commit", "none of its runs is of a known commit", "fetch the commits, or name their `--branch`"),
+];
+
+/// All of them, in their order.
+pub(super) fn sections(trend: &Trend) -> Vec<Section> {
+    let days = trend.tables.days;
+    let tables = [
+        coverage(trend),
+        movers(trend),
+        grid_section(
+            &format!("Geometric means, {days} days against the {days} before"),
+            geomeans(&trend.tables.geomeans),
+        ),
+        grid_section("Noise of judged series, median and 90th percentile", noise(&trend.tables.noise)),
+        grid_section("Schedule", schedule(&trend.schedule)),
+        Some(budget(&trend.budget)),
+    ];
+    tables.into_iter().flatten().collect()
+}
+
+fn grid_section(title: &str, grid: Grid) -> Option<Section> {
+    (!grid.rows.is_empty()).then(|| Section { title: cell(title), blocks: vec![Block::Grid(grid)] })
+}
+
+/// The first rows of a table, and how many there are beyond.
+fn grid<T>(heads: &[(&'static str, bool)], all: &[T], most: usize, row: impl Fn(&T) -> Vec<Phrase>) -> Grid {
+    let more = all.len().saturating_sub(most);
+    Grid {
+        heads: heads.to_vec(),
+        rows: all.iter().take(most).map(row).collect(),
+        more: (more > 0).then(|| cell(format!("and {} more", count(more)))),
+        ..Grid::default()
+    }
+}
+
+/// Which series are not judged and why, and what was left out of others; nothing where that is none.
+fn coverage(trend: &Trend) -> Option<Section> {
+    let coverage = &trend.coverage;
+    let title = format!(
+        "Coverage: {} of {} judged",
+        count(coverage.judged),
+        counted(coverage.total, "series is", "series are")
+    );
+    let reasons =
+        grid(&[("Series", true), ("Why not", false), ("What to do", false)], &coverage.reasons, MOST_ROWS, |one| {
+            let known = REASONS.iter().find(|(word, _, _)| *word == one.reason);
+            let (why, what) = known.map_or((one.reason.as_str(), ""), |(_, why, what)| (*why, *what));
+            vec![cell(count(one.series)), cell(words::name(why)), sentence(what)]
+        });
+    let mut blocks = Vec::new();
+    if !reasons.rows.is_empty() {
+        blocks.push(Block::Grid(reasons));
+    }
+    let left_out = |of: fn(&SeriesTrend) -> usize| trend.series.iter().filter(|one| of(one) > 0).count();
+    let (dirty, elsewhere) = (left_out(|one| one.dirty), left_out(|one| one.elsewhere));
+    let mut parts = Vec::new();
+    if dirty > 0 {
+        parts.push(format!("runs of changed trees, in {}", counted(dirty, "series", "series")));
+    }
+    if elsewhere > 0 {
+        parts.push(format!("runs of commits off the branch, in {}", counted(elsewhere, "series", "series")));
+    }
+    if !parts.is_empty() {
+        blocks.push(Block::Line(cell(format!("Left out: {}.", parts.join("; ")))));
+    }
+    (!blocks.is_empty()).then(|| Section { title: cell(title), blocks })
+}
+
+/// Words with names between backticks.
+fn sentence(words: &str) -> Phrase {
+    words.split('`').enumerate().fold(Phrase::default(), |sentence, (place, part)| match (part, place % 2) {
+        ("", _) => sentence,
+        (part, 0) => sentence.text(part),
+        (part, _) => sentence.id(part),
+    })
+}
+
+fn movers(trend: &Trend) -> Option<Section> {
+    let series: BTreeMap<&str, &SeriesTrend> = trend.series.iter().map(|one| (one.series.as_str(), one)).collect();
+    let row = |one: &MoverRow| {
+        let known = series.get(one.series.as_str());
+        let scale = one.unit.scale(if one.before == 0.0 { one.now } else { one.before });
+        let name = known.map_or(&one.series, |known| &known.benchmark);
+        let name = Phrase::default().id(words::name(name));
+        vec![
+            cell(one.change.map_or_else(|| number::NONE.to_owned(), share::percent)),
+            cell(format!("{} → {}", number::value(scale, one.before), number::quantity(scale, one.now))),
+            cell(format!("{} → {}", count(one.runs_before), count(one.runs_now))),
+            cell(words::name(known.map_or(&one.machine, |known| &known.machine.name))),
+            match known {
+                Some(known) => {
+                    let way = words::way(&known.metric, one.worse);
+                    name.text(format!(" {}, {way}", words::name(&known.metric.name)))
+                }
+                None => name,
+            },
+        ]
+    };
+    let heads = [("Change", true), ("Before → now", true), ("Runs", true), ("Machine", false), ("Series", false)];
+    let grid = grid(&heads, &trend.tables.movers, MOST_MOVERS, row);
+    let days = trend.tables.days;
+    grid_section(&format!("Movers, {days} days against the {days} before, the worst first"), grid)
+}
+
+fn geomeans(rows: &[GeomeanRow]) -> Grid {
+    let heads = [
+        ("Change", true),
+        ("Interval, %", true),
+        ("Worst", true),
+        ("Series", true),
+        ("Machine", false),
+        ("Suite", false),
+    ];
+    grid(&heads, rows, MOST_ROWS, |one| {
+        let dtype = one.dtype.as_ref().map_or_else(String::new, |dtype| format!(", {}", words::name(dtype)));
+        vec![
+            cell(share::percent(one.change)),
+            cell(one.interval.map_or_else(|| number::NONE.to_owned(), share::percent_interval)),
+            cell(share::percent(one.worst)),
+            cell(count(one.series)),
+            cell(words::name(&one.machine_name)),
+            cell(format!("{}{dtype}", words::name(&one.suite))),
+        ]
+    })
+}
+
+fn noise(rows: &[SuiteNoiseRow]) -> Grid {
+    let heads = [("Of processes", true), ("Of runs", true), ("Series", true), ("Machine", false), ("Suite", false)];
+    let size = |size: Option<f64>| size.map_or_else(|| number::NONE.to_owned(), share::percent_size);
+    grid(&heads, rows, MOST_ROWS, |one| {
+        vec![
+            cell(format!("{}, {}", size(one.between_workers_median), size(one.between_workers_p90))),
+            cell(format!("{}, {}", size(one.between_runs_median), size(one.between_runs_p90))),
+            cell(count(one.series)),
+            cell(words::name(&one.machine_name)),
+            cell(words::name(&one.suite)),
+        ]
+    })
+}
+
+fn schedule(all: &[Due]) -> Grid {
+    let heads =
+        [("", false), ("Newest run", true), ("Days", true), ("Allowed", true), ("Machine", false), ("Suite", false)];
+    grid(&heads, all, MOST_ROWS, |due| {
+        let mark = match due.stale {
+            true => Mark::new(Tone::Doubt, "?", "stale"),
+            false => Mark::new(Tone::Plain, "✓", "in time"),
+        };
+        vec![
+            Phrase::default().mark(mark),
+            cell(date::day(due.newest)),
+            cell(count(due.days.max(0) as usize)),
+            cell(count(due.allowed.max(0) as usize)),
+            cell(words::name(&due.machine.name)),
+            cell(words::name(&due.suite)),
+        ]
+    })
+}
+
+fn budget(budget: &Budget) -> Section {
+    let points = |points: usize| counted(points, "point", "points");
+    let mut text = format!(
+        "{} in 1{}000 points are allowed, at most {} in the {} looked at.",
+        rate(budget.allowed),
+        number::NARROW,
+        rate(budget.expected),
+        points(budget.points)
+    );
+    let test = &budget.self_test;
+    text += &match test.rate {
+        Some(told) => format!(
+            " The noise of this history alone gives {} ({} in {}).",
+            rate(told),
+            count(test.alarms),
+            points(test.points)
+        ),
+        None => " There is not enough noise in this history to test that.".to_owned(),
+    };
+    text += &format!(" Of the events called sure at most {} are chance.", number::percent_size(budget.false_discovery));
+    let mut blocks = vec![Block::Line(cell(text))];
+    if test.exceeded {
+        let warning = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "more than is allowed:"));
+        blocks.push(Block::Line(
+            warning
+                .text(" take events with care, or tell fewer of them with ")
+                .id("--sensitivity strict")
+                .text(" or a larger ")
+                .id("--least")
+                .text("."),
+        ));
+    }
+    Section { title: cell("False alarms"), blocks }
+}
+
+/// A rate or a count in as many digits as say something.
+fn rate(rate: f64) -> String {
+    if rate >= 10.0 {
+        return number::fixed(rate, 0);
+    }
+    let text = number::fixed(rate, if rate >= 1.0 { 1 } else { 2 });
+    if rate > 0.0 && rate < 0.01 { number::rough(rate) } else { text }
+}

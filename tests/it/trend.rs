@@ -1,0 +1,149 @@
+//! `sprag trend` over whole histories, from the command line.
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+use crate::schemas::follows;
+
+/// A moment right after the newest run of the demo.
+const SOON: &str = "2026-11-14T12:00:00Z";
+
+fn json(sandbox: &Sandbox, arguments: &[&str]) -> Value {
+    let ended = sandbox.sprag(&[&["-C", "shop", "trend", "--format", "json", "--as-of", SOON], arguments].concat());
+    serde_json::from_str(&ended.expect(0).out).expect("JSON")
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{pointer} of {value}"))
+}
+
+#[test]
+fn the_events_of_the_demo_are_those_that_were_planted() {
+    let sandbox = Sandbox::empty();
+    let planted = sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0).out;
+    // The commit that each sentence names after its kind.
+    let commit_of = |kind: &str| {
+        let line = planted.lines().find(|line| line.starts_with(&format!("- {kind}"))).expect("it is planted");
+        let words = line.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_ascii_hexdigit()));
+        words.filter(|word| word.len() == 12).map(str::to_owned).next().expect("it names a commit")
+    };
+    let trend = json(&sandbox, &[]);
+    follows("trend-1", &trend.to_string());
+    let events = trend["events"].as_array().expect("a list");
+    let find = |direction: &str, kind: &str, part: &str| -> &Value {
+        let is_it = |event: &&Value| {
+            event["direction"] == direction
+                && event["kind"] == kind
+                && event["members"].as_array().is_some_and(|all| {
+                    all.iter()
+                        .any(|one| text(one, "/benchmark").contains(part) && text(one, "/benchmark").contains("@fast"))
+                })
+        };
+        events.iter().find(is_it).unwrap_or_else(|| panic!("no {direction} {kind} of {part} in {events:#?}"))
+    };
+    let suspects = |event: &Value| -> Vec<String> {
+        let all = event["suspects"].as_array().expect("a list");
+        all.iter().map(|one| text(one, "/commit/sha")[..12].to_owned()).collect()
+    };
+    for (direction, part, kind) in [("worse", "tile_pack", "regression"), ("better", "fusion_gate", "improvement")] {
+        let event = find(direction, "change", part);
+        assert!(event["sure"] == true && event["state"]["is"] == "standing", "{event:#}");
+        assert!(suspects(event).contains(&commit_of(kind)), "{kind}: {event:#}");
+        assert_eq!(event["machines"].as_array().map(Vec::len), Some(2), "{kind}");
+    }
+    find("worse", "drift", "infer");
+    let upgrade = events.iter().find(|event| event["kind"] == "environment").expect("the compiler changed");
+    assert_eq!((text(upgrade, "/facts/0/fact"), &upgrade["next"]), ("compiler", &Value::Null));
+    // The regression comes first, and everything that is judged is told of.
+    assert_eq!(text(&events[0], "/direction"), "worse");
+    assert_eq!((&trend["coverage"]["judged"], &trend["coverage"]["total"]), (&21.into(), &21.into()));
+    assert_eq!(trend["budget"]["self_test"]["exceeded"], false, "{:#}", trend["budget"]);
+
+    // All that was found is told of in words, too.
+    let table = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0).out;
+    let markdown = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--format", "md"]).expect(0).out;
+    for event in events.iter().filter(|event| event["sure"] == true && event["state"]["is"] == "standing") {
+        for told in [&table, &markdown] {
+            assert!(told.contains(text(event, "/id")), "{told}");
+        }
+    }
+    // Later, all of it is stale, and says so.
+    let later = sandbox.sprag(&["-C", "shop", "trend", "--as-of", "2027-05-01T00:00:00Z"]).expect(0).out;
+    assert!(later.contains("stale") && later.contains("0 of 21 series"), "{later}");
+    // A part of it.
+    let part = json(&sandbox, &["--machine", "bench-xeon", "--suite", "cpu", "--filter", "tile_pack"]);
+    assert_eq!(part["coverage"]["total"], 2);
+    assert_eq!(part["events"].as_array().map(Vec::len), Some(1));
+    // Another order of commits that is the same here.
+    assert_eq!(json(&sandbox, &["--all-parents"])["events"], trend["events"]);
+}
+
+#[test]
+fn what_became_of_events_is_recorded_once_and_keeps_their_ids() {
+    let sandbox = Sandbox::empty();
+    sandbox.sprag(&["demo", "shop", "--seed", "4"]).expect(0);
+    let before = json(&sandbox, &[]);
+    let ids = |trend: &Value| -> Vec<String> {
+        let sure = trend["events"].as_array().expect("a list").iter().filter(|event| event["sure"] == true);
+        sure.map(|event| text(event, "/id").to_owned()).collect()
+    };
+    let ended = sandbox.sprag(&["-C", "shop", "trend", "--record", "--as-of", SOON]).expect(0);
+    let count = ids(&before).len();
+    assert!(count >= 2 && ended.err.contains(&format!("recorded {count} changes of events on main")), "{}", ended.err);
+    assert_eq!(sandbox.git(&["-C", "shop", "status", "--porcelain"]), "");
+    let files = sandbox.git(&["-C", "shop", "ls-tree", "-r", "--name-only", "HEAD", "history/v1/_events"]);
+    assert_eq!(files.lines().count(), count);
+    assert!(ids(&before).iter().all(|id| files.contains(&format!("/{id}-opened-"))), "{files}");
+    sandbox.sprag(&["-C", "shop", "history", "fsck"]).expect(0);
+    // Nothing is new the second time, and what is told is the same.
+    let again = sandbox.sprag(&["-C", "shop", "trend", "--record", "--as-of", SOON]).expect(0);
+    assert!(again.err.contains("no event is new"), "{}", again.err);
+    assert_eq!(ids(&json(&sandbox, &[])), ids(&before));
+    // Damage of a record costs the id of one event, not the others, and is told.
+    let path = files.lines().next().expect("there is one");
+    sandbox.write(&format!("shop/{path}"), "{}\n");
+    sandbox.git(&["-C", "shop", "commit", "-qam", "Damage"]);
+    let ended = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0);
+    assert!(ended.err.contains(path) && ended.err.contains("is not an event record"), "{}", ended.err);
+    sandbox.sprag(&["-C", "shop", "history", "fsck"]).expect(4);
+}
+
+#[test]
+fn wrong_input_is_named_with_what_helps() {
+    let sandbox = Sandbox::empty();
+    sandbox.sprag(&["trend"]).expect(2).says(&["no git repository", "git init"]);
+    let sandbox = Sandbox::new();
+    // Nothing is recorded yet: no error, and what to do.
+    let ended = sandbox.sprag(&["trend"]).expect(0);
+    assert!(ended.out.contains("Nothing is recorded yet") && ended.out.contains("sprag run --record"), "{}", ended.out);
+    sandbox.sprag(&["demo", "shop"]).expect(0);
+    let check = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(&[&["-C", "shop", "trend"], arguments].concat()).expect(2).says(words);
+    };
+    check(&["--suite", "cpux"], &["no series of the suite `cpux`", "did you mean `cpu`?", "cpu, gpu"]);
+    check(&["--machine", "bench-epik"], &["no series of the machine `bench-epik`", "bench-epyc"]);
+    check(&["--filter", "nothing-like-it"], &["no series of the history is selected", "part of the id"]);
+    check(&["--branch", "elsewhere"], &["`elsewhere`"]);
+    check(&["--record", "--suite", "cpu"], &["does not go with `--suite`", "leave out"]);
+    check(&["--as-of", "yesterday"], &["RFC 3339"]);
+    check(&["--days", "0"], &["--days"]);
+    check(&["--output", ".git"], &[".git"]);
+    sandbox.write("shop/sprag.toml", "[trend]\nsensitivity = \"balancd\"\n");
+    check(&[], &["sprag.toml:2", "balanced"]);
+    sandbox.write("shop/sprag.toml", "[[trend.metric]]\nmatch = \"no such kernel\"\nleast = 0.01\n");
+    let ended = sandbox.sprag(&["-C", "shop", "trend"]).expect(0);
+    assert!(
+        ended.err.contains("`match = \"no such kernel\"`") && ended.err.contains("fits no metric"),
+        "{}",
+        ended.err
+    );
+    // Settings of a metric hold for that metric.
+    sandbox
+        .write("shop/sprag.toml", "[[trend.metric]]\nmatch = \"tile_pack\"\nleast = 0.5\nsensitivity = \"strict\"\n");
+    let trend = json(&sandbox, &[]);
+    let series = trend["series"].as_array().expect("a list");
+    let of = |part: &str| series.iter().find(|one| text(one, "/benchmark").contains(part)).expect("it is there");
+    assert_eq!((&of("tile_pack")["sensitivity"], &of("tile_pack")["least"]), (&"strict".into(), &0.5.into()));
+    assert_eq!(of("infer")["sensitivity"], "balanced");
+    assert!(!trend["events"].to_string().contains("tile_pack{c=64"), "a change below the least is told");
+}
