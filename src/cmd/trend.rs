@@ -31,6 +31,13 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
     let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
     let along = Along { revision, all_parents: args.all_parents };
     let study = study::study_along(&project, along)?;
+    if args.record && study.line.shallow {
+        return Err(Advice {
+            message: "no event is recorded: this clone is shallow, so what came before is not known".to_owned(),
+            hint: "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned(),
+        }
+        .into());
+    }
     let selection = Selection::of(args, &study)?;
     tell_unfit(&project, &study);
     let wish = Wish {
@@ -50,13 +57,6 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
         None => out.write_all(&text)?,
     }
     if args.record {
-        if study.line.shallow {
-            return Err(Advice {
-                message: "no event is recorded: this clone is shallow, so what came before is not known".to_owned(),
-                hint: "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned(),
-            }
-            .into());
-        }
         record(&project, &output.steps)?;
     }
     Ok(Exit::Done)

@@ -74,6 +74,10 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
     let part = json(&sandbox, &["--machine", "bench-xeon", "--suite", "cpu", "--filter", "tile_pack"]);
     assert_eq!(part["coverage"]["total"], 2);
     assert_eq!(part["events"].as_array().map(Vec::len), Some(1));
+    for list in ["/tables/movers", "/tables/noise", "/tables/geomeans", "/schedule"] {
+        let rows = part.pointer(list).and_then(Value::as_array).unwrap_or_else(|| panic!("no {list}"));
+        assert_eq!(rows.len(), if list == "/tables/movers" { 2 } else { 1 }, "{list}: {rows:?}");
+    }
     // Another order of commits that is the same here.
     assert_eq!(json(&sandbox, &["--all-parents"])["events"], trend["events"]);
 }

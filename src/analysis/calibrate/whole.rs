@@ -141,41 +141,23 @@ fn replayed(sources: &[Source<'_>], base: Base, candidate: &Candidate) -> Replay
 
 #[cfg(test)]
 pub(super) mod example {
-    use chrono::{DateTime, TimeDelta};
-
+    use crate::analysis::trend::example;
     use crate::model::metric::Metric;
-    use crate::model::sample::Role;
     use crate::model::series::{Point, Series};
 
     /// A series of one session a day, each of a commit with that number and of that level.
     pub(in crate::analysis::calibrate) fn series(name: &str, sessions: &[(u32, f64)]) -> Series {
-        let first = DateTime::from_timestamp(1_700_000_000, 0).expect("a time");
-        let point = |(day, (commit, value)): (usize, &(u32, f64))| Point {
+        let of_session = |(day, (commit, value)): (usize, &(u32, f64))| Point {
             commit: format!("{commit:040x}").into(),
-            position: Some(day),
-            rank: day,
-            time: first + TimeDelta::days(day as i64),
-            value: *value,
-            interval: None,
-            workers: [].into(),
-            environment_key: "e".into(),
-            run: format!("{day:016x}").into(),
-            dirty: false,
+            ..example::point(day, *value)
         };
         Series {
             id: name.to_owned(),
-            suite: "cpu".to_owned(),
-            benchmark: format!("cpu/{name} @fast"),
-            name: name.to_owned(),
-            params: String::new(),
-            variant: "fast".to_owned(),
-            version: 1,
-            role: Role::Tracked,
             metric: Metric::time(),
             machine: "m".to_owned(),
             machine_name: "m".to_owned(),
-            machine_class: "CPU".to_owned(),
-            points: sessions.iter().enumerate().map(point).collect(),
+            points: sessions.iter().enumerate().map(of_session).collect(),
+            ..example::series(name, &[])
         }
     }
 }

@@ -5,6 +5,9 @@ use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use crate::model::change_point::{ChangePoint, Changes, Level};
 
+/// Of so many values one at most may differ from the one before.
+const FEW_MOVES: usize = 5;
+
 /// What changed in a series whose values are exact. A value that comes twice in a row is a level; one that comes alone is no
 /// lasting change. The range of a change begins after the last point of the level before.
 pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
@@ -49,6 +52,13 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
     found
 }
 
+/// Whether so few of the values differ from the one before that they may be without noise: several values of one point may agree
+/// and points wander all the same, as with memory that is handed out in pages.
+pub fn is_steady(values: &[f64]) -> bool {
+    let moves = values.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    moves * FEW_MOVES <= values.len()
+}
+
 /// A number without noise.
 fn certain(value: f64) -> Level {
     Level { value, lower: value, upper: value }
@@ -57,6 +67,14 @@ fn certain(value: f64) -> Level {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_that_wander_are_not_without_noise() {
+        assert!(is_steady(&[640.0; 9]) && is_steady(&[]));
+        assert!(is_steady(&[vec![640.0; 9], vec![648.0; 9], vec![640.0; 9]].concat()));
+        let pages: Vec<f64> = (0..60).map(|place| 640.0 + 8.0 * f64::from(place * 7 % 3)).collect();
+        assert!(!is_steady(&pages));
+    }
 
     #[test]
     fn every_value_that_stays_is_a_level() {

@@ -86,9 +86,7 @@ impl Cluster {
         let allowed = TOGETHER + EACH * (with.members.len() - 1) as f64;
         (with.lo <= with.hi && with.least(all) <= allowed).then_some(with)
     }
-}
 
-impl Cluster {
     /// Both clusters as one, if one commit explains all.
     pub(super) fn merged(&self, other: &Cluster, all: &[Found<'_>]) -> Option<Cluster> {
         other.members.iter().try_fold(self.clone(), |cluster, member| cluster.joined(*member, all))

@@ -11,6 +11,7 @@ use crate::model::environment::{Environment, FactChange};
 use crate::model::event::{
     Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect,
 };
+use crate::model::metric::Better;
 use crate::stats::describe;
 
 /// The most benchmarks that a command names: more are measured with the whole suite.
@@ -53,7 +54,7 @@ fn event(
     let (lo, hi) = draft.range();
     let (mut members, backs): (Vec<Member>, Vec<Option<&str>>) = match &draft.moved {
         Moved::Changes(changes) => changes.iter().map(|one| changed(one, all, owners)).unzip(),
-        Moved::Drifts(drifts) => drifts.iter().map(|(found, drift)| drifted(&all[*found], *drift)).unzip(),
+        Moved::Drifts(drifts) => drifts.iter().map(|one| drifted(*one, all, owners)).unzip(),
     };
     members.sort_by(|a, b| by_worse(b.worse, a.worse).then_with(|| a.series.cmp(&b.series)));
     let measured: BTreeSet<usize> =
@@ -109,7 +110,7 @@ fn by_worse(one: Option<f64>, other: Option<f64>) -> std::cmp::Ordering {
 fn direction(members: &[Member]) -> Direction {
     let is_worse = |member: &Member| {
         let rise = member.after.value > member.before.value;
-        member.worse.map_or(rise == (member.metric.better == crate::model::metric::Better::Lower), |worse| worse > 0.0)
+        member.worse.map_or(rise == (member.metric.better == Better::Lower), |worse| worse > 0.0)
     };
     match (members.iter().any(is_worse), members.iter().all(is_worse)) {
         (_, true) => Direction::Worse,
@@ -156,7 +157,13 @@ fn changed<'o>(
     (one, by)
 }
 
-fn drifted(found: &Found<'_>, drift: usize) -> (Member, Option<&'static str>) {
+/// A drift as a member, and the event that took it back.
+fn drifted<'o>(
+    (number, drift): (usize, usize),
+    all: &[Found<'_>],
+    owners: &BTreeMap<(usize, usize), &'o str>,
+) -> (Member, Option<&'o str>) {
+    let found = &all[number];
     let drift = &found.changes.drifts[drift];
     let level = |value: f64| Level { value, lower: value, upper: value };
     let points = (drift.end - drift.begin) as f64;
@@ -184,7 +191,7 @@ fn drifted(found: &Found<'_>, drift: usize) -> (Member, Option<&'static str>) {
         standing: back.is_none(),
         ..bare(found)
     };
-    (one, None)
+    (one, back.and_then(|later| owners.get(&(number, later)).copied()))
 }
 
 /// What a member has of its series.

@@ -10,7 +10,7 @@ use crate::analysis::changes::exact;
 use crate::analysis::changes::newest::{self, Apart};
 use crate::analysis::changes::sensitivity::Sensitivity;
 use crate::model::change_point::Changes;
-use crate::model::metric::{ABOVE_FLOOR, INSTRUCTIONS, LIMIT_SHARE, RATIO, TIME};
+use crate::model::metric::{ABOVE_FLOOR, Better, INSTRUCTIONS, LIMIT_SHARE, RATIO, TIME};
 use crate::model::sample::{CALIBRATION, Role};
 use crate::model::series::Series;
 use crate::model::trend::PooledPoint;
@@ -18,9 +18,6 @@ use crate::model::unit::Unit;
 
 /// From how many points with several equal values on a series counts as exact, if none has values that differ.
 const SHOWN_EXACT: usize = 5;
-
-/// Of so many points one at most may differ from the one before.
-const FEW_MOVES: usize = 5;
 
 /// How much it takes to tell a change of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +60,7 @@ impl<'a> Found<'a> {
     ) -> Found<'a> {
         let Pooled { points, dirty, elsewhere } = pooled(series, &axis);
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
-        let is_exact = is_exact(&series.metric.name, &points);
+        let is_exact = is_exact(&series.metric.name, &points, &values);
         let changes = if is_exact {
             exact::changes(&values, &setting.sensitivity)
         } else {
@@ -107,7 +104,6 @@ impl<'a> Found<'a> {
 
 /// A relative change turned such that positive is worse: itself, or the inverse ratio less 1 where larger values are better.
 pub(super) fn worse(series: &Series, relative: f64) -> Option<f64> {
-    use crate::model::metric::Better;
     let turned = match series.metric.better {
         Better::Lower => relative,
         Better::Higher => 1.0 / (1.0 + relative) - 1.0,
@@ -133,13 +129,10 @@ pub(super) fn has_say(series: &Series, is_judged: bool) -> bool {
 
 /// Whether the values of a series are without noise: several points have several values, and none has values that differ. One
 /// value a commit shows nothing, but instructions are counted.
-fn is_exact(metric: &str, points: &[PooledPoint]) -> bool {
+fn is_exact(metric: &str, points: &[PooledPoint], values: &[f64]) -> bool {
     let several = points.iter().filter(|point| point.processes > 1).count();
     let alike = points.iter().filter(|point| point.alike).count();
-    // Processes may agree and runs differ all the same, as with memory that is handed out in pages.
-    let moves = points.windows(2).filter(|pair| pair[0].value != pair[1].value).count();
-    let is_steady = moves * FEW_MOVES <= points.len();
-    alike == several && is_steady && (several >= SHOWN_EXACT || metric == INSTRUCTIONS)
+    alike == several && exact::is_steady(values) && (several >= SHOWN_EXACT || metric == INSTRUCTIONS)
 }
 
 /// The points that may be the first after a change between two commits.

@@ -54,14 +54,9 @@ fn places(record: &EventRecord, axis: &Axis) -> Option<(usize, usize)> {
     Some((axis.place(&record.first_suspect)?, axis.place(&record.last_suspect)?))
 }
 
-/// Which known event each draft is, and so its id; the drafts are narrowed to what was known.
-pub(super) struct Matched {
-    /// For each draft its id, and the place of the known event that it is.
-    pub(super) ids: Vec<(String, Option<usize>)>,
-}
-
-/// Matches drafts with known events: those with the most series in common first.
-pub(super) fn matched(drafts: &mut [Draft], known: &[Known<'_>], all: &[Found<'_>]) -> Matched {
+/// For each draft its id, and the place of the known event that it is, those with the most series in common first; the drafts are
+/// narrowed to what was known.
+pub(super) fn matched(drafts: &mut [Draft], known: &[Known<'_>], all: &[Found<'_>]) -> Vec<(String, Option<usize>)> {
     let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
     for (number, draft) in drafts.iter().enumerate() {
         let series: BTreeSet<&str> = draft.series().iter().map(|found| all[*found].series.id.as_str()).collect();
@@ -97,7 +92,7 @@ pub(super) fn matched(drafts: &mut [Draft], known: &[Known<'_>], all: &[Found<'_
         }
         (record.event.clone(), Some(place))
     });
-    Matched { ids: ids.collect() }
+    ids.collect()
 }
 
 fn new_id(draft: &Draft, all: &[Found<'_>], used: &mut BTreeSet<String>) -> String {
@@ -122,7 +117,7 @@ fn new_id(draft: &Draft, all: &[Found<'_>], used: &mut BTreeSet<String>) -> Stri
 /// series than was known, and that the data no longer show. `time` is that of the newest run.
 pub(super) fn steps(
     events: &[Event],
-    matched: &Matched,
+    matched: &[(String, Option<usize>)],
     known: &[Known<'_>],
     all: &[Found<'_>],
     time: DateTime<Utc>,
@@ -130,7 +125,7 @@ pub(super) fn steps(
     let mut steps = Vec::new();
     // What is told later of an event is newer, also where no run took place in between.
     let after = |record: &EventRecord| time.max(record.time + TimeDelta::seconds(1));
-    for (event, (_, place)) in events.iter().zip(&matched.ids) {
+    for (event, (_, place)) in events.iter().zip(matched) {
         let (step, time) = match place.map(|place| &known[place]) {
             None => (EventStep::Opened, time),
             Some(one) if one.is_retracted => (EventStep::Opened, after(one.record)),
@@ -141,7 +136,7 @@ pub(super) fn steps(
             steps.push(record(event, step, time));
         }
     }
-    let seen: BTreeSet<usize> = matched.ids.iter().filter_map(|(_, place)| *place).collect();
+    let seen: BTreeSet<usize> = matched.iter().filter_map(|(_, place)| *place).collect();
     for (place, one) in known.iter().enumerate() {
         if one.is_retracted || seen.contains(&place) {
             continue;

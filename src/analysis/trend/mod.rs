@@ -21,7 +21,7 @@ mod coverage;
 mod self_test;
 
 #[cfg(test)]
-mod example;
+pub(in crate::analysis) mod example;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::example::{MACHINE, analysis, elsewhere, line, noisy, setting, sha};
 use super::tests::{of, shape, until, write};
 use super::whole::{Input, Output, analyse};
-use crate::model::event::EventKind;
+use crate::model::event::{EventKind, EventState};
 use crate::model::event_record::{EventRecord, EventStep};
 use crate::model::series::Series;
 use crate::model::trend::Tables;
@@ -31,6 +31,16 @@ fn a_drift_stays_the_drift_that_it_was() {
     write(&mut records, &first);
     let again = of(whole, &records);
     assert_eq!((told(&again), again.steps), (told(&first), Vec::new()));
+}
+
+#[test]
+fn a_drift_that_was_taken_back_says_by_what() {
+    let mut series = creeping("creep", 9);
+    series.points.iter_mut().skip(215).for_each(|point| point.value /= 1.1);
+    let found = of(vec![series], &[]).trend.events;
+    let drift = found.iter().find(|event| event.kind == EventKind::Drift).expect("it climbs");
+    let step = found.iter().find(|event| event.kind == EventKind::Change).expect("it falls back");
+    assert_eq!(drift.state, EventState::TakenBack { by: step.id.clone() });
 }
 
 #[test]

@@ -5,8 +5,10 @@
 //! bootstrap without replacement; Künsch, "The jackknife and the bootstrap for general stationary observations", Annals of
 //! Statistics 17, 1989.) The order follows from the id of the series, so that equal histories give equal figures.
 
+use rayon::prelude::*;
+
 use super::found::Found;
-use crate::analysis::changes::detect::{FEWEST_POINTS, changes};
+use crate::analysis::changes::detect::changes;
 use crate::model::digest;
 use crate::model::trend::{Budget, SelfTest};
 use crate::stats::describe;
@@ -33,13 +35,13 @@ pub(super) fn budget(all: &[Found<'_>], false_discovery: f64) -> Budget {
     let tested: Vec<&Found<'_>> = all.iter().filter(|found| found.changes.noise.is_some()).collect();
     let points: usize = tested.iter().map(|found| found.points.len()).sum();
     let allowed_in = |found: &&Found<'_>| found.setting.sensitivity.budget() * found.points.len() as f64 / 1000.0;
-    let expected = tested.iter().map(allowed_in).fold(0.0, |sum, one| sum + one);
+    // The sum of nothing is -0.
+    let expected = tested.iter().map(allowed_in).sum::<f64>() + 0.0;
     let allowed = if points > 0 { expected / points as f64 * 1000.0 } else { 0.0 };
     Budget { allowed, points, expected, false_discovery, self_test: self_test(&tested, allowed) }
 }
 
 fn self_test(tested: &[&Found<'_>], allowed: f64) -> SelfTest {
-    use rayon::prelude::*;
     let points: usize = tested.iter().map(|found| found.points.len()).sum();
     if points == 0 {
         return SelfTest::default();
@@ -122,7 +124,6 @@ fn residues(found: &Found<'_>) -> Vec<f64> {
             *value -= course(&stretch, place);
         }
     }
-    debug_assert!(left.len() >= FEWEST_POINTS);
     left
 }
 

@@ -1,6 +1,7 @@
 //! The whole of it: from an analysed history to its events, suspects of the newest points, and coverage.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
@@ -15,7 +16,7 @@ use crate::model::environment::Environment;
 use crate::model::event::NamedMachine;
 use crate::model::event_record::EventRecord;
 use crate::model::head::RunHead;
-use crate::model::trend::{SeriesTrend, Stretch, Tables, Trend};
+use crate::model::trend::{Due, SeriesTrend, Stretch, Tables, Trend};
 
 /// What a trend is made of.
 pub struct Input<'a> {
@@ -58,7 +59,7 @@ pub fn analyse(input: Input<'_>) -> Output {
         .par_iter()
         .map(|one| {
             let series = &one.series;
-            let axis = std::sync::Arc::clone(&axes[&series.machine]);
+            let axis = Arc::clone(&axes[&series.machine]);
             let told = identity::told(&known, &series.id, &axis);
             Found::of(series, axis, one.judged, setting(&series.benchmark, &series.metric.name), &told)
         })
@@ -68,7 +69,7 @@ pub fn analyse(input: Input<'_>) -> Output {
     let matched = identity::matched(&mut drafts, &known, &all);
     let p_values: Vec<f64> = drafts.iter().map(|draft| draft.p_value).collect();
     let shares = discovery::false_discovery(&p_values, hypotheses(&all));
-    let told = matched.ids.iter().zip(&shares).map(|((id, place), share)| {
+    let told = matched.iter().zip(&shares).map(|((id, place), share)| {
         let was_sure = place.is_some_and(|place| !known[place].is_retracted);
         let allowed = if was_sure { discovery::HELD } else { discovery::ALLOWED };
         Told { id: id.clone(), is_sure: *share <= allowed, false_discovery: *share }
@@ -107,7 +108,16 @@ pub fn analyse(input: Input<'_>) -> Output {
         })
         .collect();
     let told: BTreeSet<&str> = series.iter().map(|one| one.series.as_str()).collect();
+    // A suite without any series, as one that is always skipped, is nobody's to leave out.
+    let place = |one: &&SeriesAnalysis| (one.series.suite.clone(), one.series.machine.clone());
+    let asked: BTreeSet<(String, String)> = looked_at.iter().filter(|one| selected(one)).map(place).collect();
+    let others: BTreeSet<(String, String)> = looked_at.iter().map(place).filter(|one| !asked.contains(one)).collect();
+    let is_told = |suite: &str, machine: &str| !others.contains(&(suite.to_owned(), machine.to_owned()));
     events.retain(|event| event.members.iter().any(|member| told.contains(member.series.as_str())));
+    let tables = tables_of(tables, &told, is_told);
+    let schedule: Vec<Due> =
+        coverage::schedule(analysis, now).into_iter().filter(|due| is_told(&due.suite, &due.machine.id)).collect();
+    let newest = newest::newest(&all, |series| told.contains(series));
     let trend = Trend {
         project: analysis.project.clone(),
         reference: analysis.history.reference.clone(),
@@ -117,21 +127,30 @@ pub fn analyse(input: Input<'_>) -> Output {
         runs: analysis.history.runs,
         budget: self_test::budget(&all, discovery::ALLOWED),
         events,
-        newest: newest::newest(&all, |series| told.contains(series)),
+        newest,
         coverage: coverage::coverage(&series),
-        schedule: coverage::schedule(analysis, now),
-        series,
+        schedule,
         tables,
+        series,
     };
     Output { trend, steps }
 }
 
+/// Of the tables what is of the series, and of the suites on machines, that are told of.
+fn tables_of(mut tables: Tables, told: &BTreeSet<&str>, is_told: impl Fn(&str, &str) -> bool) -> Tables {
+    tables.movers.retain(|row| told.contains(row.series.as_str()));
+    tables.geomeans.retain(|row| is_told(&row.suite, &row.machine));
+    tables.noise.retain(|row| is_told(&row.suite, &row.machine));
+    tables.weeks.retain(|row| is_told(&row.suite, &row.machine));
+    tables
+}
+
 /// How many commits were measured, on each machine for itself: each may hold a change.
 fn hypotheses(all: &[Found<'_>]) -> usize {
-    let places = |found: &Found<'_>| found.points.iter().map(|point| point.place).collect::<Vec<_>>();
-    let machine = |found: &Found<'_>| found.series.machine.clone();
-    let measured: BTreeSet<(String, usize)> =
-        all.iter().flat_map(|found| places(found).into_iter().map(|place| (machine(found), place))).collect();
+    let measured: BTreeSet<(&str, usize)> = all
+        .iter()
+        .flat_map(|found| found.points.iter().map(|point| (found.series.machine.as_str(), point.place)))
+        .collect();
     measured.len()
 }
 
