@@ -14,7 +14,7 @@ use crate::analysis::trend::found::Setting;
 use crate::analysis::trend::whole::{self, Input, Output};
 use crate::cli::{SensitivityArg, TrendArgs, TrendFormat};
 use crate::config::{self, FILE_NAME, SensitivityName};
-use crate::history::{self, Record};
+use crate::history::{self, HistoryError, Record};
 use crate::measure::clock;
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::event_record::EventRecord;
@@ -30,7 +30,7 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
     // Before the first commit HEAD names none, and there is nothing to be along.
     let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
     let along = Along { revision, all_parents: args.all_parents };
-    let study = study::study_along(&project, along)?;
+    let study = study::study_along(&project, along).map_err(|error| no_commit(&project, args, error))?;
     if args.record && study.line.shallow {
         return Err(Advice {
             message: "no event is recorded: this clone is shallow, so what came before is not known".to_owned(),
@@ -60,6 +60,26 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
         record(&project, &output.steps)?;
     }
     Ok(Exit::Done)
+}
+
+/// What is wrong where `--branch` names no commit; any other error as it is.
+fn no_commit(project: &Project, args: &TrendArgs, error: anyhow::Error) -> anyhow::Error {
+    if !matches!(error.downcast_ref(), Some(HistoryError::Revision { .. })) {
+        return error;
+    }
+    let is_shallow = || project.store().and_then(|store| Ok(history::facts(store)?.shallow)).unwrap_or(false);
+    let message = format!("`--branch {}` names no commit of this repository", text::printable(&words(&args.branch)));
+    let hint = if is_shallow() {
+        "this clone is shallow: run `git fetch --unshallow`, in a workflow set `fetch-depth: 0`"
+    } else {
+        "name a branch, a tag or a commit, as `git log` takes it; without `--branch` it is HEAD"
+    };
+    Advice { message, hint: hint.to_owned() }.into()
+}
+
+/// A word of a command line, in quotes where nobody would see it otherwise.
+fn words(word: &str) -> String {
+    if word.trim().is_empty() { format!("'{word}'") } else { word.to_owned() }
 }
 
 /// What is recorded is of the whole history, as `sprag.toml` says: a part of it would take back what it does not look at.

@@ -30,6 +30,9 @@ pub enum SeriesTableError {
     /// A column that must be there is not.
     #[error("line 1 has no column `{0}`")]
     Column(&'static str),
+    /// A column that is there more than once: which of them counts, nobody says.
+    #[error("line 1 has the column `{0}` more than once")]
+    Twice(&'static str),
     /// A header and nothing else.
     #[error("it holds no point")]
     Nothing,
@@ -79,10 +82,14 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
         SeriesTableError::Row { line, reason }
     };
     let header = reader.byte_headers().map_err(row_fault)?.clone();
-    let place = |name: &'static str| {
-        let found = header.iter().position(|cell| cell.trim_ascii() == name.as_bytes());
-        found.ok_or(SeriesTableError::Column(name))
+    let places = |name: &'static str| {
+        let named = header.iter().enumerate().filter(move |(_, cell)| cell.trim_ascii() == name.as_bytes());
+        named.map(|(place, _)| place)
     };
+    if let Some(twice) = COLUMNS.into_iter().find(|name| places(name).count() > 1) {
+        return Err(SeriesTableError::Twice(twice));
+    }
+    let place = |name: &'static str| places(name).next().ok_or(SeriesTableError::Column(name));
     let (series, index, value) = (place("series")?, place("index")?, place("value")?);
     let mut table = SeriesTable::default();
     let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
@@ -200,6 +207,8 @@ mod tests {
         let head = "series,index,commit,time,value";
         check("", "line 1 has no column `series`");
         check("series,index,value_of\n", "line 1 has no column `value`");
+        check("series,index,value,series\na,0,1,b\n", "line 1 has the column `series` more than once");
+        check(&format!("{head}, time\na,0,,,1,\n"), "line 1 has the column `time` more than once");
         check(&format!("{head}\n"), "it holds no point");
         check(&format!("{head}\na,0,,,1\na,1,,\n"), "line 3: it has 4 cells where the header has 5");
         check(&format!("{head}\na,x,,,1\n"), "line 2: its index `x` is no whole number");

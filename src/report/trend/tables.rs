@@ -109,14 +109,17 @@ fn movers(trend: &Trend) -> Option<Section> {
         let scale = one.unit.scale(if one.before == 0.0 { one.now } else { one.before });
         let name = known.map_or(&one.series, |known| &known.benchmark);
         let name = Phrase::default().id(words::name(name));
+        let change = one.change.map_or_else(|| number::NONE.to_owned(), share::percent);
+        // What rounds to nothing is not slower by nothing.
+        let is_nothing = one.change.is_some() && !change.contains(|digit| matches!(digit, '1'..='9'));
         vec![
-            cell(one.change.map_or_else(|| number::NONE.to_owned(), share::percent)),
+            cell(change),
             cell(format!("{} → {}", number::value(scale, one.before), number::quantity(scale, one.now))),
             cell(format!("{} → {}", count(one.runs_before), count(one.runs_now))),
             cell(words::name(known.map_or(&one.machine, |known| &known.machine.name))),
             match known {
                 Some(known) => {
-                    let way = words::way(&known.metric, one.worse);
+                    let way = if is_nothing { "unchanged" } else { words::way(&known.metric, one.worse) };
                     name.text(format!(" {}, {way}", words::name(&known.metric.name)))
                 }
                 None => name,
