@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::{DateTime, Utc};
+
 use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
 use crate::model::baseline::{Baseline, BaselineFile};
+use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
 use crate::model::run::{RecordedRun, Run, RunStatus};
 use crate::model::series::Series;
-use crate::model::shard::{self, Incomplete, Whole};
+use crate::model::shard::{Incomplete, Whole};
 use crate::model::verdict::{Comparison, Counts, Verdict};
 
-use super::{compare, sentence};
+use super::{compare, sentence, tip};
 
 /// What an analysis is made of.
 pub struct Input<'a> {
@@ -44,6 +47,12 @@ pub struct Input<'a> {
 /// The newest run of a suite on a machine, which is what is judged of it.
 pub struct Newest<'a> {
     whole: Whole<'a>,
+    /// Whether it is of some benchmarks only, as no other is known.
+    narrowed: bool,
+    /// When the suite was last measured there, probes left out.
+    last: DateTime<Utc>,
+    /// The ids of probes, which tell nothing about the newest state.
+    probes: BTreeSet<&'a str>,
     /// The run before it.
     previous: Option<&'a RunHead>,
     /// What is awaited of sets of shards that are younger, one sentence each.
@@ -57,24 +66,26 @@ impl<'a> Newest<'a> {
     }
 }
 
-/// Finds the newest run of every suite on every machine.
-pub fn newest(heads: &[RunHead]) -> Vec<Newest<'_>> {
+/// Finds the newest run of every suite on every machine: that of the newest commit on the line, and of one commit the youngest.
+pub fn newest<'a>(heads: &'a [RunHead], line: &CommitLine) -> Vec<Newest<'a>> {
+    let positions = line.positions();
     let mut groups: BTreeMap<(&str, &str), Vec<&RunHead>> = BTreeMap::new();
     for head in heads {
         groups.entry((&head.suite, &head.machine.id)).or_default().push(head);
     }
     let newest = groups.into_values().map(|mut group| {
         group.sort_by(|a, b| a.age().cmp(&b.age()));
-        let mut assembly = shard::assemble(group.iter().copied());
+        let tip::Runs { tip, last, probes, incomplete } = tip::of(&group, &positions);
+        let narrowed = tip.is_none();
         // A run of some benchmarks says nothing about the others; it decides only where there is no other.
-        let whole = assembly.whole.pop().unwrap_or_else(|| Whole::of(group[group.len() - 1]));
+        let whole = tip.unwrap_or_else(|| Whole::of(group[group.len() - 1]));
         let newest = whole.newest();
         let is_member = |one: &RunHead| whole.members().iter().any(|member| member.id == one.id);
         let before = |one: &&&RunHead| one.timestamp <= newest.timestamp && !is_member(one);
         let previous = group.iter().rev().find(before).copied();
-        let unfinished = assembly.incomplete.iter().filter(|set| set.newest >= newest.timestamp);
+        let unfinished = incomplete.iter().filter(|set| set.newest >= newest.timestamp);
         let unfinished = unfinished.map(Incomplete::sentence).collect();
-        Newest { whole, previous, unfinished }
+        Newest { whole, narrowed, last, probes, previous, unfinished }
     });
     newest.collect()
 }
@@ -85,6 +96,7 @@ pub fn analyse(input: Input<'_>) -> Analysis {
     let latest: BTreeMap<&str, &LatestRow> = input.latest.iter().map(|row| (row.series.as_str(), row)).collect();
     let newest_runs: BTreeSet<&str> =
         input.newest.iter().flat_map(Newest::members).map(|member| member.id.as_str()).collect();
+    let probes: BTreeSet<&str> = input.newest.iter().flat_map(|newest| newest.probes.iter().copied()).collect();
     let comparisons: BTreeMap<&str, &Comparison> = suites
         .iter()
         .flat_map(|suite| &suite.comparisons)
@@ -98,7 +110,8 @@ pub fn analyse(input: Input<'_>) -> Analysis {
             let comparison = comparisons.get(series.id.as_str()).map(|one| (*one).clone());
             Some(SeriesAnalysis {
                 judged: input.judged.contains(&series.id),
-                at_tip: series.newest().is_some_and(|point| newest_runs.contains(&*point.run)),
+                at_tip: series.points.iter().rev().any(|point| newest_runs.contains(&*point.run)),
+                last: last(&series, &probes),
                 sentence: sentence::of(&series, row, comparison.as_ref()),
                 latest: row.clone(),
                 comparison,
@@ -115,6 +128,15 @@ pub fn analyse(input: Input<'_>) -> Analysis {
         series,
         weeks: input.weeks,
     }
+}
+
+/// When a series was last measured, probes left out where there is another run.
+fn last(series: &Series, probes: &BTreeSet<&str>) -> DateTime<Utc> {
+    let times = |is_probe: bool| {
+        let points = series.points.iter().filter(move |point| probes.contains(&*point.run) == is_probe);
+        points.map(|point| point.time).max()
+    };
+    times(false).or_else(|| times(true)).unwrap_or_default()
 }
 
 /// Finds the baseline of a suite for a class of machine.
@@ -166,7 +188,8 @@ fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
         let mut run = newest.whole.run(input.records)?.into_owned();
         run.quality.clean &= newest.unfinished.is_empty();
         run.quality.reasons.extend_from_slice(&newest.unfinished);
-        Some(suite_finding(&head.id, &run, newest.previous, input.baselines, row))
+        let finding = suite_finding(&head.id, &run, newest.previous, input.baselines, row);
+        Some(SuiteAnalysis { narrowed: newest.narrowed, last: newest.last, ..finding })
     };
     let mut findings: Vec<SuiteAnalysis> = input.newest.iter().filter_map(finding).collect();
     findings.sort_by(|a, b| (&a.suite, &a.machine_name, &a.machine).cmp(&(&b.suite, &b.machine_name, &b.machine)));
@@ -194,6 +217,8 @@ fn suite_finding(
         machine_class: run.machine.class.clone(),
         run: id.to_owned(),
         time: run.timestamp,
+        narrowed: false,
+        last: run.timestamp,
         commit: run.commit.clone(),
         status: run.status,
         reason: run.reason.clone(),
@@ -218,6 +243,7 @@ fn suite_finding(
 mod tests {
     use super::*;
     use crate::analysis::example;
+    use crate::model::shard;
 
     fn analysed(records: &[RecordedRun], baselines: &[BaselineFile]) -> Analysis {
         let heads: Vec<RunHead> = records.iter().map(RunHead::of).collect();
@@ -226,7 +252,7 @@ mod tests {
             every_days: 7,
             history: HistoryFacts::default(),
             heads: &heads,
-            newest: &newest(&heads),
+            newest: &newest(&heads, &CommitLine::default()),
             records,
             baselines,
             series: Vec::new(),
@@ -277,7 +303,11 @@ mod tests {
         let (first, second) = (part("1/2", 3, "infer"), part("2/2", 4, "tile_pack"));
         let check = |runs: &[RecordedRun], ids: &[&RecordedRun], reasons: &[&str]| {
             let heads: Vec<RunHead> = runs.iter().map(RunHead::of).collect();
-            let members = newest(&heads)[0].members().iter().map(|one| one.id.as_str()).collect::<Vec<_>>();
+            let members = newest(&heads, &CommitLine::default())[0]
+                .members()
+                .iter()
+                .map(|one| one.id.as_str())
+                .collect::<Vec<_>>();
             assert_eq!(members, ids.iter().map(|one| one.id.as_str()).collect::<Vec<_>>());
             let suite = &analysed(runs, &baselines).suites[0];
             assert_eq!((suite.counts.unchanged, suite.counts.total()), (2, 2));

@@ -103,6 +103,8 @@ pub(super) fn suite(name: &str, machine: &str) -> SuiteAnalysis {
         machine_class: "CPU".to_owned(),
         run: String::new(),
         time: DateTime::<Utc>::default(),
+        narrowed: false,
+        last: DateTime::<Utc>::default(),
         commit: None,
         status: RunStatus::Ok,
         reason: None,

@@ -8,6 +8,7 @@ pub mod interleaved;
 pub mod sample_gate;
 pub mod sides;
 pub mod digest;
+mod tip;
 pub mod rules;
 pub mod restless;
 mod steps;

@@ -93,7 +93,7 @@ pub(super) fn study_along(project: &Project, along: Along<'_>) -> anyhow::Result
     let baselines = project.baselines()?;
     let usable: Vec<Baseline> = baselines.iter().filter_map(|file| file.content.clone().ok()).collect();
     let records = loop {
-        let (records, bad) = read_newest(store, &runs)?;
+        let (records, bad) = read_newest(store, &runs, &line)?;
         if bad.is_empty() {
             break records;
         }
@@ -125,7 +125,7 @@ pub(super) fn study_along(project: &Project, along: Along<'_>) -> anyhow::Result
         every_days: project.config.schedule.every_days,
         history: facts,
         heads: &heads,
-        newest: &digest::newest(&heads),
+        newest: &digest::newest(&heads, &line),
         records: &records,
         baselines: &baselines,
         series: frame.series().context("cannot make the series")?,
@@ -138,8 +138,12 @@ pub(super) fn study_along(project: &Project, along: Along<'_>) -> anyhow::Result
 }
 
 /// Reads the records of what is judged, and tells which of them cannot be read.
-fn read_newest(store: &Store, runs: &DecodedRuns) -> anyhow::Result<(Vec<RecordedRun>, Vec<Quarantined>)> {
-    let newest = digest::newest(runs.heads());
+fn read_newest(
+    store: &Store,
+    runs: &DecodedRuns,
+    line: &CommitLine,
+) -> anyhow::Result<(Vec<RecordedRun>, Vec<Quarantined>)> {
+    let newest = digest::newest(runs.heads(), line);
     let members: BTreeSet<&str> = newest.iter().flat_map(Newest::members).map(|member| member.path.as_str()).collect();
     let judged = runs.records().filter(|(path, _)| members.contains(path));
     let entries: Vec<Entry> =

@@ -56,10 +56,14 @@ pub struct SuiteAnalysis {
     pub machine_name: String,
     /// The machine's class.
     pub machine_class: String,
-    /// The newest run.
+    /// The newest run: the whole one of the newest commit on the line, and of one commit the youngest.
     pub run: String,
     /// When it took place.
     pub time: DateTime<Utc>,
+    /// Whether it is of some benchmarks only, as no whole one is known: then it shows of no other that it is missing.
+    pub narrowed: bool,
+    /// When the suite was last measured there as a whole, and no older commit than before.
+    pub last: DateTime<Utc>,
     /// What it measured.
     pub commit: Option<Commit>,
     /// Whether it ran.
@@ -120,6 +124,8 @@ pub struct SeriesAnalysis {
     pub judged: bool,
     /// Whether the newest run of its suite and machine has a value of it.
     pub at_tip: bool,
+    /// When it was last measured; a run that was narrowed or of an older commit than before counts where there is no other.
+    pub last: DateTime<Utc>,
     /// Its newest value beside the previous one and the baseline.
     pub latest: LatestRow,
     /// The verdict on its newest value.

@@ -52,7 +52,7 @@ pub fn late_suites(analysis: &Analysis) -> Vec<&SuiteAnalysis> {
     let allowed = i64::from(analysis.every_days);
     // What others measured is due whenever they measure.
     let own = analysis.suites.iter().filter(|suite| !suite.imported);
-    own.filter(|suite| (as_of - suite.time).num_days() > allowed).collect()
+    own.filter(|suite| (as_of - suite.last).num_days() > allowed).collect()
 }
 
 /// The comparison with the largest change of that verdict, over all suites.
@@ -204,7 +204,7 @@ fn ran(analysis: &Analysis, totals: &Totals) -> Fact {
             " {} on {} last ran {}.",
             first.suite,
             first.machine_name,
-            date::day(first.time)
+            date::day(first.last)
         ));
     }
     Fact { question, answer, note }
@@ -347,7 +347,7 @@ mod tests {
     fn a_suite_that_did_not_run_of_late_is_named() {
         let mut analysis = sample_data::rich().analysis;
         assert!(late_suites(&analysis).is_empty());
-        analysis.suites[0].time -= chrono::Duration::days(9);
+        analysis.suites[0].last -= chrono::Duration::days(9);
         assert_eq!(late_suites(&analysis).len(), 1);
         let ran = &summarise(&analysis).facts[0];
         assert!(ran.note.words().contains("1 suite is late: cpu on epyc-9354"), "{}", ran.note.words());

@@ -1,6 +1,9 @@
 //! `sprag trend` over whole histories, from the command line.
 
+use chrono::TimeDelta;
 use serde_json::Value;
+use sprag::history::{self, Record};
+use sprag::model::run::{FILTER, RecordedRun, Run};
 
 use crate::sandbox::Sandbox;
 use crate::schemas::follows;
@@ -83,6 +86,52 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
 }
 
 #[test]
+fn a_probe_hides_neither_what_is_measured_nor_that_a_run_is_overdue() {
+    let sandbox = Sandbox::empty();
+    sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+    let before = json(&sandbox, &[]);
+    let store = history::open(&sandbox.project.join("shop")).expect("there is a repository");
+    let target = history::target(&store, None).expect("it has a branch");
+    let entries = history::list(&store, &target).expect("it can be read").entries;
+    let mut runs: Vec<RecordedRun> = history::read(&store, &entries)
+        .expect("it can be read")
+        .into_iter()
+        .map(|run| run.expect("it is sound"))
+        .filter(|one| one.run.suite == "cpu" && one.run.machine.name == "bench-xeon")
+        .collect();
+    runs.sort_by_key(|one| one.run.timestamp);
+    let (old, newest) = (&runs[runs.len() - 20].run, &runs[runs.len() - 1].run);
+    let later = |run: &Run, days: i64| Run { timestamp: newest.timestamp + TimeDelta::days(days), ..run.clone() };
+    // A part of an old commit, a part of the newest, and a whole old commit.
+    let mut part = later(old, 6);
+    part.measurements.truncate(1);
+    part.config.insert(FILTER.to_owned(), vec![part.measurements[0].benchmark.id()].into());
+    let newest_part =
+        Run { commit: newest.commit.clone(), timestamp: part.timestamp + TimeDelta::hours(1), ..part.clone() };
+    let probes = [part, newest_part, later(old, 7)].map(|run| Record::of(&run));
+    history::append(&store, &target, &probes, newest.timestamp).expect("they can be recorded");
+
+    let after = json(&sandbox, &[]);
+    assert_eq!(after["runs"].as_u64(), before["runs"].as_u64().map(|runs| runs + 3));
+    assert_eq!(after["coverage"], before["coverage"]);
+    assert_eq!(after["schedule"], before["schedule"]);
+    // Eight days after the newest whole run of the newest commit all is overdue, the probes are a day or two old.
+    let late = (newest.timestamp + TimeDelta::days(8)).to_rfc3339();
+    let ended = sandbox.sprag(&["-C", "shop", "trend", "--format", "json", "--as-of", &late]).expect(0);
+    let trend: Value = serde_json::from_str(&ended.out).expect("JSON");
+    let due = trend["schedule"].as_array().expect("a list").iter();
+    let due: Vec<&Value> = due.filter(|due| due["suite"] == "cpu" && due["machine"]["name"] == "bench-xeon").collect();
+    assert_eq!((due.len(), &due[0]["days"], &due[0]["stale"]), (1, &8.into(), &true.into()));
+    let series = trend["series"].as_array().expect("a list").iter();
+    let of_machine = series.filter(|one| one["suite"] == "cpu" && one["machine"]["name"] == "bench-xeon");
+    for one in of_machine {
+        let reasons: Vec<&str> =
+            one["not_judged"].as_array().expect("a list").iter().map(|reason| text(reason, "/reason")).collect();
+        assert_eq!(reasons, ["stale"], "{one:#}");
+    }
+}
+
+#[test]
 fn what_became_of_events_is_recorded_once_and_keeps_their_ids() {
     let sandbox = Sandbox::empty();
     sandbox.sprag(&["demo", "shop", "--seed", "4"]).expect(0);
@@ -127,7 +176,8 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["--suite", "cpux"], &["no series of the suite `cpux`", "did you mean `cpu`?", "cpu, gpu"]);
     check(&["--machine", "bench-epik"], &["no series of the machine `bench-epik`", "bench-epyc"]);
     check(&["--filter", "nothing-like-it"], &["no series of the history is selected", "part of the id"]);
-    check(&["--branch", "elsewhere"], &["`elsewhere`"]);
+    check(&["--branch", "elsewhere"], &["`--branch elsewhere` names no commit", "a branch, a tag or a commit"]);
+    check(&["--branch", ""], &["`--branch ''` names no commit", "without `--branch` it is HEAD"]);
     check(&["--record", "--suite", "cpu"], &["does not go with `--suite`", "leave out"]);
     check(&["--as-of", "yesterday"], &["RFC 3339"]);
     check(&["--days", "0"], &["--days"]);

@@ -15,8 +15,10 @@ const SETTLED: usize = 3;
 
 /// What is known of the newest run of a series' suite on its machine.
 pub(super) struct Tip<'a> {
-    /// Whether that run has a value of it.
+    /// Whether that run has a value of it, or is of some benchmarks only.
     pub(super) is_at_tip: bool,
+    /// When the series was last measured, probes left out.
+    pub(super) last: DateTime<Utc>,
     /// Why its benchmark failed in it.
     pub(super) failure: Option<&'a str>,
     /// How many days old a value may be; absent where others measure whenever they do.
@@ -37,8 +39,7 @@ pub(super) fn not_judged(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -
         reasons.push(NotJudged::MissingAtTip { last: found.axis.commits[newest.place].clone() });
     }
     // By runs, not by points: a run of a branch or of a changed tree shows that somebody measures.
-    let last = found.series.points.iter().map(|point| point.time).max().unwrap_or(newest.last_time);
-    let days = (now - last).num_days();
+    let days = (now - tip.last).num_days();
     if let Some(allowed) = tip.allowed.filter(|allowed| days > *allowed) {
         reasons.push(NotJudged::Stale { days, allowed });
     }
@@ -69,11 +70,11 @@ pub(super) fn schedule(analysis: &Analysis, now: DateTime<Utc>) -> Vec<Due> {
 }
 
 fn due(suite: &SuiteAnalysis, allowed: i64, now: DateTime<Utc>) -> Due {
-    let days = (now - suite.time).num_days();
+    let days = (now - suite.last).num_days();
     Due {
         suite: suite.suite.clone(),
         machine: NamedMachine { id: suite.machine.clone(), name: suite.machine_name.clone() },
-        newest: suite.time,
+        newest: suite.last,
         days,
         allowed,
         stale: days > allowed,

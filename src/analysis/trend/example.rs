@@ -105,7 +105,8 @@ pub(in crate::analysis) fn analysis(series: Vec<Series>) -> Analysis {
             points: series.points.len(),
         };
         let judged = !series.is_beside();
-        SeriesAnalysis { series, judged, at_tip: true, latest, comparison: None, sentence: String::new() }
+        let last = series.points.iter().map(|point| point.time).max().unwrap_or_default();
+        SeriesAnalysis { series, judged, at_tip: true, last, latest, comparison: None, sentence: String::new() }
     };
     let as_of = series.iter().flat_map(|one| &one.points).map(|point| point.time).max();
     Analysis {

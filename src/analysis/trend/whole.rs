@@ -10,7 +10,7 @@ use super::coverage::{self, Tip};
 use super::event::{self, Told};
 use super::found::{Found, Setting, has_say};
 use super::{axis, discovery, draft, identity, newest, self_test};
-use crate::model::analysis::{Analysis, SeriesAnalysis};
+use crate::model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
 use crate::model::commit::CommitLine;
 use crate::model::environment::Environment;
 use crate::model::event::NamedMachine;
@@ -86,23 +86,23 @@ pub fn analyse(input: Input<'_>) -> Output {
         .iter()
         .flat_map(|suite| suite.failures.iter().map(|(id, why)| ((suite.machine.as_str(), id.as_str()), why.as_str())))
         .collect();
-    let imported: BTreeSet<(&str, &str)> = analysis
-        .suites
-        .iter()
-        .filter(|suite| suite.imported)
-        .map(|suite| (suite.machine.as_str(), suite.suite.as_str()))
-        .collect();
+    let that_are = |is: fn(&SuiteAnalysis) -> bool| -> BTreeSet<(&str, &str)> {
+        let suites = analysis.suites.iter().filter(|suite| is(suite));
+        suites.map(|suite| (suite.machine.as_str(), suite.suite.as_str())).collect()
+    };
+    let (imported, narrowed) = (that_are(|suite| suite.imported), that_are(|suite| suite.narrowed));
     let series: Vec<SeriesTrend> = all
         .iter()
         .zip(&looked_at)
         .filter(|(_, one)| selected(one))
         .map(|(found, one)| {
             let machine = one.series.machine.as_str();
+            let place = (machine, one.series.suite.as_str());
             let tip = Tip {
-                is_at_tip: one.at_tip,
+                is_at_tip: one.at_tip || narrowed.contains(&place),
+                last: one.last,
                 failure: failures.get(&(machine, one.series.benchmark.as_str())).copied(),
-                allowed: (!imported.contains(&(machine, one.series.suite.as_str())))
-                    .then_some(i64::from(analysis.every_days)),
+                allowed: (!imported.contains(&place)).then_some(i64::from(analysis.every_days)),
             };
             series_trend(found, &tip, now)
         })

@@ -129,7 +129,7 @@ fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
         let names: Vec<String> = late
             .iter()
             .take(5)
-            .map(|suite| format!("{} on {} since {}", suite.suite, suite.machine_name, date::day(suite.time)))
+            .map(|suite| format!("{} on {} since {}", suite.suite, suite.machine_name, date::day(suite.last)))
             .collect();
         let sentence = Phrase::default()
             .strong(format!("{} late:", number::counted(late.len(), "suite is", "suites are")))

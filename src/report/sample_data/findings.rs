@@ -114,7 +114,7 @@ fn found(series: Series, recorded: &[RecordedRun]) -> SeriesAnalysis {
     let comparison = judged.then(|| compare(&series, baseline, at_tip.then_some(newest.value)));
     let word = comparison.as_ref().map_or("shown only", |comparison| comparison.verdict.word());
     let sentence = format!("{} of {} on {}: {word}.", series.metric.name, series.benchmark, series.machine_name);
-    SeriesAnalysis { judged, at_tip, latest, comparison, sentence, series }
+    SeriesAnalysis { judged, at_tip, last: newest.time, latest, comparison, sentence, series }
 }
 
 fn compare(series: &Series, baseline: Option<f64>, current: Option<f64>) -> Comparison {
@@ -182,6 +182,8 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
         machine_class: machine.class.clone(),
         run: newest.id.clone(),
         time: newest.run.timestamp,
+        narrowed: false,
+        last: newest.run.timestamp,
         commit: newest.run.commit.clone(),
         status: newest.run.status,
         reason: newest.run.reason.clone(),

@@ -1,0 +1,119 @@
+//! Which run of a suite on a machine shows its newest state.
+//!
+//! It is the newest whole run by the place of its commit on the line, and of one commit the youngest. Two kinds of runs are
+//! probes, which tell nothing about the newest state: those that a filter narrowed, and those of a commit that stands before
+//! one which was measured earlier. A run of a commit beside the line has no place: it shows that somebody measures, and is the
+//! newest only where none has one. Where the line holds less than the half of the runs, as of a history that was imported
+//! without its repository, none has, and the youngest is the newest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+
+use crate::model::head::RunHead;
+use crate::model::shard::{self, Incomplete, Whole};
+
+/// The runs of one suite on one machine, by what they tell about its newest state.
+pub(super) struct Runs<'a> {
+    /// The run that shows it; absent where all were narrowed or are parts of sets that are not complete.
+    pub(super) tip: Option<Whole<'a>>,
+    /// When it was last measured, probes left out where there is another run.
+    pub(super) last: DateTime<Utc>,
+    /// The ids of probes.
+    pub(super) probes: BTreeSet<&'a str>,
+    /// Sets of shards of which some are missing.
+    pub(super) incomplete: Vec<Incomplete>,
+}
+
+/// Sorts the runs of one suite on one machine, of which there is one at least; `positions` are those of the commits on the line.
+pub(super) fn of<'a>(runs: &[&'a RunHead], positions: &BTreeMap<&str, usize>) -> Runs<'a> {
+    let assembly = shard::assemble(runs.iter().copied());
+    let on_line = |whole: &Whole<'a>| positions.get(whole.newest().commit.as_ref()?.sha.as_str()).copied();
+    let placed = assembly.whole.iter().filter(|whole| on_line(whole).is_some()).count();
+    let has_places = 2 * placed >= assembly.whole.len();
+    let mut probes = BTreeSet::new();
+    let mut newest: Option<(Option<usize>, &Whole<'a>)> = None;
+    let mut last = None;
+    // Oldest first.
+    for whole in &assembly.whole {
+        let place = on_line(whole).filter(|_| has_places);
+        let furthest = newest.and_then(|(place, _)| place);
+        if place.is_some() && place < furthest {
+            probes.extend(whole.members().iter().map(|member| member.id.as_str()));
+            continue;
+        }
+        last = Some(whole.newest().timestamp);
+        if place.is_some() || furthest.is_none() {
+            newest = Some((place, whole));
+        }
+    }
+    let tip = newest.map(|(_, whole)| whole.clone());
+    if tip.is_some() {
+        let narrowed = runs.iter().filter(|run| crate::model::run::is_filtered(&run.config));
+        probes.extend(narrowed.map(|run| run.id.as_str()));
+    }
+    let youngest = || runs.iter().map(|run| run.timestamp).max().unwrap_or_default();
+    Runs { tip, last: last.unwrap_or_else(youngest), probes, incomplete: assembly.incomplete }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::example;
+    use crate::model::commit::Commit;
+    use crate::model::run::FILTER;
+
+    /// Runs written as `commit filter` one a day, on a line of the commits `a` to `z`; the days of the newest, of the last, and
+    /// of the probes.
+    fn check(runs: &[&str], expected: (Option<u32>, u32, &[u32])) {
+        let sha = |name: &str| name.repeat(40);
+        let names: Vec<String> = ('a'..='z').map(|name| sha(&name.to_string())).collect();
+        let positions: BTreeMap<&str, usize> =
+            names.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
+        let head = |(number, words): (usize, &&str)| {
+            let (commit, filter) = words.split_once(' ').unwrap_or((words, ""));
+            let mut run = example::run("cpu", "m", number as u32 + 1, &[("scan", 1.0)]);
+            run.commit = Some(Commit {
+                sha: sha(commit),
+                parents: Vec::new(),
+                author_time: run.timestamp,
+                commit_time: run.timestamp,
+                subject: String::new(),
+                branch: None,
+                dirty: false,
+            });
+            if !filter.is_empty() {
+                run.config.insert(FILTER.to_owned(), vec![filter].into());
+            }
+            RunHead::of(&example::recorded(run))
+        };
+        let heads: Vec<RunHead> = runs.iter().enumerate().map(head).collect();
+        let day = |time: DateTime<Utc>| chrono::Datelike::day(&time);
+        let found = of(&heads.iter().collect::<Vec<_>>(), &positions);
+        let probes: Vec<u32> =
+            heads.iter().filter(|one| found.probes.contains(one.id.as_str())).map(|one| day(one.timestamp)).collect();
+        let tip = found.tip.map(|tip| day(tip.newest().timestamp));
+        assert_eq!((tip, day(found.last), &probes[..]), expected, "{runs:?}");
+    }
+
+    #[test]
+    fn the_newest_run_is_that_of_the_newest_commit_and_no_probe() {
+        check(&["a", "b", "c"], (Some(3), 3, &[]));
+        check(&["c", "c"], (Some(2), 2, &[]));
+        // An older commit is measured later, or a part of the newest.
+        check(&["a", "c", "b"], (Some(2), 2, &[3]));
+        check(&["a", "c", "c scan", "d scan"], (Some(2), 2, &[3, 4]));
+        check(&["c", "b scan", "d"], (Some(3), 3, &[2]));
+        // What was always narrowed shows no newest state.
+        check(&["a scan", "b scan"], (None, 2, &[]));
+    }
+
+    #[test]
+    fn commits_beside_the_line_show_that_somebody_measures() {
+        check(&["a", "b", "X"], (Some(2), 3, &[]));
+        check(&["X", "b", "a"], (Some(2), 2, &[3]));
+        check(&["X", "Y"], (Some(2), 2, &[]));
+        // Hardly any is on the line: time alone tells.
+        check(&["X", "b", "Y", "a", "Z"], (Some(5), 5, &[]));
+    }
+}
