@@ -61,6 +61,8 @@ pub struct Drift {
     pub rate: Level,
     /// The chance that a point of a series which holds nothing lies in such a ramp.
     pub chance: f64,
+    /// Whether the data alone no longer tell it, and it stays because it was told before.
+    pub held: bool,
 }
 
 /// The noise of a series.

@@ -17,22 +17,32 @@ pub const FEWEST_POINTS: usize = 8;
 /// The score below which a change that was told before is taken back.
 pub const HELD: f64 = 0.7;
 
+/// What is known of a series besides its points.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// The ranges of the changes that were told before.
+    pub told: &'a [RangeInclusive<usize>],
+    /// The points of the ramps of the drifts that were told before.
+    pub drifts: &'a [RangeInclusive<usize>],
+}
+
 /// What changed in a series, which holds one number a point in the order of commits; what is no finite number is left out by
 /// the caller. Equal series give equal answers, and what lies far back decides nothing about what is new.
 pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
-    changes_held(values, sensitivity, &[])
+    changes_known(values, sensitivity, &Known::default())
 }
 
-/// Likewise, where changes were told before: of those whose range holds none now, one stays whose score is [`HELD`] or more.
-pub fn changes_held(values: &[f64], sensitivity: &Sensitivity, told: &[RangeInclusive<usize>]) -> Changes {
+/// Likewise, where more is known: of the changes and drifts told before whose range holds none now, one stays whose score is
+/// [`HELD`] or more; a drift as long as no steps explain it better.
+pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_>) -> Changes {
     if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return Changes::default();
     }
     let scaled = Scaled::of(values);
     let noise = Noise::of(&scaled, sensitivity.penalty);
     let scores = |cuts: &[usize]| Elimination::of(&scaled, cuts, &noise, sensitivity).scores();
-    let (cuts, ramps) = cuts(&scaled, &noise, sensitivity);
-    let cuts = with_told(&scaled, cuts, &noise, sensitivity, told);
+    let (cuts, ramps) = cuts(&scaled, &noise, sensitivity, known.drifts);
+    let cuts = with_told(&scaled, cuts, &noise, sensitivity, known.told);
     let inflation = noise.inflation.max(noise::inflation_about(&scaled.values, &cuts, noise.deviation));
     let level = |[begin, end]: [usize; 2]| estimate::level(&scaled.values[begin..end], &noise, inflation);
     let estimates: Vec<Estimate> = bounds_of(&cuts, values.len()).map(level).collect();
@@ -69,8 +79,13 @@ pub fn changes_held(values: &[f64], sensitivity: &Sensitivity, told: &[RangeIncl
 }
 
 /// The changes that prove themselves, and the ramps: those that explain others, each with the score of its clearest step, and
-/// those between them that prove themselves.
-fn cuts(scaled: &Scaled, noise: &Noise, sensitivity: &Sensitivity) -> (Vec<usize>, Vec<(Ramp, f64)>) {
+/// those between them that prove themselves or were told before and are held.
+fn cuts(
+    scaled: &Scaled,
+    noise: &Noise,
+    sensitivity: &Sensitivity,
+    told_drifts: &[RangeInclusive<usize>],
+) -> (Vec<usize>, Vec<(Ramp, f64)>) {
     let count = scaled.values.len();
     let proven = |cuts: &[usize]| Elimination::of(scaled, cuts, noise, sensitivity).proven();
     let found = proven(&noise.cuts);
@@ -90,11 +105,24 @@ fn cuts(scaled: &Scaled, noise: &Noise, sensitivity: &Sensitivity) -> (Vec<usize
     let mut told: Vec<(Ramp, f64)> = ramps.into_iter().map(clearest).collect();
     let is_free = |[begin, end]: &[usize; 2]| told.iter().all(|(ramp, _)| ramp.end <= *begin || *end <= ramp.begin);
     let alone = bounds_of(&steps, count).filter(is_free);
-    let more: Vec<(Ramp, f64)> =
-        alone.filter_map(|stretch| drifts::of_stretch(scaled, stretch, noise, sensitivity)).collect();
+    let of_stretch = |stretch: [usize; 2]| {
+        let of_least = |least: f64| drifts::of_stretch(scaled, stretch, noise, sensitivity, least);
+        let held = || {
+            let is_within = |range: &&RangeInclusive<usize>| 2 * shared(range, stretch) > range.end() - range.start();
+            let before = told_drifts.iter().find(is_within)?;
+            of_least(HELD).filter(|(ramp, _)| shared(before, [ramp.begin, ramp.end]) > 0)
+        };
+        of_least(1.0).or_else(held)
+    };
+    let more: Vec<(Ramp, f64)> = alone.filter_map(of_stretch).collect();
     told.extend(more);
     told.sort_by_key(|(ramp, _)| ramp.begin);
     (steps, told)
+}
+
+/// How many points of a range lie from the first to before the second of two.
+fn shared(range: &RangeInclusive<usize>, [begin, end]: [usize; 2]) -> usize {
+    end.min(range.end() + 1).saturating_sub(begin.max(*range.start()))
 }
 
 /// Puts back the changes that were told before, are not found now, and are not unlikely enough to be taken back.

@@ -30,12 +30,13 @@ const STEADY: f64 = 0.95;
 const DRAWN_IN: f64 = 3.0;
 
 /// The ramp of the points from `begin` to `end`, between which no change is proven, and how far it clears its limits; `None`
-/// where there is none that does.
+/// where there is none that does. `least` is how far it must: 1, or less where a drift was told there before.
 pub(super) fn of_stretch(
     scaled: &Scaled,
     [begin, end]: [usize; 2],
     noise: &Noise,
     sensitivity: &Sensitivity,
+    least: f64,
 ) -> Option<(Ramp, f64)> {
     let values = &scaled.values[begin..end];
     let reach = DRAWN_IN * noise.deviation * noise.inflation;
@@ -46,7 +47,7 @@ pub(super) fn of_stretch(
     let within = |cut: &&usize| (begin + 1..end).contains(cut);
     let candidates: Vec<usize> = noise.cuts.iter().filter(within).map(|cut| cut - begin).collect();
     // One step explains three quarters of a line: where points are held to be independent, a ramp that pays has candidates.
-    if candidates.is_empty() && noise.inflation <= 1.0 {
+    if candidates.is_empty() && noise.inflation <= 1.0 && least >= 1.0 {
         return None;
     }
     let drawn = drawn_in(values, &candidates, reach, noise.deviation);
@@ -57,14 +58,17 @@ pub(super) fn of_stretch(
     let stairs = sums.flat(&candidates) + sensitivity.penalty * candidates.len() as f64;
     let size = course.size * noise.deviation;
     let level = trimmed_mean(&mut values.to_vec());
-    let is_wide = course.end - course.begin >= WIDE.min(values.len() / WIDE_SHARE);
-    let is_ramp = course.cost + sensitivity.penalty <= stairs;
-    if clear < 1.0 || !is_wide || !is_ramp || !scaled.differ(level, level + size, sensitivity.least) {
+    let is_wide = (course.end - course.begin) as f64 >= least * WIDE.min(values.len() / WIDE_SHARE) as f64;
+    // What was told before stays until steps explain more; to be told anew it must explain more by the price of a step.
+    let margin = if least < 1.0 { 0.0 } else { sensitivity.penalty };
+    let is_ramp = course.cost + margin <= stairs;
+    if clear < least || !is_wide || !is_ramp || !scaled.differ(level, level + size, sensitivity.least) {
         return None;
     }
     let score = clear.min(steady(&drawn, &course) / (sensitivity.steady * noise.doubt * STEADY));
-    let ramp = Ramp { begin: begin + course.begin, end: begin + course.end, around: (begin, end), size };
-    (score >= 1.0).then_some((ramp, score))
+    let ramp =
+        Ramp { begin: begin + course.begin, end: begin + course.end, around: (begin, end), size, held: least < 1.0 };
+    (score >= least).then_some((ramp, score))
 }
 
 /// The points of a stretch in deviations, about their first level; what lies far from the level that the cheapest partition
@@ -104,7 +108,9 @@ fn steady(drawn: &[f64], course: &Course) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::changes::detect;
+    use std::ops::RangeInclusive;
+
+    use crate::analysis::changes::detect::{self, Known};
     use crate::analysis::changes::sensitivity::Sensitivity;
     use crate::stats::random::SplitMix64;
 
@@ -151,5 +157,47 @@ mod tests {
         let values = climb(61, 0.07, 0.004, 0.0, 1);
         assert_eq!(detect::changes(&values, &Sensitivity::BALANCED.at_least(0.05)).drifts.len(), 1);
         assert_eq!(detect::changes(&values, &Sensitivity::BALANCED.at_least(0.1)).drifts.len(), 0);
+    }
+
+    #[test]
+    fn a_drift_that_was_told_is_held_while_it_grows() {
+        // How often a drift is told, and how often it goes again: looked at anew each time, and held by what was told.
+        let count = |holds: bool| {
+            let (mut told, mut gone) = (0, 0);
+            for (noise, rho, seed) in (0..24).map(|seed| (if seed % 2 == 0 { 0.01 } else { 0.02 }, 0.1, seed)) {
+                let values = climb(140, 0.12, noise, rho, seed);
+                let mut known: Vec<RangeInclusive<usize>> = Vec::new();
+                for count in (30..=140).step_by(2) {
+                    let held = Known { drifts: if holds { &known } else { &[] }, ..Known::default() };
+                    let found = detect::changes_known(&values[..count], &Sensitivity::BALANCED, &held);
+                    told += found.drifts.len();
+                    match found.drifts.first() {
+                        Some(drift) if known.is_empty() => known.push(drift.begin..=drift.end - 1),
+                        None => gone += known.drain(..).count(),
+                        Some(_) => {}
+                    }
+                }
+            }
+            (told, gone)
+        };
+        let (anew, held) = (count(false), count(true));
+        assert!(anew.1 >= 8 && 2 * held.1 <= anew.1, "told and gone {anew:?}, with hold {held:?}");
+        assert!(held.0 >= anew.0, "told and gone {anew:?}, with hold {held:?}");
+    }
+
+    #[test]
+    fn what_was_told_of_a_drift_holds_none_that_is_not_there() {
+        let told = 20..=59;
+        let held = Known { drifts: std::slice::from_ref(&told), ..Known::default() };
+        let found = |values: &[f64]| detect::changes_known(values, &Sensitivity::BALANCED, &held).drifts.len();
+        let flat = (0..100).filter(|seed| found(&climb(80, 0.0, 0.01, 0.0, *seed)) > 0).count();
+        assert!(flat <= 2, "{flat} of 100 series hold nothing and keep a drift");
+        // A plain step explains it better.
+        let stepped: Vec<f64> = climb(80, 0.0, 0.01, 0.0, 1)
+            .iter()
+            .enumerate()
+            .map(|(at, one)| one * if at < 40 { 1.0 } else { 1.1 })
+            .collect();
+        assert_eq!(found(&stepped), 0);
     }
 }

@@ -73,6 +73,7 @@ pub(super) fn drift(ramp: &Ramp, scaled: &Scaled, noise: &Noise, chance: f64) ->
         after: scaled.in_units(before + ramp.size),
         rate: Level { value: of(slope), lower: one.min(other), upper: one.max(other) },
         chance,
+        held: ramp.held,
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) struct Ramp {
     pub(super) around: (usize, usize),
     /// How far it leads, on the scale of the values.
     pub(super) size: f64,
+    /// Whether it is there only because it was told before.
+    pub(super) held: bool,
 }
 
 /// The changes among `cuts` that are steps, and the ramps that explain the others. `price` is that of a step, in squares of
@@ -117,6 +119,7 @@ impl Stairs<'_> {
             end: self.begin() + course.end,
             around: (self.begin(), self.bounds[self.bounds.len() - 1]),
             size: course.size * self.noise.deviation * self.noise.inflation,
+            held: false,
         }
     }
 }

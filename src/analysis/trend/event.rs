@@ -188,6 +188,7 @@ fn drifted<'o>(
         at: found.axis.commits[found.points[end].place].clone(),
         points_since: found.points.len() - drift.end.min(found.points.len()),
         chance: drift.chance,
+        held: drift.held,
         standing: back.is_none(),
         ..bare(found)
     };

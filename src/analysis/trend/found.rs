@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::axis::{Axis, Pooled, pooled};
-use crate::analysis::changes::detect::changes_held;
+use crate::analysis::changes::detect::{Known, changes_known};
 use crate::analysis::changes::detectable::detectable;
 use crate::analysis::changes::exact;
 use crate::analysis::changes::newest::{self, Apart};
@@ -30,8 +30,9 @@ pub struct Setting {
     pub sensitivity: Sensitivity,
 }
 
-/// A change that was told before: of a series, between two commits of its axis.
+/// A change or a drift that was told before: of a series, between two commits of its axis.
 pub(super) struct Told {
+    pub(super) is_drift: bool,
     pub(super) first: usize,
     pub(super) last: usize,
 }
@@ -64,8 +65,11 @@ impl<'a> Found<'a> {
         let changes = if is_exact {
             exact::changes(&values, &setting.sensitivity)
         } else {
-            let told: Vec<RangeInclusive<usize>> = told.iter().filter_map(|told| indices(&points, told)).collect();
-            changes_held(&values, &setting.sensitivity, &told)
+            let told = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
+                told.iter().filter(|one| one.is_drift == is_drift).filter_map(|told| indices(&points, told)).collect()
+            };
+            let known = Known { told: &told(false), drifts: &told(true) };
+            changes_known(&values, &setting.sensitivity, &known)
         };
         let apart = newest::apart(&values, &changes, is_exact, &setting.sensitivity);
         Found { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart }
@@ -135,9 +139,14 @@ fn is_exact(metric: &str, points: &[PooledPoint], values: &[f64]) -> bool {
     alike == several && exact::is_steady(values) && (several >= SHOWN_EXACT || metric == INSTRUCTIONS)
 }
 
-/// The points that may be the first after a change between two commits.
+/// The points that may be the first after a change between two commits, or those in the ramp of a drift.
 fn indices(points: &[PooledPoint], told: &Told) -> Option<RangeInclusive<usize>> {
-    let first = points.partition_point(|point| point.place < told.first).max(1);
+    let first = points.partition_point(|point| point.place < told.first);
+    if told.is_drift {
+        let end = points.partition_point(|point| point.place <= told.last);
+        return (first < end).then(|| first..=end - 1);
+    }
+    let first = first.max(1);
     let last = points.partition_point(|point| point.place < told.last);
     (first <= last && last < points.len()).then_some(first..=last)
 }
@@ -160,7 +169,7 @@ mod tests {
             let series = noisy("a", 60, 2, &[(0, 1.0), (40, 1.0 + step)], 3);
             found(&series, told).changes.points.iter().map(|point| point.index).collect::<Vec<_>>()
         };
-        let told = [Told { first: 37, last: 42 }];
+        let told = [Told { is_drift: false, first: 37, last: 42 }];
         assert_eq!(held(0.1, &[]), [20]);
         assert_eq!(held(0.1, &told), [20]);
         assert_eq!(held(0.0, &told), Vec::<usize>::new());

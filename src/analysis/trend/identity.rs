@@ -2,8 +2,9 @@
 //!
 //! What was told of events lies in append-only records. An event of the present data is the one of a record if it has a series
 //! in common with it and their suspects overlap; it may then only have suspects that the record has, too: later data narrow it.
-//! A drift is never taken for a change. A change that nothing in the present data is like stays as long as it scores
-//! [`HELD`](crate::analysis::changes::detect::HELD) or more in one of its series (`found.rs`), and is retracted then. Without
+//! A drift is never taken for a change. One that nothing in the present data is like stays as long as it scores
+//! [`HELD`](crate::analysis::changes::detect::HELD) or more in one of its series (`found.rs`), and is retracted then; so is an
+//! event of which more is likely to be chance than [`HELD`](super::discovery::HELD), as it is no longer called sure. Without
 //! records ids come from the present data: the machines, the kind, and the first commit that surely has it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::axis::Axis;
+use super::discovery::HELD;
 use super::draft::Draft;
 use super::found::{Found, Told};
 use crate::analysis::changes::detect::FEWEST_POINTS;
@@ -43,10 +45,13 @@ pub(super) fn known(records: &[EventRecord]) -> Vec<Known<'_>> {
 
 /// What was told of a series and is not retracted.
 pub(super) fn told(known: &[Known<'_>], series: &str, axis: &Axis) -> Vec<Told> {
-    // A drift has no place at which its level changed.
-    let standing = known.iter().filter(|one| !one.is_retracted && one.record.kind != EventKind::Drift);
-    let of_series = standing.filter(|one| one.record.members.iter().any(|member| member.series == series));
-    of_series.filter_map(|one| places(one.record, axis)).map(|(first, last)| Told { first, last }).collect()
+    let standing = known.iter().filter(|one| !one.is_retracted).map(|one| one.record);
+    let of_series = standing.filter(|record| record.members.iter().any(|member| member.series == series));
+    let told = |record: &EventRecord| {
+        let (first, last) = places(record, axis)?;
+        Some(Told { is_drift: record.kind == EventKind::Drift, first, last })
+    };
+    of_series.filter_map(told).collect()
 }
 
 /// The places of the first and the last suspect of a record; absent where the axis no longer has them.
@@ -114,7 +119,7 @@ fn new_id(draft: &Draft, all: &[Found<'_>], used: &mut BTreeSet<String>) -> Stri
 }
 
 /// What became of events since the records were written: those that are sure and new, that have far fewer suspects or more
-/// series than was known, and that the data no longer show. `time` is that of the newest run.
+/// series than was known, that are no longer sure, and that the data no longer show. `time` is that of the newest run.
 pub(super) fn steps(
     events: &[Event],
     matched: &[(String, Option<usize>)],
@@ -126,25 +131,29 @@ pub(super) fn steps(
     // What is told later of an event is newer, also where no run took place in between.
     let after = |record: &EventRecord| time.max(record.time + TimeDelta::seconds(1));
     for (event, (_, place)) in events.iter().zip(matched) {
-        let (step, time) = match place.map(|place| &known[place]) {
-            None => (EventStep::Opened, time),
-            Some(one) if one.is_retracted => (EventStep::Opened, after(one.record)),
-            Some(one) if is_news(event, one.record, all) => (EventStep::Narrowed, after(one.record)),
-            Some(_) => continue,
+        let step = match place.map(|place| &known[place]) {
+            None if event.sure => record(event, EventStep::Opened, time),
+            Some(one) if one.is_retracted && event.sure => record(event, EventStep::Opened, after(one.record)),
+            Some(one) if event.sure && is_news(event, one.record, all) => {
+                record(event, EventStep::Narrowed, after(one.record))
+            }
+            Some(one) if !one.is_retracted && !event.sure && is_shown(one.record, all) => {
+                let chance = event.false_discovery.clamp(0.0, 1.0);
+                EventRecord { chance, ..retracted(one.record, after(one.record), no_longer_sure()) }
+            }
+            _ => continue,
         };
-        if event.sure {
-            steps.push(record(event, step, time));
-        }
+        steps.push(step);
     }
     let seen: BTreeSet<usize> = matched.iter().filter_map(|(_, place)| *place).collect();
     for (place, one) in known.iter().enumerate() {
         if one.is_retracted || seen.contains(&place) {
             continue;
         }
-        let is_member = |series: &str| one.record.members.iter().any(|member| member.series == series);
-        if !all.iter().any(|found| is_member(&found.series.id) && could_show(found, one.record)) {
+        if !is_shown(one.record, all) {
             continue;
         }
+        let is_member = |series: &str| one.record.members.iter().any(|member| member.series == series);
         let is_part = |event: &&Event| {
             let suspects = event.suspects.iter().map(|one| &one.commit.sha);
             event.members.iter().any(|member| is_member(&member.series))
@@ -154,14 +163,24 @@ pub(super) fn steps(
             Some(whole) => format!("it is part of {}", whole.id),
             None => "the data no longer show it".to_owned(),
         };
-        steps.push(EventRecord {
-            step: EventStep::Retracted,
-            time: after(one.record),
-            reason: Some(reason),
-            ..one.record.clone()
-        });
+        steps.push(retracted(one.record, after(one.record), reason));
     }
     steps
+}
+
+fn retracted(record: &EventRecord, time: DateTime<Utc>, reason: String) -> EventRecord {
+    EventRecord { step: EventStep::Retracted, time, reason: Some(reason), ..record.clone() }
+}
+
+/// Why an event is retracted that the data still show.
+fn no_longer_sure() -> String {
+    format!("it may be chance: of events as clear as it is now, more than {:.0} % are", 100.0 * HELD)
+}
+
+/// Whether a series of a record would show what was told if it were still there.
+fn is_shown(record: &EventRecord, all: &[Found<'_>]) -> bool {
+    let is_member = |found: &&Found<'_>| record.members.iter().any(|member| member.series == found.series.id);
+    all.iter().filter(is_member).any(|found| could_show(found, record))
 }
 
 /// Whether a series would show what was told if it were still there: its commits are on the line, and there are points on both

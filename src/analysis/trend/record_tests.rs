@@ -12,9 +12,14 @@ const OTHER: &str = "00000000000000b2";
 
 /// A series that climbs by 9 % from the sixtieth commit to the hundred and ninetieth.
 fn creeping(name: &str, seed: u64) -> Series {
+    climbing(name, (60, 130), 0.09, seed)
+}
+
+/// A series of 250 points that climbs by so much, from a commit on and over so many.
+fn climbing(name: &str, (begin, width): (usize, usize), height: f64, seed: u64) -> Series {
     let mut series = noisy(name, 250, 1, &[], seed);
     for (place, point) in series.points.iter_mut().enumerate() {
-        point.value *= (0.09 * ((place as f64 - 60.0) / 130.0).clamp(0.0, 1.0)).exp();
+        point.value *= (height * ((place as f64 - begin as f64) / width as f64).clamp(0.0, 1.0)).exp();
     }
     series
 }
@@ -31,6 +36,66 @@ fn a_drift_stays_the_drift_that_it_was() {
     write(&mut records, &first);
     let again = of(whole, &records);
     assert_eq!((told(&again), again.steps), (told(&first), Vec::new()));
+}
+
+#[test]
+fn a_drift_that_was_told_is_held_where_the_data_alone_no_longer_tell_it() {
+    let drift = |output: &Output| output.trend.events.iter().find(|event| event.kind == EventKind::Drift).cloned();
+    let mut held = 0;
+    for seed in 0..32 {
+        let whole = vec![climbing("creep", (0, 200), 0.05, seed + 12)];
+        let mut records: Vec<EventRecord> = Vec::new();
+        for place in (60..200).step_by(4) {
+            let grown = until(&whole, place);
+            let output = of(grown.clone(), &records);
+            let known = records.iter().rev().find(|one| one.kind == EventKind::Drift);
+            if let Some((known, event)) = known.zip(drift(&output)).filter(|_| drift(&of(grown, &[])).is_none()) {
+                assert!(event.id == known.event && event.members.iter().all(|one| one.held), "seed {seed}: {event:?}");
+                assert!(output.steps.iter().all(|one| one.event != event.id), "seed {seed}: {:?}", output.steps);
+                held += 1;
+            }
+            write(&mut records, &output);
+        }
+        if held > 0 {
+            break;
+        }
+    }
+    assert!(held > 0, "no drift of 32 was ever in doubt");
+}
+
+#[test]
+fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
+    let with = |step: f64, quiet: u64| -> Vec<Series> {
+        let slow = noisy("slow", 120, 2, &[(0, 1.0), (60, 1.0 + step)], 3);
+        let others = (0..quiet).map(|seed| noisy(&format!("quiet{seed}"), 120, 2, &[], 700 + seed));
+        std::iter::once(slow).chain(others).collect()
+    };
+    let share = |step: f64| of(with(step, 0), &[]).trend.events.first().map_or(1.0, |event| event.false_discovery);
+    // The chance grows with the number of series that did not move.
+    let steps = (20..400).map(|step| f64::from(step) / 10_000.0);
+    let step = steps.into_iter().find(|step| (0.01..0.02).contains(&share(*step))).expect("some step is hardly sure");
+    let mut records = Vec::new();
+    let first = of(with(step, 0), &records);
+    assert_eq!(first.steps.iter().map(|one| one.step).collect::<Vec<_>>(), [EventStep::Opened]);
+    write(&mut records, &first);
+    let id = first.trend.events[0].id.clone();
+    // More would not be told anew, and is held.
+    let held = of(with(step, 8), &records);
+    assert!(held.trend.events[0].sure && held.trend.events[0].false_discovery > 0.05 && held.steps.is_empty());
+    assert!(!of(with(step, 8), &[]).trend.events[0].sure);
+    let fallen = of(with(step, 60), &records);
+    let told = fallen.trend.events.iter().find(|event| event.id == id).expect("it is still seen");
+    assert!(!told.sure && told.false_discovery > 0.25);
+    let [retracted] = &fallen.steps[..] else { panic!("{:?}", fallen.steps) };
+    assert_eq!((retracted.step, &retracted.event, retracted.chance), (EventStep::Retracted, &id, told.false_discovery));
+    assert!(retracted.reason.as_deref().is_some_and(|reason| reason.contains("more than 25 %")), "{retracted:?}");
+    write(&mut records, &fallen);
+    assert_eq!(of(with(step, 60), &records).steps, []);
+    // What was retracted takes as much as what is new.
+    assert_eq!(of(with(step, 8), &records).steps, []);
+    let back = of(with(step, 0), &records);
+    assert_eq!(back.steps.iter().map(|one| (one.step, &one.event)).collect::<Vec<_>>(), [(EventStep::Opened, &id)]);
+    assert!(back.trend.events[0].sure && back.trend.events[0].id == id);
 }
 
 #[test]
