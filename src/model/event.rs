@@ -124,13 +124,15 @@ pub struct Member {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NextStep {
+    /// The machine to measure it on: the one of the event where a run tells most.
+    pub machine: NamedMachine,
     /// The commit to measure.
     pub commit: NamedCommit,
-    /// How many runs of it tell on which side of the change it stands, with a chance of error of 5 % or less.
+    /// How many runs of it on that machine tell on which side of the change it stands, with a chance of error of 5 % or less.
     pub runs: usize,
-    /// How many commits are left after that in effect: two to the entropy of what the probabilities are expected to be.
+    /// How many commits are left after these runs in effect: two to the entropy of what the probabilities are expected to be.
     pub left: f64,
-    /// Words of a command that does it, to be joined by spaces once each is quoted.
+    /// Words of a command that does it there, to be joined by spaces once each is quoted.
     pub command: Vec<String>,
 }
 

@@ -97,7 +97,7 @@ fn event(
         since: since.min().unwrap_or_else(|| first.points[first.points.len() - 1].first_time),
         machine_signs: draft.signs.sentences.clone(),
         facts: facts(draft, environments),
-        next: next(draft, &members, all, |place| measured.contains(&place)),
+        next: next(draft, all),
         members,
     }
 }
@@ -223,17 +223,28 @@ fn taken_back(found: &Found<'_>, later: usize, before: f64, after: f64) -> Optio
     points.into_iter().find(|(_, point)| is_back(point.after.value)).map(|(place, _)| place)
 }
 
-fn next(draft: &Draft, members: &[Member], all: &[Found<'_>], is_measured: impl Fn(usize) -> bool) -> Option<NextStep> {
+/// What to measure next: on the machine where a run tells most, by the members that its command measures.
+fn next(draft: &Draft, all: &[Found<'_>]) -> Option<NextStep> {
     let Moved::Changes(changes) = &draft.moved else { return None };
     let axis = &all[changes[0].found].axis;
     // A commit that the repository does not hold cannot be built, and what the machine did no commit tells.
     if draft.kind != EventKind::Change || !axis.is_line {
         return None;
     }
-    let probe = culprit::probe(&draft.suspects, culprit::gap(changes, all), is_measured)?;
+    let mut machines: BTreeMap<&str, Vec<Candidate>> = BTreeMap::new();
+    for change in changes {
+        machines.entry(&all[change.found].series.machine).or_default().push(*change);
+    }
+    let probes = machines.into_values().filter_map(|own| {
+        let points = || own.iter().flat_map(|one| &all[one.found].points);
+        let is_measured = |place: usize| points().any(|point| point.place == place);
+        Some((culprit::probe(&draft.suspects, culprit::gap(&own, all), is_measured)?, own))
+    });
+    let (probe, own) = probes.reduce(|best, other| if other.0.is_better(&best.0) { other } else { best })?;
     let commit = axis.commits[probe.place].clone();
-    let command = command(Some(&commit), members.iter().map(|one| (one.suite.as_str(), one.benchmark.as_str())));
-    Some(NextStep { commit, runs: probe.runs, left: probe.left, command })
+    let series = own.iter().map(|one| all[one.found].series);
+    let command = command(Some(&commit), series.map(|one| (one.suite.as_str(), one.benchmark.as_str())));
+    Some(NextStep { machine: machine_of(&all[own[0].found]), commit, runs: probe.runs, left: probe.left, command })
 }
 
 /// The words of a command that measures benchmarks, at a commit or as they are.

@@ -25,4 +25,6 @@ pub(in crate::analysis) mod example;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod next_tests;
+#[cfg(test)]
 mod record_tests;

@@ -33,7 +33,7 @@ pub(super) fn of(series: Vec<Series>, records: &[EventRecord]) -> Output {
     })
 }
 
-fn events(series: Vec<Series>) -> Vec<Event> {
+pub(super) fn events(series: Vec<Series>) -> Vec<Event> {
     of(series, &[]).trend.events
 }
 
@@ -68,20 +68,6 @@ fn one_cause_is_one_event_with_its_members_worst_first() {
     assert_eq!(worst.last_good.as_ref().map(|one| one.sha.as_str()), Some(sha(89).as_str()));
     assert_eq!((worst.first_bad.sha.as_str(), worst.measured_series), (sha(90).as_str(), 12));
     assert_eq!((worst.next.as_ref(), worst.state.clone()), (None, EventState::Standing));
-}
-
-#[test]
-fn commits_between_are_named_and_the_next_one_to_measure() {
-    let series = vec![noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 3)];
-    let found = events(series);
-    assert_eq!(shape(&found[0]).3, (121..=128).collect::<Vec<_>>());
-    let next = found[0].next.as_ref().expect("there is something to measure");
-    assert_eq!((next.commit.sha.as_str(), next.runs), (sha(124).as_str(), 1));
-    assert!((3.9..4.2).contains(&next.left), "{next:?}");
-    let expected =
-        ["sprag", "run", "--commit", &sha(124)[..12], "--suite", "cpu", "--filter", "cpu/slow @fast", "--record"];
-    assert_eq!(next.command, expected);
-    assert!(found[0].suspects.iter().all(|one| one.measured == (one.commit.sha == sha(128))));
 }
 
 #[test]

@@ -106,7 +106,13 @@ fn words_agree_with_their_numbers() {
     one.newest = example::trend().newest;
     one.newest[0].runs = 1;
     (one.schedule[0].stale, one.schedule[0].days, one.schedule[0].allowed) = (true, 2, 1);
-    let next = NextStep { commit: commit(7, ""), runs: 1, left: 1.0, command: vec!["sprag".to_owned()] };
+    let next = NextStep {
+        machine: example::machine(1),
+        commit: commit(7, ""),
+        runs: 1,
+        left: 1.0,
+        command: vec!["sprag".to_owned()],
+    };
     one.events[0].next = Some(next);
     for part in [
         "▲ 1 regression stands; 1 of 1 series is judged.",
@@ -132,6 +138,31 @@ fn words_agree_with_their_numbers() {
         "Not a change yet: the newest points of 2 series lie apart",
     ] {
         both_say(&many, part);
+    }
+}
+
+#[test]
+fn a_mover_that_hardly_moved_is_unchanged() {
+    for (change, words) in [(4e-4, " 0.0 %"), (-4e-4, " 0.0 %"), (0.0, " 0.0 %"), (6e-4, "+0.1 %")] {
+        let mut trend = example::trend();
+        trend.tables.movers.truncate(1);
+        (trend.tables.movers[0].change, trend.tables.movers[0].worse) = (Some(change), Some(change));
+        let way = if change > 5e-4 { "slower" } else { "unchanged" };
+        for text in texts(&trend, false) {
+            let row =
+                text.lines().find(|line| line.contains(&format!("ratio, {way}"))).unwrap_or_else(|| panic!("{text}"));
+            assert!(row.contains(words), "{row}");
+        }
+    }
+}
+
+#[test]
+fn a_command_for_one_of_several_machines_names_it() {
+    both_say(&example::trend(), " on bench-1: 3 runs tell its side");
+    let mut one = example::trend();
+    one.events[0].machines.truncate(1);
+    for text in texts(&one, false) {
+        assert!(!text.contains("on bench-1: 3 runs"), "{text}");
     }
 }
 

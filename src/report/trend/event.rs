@@ -168,8 +168,13 @@ fn environment(event: &Event) -> Vec<Block> {
 
 fn next(event: &Event) -> Vec<Block> {
     let Some(next) = &event.next else { return Vec::new() };
+    // Where one machine alone saw it, there is no other to run it on.
+    let place = match event.machines.len() {
+        0 | 1 => String::new(),
+        _ => format!(" on {}", words::name(&next.machine.name)),
+    };
     let step = Phrase::plain("measure ").id(words::name(next.commit.short())).text(format!(
-        ": {} its side; {}",
+        "{place}: {} its side; {}",
         counted(next.runs, "run tells", "runs tell"),
         words::left(next.left)
     ));

@@ -126,6 +126,7 @@ fn wide_regression() -> Event {
                 .to_owned(),
         ],
         next: Some(NextStep {
+            machine: machine(1),
             commit: commit(15, "Split a file"),
             runs: 3,
             left: 2.4,
