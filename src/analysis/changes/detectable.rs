@@ -1,5 +1,6 @@
 //! How small a change shows.
 
+use super::noise;
 use super::sensitivity::Sensitivity;
 use crate::model::change_point::SeriesNoise;
 
@@ -13,7 +14,7 @@ const MOST_BEFORE: usize = 300;
 const POWER_80: f64 = 0.8416;
 
 /// What all tests together need more than one of means would, of so few points after the change; counted in normal noise.
-const ALL_TESTS: f64 = 1.37;
+const ALL_TESTS: f64 = 1.4;
 
 /// What few points before the change cost besides, over the square of their number; counted as well.
 const OF_FEW: f64 = 120.0;
@@ -30,7 +31,8 @@ pub fn detectable(noise: &SeriesNoise, before: usize, sensitivity: &Sensitivity)
     let error = noise.deviation * noise.inflation * (1.0 / before + 1.0 / after).sqrt();
     let few = before.max(FEWEST_BEFORE);
     let factor = ALL_TESTS * (1.0 + OF_FEW / (few * few));
-    let needed = factor * (sensitivity.clear.max(sensitivity.steady) + POWER_80) * error;
+    let limit = sensitivity.clear.max(sensitivity.steady * noise::doubt(before + after));
+    let needed = factor * (limit + POWER_80) * error;
     if noise.is_relative { needed.exp_m1().max(sensitivity.least) } else { needed }
 }
 

@@ -16,8 +16,12 @@ const BLATANT: f64 = 30.0;
 /// What a change costs where noise that hangs together is weighed against changes, in units of twice the log likelihood.
 const PRICE: f64 = 9.0;
 
-/// By how much clearer a step must stand against noise that wanders, shared out over the points of the series.
-const DOUBT: f64 = 3.0;
+/// By how much clearer a step must stand against noise that wanders, shared out over the points of the series, and again by
+/// the square of their number: a few dozen points hardly tell how noise wanders.
+const DOUBT: (f64, f64) = (3.0, 130.0);
+
+/// Below how many points that square makes no more of it: other tests are hard enough there.
+pub(super) const FEW: f64 = 30.0;
 
 /// The noise of a series, and the changes that the cheapest partition under it has.
 pub(super) struct Noise {
@@ -25,7 +29,7 @@ pub(super) struct Noise {
     pub(super) deviation: f64,
     /// By how much the deviation of a mean is larger than with independent points.
     pub(super) inflation: f64,
-    /// By what factor a step must stand clearer against noise that wanders: few points do not tell how much it does.
+    /// By what factor a step must stand clearer against noise that wanders ([`doubt`]).
     pub(super) doubt: f64,
     /// First points of levels.
     pub(super) cuts: Vec<usize>,
@@ -34,7 +38,7 @@ pub(super) struct Noise {
 impl Noise {
     pub(super) fn of(scaled: &Scaled, penalty: f64) -> Noise {
         let values = &scaled.values[..];
-        let doubt = 1.0 + DOUBT / values.len() as f64;
+        let doubt = doubt(values.len() as f64);
         let deviation = deviation(values, scaled.floor());
         let parts = |inflation: f64, penalty: f64| parts(values, deviation * inflation, penalty);
         let mut rho = correlation(values, &[]);
@@ -71,6 +75,11 @@ impl Noise {
 /// `cuts` tell: what they hang together by chance is not taken off, as it is where changes are looked for.
 pub(super) fn inflation_about(values: &[f64], cuts: &[usize], deviation: f64) -> f64 {
     inflation(innovations(values, cuts, deviation).0)
+}
+
+/// By what factor a step must stand clearer against noise that wanders in a series of so many points.
+pub(super) fn doubt(count: f64) -> f64 {
+    1.0 + DOUBT.0 / count + DOUBT.1 / count.max(FEW).powi(2)
 }
 
 fn parts(values: &[f64], deviation: f64, penalty: f64) -> Vec<usize> {

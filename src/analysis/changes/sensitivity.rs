@@ -27,7 +27,7 @@ impl Sensitivity {
 
     /// Well under one false alarm in ten thousand points.
     pub const BALANCED: Sensitivity =
-        Sensitivity { penalty: 12.0, clear: 4.0, steady: 3.8, rare: 3e-5, far: 5.2, least: 0.004, budget: 0.05 };
+        Sensitivity { penalty: 12.0, clear: 4.0, steady: 3.8, rare: 4e-5, far: 5.1, least: 0.004, budget: 0.05 };
 
     /// For short histories with somebody who looks at each alarm.
     pub const LOOSE: Sensitivity =

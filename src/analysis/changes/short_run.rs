@@ -5,7 +5,7 @@
 //! well as the others tell. A single point never speaks.
 
 use super::long_sides::{Pair, own_deviation};
-use super::noise::Noise;
+use super::noise::{self, Noise};
 use super::sensitivity::Sensitivity;
 use super::side::{MOST_POINTS, Side, median};
 
@@ -15,8 +15,10 @@ pub(super) const LONGEST: usize = 7;
 /// The fewest points around a run by which it can be judged.
 const FEWEST_AROUND: usize = 6;
 
-/// From how many deviations on a point surely lies apart.
+/// From how many deviations on a point surely lies apart, as long as that is a third of the distance of the run at least: what
+/// strays a little says nothing of what lies far away.
 const APART: f64 = 6.0;
+const APART_SHARE: f64 = 0.33;
 
 /// How many points beside the run are looked at by themselves: noise is rougher at times.
 const NEAR: usize = 30;
@@ -44,8 +46,14 @@ const FARTHER: f64 = 1.15;
 /// From how many points on a run must also stand against noise that wanders.
 const MAY_WANDER: usize = 4;
 
+/// The highest score of two or three points: strays of any size lie side by side at times.
+const SUREST: f64 = 1.4;
+
 /// Below how many points of a series two points of a run must lie close together: two strays seldom do.
-const FEW: usize = 60;
+const TOGETHER: usize = 100;
+
+/// By how much farther a run must reach where few points tell of the tail: the square of this over their number.
+const UNTOLD: f64 = 15.0;
 
 /// The points around a run: beside it, and beyond where the level returns.
 struct Around {
@@ -74,7 +82,7 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     // One of several may be a stray.
     let outer = usize::from(count >= MAY_WANDER);
     let spread = (run.sorted[count - 1 - outer] - run.sorted[outer]) / around.deviation;
-    let most_spread = if count == 2 && values.len() < FEW { 1.5 } else { 3.5 } * std::f64::consts::SQRT_2;
+    let most_spread = if count == 2 && values.len() < TOGETHER { 1.5 } else { 3.5 } * std::f64::consts::SQRT_2;
     // Another level may have another noise; what lies far apart may do so by more.
     let most_spread = most_spread.max(gap * if count < MAY_WANDER { 0.1 } else { 0.4 });
     let together = if spread > 0.0 { most_spread / spread } else { f64::MAX };
@@ -88,24 +96,27 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     if around.near.len() >= FEWEST_NEAR && around.near.len() < around.points.len() {
         chance = chance.max(far(&around.near, own_deviation(&around.near).max(noise.deviation)));
     }
-    // Six deviations are apart, whatever the run itself reaches.
+    // What is surely apart is, whatever the run itself reaches.
     let least = run.points.iter().map(|value| value * sign).fold(f64::INFINITY, f64::min);
-    let bar = least.min(sign * around.level + APART * around.deviation);
+    let apart = APART.max(APART_SHARE * gap) * around.deviation;
+    let bar = least.min(sign * around.level + apart);
     let as_far = around.points.iter().filter(|value| **value * sign >= bar).count() as f64;
     let share = (as_far + 0.5) / (around.points.len() as f64 + 1.0);
     let rank = -share.log10() * count as f64 * independent;
     let needed_rank = -sensitivity.rare.log10();
     let spared = (SPARED * (rank / needed_rank - 1.15)).clamp(-0.1, 0.2);
     let reach = if count < MAY_WANDER { 1.0 - spared } else { FARTHER };
+    let reach = reach * (1.0 + (UNTOLD / (values.len() as f64).max(noise::FEW)).powi(2));
     let far = -(chance.powf(independent).max(f64::MIN_POSITIVE)).log10() / (sensitivity.far * reach);
-    let strays = around.points.iter().any(|value| (value - around.level).abs() > APART * around.deviation);
+    let strays = around.points.iter().any(|value| (value - around.level).abs() > apart);
     let made_up = if strays { 0.0 } else { (far - 1.0).max(0.0) * MAKES_UP };
     let rare = (rank + made_up) / needed_rank;
-    let mut score = rare.min(gap / needed).min(far).min(together);
-    if count >= MAY_WANDER && score >= 1.0 {
-        score = score.min(pair.steady() / (sensitivity.steady * noise.doubt));
+    let score = rare.min(gap / needed).min(far).min(together);
+    if count < MAY_WANDER {
+        return score.min(SUREST);
     }
-    score
+    // The dearest test comes last.
+    if score < 1.0 { score } else { score.min(pair.steady() / (sensitivity.steady * noise.doubt)) }
 }
 
 /// The least distance of a run from the level around it, in deviations: fewer points must lie farther.
