@@ -35,7 +35,8 @@ pub struct ChangePoint {
     pub score: f64,
     /// The chance that a point of a series which holds nothing gives a change as clear as this.
     pub chance: f64,
-    /// The likelihood of each place from `first` to `last`, the largest 1.
+    /// The likelihood of each place from `first` to `last` by the points alone, that of the most likely one 1: where the
+    /// environment speaks for another place, that one need not lie in the range.
     pub likelihoods: Vec<f64>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::borders::{self, Step};
 use super::eliminate::Elimination;
 use super::estimate::{self, Estimate};
 use super::noise::{self, Noise};
@@ -17,6 +18,10 @@ pub const FEWEST_POINTS: usize = 8;
 /// The score below which a change that was told before is taken back.
 pub const HELD: f64 = 0.7;
 
+/// How much likelier a change lies at a border of environments than at any other place, as a deviance, twice the logarithm of
+/// the odds: they are 100 to 1.
+pub const OF_BORDER: f64 = 9.21;
+
 /// What is known of a series besides its points.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
@@ -24,6 +29,9 @@ pub struct Known<'a> {
     pub told: &'a [RangeInclusive<usize>],
     /// The points of the ramps of the drifts that were told before.
     pub drifts: &'a [RangeInclusive<usize>],
+    /// The first point of each new environment, in order: a likelier place for a change than any other. They decide where a
+    /// change is and whether it is a drift, never that there is one.
+    pub borders: &'a [usize],
 }
 
 /// What changed in a series, which holds one number a point in the order of commits; what is no finite number is left out by
@@ -40,15 +48,18 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
     }
     let scaled = Scaled::of(values);
     let noise = Noise::of(&scaled, sensitivity.penalty);
-    let scores = |cuts: &[usize]| Elimination::of(&scaled, cuts, &noise, sensitivity).scores();
     let (cuts, ramps) = cuts(&scaled, &noise, sensitivity, known.drifts);
-    let cuts = with_told(&scaled, cuts, &noise, sensitivity, known.told);
+    let (mut steps, ramps) = borders::settled(&scaled, &cuts, ramps, &noise, sensitivity, known.borders);
+    hold_told(&scaled, &mut steps, &noise, sensitivity, known);
+    let scores = scores(&scaled, &steps, &noise, sensitivity);
+    let cuts: Vec<usize> = steps.iter().map(|step| step.place).collect();
     let inflation = noise.inflation.max(noise::inflation_about(&scaled.values, &cuts, noise.deviation));
     let level = |[begin, end]: [usize; 2]| estimate::level(&scaled.values[begin..end], &noise, inflation);
     let estimates: Vec<Estimate> = bounds_of(&cuts, values.len()).map(level).collect();
     let point = |(place, score): (usize, f64)| {
         let cut = cuts[place];
-        let located = position::locate(&scaled.values, around(&cuts, place, values.len()), &noise);
+        let around = around(&cuts, place, values.len());
+        let located = position::locate(&scaled.values, around, &noise, steps[place].borders);
         let range = cut.min(*located.range.start())..=cut.max(*located.range.end());
         let [before, after] = [&estimates[place], &estimates[place + 1]];
         ChangePoint {
@@ -64,7 +75,7 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
         }
     };
     Changes {
-        points: scores(&cuts).into_iter().enumerate().map(point).collect(),
+        points: scores.into_iter().enumerate().map(point).collect(),
         drifts: ramps
             .iter()
             .map(|(ramp, score)| estimate::drift(ramp, &scaled, &noise, chance::of_score(*score, sensitivity.budget)))
@@ -78,6 +89,16 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
     }
 }
 
+/// How far each change clears its limits: where it proved itself, or as the drift that it was found as.
+fn scores(scaled: &Scaled, steps: &[Step<'_>], noise: &Noise, sensitivity: &Sensitivity) -> Vec<f64> {
+    let mut proven = Elimination::of(scaled, &proven_cuts(steps), noise, sensitivity).scores().into_iter();
+    steps.iter().map(|step| step.as_drift.or_else(|| proven.next()).unwrap_or_default()).collect()
+}
+
+fn proven_cuts(steps: &[Step<'_>]) -> Vec<usize> {
+    steps.iter().filter(|step| step.as_drift.is_none()).map(|step| step.cut).collect()
+}
+
 /// The changes that prove themselves, and the ramps: those that explain others, each with the score of its clearest step, and
 /// those between them that prove themselves or were told before and are held.
 fn cuts(
@@ -89,7 +110,7 @@ fn cuts(
     let count = scaled.values.len();
     let proven = |cuts: &[usize]| Elimination::of(scaled, cuts, noise, sensitivity).proven();
     let found = proven(&noise.cuts);
-    let locate = |place: usize| position::locate(&scaled.values, around(&found, place, count), noise).place;
+    let locate = |place: usize| position::locate(&scaled.values, around(&found, place, count), noise, &[]).place;
     let mut moved: Vec<usize> = (0..found.len()).map(locate).collect();
     moved.sort_unstable();
     moved.dedup();
@@ -126,29 +147,34 @@ fn shared(range: &RangeInclusive<usize>, [begin, end]: [usize; 2]) -> usize {
 }
 
 /// Puts back the changes that were told before, are not found now, and are not unlikely enough to be taken back.
-fn with_told(
+fn hold_told<'a>(
     scaled: &Scaled,
-    mut cuts: Vec<usize>,
+    steps: &mut Vec<Step<'a>>,
     noise: &Noise,
     sensitivity: &Sensitivity,
-    told: &[RangeInclusive<usize>],
-) -> Vec<usize> {
+    known: &Known<'a>,
+) {
     let count = scaled.values.len();
-    for range in told {
+    for range in known.told {
         let (first, last) = ((*range.start()).max(1), (*range.end()).min(count - 1));
-        if first > last || cuts.iter().any(|cut| (first..=last).contains(cut)) {
+        if first > last || steps.iter().any(|step| step.is_within(first, last)) {
             continue;
         }
-        let place = cuts.partition_point(|cut| *cut < first);
-        let mut with = cuts.clone();
+        let mut with = proven_cuts(steps);
+        let place = with.partition_point(|cut| *cut < first);
         with.insert(place, first.midpoint(last));
-        let located = position::locate(&scaled.values, around(&with, place, count), noise);
-        with[place] = located.place.clamp(first, last);
+        let locate = |cuts: &[usize], borders| {
+            position::locate(&scaled.values, around(cuts, place, count), noise, borders).place.clamp(first, last)
+        };
+        let cut = locate(&with, &[]);
+        with[place] = cut;
         if Elimination::of(scaled, &with, noise, sensitivity).scores()[place] >= HELD {
-            cuts = with;
+            let borders = borders::within(known.borders, first, last);
+            let likely = locate(&with, borders);
+            let place = if borders.contains(&likely) { likely } else { cut };
+            steps.insert(steps.partition_point(|step| step.cut < cut), Step { cut, place, as_drift: None, borders });
         }
     }
-    cuts
 }
 
 /// A cut with its neighbours, or the ends.

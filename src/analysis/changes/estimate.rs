@@ -57,8 +57,7 @@ pub(super) fn drift(ramp: &Ramp, scaled: &Scaled, noise: &Noise, chance: f64) ->
     let width = (ramp.end - ramp.begin) as f64;
     let (begin, end) = ramp.around;
     // The course without the ramp is flat: where it begins is what is left over.
-    let behind = |place: usize| ((place as f64 - ramp.begin as f64 + 0.5) / width).clamp(0.0, 1.0);
-    let flat: Vec<f64> = (begin..end).map(|place| scaled.values[place] - ramp.size * behind(place)).collect();
+    let flat: Vec<f64> = (begin..end).map(|place| scaled.values[place] - ramp.size * ramp.behind(place)).collect();
     let before = Side::of(&flat).level;
     let slope = ramp.size / width;
     // Of a line through so many points: the squares of their distances from the middle add up to n^3 / 12. The flat parts

@@ -5,7 +5,8 @@
 //! against its neighbours, the one that explains least first (`eliminate.rs`): two long sides by ranks, by means and against
 //! noise that wanders, a run of few points by how rare such a run is among its surroundings. What an even ramp explains
 //! better is a drift (`ramps.rs`), and so is a ramp that stands by itself where no step does (`drifts.rs`). The place of a
-//! change is the most likely one, its range all that are nearly as likely.
+//! change is the most likely one, its range all that are nearly as likely. A border of environments is a likelier place than any
+//! other (`borders.rs`), and a step there a likelier cause than a ramp across it.
 
 pub mod sensitivity;
 pub mod detect;
@@ -23,4 +24,5 @@ mod drifts;
 mod eliminate;
 mod ramps;
 mod position;
+mod borders;
 mod estimate;

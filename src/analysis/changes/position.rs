@@ -2,9 +2,14 @@
 //!
 //! With the levels of both sides known, the squares about them are least at the most likely place. Places whose deviance is
 //! within [`NEARLY`] of it make the range. Points that lie beyond both levels by far are drawn in.
+//!
+//! Where the environment changed within reach, what is known before any point was measured counts as well: such a border is
+//! likelier a place than any other, by [`OF_BORDER`]. And a point that lies beyond both levels by twice as far is a stray there,
+//! which tells of no side: drawn in it would still outweigh the border.
 
 use std::ops::RangeInclusive;
 
+use super::detect::OF_BORDER;
 use super::noise::Noise;
 use super::side::trimmed_mean;
 
@@ -26,20 +31,20 @@ pub(super) struct Located {
     pub(super) place: usize,
     /// The places that are nearly as likely.
     pub(super) range: RangeInclusive<usize>,
-    /// Every place that was looked at, with its deviance beyond that of the most likely one.
+    /// Every place that was looked at, with its deviance beyond that of the one which the points alone make most likely.
     deviances: Vec<(usize, f64)>,
 }
 
 impl Located {
-    /// The likelihood of each place of a range, that of the most likely one 1.
+    /// The likelihood of each place of a range by the points alone, that of the most likely one 1.
     pub(super) fn likelihoods(&self, range: RangeInclusive<usize>) -> Vec<f64> {
         let of = |place: usize| self.deviances.iter().find(|one| one.0 == place);
         range.map(|place| of(place).map_or(0.0, |(_, deviance)| (-deviance / 2.0).exp())).collect()
     }
 }
 
-/// Where a change at `cut` may be, between neighbours at `begin` and `end`.
-pub(super) fn locate(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise) -> Located {
+/// Where a change at `cut` may be, between neighbours at `begin` and `end`, where the environment changed at `borders`.
+pub(super) fn locate(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: &[usize]) -> Located {
     let (begin, end) = (begin.max(cut.saturating_sub(LOOKED_AT)), end.min(cut + LOOKED_AT));
     let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
     let (before, after) = (level(&values[begin..cut]), level(&values[cut..end]));
@@ -48,8 +53,13 @@ pub(super) fn locate(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Nois
     let first = (begin + 1).max(cut.saturating_sub(MOVED));
     let last = (end - 1).min(cut + MOVED);
     let scale = (noise.deviation * noise.inflation).max(f64::MIN_POSITIVE);
+    let is_border = |place: usize| borders.contains(&place);
+    let has_border = (first..=last).any(is_border);
     // What it costs to have each point on the side before rather than after.
     let cost = |value: f64| {
+        if has_border && (value < low - reach || value > high + reach) {
+            return 0.0;
+        }
         let value = value.clamp(low, high);
         ((value - before) / scale).powi(2) - ((value - after) / scale).powi(2)
     };
@@ -59,11 +69,13 @@ pub(super) fn locate(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Nois
         sum += cost(values[place - 1]);
         places.push((place, sum));
     }
-    let best = places.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((cut, 0.0));
-    let deviances: Vec<(usize, f64)> = places.into_iter().map(|(place, sum)| (place, sum - best.1)).collect();
-    let near = |place: &&(usize, f64)| place.1 <= NEARLY;
-    let lowest = deviances.iter().find(near).map_or(best.0, |place| place.0);
-    let highest = deviances.iter().rev().find(near).map_or(best.0, |place| place.0);
+    let told = |(place, sum): (usize, f64)| if is_border(place) { sum - OF_BORDER } else { sum };
+    let best = places.iter().copied().min_by(|a, b| told(*a).total_cmp(&told(*b))).unwrap_or((cut, 0.0));
+    let near = |place: &&(usize, f64)| told(**place) - told(best) <= NEARLY;
+    let lowest = places.iter().find(near).map_or(best.0, |place| place.0);
+    let highest = places.iter().rev().find(near).map_or(best.0, |place| place.0);
+    let least = places.iter().map(|place| place.1).fold(f64::INFINITY, f64::min);
+    let deviances = places.into_iter().map(|(place, sum)| (place, sum - least)).collect();
     Located { place: best.0, range: lowest..=highest, deviances }
 }
 
@@ -83,7 +95,8 @@ mod tests {
             let scaled = Scaled::of(&values);
             let noise = Noise::of(&scaled, 12.0);
             // From three points beside it, as a partition may have put it.
-            let Located { place, range, .. } = locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &noise);
+            let Located { place, range, .. } =
+                locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &noise, &[]);
             assert!(place.abs_diff(60) <= 15 && range.contains(&place), "{place} {range:?}");
             held += usize::from(range.contains(&60));
             wide += range.end() - range.start() + 1;

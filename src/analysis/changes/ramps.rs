@@ -36,6 +36,14 @@ pub(super) struct Ramp {
     pub(super) held: bool,
 }
 
+impl Ramp {
+    /// The share of it that lies behind at a point.
+    pub(super) fn behind(&self, place: usize) -> f64 {
+        let width = (self.end - self.begin) as f64;
+        ((place as f64 - self.begin as f64 + 0.5) / width).clamp(0.0, 1.0)
+    }
+}
+
 /// The changes among `cuts` that are steps, and the ramps that explain the others. `price` is that of a step, in squares of
 /// the deviation.
 pub(super) fn told_apart(values: &[f64], cuts: &[usize], noise: &Noise, price: f64) -> (Vec<usize>, Vec<Ramp>) {

@@ -7,15 +7,13 @@
 use std::collections::BTreeMap;
 
 use super::found::Found;
+use crate::analysis::changes::detect::OF_BORDER;
 use crate::model::change_point::ChangePoint;
 
 /// What the deviances of the members of a cluster at one commit may add up to: that of one member's range, and for each
 /// further member what chance makes of it.
 const TOGETHER: f64 = 6.0;
 const EACH: f64 = 2.5;
-
-/// The deviance of a place right beside the range of a change.
-const BESIDE: f64 = 6.0;
 
 /// The deviance of a place outside the range of a change.
 const OUTSIDE: f64 = 12.0;
@@ -48,14 +46,27 @@ impl Candidate {
         if !(self.lo..=self.hi).contains(&place) {
             return outside;
         }
-        let index = found.points.partition_point(|point| point.place < place);
         if found.points[change.first - 1].place == found.points[change.last].place {
             // Two environments of one commit: the change lies between them, and the commit is all there is to name.
             return 0.0;
         }
-        let likelihood = index.checked_sub(change.first).and_then(|index| change.likelihoods.get(index));
-        likelihood.map_or(BESIDE, |likelihood| (-2.0 * likelihood.ln()).min(outside))
+        let likelihood = |index: usize| change.likelihoods.get(index.checked_sub(change.first)?).copied();
+        let likeliest = found.indices_at(place).filter_map(likelihood).reduce(f64::max);
+        likeliest.map_or(outside, |likelihood| (-2.0 * likelihood.ln()).min(outside))
     }
+
+    /// Whether the environment changed at that place, within the range.
+    fn is_at_border(&self, place: usize, all: &[Found<'_>]) -> bool {
+        let found = &all[self.found];
+        (self.lo..=self.hi).contains(&place) && found.indices_at(place).any(|index| found.is_border(index))
+    }
+}
+
+/// What the environment speaks for a place as that of one cause of all these changes, as a deviance: it counts once, however many
+/// changes there are, and by the share of those in whose range it changed there.
+pub(super) fn of_border(members: &[Candidate], place: usize, all: &[Found<'_>]) -> f64 {
+    let at_border = members.iter().filter(|member| member.is_at_border(place, all)).count();
+    OF_BORDER * at_border as f64 / members.len().max(1) as f64
 }
 
 /// Changes that one commit can explain.
@@ -68,9 +79,10 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// What the deviances of the members come to at the commit where that is least.
+    /// What the deviances of the members come to at the commit where that is least, a border being likelier.
     fn least(&self, all: &[Found<'_>]) -> f64 {
-        let of = |place: usize| self.members.iter().map(|member| member.deviance(place, all)).sum::<f64>();
+        let told = |place: usize| self.members.iter().map(|member| member.deviance(place, all)).sum::<f64>();
+        let of = |place: usize| told(place) - of_border(&self.members, place, all);
         (self.lo..=self.hi).map(of).fold(f64::INFINITY, f64::min)
     }
 
@@ -114,12 +126,10 @@ pub(super) fn clusters(all: &[Found<'_>]) -> BTreeMap<String, Vec<Cluster>> {
     let mut machines: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
     for (number, found) in all.iter().enumerate() {
         for (change, point) in found.changes.points.iter().enumerate() {
-            // A border of environments right beside the range may be where the change is.
-            let first = if point.first > 1 && found.is_border(point.first - 1) { point.first - 1 } else { point.first };
-            let beyond = point.last + 1;
-            let last = if beyond < found.points.len() && found.is_border(beyond) { beyond } else { point.last };
-            let hi = found.points[last].place;
-            let lo = (found.points[first - 1].place + 1).min(hi);
+            let (before, first, hi) =
+                (found.points[point.first - 1].place, found.points[point.first].place, found.points[point.last].place);
+            // Between two environments of one commit there is no other commit.
+            let lo = if before == first { first } else { before + 1 };
             let candidate = Candidate { found: number, change, lo, hi };
             machines.entry(found.series.machine.clone()).or_default().push(candidate);
         }

@@ -8,15 +8,12 @@
 
 use std::collections::BTreeMap;
 
-use super::cluster::Candidate;
+use super::cluster::{Candidate, of_border};
 use super::found::Found;
 use crate::stats::normal;
 
 /// The deviance within which a commit is a suspect.
 const NEARLY: f64 = 6.0;
-
-/// What a change of the environment speaks for a place, as a deviance: it is twenty times as likely a cause as any one commit.
-const OF_BORDER: f64 = 6.0;
 
 /// How many points on either side tell what noise the members have in common, and the fewest commits that tell it.
 const AROUND: usize = 40;
@@ -34,17 +31,9 @@ pub(super) fn suspects(members: &[Candidate], all: &[Found<'_>]) -> Vec<(usize, 
         return Vec::new();
     };
     let shared = design_effect(members, all);
-    let at_border = |place: usize| {
-        let is_border = |one: &&Candidate| {
-            let found = &all[one.found];
-            let index = found.points.partition_point(|point| point.place < place);
-            index < found.points.len() && found.is_border(index)
-        };
-        members.iter().filter(is_border).count() as f64 / members.len() as f64
-    };
     let deviance = |place: usize| {
         let told: f64 = members.iter().map(|one| one.deviance(place, all)).sum();
-        told / shared - OF_BORDER * at_border(place)
+        told / shared - of_border(members, place, all)
     };
     let deviances: Vec<(usize, f64)> = (lo..=hi).map(|place| (place, deviance(place))).collect();
     let least = deviances.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);

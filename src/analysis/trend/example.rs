@@ -79,6 +79,13 @@ pub(in crate::analysis) fn noisy(name: &str, count: usize, each: usize, levels: 
     series(name, &values)
 }
 
+/// The series, with another environment from the commit at that place on.
+pub(in crate::analysis) fn bordered(mut series: Series, border: usize) -> Series {
+    let new = series.points.iter_mut().filter(|point| point.position >= Some(border));
+    new.for_each(|point| point.environment_key = "f".into());
+    series
+}
+
 /// What holds where nothing else is said.
 pub(in crate::analysis) fn setting() -> Setting {
     Setting { name: "balanced".to_owned(), least: 0.004, sensitivity: Sensitivity::BALANCED }

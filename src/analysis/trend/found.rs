@@ -1,6 +1,6 @@
 //! One series: its points on the axis, and what changed in them.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use super::axis::{Axis, Pooled, pooled};
@@ -68,7 +68,8 @@ impl<'a> Found<'a> {
             let told = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
                 told.iter().filter(|one| one.is_drift == is_drift).filter_map(|told| indices(&points, told)).collect()
             };
-            let known = Known { told: &told(false), drifts: &told(true) };
+            let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
+            let known = Known { told: &told(false), drifts: &told(true), borders: &borders };
             changes_known(&values, &setting.sensitivity, &known)
         };
         let apart = newest::apart(&values, &changes, is_exact, &setting.sensitivity);
@@ -90,14 +91,17 @@ impl<'a> Found<'a> {
         (level > 0.0).then(|| (step / level).max(self.setting.least))
     }
 
-    /// Whether the environment changed for good between a point and the one before: a point of another environment alone, as of
-    /// an old commit that is measured later, is no border. The newest point may be the first of a new environment.
+    /// The points that are the first after a change at that place: the next one, and of a commit that was measured in several
+    /// environments each.
+    pub(super) fn indices_at(&self, place: usize) -> Range<usize> {
+        let first = self.points.partition_point(|point| point.place < place);
+        let after = self.points.partition_point(|point| point.place <= place);
+        first..after.max(first + 1).min(self.points.len())
+    }
+
+    /// Whether a point is the first of a new environment.
     pub(super) fn is_border(&self, index: usize) -> bool {
-        let key = |index: usize| self.points.get(index).map(|point| &point.environment_key);
-        let before = index.checked_sub(1).and_then(key);
-        let stays = key(index + 1).is_none_or(|next| Some(next) == key(index));
-        let was_there = index.checked_sub(2).and_then(key).is_none_or(|earlier| Some(earlier) == before);
-        before.is_some() && key(index) != before && stays && was_there
+        is_border(&self.points, index)
     }
 
     /// A change turned such that positive is worse.
@@ -137,6 +141,16 @@ fn is_exact(metric: &str, points: &[PooledPoint], values: &[f64]) -> bool {
     let several = points.iter().filter(|point| point.processes > 1).count();
     let alike = points.iter().filter(|point| point.alike).count();
     alike == several && exact::is_steady(values) && (several >= SHOWN_EXACT || metric == INSTRUCTIONS)
+}
+
+/// Whether the environment changed for good between a point and the one before: a point of another environment alone, as of
+/// an old commit that is measured later, is no border. The newest point may be the first of a new environment.
+fn is_border(points: &[PooledPoint], index: usize) -> bool {
+    let key = |index: usize| points.get(index).map(|point| &point.environment_key);
+    let before = index.checked_sub(1).and_then(key);
+    let stays = key(index + 1).is_none_or(|next| Some(next) == key(index));
+    let was_there = index.checked_sub(2).and_then(key).is_none_or(|earlier| Some(earlier) == before);
+    before.is_some() && key(index) != before && stays && was_there
 }
 
 /// The points that may be the first after a change between two commits, or those in the ramp of a drift.

@@ -115,10 +115,7 @@ fn at_border(cluster: &Cluster, suspects: &[(usize, f64)], all: &[Found<'_>]) ->
         }
         share += suspects
             .iter()
-            .filter(|(place, _)| {
-                let index = found.points.partition_point(|point| point.place < *place);
-                index > 0 && index < found.points.len() && crossed(index)
-            })
+            .filter(|(place, _)| found.indices_at(*place).any(&mut crossed))
             .map(|(_, probability)| probability)
             .sum::<f64>();
     }

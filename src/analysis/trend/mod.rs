@@ -28,3 +28,5 @@ mod tests;
 mod next_tests;
 #[cfg(test)]
 mod record_tests;
+#[cfg(test)]
+mod border_tests;

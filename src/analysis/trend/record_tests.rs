@@ -1,6 +1,6 @@
 //! What is told of events from one time to the next.
 
-use super::example::{MACHINE, analysis, elsewhere, line, noisy, setting, sha};
+use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha};
 use super::tests::{of, shape, until, write};
 use super::whole::{Input, Output, analyse};
 use crate::model::event::{EventKind, EventState};
@@ -159,13 +159,7 @@ fn an_old_commit_that_is_measured_in_a_new_environment_changes_no_blame() {
 
 #[test]
 fn a_new_compiler_hides_no_regression() {
-    let with_key = |mut series: Series| {
-        series.points.iter_mut().filter(|point| point.position >= Some(100)).for_each(|point| {
-            point.environment_key = "f".into();
-        });
-        series
-    };
-    let moved = |name: &str, step: f64, seed| with_key(noisy(name, 200, 2, &[(0, 1.0), (100, 1.0 + step)], seed));
+    let moved = |name: &str, step: f64, seed| bordered(noisy(name, 200, 2, &[(0, 1.0), (100, 1.0 + step)], seed), 100);
     let series = vec![moved("a", 0.03, 1), moved("b", -0.03, 2), moved("c", 0.025, 3), moved("slow", 0.5, 4)];
     let found = of(series, &[]).trend.events;
     let told: Vec<_> = found.iter().map(|event| (event.kind, event.members.len())).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
-use super::example::{MACHINE, analysis, elsewhere, line, noisy, setting, sha};
+use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha};
 use super::found::Setting;
 use super::whole::{Input, Output, analyse};
 use crate::model::environment::Environment;
@@ -82,14 +82,8 @@ fn what_was_taken_back_no_longer_stands() {
 
 #[test]
 fn a_new_environment_is_no_commits_fault() {
-    let with_key = |mut series: Series| {
-        series.points.iter_mut().filter(|point| point.position >= Some(100)).for_each(|point| {
-            point.environment_key = "f".into();
-        });
-        series
-    };
-    let moved = |name: &str, seed| with_key(noisy(name, 200, 2, &[(0, 1.0), (100, 1.1)], seed));
-    let series = vec![moved("a", 1), with_key(noisy("b", 200, 2, &[], 2)), moved("c", 3)];
+    let moved = |name: &str, seed| bordered(noisy(name, 200, 2, &[(0, 1.0), (100, 1.1)], seed), 100);
+    let series = vec![moved("a", 1), bordered(noisy("b", 200, 2, &[], 2), 100), moved("c", 3)];
     let found = events(series.clone());
     assert_eq!(shape(&found[0]), (EventKind::Environment, Direction::Worse, 2, vec![99, 100]));
     assert!(found[0].machine_signs[0].contains("environment changed") && found[0].next.is_none());
@@ -318,6 +312,7 @@ proptest! {
         seed in 0..10_000_u64,
         steps in prop::collection::vec((10..110_usize, -0.2..0.3_f64), 0..3),
         each in 1..4_usize,
+        border in 10..150_usize,
     ) {
         let mut steps = steps;
         steps.sort_by_key(|one| one.0);
@@ -330,7 +325,7 @@ proptest! {
                         (*place, level)
                     }))
                     .collect();
-                noisy(&format!("s{number}"), 120, each, &levels, seed * 7 + number)
+                bordered(noisy(&format!("s{number}"), 120, each, &levels, seed * 7 + number), border)
             })
             .collect();
         let mut records = Vec::new();
