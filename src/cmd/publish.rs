@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use super::Advice;
 use super::project::Project;
 use super::study::Study;
+use super::trend;
 use super::whole_folder::{Kind, WholeFolder};
 use crate::history;
 use crate::model::page::Page;
@@ -28,14 +29,18 @@ pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> a
     SITE.check(&folder)?;
     let settings = report::Settings { url: project.config.site.url.clone() };
     let Study { analysis, line, heads, .. } = study;
-    let pages = report::render(analysis, line, heads, &settings).context("cannot render the site")?;
+    // The clock of the site is the newest run: equal histories give equal bytes.
+    let wish = trend::Wish::events(analysis.as_of.unwrap_or_default());
+    let found = trend::of_study(project, study, &wish, &|_| true)?.trend;
+    let input = report::Input { analysis, trend: &found, line, heads };
+    let pages = report::render(&input, &settings).context("cannot render the site")?;
     let site = WholeFolder::begin(project, SITE, &folder)?;
     write_pages(&site, &pages)?;
     for entries in study.entries.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
-        let pages = report::render_runs(analysis, line, heads, &runs).context("cannot render the site")?;
+        let pages = report::render_runs(&input, &runs).context("cannot render the site")?;
         write_pages(&site, &pages)?;
     }
     site.put()?;

@@ -13,7 +13,7 @@ use super::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
 use super::rollup::WeekRow;
 
 /// Everything that is found.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
     /// What the project calls itself.
     pub project: String,
@@ -59,7 +59,7 @@ pub struct Tables {
 }
 
 /// How many false alarms are allowed in 1,000 points, and how many the tool finds in what holds nothing.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Budget {
     /// False alarms allowed in 1,000 points.
     pub allowed: f64,

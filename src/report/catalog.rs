@@ -4,14 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::analysis::{Analysis, SeriesAnalysis};
 use crate::model::commit::CommitLine;
+use crate::model::event::Event;
 use crate::model::head::RunHead;
+use crate::model::trend::{SeriesTrend, Trend};
 
 use super::link;
+use super::site::Input;
 
 /// The input of the site, with the look-ups that pages need.
 pub(super) struct Catalog<'a> {
     /// The findings.
     pub(super) analysis: &'a Analysis,
+    /// What changed over the history.
+    pub(super) trend: &'a Trend,
     /// The commits.
     pub(super) line: &'a CommitLine,
     /// The heads of the runs, newest first.
@@ -19,21 +24,29 @@ pub(super) struct Catalog<'a> {
     /// The suites that have a matrix, by name.
     pub(super) matrix_suites: BTreeSet<&'a str>,
     series: BTreeMap<&'a str, &'a SeriesAnalysis>,
+    series_trends: BTreeMap<&'a str, &'a SeriesTrend>,
+    events: BTreeMap<&'a str, &'a Event>,
+    positions: BTreeMap<&'a str, usize>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
 }
 
 impl<'a> Catalog<'a> {
     /// Indexes the input.
-    pub(super) fn new(analysis: &'a Analysis, line: &'a CommitLine, heads: &'a [RunHead]) -> Catalog<'a> {
+    pub(super) fn new(input: &Input<'a>) -> Catalog<'a> {
+        let Input { analysis, trend, line, heads } = *input;
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
         newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);
         Catalog {
             analysis,
+            trend,
             line,
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
+            series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),
+            events: trend.events.iter().map(|one| (one.id.as_str(), one)).collect(),
+            positions: line.positions(),
             runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
         }
     }
@@ -41,6 +54,21 @@ impl<'a> Catalog<'a> {
     /// The series of that id.
     pub(super) fn series(&self, id: &str) -> Option<&'a SeriesAnalysis> {
         self.series.get(id).copied()
+    }
+
+    /// What was found in the series of that id.
+    pub(super) fn series_trend(&self, id: &str) -> Option<&'a SeriesTrend> {
+        self.series_trends.get(id).copied()
+    }
+
+    /// The page of the event of that id, where there is one.
+    pub(super) fn event_page(&self, id: &str) -> Option<String> {
+        self.events.contains_key(id).then(|| link::event(id))
+    }
+
+    /// The place of a commit on the line.
+    pub(super) fn position(&self, sha: &str) -> Option<usize> {
+        self.positions.get(sha).copied()
     }
 
     /// The head of the run of that id.

@@ -1,11 +1,21 @@
 //! Where the pages lie in the site. Every name that becomes a path passes [`file_word`].
 
-use super::ReportError;
+use super::{ReportError, Settings};
 
 /// The digest.
 pub const DIGEST: &str = "index.html";
 /// The list of series.
 pub const SERIES_LIST: &str = "series/index.html";
+/// The list of events.
+pub const EVENT_LIST: &str = "events/index.html";
+/// The feed of events, as Atom.
+pub const ATOM_FEED: &str = "events/feed.atom";
+/// The feed of events, as JSON Feed.
+pub const JSON_FEED: &str = "events/feed.json";
+/// The state in a few words, as shields.io reads it.
+pub const BADGE: &str = "badge.json";
+/// The pages, for those who index sites.
+pub const SITEMAP: &str = "sitemap.xml";
 /// The list of runs.
 pub const RUN_LIST: &str = "runs/index.html";
 /// What a server shows for a page that is not there.
@@ -25,6 +35,11 @@ pub fn series(id: &str) -> String {
     format!("series/{id}.html")
 }
 
+/// The page of an event.
+pub fn event(id: &str) -> String {
+    format!("events/{id}.html")
+}
+
 /// The page of a run.
 pub fn run(id: &str) -> String {
     format!("runs/{id}.html")
@@ -40,6 +55,19 @@ pub fn file_word(of: &'static str, word: &str) -> Result<(), ReportError> {
         return Err(ReportError::Name { of, name: word.to_owned() });
     }
     Ok(())
+}
+
+/// The URL of the site with a slash at its end, where it has one.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn root(settings: &Settings) -> Result<Option<String>, ReportError> {
+    let Some(url) = &settings.url else { return Ok(None) };
+    let plain = url.chars().all(|c| c.is_ascii_graphic());
+    if !plain || !(url.starts_with("https://") || url.starts_with("http://")) {
+        return Err(ReportError::Url(url.clone()));
+    }
+    Ok(Some(format!("{}/", url.trim_end_matches('/'))))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod trend;
 
 mod advice;
 mod catalog;
+mod feed;
 mod markdown;
 mod pages;
 mod reasons;
@@ -35,7 +36,7 @@ mod site_checks;
 mod size_checks;
 
 pub use markdown::digest_markdown;
-pub use site::{render, render_runs};
+pub use site::{Input, render, render_runs};
 
 /// Why the pages could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +68,7 @@ pub enum ReportError {
 /// What a project may choose about its site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Where the site is published, such as `https://example.org/kernels/`. Only the page for missing pages uses it,
-    /// because that page appears under any path.
+    /// Where the site is published, such as `https://example.org/kernels/`. The page for missing pages uses it, which
+    /// appears under any path, and so do feeds and the list of pages, which want absolute URLs.
     pub url: Option<String>,
 }

@@ -10,8 +10,10 @@ use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
 use crate::model::page::Page;
 use crate::model::run::RecordedRun;
+use crate::model::trend::Trend;
 
 use super::catalog::Catalog;
+use super::feed;
 use super::link;
 use super::pages;
 use super::{ReportError, Settings};
@@ -19,23 +21,44 @@ use super::{ReportError, Settings};
 const STYLE: &str = include_str!("../../site/style.css");
 const ICON: &str = include_str!("../../site/icon.svg");
 
+/// What the site is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The findings.
+    pub analysis: &'a Analysis,
+    /// What changed over the history, as of the newest run.
+    pub trend: &'a Trend,
+    /// The commits.
+    pub line: &'a CommitLine,
+    /// The heads of the runs.
+    pub heads: &'a [RunHead],
+}
+
 /// The site of a history but for the pages of its runs: every other page and asset, by path.
 ///
 /// # Errors
 /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none.
-pub fn render(
-    analysis: &Analysis,
-    line: &CommitLine,
-    heads: &[RunHead],
-    settings: &Settings,
-) -> Result<Vec<Page>, ReportError> {
-    let catalog = Catalog::new(analysis, line, heads);
+pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
+    let Input { analysis, heads, .. } = *input;
+    let catalog = Catalog::new(input);
+    let root = link::root(settings)?;
     let mut site = vec![
         Page { path: link::STYLE.to_owned(), bytes: STYLE.as_bytes().to_vec() },
         Page { path: link::ICON.to_owned(), bytes: ICON.as_bytes().to_vec() },
         pages::missing(&analysis.project, settings)?,
     ];
     site.push(if analysis.suites.is_empty() { pages::empty(&catalog)? } else { pages::digest(&catalog)? });
+    if !analysis.suites.is_empty() {
+        site.push(pages::event_list(&catalog)?);
+        site.extend([
+            feed::atom(&catalog, root.as_deref()),
+            feed::json(&catalog, root.as_deref()),
+            feed::badge(&catalog),
+        ]);
+    }
+    for event in &catalog.trend.events {
+        site.push(pages::event(&catalog, event)?);
+    }
     for suite in &catalog.matrix_suites {
         site.push(pages::matrix(&catalog, suite)?);
     }
@@ -49,7 +72,11 @@ pub fn render(
         site.push(pages::run_list(&catalog)?);
     }
     site.sort_by(|a, b| a.path.cmp(&b.path));
-    let paths = site.iter().map(|page| page.path.clone()).chain(heads.iter().map(|head| link::run(&head.id)));
+    let runs = catalog.runs.iter().map(|head| link::run(&head.id));
+    let paths: Vec<String> = site.iter().map(|page| page.path.clone()).chain(runs).collect();
+    if let Some(root) = root.filter(|_| !analysis.suites.is_empty()) {
+        site.push(feed::sitemap(&root, paths.iter().map(String::as_str)));
+    }
     let mut seen = BTreeSet::new();
     for path in paths {
         if !seen.insert(path.to_ascii_lowercase()) {
@@ -63,12 +90,7 @@ pub fn render(
 ///
 /// # Errors
 /// When the id of a run cannot become a file name.
-pub fn render_runs(
-    analysis: &Analysis,
-    line: &CommitLine,
-    heads: &[RunHead],
-    runs: &[RecordedRun],
-) -> Result<Vec<Page>, ReportError> {
-    let catalog = Catalog::new(analysis, line, heads);
+pub fn render_runs(input: &Input<'_>, runs: &[RecordedRun]) -> Result<Vec<Page>, ReportError> {
+    let catalog = Catalog::new(input);
     runs.iter().map(|run| pages::run(&catalog, run)).collect()
 }

@@ -4,16 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::sample_data::{self, Sample};
-use super::{ReportError, Settings, link, render};
+use super::{Input, ReportError, Settings, link, render};
 use crate::model::commit::CommitLine;
 use crate::model::page::Page;
 use crate::model::sample::Role;
+use crate::model::trend::Trend;
 
 /// No page may be larger, and the sample's should be far from it.
 const LARGEST_PAGE: usize = 1 << 20;
 
 fn site_of(sample: &Sample) -> Vec<Page> {
     sample.render().expect("the sample renders")
+}
+
+/// The site of a history in which nothing has happened.
+fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
+    let (analysis, trend, line) = (sample_data::empty(), Trend::default(), CommitLine::default());
+    render(&Input { analysis: &analysis, trend: &trend, line: &line, heads: &[] }, settings)
 }
 
 /// The site of the rich sample, made once.
@@ -58,11 +65,15 @@ fn every_page_is_there() {
     let sample = sample_data::rich();
     let site = rich();
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    for fixed in [link::DIGEST, link::SERIES_LIST, link::RUN_LIST, link::MISSING, link::STYLE, link::ICON] {
+    let events = [link::EVENT_LIST, link::ATOM_FEED, link::JSON_FEED, link::BADGE];
+    for fixed in
+        [link::DIGEST, link::SERIES_LIST, link::RUN_LIST, link::MISSING, link::STYLE, link::ICON].iter().chain(&events)
+    {
         assert!(paths.contains(fixed), "{fixed}");
     }
     assert!(paths.contains("matrix/cpu.html") && paths.contains("matrix/gpu.html"));
-    assert_eq!(paths.len(), 8 + sample.analysis.series.len() + sample.runs.len());
+    let several = sample.analysis.series.len() + sample.runs.len() + sample.trend.events.len();
+    assert_eq!(paths.len(), 12 + several);
 }
 
 /// The part of a page between two marks, without pictures.
@@ -84,6 +95,9 @@ fn the_pages_read_as_they_should() {
     let site = rich();
     let analysis = sample_data::rich().analysis;
     insta::assert_snapshot!("digest", part(page(site, link::DIGEST), "<div class=\"head\">", "<h2 id=\"suite-2\">"));
+    let (head, end) = ("<div class=\"head\">", "</main>");
+    insta::assert_snapshot!("events", part(page(site, link::EVENT_LIST), head, end));
+    insta::assert_snapshot!("event", part(page(site, &link::event("e-7c1f03")), head, end));
     insta::assert_snapshot!("matrix", part(page(site, "matrix/cpu.html"), "<div class=\"head\">", "</main>"));
     let worst = analysis.suites[0].comparisons[0].series.as_deref().expect("it has a series");
     let series = page(site, &link::series(worst));
@@ -219,7 +233,7 @@ fn every_class_has_a_rule() {
 
 #[test]
 fn an_empty_history_has_a_page_that_helps() {
-    let site = render(&sample_data::empty(), &CommitLine::default(), &[], &Settings::default()).expect("it renders");
+    let site = empty(&Settings::default()).expect("it renders");
     let paths: Vec<&str> = site.iter().map(|page| page.path.as_str()).collect();
     assert_eq!(paths, [link::MISSING, link::ICON, link::DIGEST, link::STYLE]);
     let digest = page(&site, link::DIGEST);
@@ -233,7 +247,7 @@ fn the_page_for_missing_pages_is_safe_under_any_path() {
     assert!(attributes(page(rich(), link::MISSING), "href").is_empty());
     let with = |url: &str| {
         let settings = Settings { url: Some(url.to_owned()) };
-        render(&sample_data::empty(), &CommitLine::default(), &[], &settings)
+        empty(&settings)
     };
     let site = with("https://example.org/kernels").expect("it renders");
     let links = attributes(page(&site, link::MISSING), "href");

@@ -63,7 +63,7 @@ fn check(page: Page, cut: &str) {
 fn a_large_history_is_cut_and_the_pages_say_so() {
     let sample = large();
     let heads = sample.heads();
-    let catalog = Catalog::new(&sample.analysis, &sample.line, &heads);
+    let catalog = Catalog::new(&sample.input(&heads));
     check(pages::digest(&catalog).expect("it renders"), "better rows follow in the");
     check(pages::series_list(&catalog).expect("it renders"), "are listed");
     check(pages::run_list(&catalog).expect("it renders"), "are listed");

@@ -46,10 +46,28 @@ pub(super) enum Ink {
     Strong,
     /// The label of an environment change.
     EnvironmentLabel,
+    /// The commits that may be the cause.
+    Suspects,
+    /// A level that holds.
+    Level,
+    /// A change of level.
+    Rise,
+    /// A change for the worse.
+    RiseWorse,
+    /// A change for the better.
+    RiseBetter,
+    /// A change that came with the environment.
+    RiseEnvironment,
+    /// A bar, in full.
+    Track,
+    /// A bar.
+    Bar,
+    /// The bar of the row in question.
+    BarWorse,
 }
 
 impl Ink {
-    const ALL: [Ink; 20] = [
+    const ALL: [Ink; 29] = [
         Ink::Gap,
         Ink::Grid,
         Ink::Axis,
@@ -70,6 +88,15 @@ impl Ink {
         Ink::Halo,
         Ink::Strong,
         Ink::EnvironmentLabel,
+        Ink::Suspects,
+        Ink::Level,
+        Ink::Rise,
+        Ink::RiseWorse,
+        Ink::RiseBetter,
+        Ink::RiseEnvironment,
+        Ink::Track,
+        Ink::Bar,
+        Ink::BarWorse,
     ];
 
     /// The class, empty where the plain style of its element holds.
@@ -95,6 +122,15 @@ impl Ink {
             Ink::Halo => "halo",
             Ink::Strong => "halo strong",
             Ink::EnvironmentLabel => "halo env",
+            Ink::Suspects => "sus",
+            Ink::Level => "level",
+            Ink::Rise => "rise",
+            Ink::RiseWorse => "rise worse",
+            Ink::RiseBetter => "rise better",
+            Ink::RiseEnvironment => "rise env",
+            Ink::Track => "bar track",
+            Ink::Bar => "bar",
+            Ink::BarWorse => "bar worse",
         }
     }
 

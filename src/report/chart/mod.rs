@@ -5,9 +5,11 @@
 
 mod axis;
 mod backend;
+pub mod bar;
 mod ink;
 mod labels;
 mod layers;
+pub mod mini;
 mod plot;
 pub mod spark;
 pub mod trend;

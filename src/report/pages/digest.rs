@@ -2,6 +2,8 @@
 
 use askama::Template;
 
+use super::digest_events;
+use super::event_rows::EventGroup;
 use super::frame::{Frame, Part};
 use super::page;
 use super::suite_section::SuiteSection;
@@ -32,6 +34,7 @@ struct DigestPage {
     lede: Phrase,
     facts: Vec<Fact>,
     banners: Vec<Banner>,
+    group: EventGroup,
     suites: Vec<SuiteSection>,
     weeks: Vec<WeekLine>,
     weeks_rest: String,
@@ -82,16 +85,18 @@ struct BaselineLine {
 pub(in crate::report) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let analysis = catalog.analysis;
     let summary = summary::summarise(analysis);
+    let headline = digest_events::headline(summary.headline, catalog);
     let day = analysis.as_of.map_or(String::new(), date::day);
-    let frame = Frame::new(catalog, link::DIGEST, Part::Digest, format!("Digest, {day}"), summary.headline.words());
+    let frame = Frame::new(catalog, link::DIGEST, Part::Digest, format!("Digest, {day}"), headline.words());
     let quarantined = &analysis.history.quarantined;
     let template = DigestPage {
         frame,
         crumb: format!("Weekly digest, newest run {day}"),
-        headline: summary.headline,
+        headline,
         lede: summary.lede,
-        facts: summary.facts,
+        facts: digest_events::complete(summary.facts, catalog),
         banners: banners(catalog),
+        group: digest_events::group(catalog),
         suites: SuiteSection::all(catalog),
         weeks: weeks(catalog),
         weeks_rest: rest(analysis.weeks.len(), WEEK_ROWS, "older rows are left out"),

@@ -10,6 +10,8 @@ use crate::report::number;
 pub(super) enum Part {
     /// The digest.
     Digest,
+    /// The list of events and their pages.
+    Events,
     /// The list of series and their pages.
     Series,
     /// The matrices.
@@ -31,6 +33,8 @@ pub(super) struct Frame {
     pub(super) project: String,
     /// The parts that have pages.
     pub(super) parts: Vec<NavigationItem>,
+    /// Whether the page leads to the feeds of events.
+    pub(super) feeds: bool,
     /// The day of the newest run.
     pub(super) as_of: String,
     /// Its commit.
@@ -63,6 +67,7 @@ impl Frame {
             root: if path.contains('/') { "../" } else { "" },
             project: analysis.project.clone(),
             parts: parts(catalog, path, part),
+            feeds: !analysis.suites.is_empty() && matches!(part, Part::Digest | Part::Events),
             as_of: analysis.as_of.map_or(String::new(), date::day),
             commit: newest.map_or(String::new(), |commit| short_commit(&commit.sha).to_owned()),
             source: source(catalog),
@@ -73,6 +78,9 @@ impl Frame {
 
 fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
     let mut parts = vec![(Part::Digest, "Digest", link::DIGEST.to_owned())];
+    if !catalog.analysis.suites.is_empty() {
+        parts.push((Part::Events, "Events", link::EVENT_LIST.to_owned()));
+    }
     if !catalog.analysis.series.is_empty() {
         parts.push((Part::Series, "Series", link::SERIES_LIST.to_owned()));
     }

@@ -18,15 +18,6 @@ struct MissingPage<'a> {
 
 /// The page for what is not there.
 pub(in crate::report) fn missing(project: &str, settings: &Settings) -> Result<Page, ReportError> {
-    let root = match &settings.url {
-        None => String::new(),
-        Some(url) => {
-            let plain = url.chars().all(|c| c.is_ascii_graphic());
-            if !plain || !(url.starts_with("https://") || url.starts_with("http://")) {
-                return Err(ReportError::Url(url.clone()));
-            }
-            format!("{}/", url.trim_end_matches('/'))
-        }
-    };
+    let root = link::root(settings)?.unwrap_or_default();
     page(link::MISSING.to_owned(), &MissingPage { project, root })
 }

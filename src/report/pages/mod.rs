@@ -4,8 +4,15 @@
 
 mod cell;
 mod digest;
+mod digest_events;
 mod elsewhere;
 mod empty;
+mod event;
+mod event_list;
+mod event_members;
+mod event_multiples;
+mod event_rows;
+mod event_suspects;
 mod frame;
 mod matrix;
 mod missing;
@@ -28,6 +35,8 @@ use crate::model::page::Page;
 
 pub(super) use digest::digest;
 pub(super) use empty::empty;
+pub(super) use event::event;
+pub(super) use event_list::event_list;
 pub(super) use matrix::matrix;
 pub(super) use missing::missing;
 pub(super) use run::run;

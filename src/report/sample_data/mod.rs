@@ -1,21 +1,25 @@
 //! A made-up history for the tests of the pages: seeded, so that every test sees the same.
 //!
 //! Two suites, two machines, three kernels in two variants and two sizes, forty commits; a regression, an
-//! improvement, an environment change, a skipped suite, a failed benchmark, a damaged record, hostile names.
+//! improvement, a drift, an environment change, a skipped suite, a failed benchmark, a damaged record, hostile names.
 
 mod findings;
+mod planted;
 mod runs;
+mod trend;
 
-use super::{ReportError, Settings, render, render_runs};
+use super::{Input, ReportError, Settings, render, render_runs};
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
 use crate::model::page::Page;
 use crate::model::run::RecordedRun;
+use crate::model::trend::Trend;
 
 /// Input of the site.
 pub(super) struct Sample {
     pub(super) analysis: Analysis,
+    pub(super) trend: Trend,
     pub(super) line: CommitLine,
     pub(super) runs: Vec<RecordedRun>,
 }
@@ -26,11 +30,17 @@ impl Sample {
         self.runs.iter().map(RunHead::of).collect()
     }
 
+    /// What the pages are made of.
+    pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
+        Input { analysis: &self.analysis, trend: &self.trend, line: &self.line, heads }
+    }
+
     /// The whole site.
     pub(super) fn render(&self) -> Result<Vec<Page>, ReportError> {
         let heads = self.heads();
-        let mut site = render(&self.analysis, &self.line, &heads, &Settings::default())?;
-        site.extend(render_runs(&self.analysis, &self.line, &heads, &self.runs)?);
+        let input = self.input(&heads);
+        let mut site = render(&input, &Settings::default())?;
+        site.extend(render_runs(&input, &self.runs)?);
         site.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(site)
     }
@@ -44,7 +54,8 @@ pub(super) fn rich() -> Sample {
     let line = runs::commit_line();
     let runs = runs::all(&line);
     let analysis = findings::analysis(&line, &runs);
-    Sample { analysis, line, runs }
+    let trend = trend::trend(&analysis, &line);
+    Sample { analysis, trend, line, runs }
 }
 
 /// A history in which nothing has.

@@ -147,7 +147,8 @@ fn measurements(suite: &str, i: usize, machine: usize, noise: &mut Noise) -> Vec
                     .expect("the names of the sample are allowed");
                 let failed = i == 39 && machine == 0 && kernel == "infer" && size == 4096 && variant == "fast";
                 let slow = if variant == "reference" { 3.4 } else { 1.0 } * if size == 4096 { 61.0 } else { 1.0 };
-                let value = time * slow * level(kernel, variant, size, i, machine) * (1.0 + 0.006 * noise.next());
+                let value =
+                    time * slow * level((suite, kernel, variant, size), i, machine) * (1.0 + 0.006 * noise.next());
                 list.push(measurement(benchmark, value, failed, noise));
             }
         }
@@ -155,8 +156,10 @@ fn measurements(suite: &str, i: usize, machine: usize, noise: &mut Noise) -> Vec
     list
 }
 
-/// The planted changes: a regression, an improvement, and what the compiler did.
-fn level(kernel: &str, variant: &str, size: usize, i: usize, machine: usize) -> f64 {
+/// The planted changes: a regression, an improvement, what the compiler did, a bad week, and what `trend.rs` tells of beside
+/// them: a level that was taken back, a small one that may be chance, a drift, a newest point that lies apart.
+fn level(of: (&str, &str, &str, usize), i: usize, machine: usize) -> f64 {
+    let (_, kernel, variant, size) = of;
     let mut level = 1.0;
     if kernel == "tile_pack" && variant == "fast" && size == 4096 && i >= 36 {
         level *= 1.081;
@@ -170,7 +173,13 @@ fn level(kernel: &str, variant: &str, size: usize, i: usize, machine: usize) -> 
     if kernel == "tile_pack" && size == 512 && i == 11 {
         level *= 1.4;
     }
-    level
+    match (of, machine) {
+        (("cpu", "infer", "reference", 4096), 0) if (17..26).contains(&i) => level * 1.031,
+        (("cpu", "infer", "reference", 512), 0) if i >= 31 => level * 1.007,
+        (("gpu", "fusion_gate", "cuda_graph", 512), 1) => level * 1.006_f64.powi(i.clamp(17, 27) as i32 - 17),
+        (("gpu", "tile_pack", "cuda", 4096), 1) if i == 39 => level * 1.05,
+        _ => level,
+    }
 }
 
 fn measurement(benchmark: Benchmark, value: f64, failed: bool, noise: &mut Noise) -> Measurement {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::document::{Block, Grid, Room, Section, cell};
 use super::{shell, words};
-use crate::model::event::{Direction, Event, EventKind, EventState, Member, Suspect};
+use crate::model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
 use crate::report::date;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number::{self, count, counted};
@@ -19,7 +19,7 @@ const MOST_FACTS: usize = 12;
 /// An event: what it did in its title, and who, since when and what now under it.
 pub(super) fn section(event: &Event, room: &Room) -> Section {
     let mut blocks = vec![Block::Fact("where", place(event)), Block::Fact("range", range(event))];
-    blocks.extend(likely(event));
+    blocks.extend(likely(event).map(|(label, words)| Block::Fact(label, words)));
     blocks.push(Block::Fact("chance", chance(event)));
     blocks.push(Block::Fact("state", state(event)));
     blocks.extend(environment(event));
@@ -30,14 +30,15 @@ pub(super) fn section(event: &Event, room: &Room) -> Section {
 }
 
 /// The member that an event is known by: the worst, or where all got better the best.
-fn lead(event: &Event) -> Option<&Member> {
+pub(in crate::report) fn lead(event: &Event) -> Option<&Member> {
     match event.direction {
         Direction::Better => event.members.last(),
         Direction::Worse | Direction::Mixed => event.members.first(),
     }
 }
 
-fn mark(event: &Event) -> Mark {
+/// Its id with its colour.
+pub(in crate::report) fn mark(event: &Event) -> Mark {
     let (tone, glyph) = match event {
         one if one.state != EventState::Standing => (Tone::Plain, "="),
         one if !one.sure => (Tone::Doubt, "?"),
@@ -51,7 +52,8 @@ fn mark(event: &Event) -> Mark {
     Mark::new(tone, glyph, words::name(&event.id))
 }
 
-fn title(event: &Event) -> Phrase {
+/// What it did, in one sentence.
+pub(in crate::report) fn title(event: &Event) -> Phrase {
     let title = Phrase::default().mark(mark(event));
     let Some(lead) = lead(event) else { return title };
     let way = words::way(&lead.metric, lead.worse);
@@ -82,7 +84,8 @@ fn title(event: &Event) -> Phrase {
     title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
 }
 
-fn place(event: &Event) -> Phrase {
+/// Where it was seen, since when, and how much of what was measured there it moved.
+pub(in crate::report) fn place(event: &Event) -> Phrase {
     let machines: Vec<String> = event.machines.iter().map(|one| words::name(&one.name)).collect();
     let mut text = format!("{}, since {}", words::joined(&machines), date::day(event.since));
     let moved = event.members.len();
@@ -96,7 +99,8 @@ fn place(event: &Event) -> Phrase {
     Phrase::plain(text)
 }
 
-fn range(event: &Event) -> Phrase {
+/// Between which commits it lies.
+pub(in crate::report) fn range(event: &Event) -> Phrase {
     let bad = event.first_bad.short();
     let range = match &event.last_good {
         Some(good) => Phrase::plain("good ").id(words::name(good.short())).text(" .. bad ").id(words::name(bad)),
@@ -113,7 +117,7 @@ fn range(event: &Event) -> Phrase {
 }
 
 /// The commit that is the cause most likely, or can be it alone.
-fn likely(event: &Event) -> Option<Block> {
+pub(in crate::report) fn likely(event: &Event) -> Option<(&'static str, Phrase)> {
     let suspect = event.most_likely().filter(|_| event.kind == EventKind::Change)?;
     let mut words = Phrase::default().id(words::name(suspect.commit.short()));
     let is_alone = event.suspects.len() == 1;
@@ -123,15 +127,17 @@ fn likely(event: &Event) -> Option<Block> {
     if !suspect.commit.subject.is_empty() {
         words = words.text(format!(": {}", words::subject(&suspect.commit.subject)));
     }
-    Some(Block::Fact(if is_alone { "cause" } else { "likely" }, words))
+    Some((if is_alone { "cause" } else { "likely" }, words))
 }
 
-fn chance(event: &Event) -> Phrase {
+/// Whether it is sure, and how many like it are chance.
+pub(in crate::report) fn chance(event: &Event) -> Phrase {
     let words = words::chance(event.false_discovery);
     Phrase::plain(if event.sure { format!("sure: {words}") } else { format!("may be chance: {words}") })
 }
 
-fn state(event: &Event) -> Phrase {
+/// Whether it still holds.
+pub(in crate::report) fn state(event: &Event) -> Phrase {
     if let EventState::TakenBack { by } = &event.state {
         return Phrase::plain("taken back by ").id(words::name(by));
     }
@@ -168,17 +174,21 @@ fn environment(event: &Event) -> Vec<Block> {
 
 fn next(event: &Event) -> Vec<Block> {
     let Some(next) = &event.next else { return Vec::new() };
+    vec![Block::Fact("next", step(event, next)), command(&next.command)]
+}
+
+/// What to measure next, and what is known then.
+pub(in crate::report) fn step(event: &Event, next: &NextStep) -> Phrase {
     // Where one machine alone saw it, there is no other to run it on.
     let place = match event.machines.len() {
         0 | 1 => String::new(),
         _ => format!(" on {}", words::name(&next.machine.name)),
     };
-    let step = Phrase::plain("measure ").id(words::name(next.commit.short())).text(format!(
+    Phrase::plain("measure ").id(words::name(next.commit.short())).text(format!(
         "{place}: {} its side; {}",
         counted(next.runs, "run tells", "runs tell"),
         words::left(next.left)
-    ));
-    vec![Block::Fact("next", step), command(&next.command)]
+    ))
 }
 
 /// A command to paste, or that there is none.

@@ -1,14 +1,14 @@
 //! What a whole history shows, in the forms that people and programs read: a terminal, Markdown, JSON.
 //!
-//! What is told, in which order and in which words is decided once (`document.rs`); the terminal and Markdown only set it. Each
-//! has its own escaping, for every name and subject in it comes from elsewhere.
+//! What is told, in which order and in which words is decided once (`document.rs`); the terminal and Markdown only set it, and
+//! the pages of events take its sentences. Each has its own escaping, for every name and subject in it comes from elsewhere.
 
-mod shell;
-mod words;
+pub(in crate::report) mod shell;
+pub(in crate::report) mod words;
 mod document;
-mod summary;
-mod event;
-mod newest;
+pub(in crate::report) mod summary;
+pub(in crate::report) mod event;
+pub(in crate::report) mod newest;
 mod tables;
 mod table;
 mod markdown;

@@ -32,9 +32,7 @@ pub(super) fn section(trend: &Trend, room: &Room) -> Option<Section> {
 }
 
 fn commit(apart: &NewestApart, room: &Room) -> Vec<Block> {
-    let settles = counted(apart.runs, "more run settles it", "more runs settle it");
-    let head = Phrase::plain("On ").text(words::name(&apart.machine.name)).text(" at ");
-    let head = head.id(words::name(apart.commit.short())).text(format!(": {settles}."));
+    let head = head(apart);
     let more = apart.series.len().saturating_sub(room.members);
     let grid = Grid {
         label: "newest",
@@ -46,12 +44,24 @@ fn commit(apart: &NewestApart, room: &Room) -> Vec<Block> {
     vec![Block::Line(head), Block::Grid(grid), event::command(&apart.command)]
 }
 
+/// Where they lie, and how many runs settle it.
+pub(in crate::report) fn head(apart: &NewestApart) -> Phrase {
+    let settles = counted(apart.runs, "more run settles it", "more runs settle it");
+    let head = Phrase::plain("On ").text(words::name(&apart.machine.name)).text(" at ");
+    head.id(words::name(apart.commit.short())).text(format!(": {settles}."))
+}
+
+/// How far a value lies from its level.
+pub(in crate::report) fn change(apart: &ApartSeries) -> String {
+    let Level { value: level, .. } = apart.level;
+    if level == 0.0 { number::NONE.to_owned() } else { share::percent(apart.value / level - 1.0) }
+}
+
 fn series(apart: &ApartSeries) -> Vec<Phrase> {
     let Level { value: level, .. } = apart.level;
-    let change = if level == 0.0 { number::NONE.to_owned() } else { share::percent(apart.value / level - 1.0) };
     let name = Phrase::default().id(words::name(&apart.benchmark));
     vec![
-        cell(change),
+        cell(change(apart)),
         cell(words::values(&apart.metric, level, apart.value)),
         name.text(format!(" {}, {}", words::name(&apart.metric.name), words::way(&apart.metric, apart.worse))),
     ]

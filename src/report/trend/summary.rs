@@ -13,12 +13,12 @@ use crate::report::phrase::Phrase;
 const MOST_STALE: usize = 5;
 
 /// Whether an event is listed without being asked for: it is no chance, and it still holds.
-pub(super) fn is_listed(event: &Event) -> bool {
+pub(in crate::report) fn is_listed(event: &Event) -> bool {
     event.sure && event.state == EventState::Standing
 }
 
 /// How many events of each kind are listed, and how many series are judged.
-pub(super) fn headline(trend: &Trend) -> Phrase {
+pub(in crate::report) fn headline(trend: &Trend) -> Phrase {
     let coverage = &trend.coverage;
     if trend.runs == 0 {
         return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing is recorded yet."));
@@ -87,7 +87,14 @@ pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
                 .text(" lists the runs."),
         );
     }
+    lines.extend(stale(trend));
+    lines
+}
+
+/// The suites that are older than the schedule allows, one a sentence.
+pub(in crate::report) fn stale(trend: &Trend) -> Vec<Phrase> {
     let stale: Vec<&Due> = trend.schedule.iter().filter(|due| due.stale).collect();
+    let mut lines = Vec::new();
     lines.extend(stale.iter().take(MOST_STALE).map(|due| {
         let age = counted(due.days.max(0) as usize, "day", "days");
         let words = format!(

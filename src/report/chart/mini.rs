@@ -1,0 +1,169 @@
+//! A small multiple: a series around an event, as a change against the level before, on the scale of all beside it.
+
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::axis;
+use super::backend::{SUBPIXELS, Svg};
+use super::ink::Ink;
+use super::plot::Drawn;
+use crate::report::mark::Tone;
+use crate::report::number::{self, NARROW};
+
+const WIDTH: i32 = 368;
+const HEIGHT: i32 = 108;
+const LEFT: i32 = 4;
+const RIGHT: i32 = 322;
+const TOP: i32 = 6;
+const BOTTOM: i32 = 100;
+
+/// The labels at the right; a small picture has room for no more.
+const LABELS: usize = 3;
+
+/// A series around an event. Values are shares of the level before: 1 is none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mini {
+    /// The points, by place.
+    pub dots: Vec<(f64, f64)>,
+    /// Levels, each from a point to another.
+    pub levels: Vec<[(f64, f64); 2]>,
+    /// From the last commit that is surely before the event to the first that surely has it.
+    pub suspects: (f64, f64),
+    /// The first place at the new level.
+    pub at: f64,
+    /// What the change of level there is put down to.
+    pub tone: Tone,
+    /// What a reader who does not see it is told.
+    pub label: String,
+}
+
+/// What all pictures beside one another share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// The places shown.
+    pub places: (f64, f64),
+    /// The values shown.
+    pub values: (f64, f64),
+}
+
+/// The scale that shows all of them.
+pub fn scale(all: &[Mini], places: (f64, f64)) -> Scale {
+    let ranges = all.iter().filter(|mini| !mini.dots.is_empty()).map(|mini| {
+        let levels: Vec<f64> = mini.levels.iter().flatten().map(|(_, value)| *value).chain([1.0]).collect();
+        let dots: Vec<f64> = mini.dots.iter().map(|(_, value)| *value).collect();
+        let ((low, high), (least, most)) = (axis::robust_range(&dots, &levels), axis::extent(&levels));
+        (low.min(least), high.max(most))
+    });
+    let values = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0.95, 1.05));
+    Scale { places, values }
+}
+
+/// The picture as SVG; nothing for a series without points.
+pub fn draw(mini: &Mini, scale: &Scale) -> String {
+    if mini.dots.is_empty() {
+        return String::new();
+    }
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    picture(mini, scale, &mut svg).expect("the backend writes to a String, which cannot fail");
+    svg.labelled("fill mini", &mini.label)
+}
+
+fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) -> Drawn {
+    let (first, last) = scale.places;
+    let (low, high) = scale.values;
+    let (bottom, top) = (BOTTOM * SUBPIXELS, TOP * SUBPIXELS);
+    // Values grow upwards, coordinates downwards.
+    let spec = Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(
+        first - 0.5..last + 0.5,
+        low..high,
+        (LEFT * SUBPIXELS..RIGHT * SUBPIXELS, bottom..top),
+    );
+    let page = svg.into_drawing_area();
+    let at = |(place, value): (f64, f64)| spec.translate(&(place.clamp(first, last), value.clamp(low, high)));
+    let (from, to) = (at((mini.suspects.0, low)).0, at((mini.suspects.1, low)).0);
+    page.draw(&Polygon::new(vec![(from, top), (to, top), (to, bottom), (from, bottom)], Ink::Suspects.shape()))?;
+    for (value, label) in labels(scale) {
+        let y = at((first, value)).1;
+        page.draw(&PathElement::new(vec![(LEFT * SUBPIXELS, y), (RIGHT * SUBPIXELS, y)], Ink::Grid.shape()))?;
+        let color = Ink::Label.color();
+        let style = TextStyle::from(("sans-serif", 12.0)).color(&color).pos(Pos::new(HPos::Left, VPos::Bottom));
+        page.draw(&Text::new(label, ((RIGHT + 5) * SUBPIXELS, y + 4 * SUBPIXELS), style))?;
+    }
+    let is_shown = |place: f64| (first..=last).contains(&place);
+    for dot in mini.dots.iter().filter(|dot| is_shown(dot.0)) {
+        page.draw(&Circle::new(at(*dot), 2, Ink::Dots.shape()))?;
+    }
+    let rise = match mini.tone {
+        Tone::Worse => Ink::RiseWorse,
+        Tone::Better => Ink::RiseBetter,
+        Tone::Environment => Ink::RiseEnvironment,
+        Tone::Doubt | Tone::Plain => Ink::Rise,
+    };
+    let mut before: Option<(f64, f64)> = None;
+    for [begin, end] in mini.levels.iter().filter(|level| level[1].0 >= first && level[0].0 <= last) {
+        if let Some((_, value)) = before {
+            let ink = if begin.0 == mini.at { rise } else { Ink::Rise };
+            page.draw(&PathElement::new(vec![at((begin.0, value)), at(*begin)], ink.shape()))?;
+        }
+        page.draw(&PathElement::new(vec![at(*begin), at(*end)], Ink::Level.shape()))?;
+        before = Some(*end);
+    }
+    Ok(())
+}
+
+/// Round changes with their labels: none, and what fits beside it.
+fn labels(scale: &Scale) -> Vec<(f64, String)> {
+    let (low, high) = ((scale.values.0 - 1.0) * 100.0, (scale.values.1 - 1.0) * 100.0);
+    let (ticks, decimals) = axis::ticks(low, high);
+    let step = ticks.len().div_ceil(LABELS).max(1);
+    let zero = ticks.iter().position(|tick| *tick == 0.0).unwrap_or(0);
+    let chosen = ticks.iter().enumerate().filter(|(place, _)| place % step == zero % step);
+    let label = |tick: f64| match number::fixed(tick, decimals) {
+        zero if tick == 0.0 => zero,
+        digits if tick > 0.0 => format!("+{digits}{NARROW}%"),
+        digits => format!("{digits}{NARROW}%"),
+    };
+    chosen.map(|(_, tick)| (1.0 + tick / 100.0, label(*tick))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mini(step: f64) -> Mini {
+        let dots = (0..40).map(|i| (f64::from(i), 1.0 + 0.002 * f64::from(i % 3) + if i < 30 { 0.0 } else { step }));
+        Mini {
+            dots: dots.collect(),
+            levels: vec![[(0.0, 1.0), (30.0, 1.0)], [(30.0, 1.0 + step), (39.0, 1.0 + step)]],
+            suspects: (27.0, 30.0),
+            at: 30.0,
+            tone: Tone::Worse,
+            label: "\"><script>".into(),
+        }
+    }
+
+    #[test]
+    fn a_small_multiple_shows_the_step_on_the_scale_of_all() {
+        let all = [mini(0.08), mini(0.01)];
+        let scale = scale(&all, (0.0, 39.0));
+        assert!(scale.values.0 < 1.0 && scale.values.1 > 1.08, "{scale:?}");
+        let svg = draw(&all[0], &scale);
+        assert!(svg.contains("class=\"rise worse\"") && svg.contains("class=\"sus\""), "{svg}");
+        assert!(svg.contains(">0<") && svg.contains(">+8\u{202f}%<"), "{svg}");
+        assert!(svg.contains("aria-label=\"&quot;&gt;&lt;script&gt;\"") && svg.len() < 2500, "{} bytes", svg.len());
+        let low = |svg: &str| svg.split("class=\"grid\" d=\"").nth(1).map(|rest| rest[..12].to_owned());
+        assert_eq!(low(&svg), low(&draw(&all[1], &scale)), "one scale for all");
+    }
+
+    #[test]
+    fn odd_series_are_drawn_too() {
+        for values in [vec![], vec![1.0], vec![0.0, -3.0, 1e9], vec![1.0; 3]] {
+            let dots: Vec<(f64, f64)> = values.iter().enumerate().map(|(i, value)| (i as f64, *value)).collect();
+            let one = Mini { dots, levels: Vec::new(), ..mini(0.0) };
+            let svg = draw(&one, &scale(std::slice::from_ref(&one), (0.0, 2.0)));
+            assert_eq!(svg.is_empty(), values.is_empty());
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+    }
+}

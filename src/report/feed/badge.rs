@@ -1,0 +1,46 @@
+//! The state in a few words, as the endpoint of shields.io reads it (<https://shields.io/badges/endpoint-badge>).
+
+use serde_json::{Value, json};
+
+use crate::model::page::Page;
+use crate::report::catalog::Catalog;
+use crate::report::link;
+use crate::report::mark::Tone;
+use crate::report::number::counted;
+use crate::report::phrase::{Part, Phrase};
+use crate::report::summary;
+use crate::report::text::{shortened, visible};
+
+/// The longest message, in characters: a badge is small.
+const MESSAGE: usize = 60;
+
+/// The badge: the regressions that stand, else the verdict of the newest runs.
+pub(in crate::report) fn badge(catalog: &Catalog<'_>) -> Page {
+    let standing = catalog.trend.events.iter().filter(|one| one.is_standing_regression()).count();
+    let headline = summary::summarise(catalog.analysis).headline;
+    let (message, color) = match standing {
+        0 => (headline.words(), color(&headline)),
+        some => (counted(some, "regression stands", "regressions stand"), "red"),
+    };
+    let badge: Value = json!({
+        "schemaVersion": 1,
+        "label": "sprag",
+        "message": visible(&shortened(&message, MESSAGE)),
+        "color": color,
+    });
+    Page { path: link::BADGE.to_owned(), bytes: format!("{badge:#}\n").into_bytes() }
+}
+
+/// The colour of a sentence is that of its first mark.
+fn color(headline: &Phrase) -> &'static str {
+    let tone = headline.parts.iter().find_map(|part| match part {
+        Part::Mark(mark) => Some(mark.tone),
+        _ => None,
+    });
+    match tone {
+        Some(Tone::Worse) => "red",
+        Some(Tone::Better) => "brightgreen",
+        Some(Tone::Doubt | Tone::Environment) => "yellow",
+        Some(Tone::Plain) | None => "lightgrey",
+    }
+}

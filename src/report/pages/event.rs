@@ -1,0 +1,167 @@
+//! An event: what, how much and where; whether it is real and not the machine; which commits; what to measure next; its members.
+
+use askama::Template;
+
+use super::event_members::{self, MemberGroup};
+use super::event_multiples::{self, Multiple};
+use super::event_rows::linked;
+use super::event_suspects::{self, Suspects};
+use super::frame::{Frame, Part};
+use super::page;
+use crate::model::event::{Event, EventKind};
+use crate::model::page::Page;
+use crate::report::ReportError;
+use crate::report::catalog::Catalog;
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number::{count, counted};
+use crate::report::phrase::Phrase;
+use crate::report::summary::Fact;
+use crate::report::trend::{event as told, shell, words};
+
+/// The facts of the environment that are listed.
+const MOST_FACTS: usize = 60;
+
+#[derive(Template)]
+#[template(path = "event.html")]
+struct EventPage {
+    frame: Frame,
+    id: String,
+    headline: Phrase,
+    lede: Phrase,
+    facts: Vec<Fact>,
+    suspects: Suspects,
+    step: Phrase,
+    step_command: String,
+    reproduce: Vec<String>,
+    series: String,
+    multiples: Vec<Multiple>,
+    multiples_note: String,
+    members: Vec<MemberGroup>,
+    members_rest: String,
+    environment: Vec<(String, String, String)>,
+    environment_rest: String,
+    acceptance: String,
+}
+
+/// The page of an event.
+pub(in crate::report) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportError> {
+    link::file_word("event", &of.id)?;
+    let path = link::event(&of.id);
+    let headline = told::title(of);
+    let (multiples, multiples_note) = event_multiples::multiples(catalog, of);
+    let (members, members_rest) = event_members::groups(catalog, of);
+    let more_facts = of.facts.len().saturating_sub(MOST_FACTS);
+    let template = EventPage {
+        frame: Frame::new(catalog, &path, Part::Events, format!("Event {}", of.id), headline.words()),
+        id: of.id.clone(),
+        headline,
+        lede: lede(of),
+        facts: vec![state(catalog, of), commits(of), real(of), machine(of)],
+        suspects: event_suspects::suspects(catalog, of),
+        step: of.next.as_ref().map_or_else(Phrase::default, |next| told::step(of, next)),
+        step_command: of.next.as_ref().and_then(|next| shell::line(&next.command)).unwrap_or_default(),
+        reproduce: reproduce(of),
+        series: counted(of.members.len(), "series", "series"),
+        multiples,
+        multiples_note,
+        members,
+        members_rest,
+        environment: of
+            .facts
+            .iter()
+            .take(MOST_FACTS)
+            .map(|fact| (fact.fact.replace('_', " "), words::name(&fact.was), words::name(&fact.is)))
+            .collect(),
+        environment_rest: match more_facts {
+            0 => String::new(),
+            more => format!("{} more are not listed here.", count(more)),
+        },
+        acceptance: acceptance(of),
+    };
+    page(path, &template)
+}
+
+/// Where, since when, and the commit that is the cause most likely.
+fn lede(of: &Event) -> Phrase {
+    let place = told::place(of).text(".");
+    let Some((_, commit)) = told::likely(of) else { return place };
+    let words = if of.suspects.len() == 1 { "One commit can be the cause:" } else { "Most likely:" };
+    place.then(Phrase::plain(words).then(commit).text("."))
+}
+
+fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
+    let mut note = Phrase::plain(format!("Since {}", date::day(of.since)));
+    if let Some(lead) = told::lead(of) {
+        note = note.text(format!("; {} of the series it is known by", counted(lead.points_since, "point", "points")));
+    }
+    Fact { question: "State", answer: linked(told::state(of), catalog), note: note.text(".") }
+}
+
+fn commits(of: &Event) -> Fact {
+    let unmeasured = of.suspects.iter().filter(|one| !one.measured).count();
+    let answer = match of.kind {
+        EventKind::Environment => "None".to_owned(),
+        _ if unmeasured == 0 => counted(of.suspects.len(), "commit", "commits"),
+        _ => format!("{}, {} not measured", counted(of.suspects.len(), "commit", "commits"), count(unmeasured)),
+    };
+    let range = told::range(of);
+    Fact { question: "Suspects", answer: Phrase::plain(answer), note: range.text(".") }
+}
+
+fn real(of: &Event) -> Fact {
+    let answer = if of.sure {
+        Phrase::plain("Sure")
+    } else {
+        Phrase::default().mark(Mark::new(Tone::Doubt, "?", "May be chance"))
+    };
+    let moved = of.members.len();
+    let note = format!(
+        "By how clear it is, {}. {} of {} measured there moved.",
+        words::chance(of.false_discovery),
+        count(moved),
+        counted(of.measured_series.max(moved), "series", "series")
+    );
+    Fact { question: "Is it real?", answer, note: Phrase::plain(note) }
+}
+
+fn machine(of: &Event) -> Fact {
+    let question = "Is it the machine?";
+    let signs: Vec<String> = of.machine_signs.iter().take(4).map(|sign| words::sentence(sign)).collect();
+    let facts =
+        counted(of.facts.len(), "fact of the environment changed there", "facts of the environment changed there");
+    let mut note = signs;
+    if !of.facts.is_empty() {
+        note.push(facts);
+    }
+    let answer = match (of.kind, note.is_empty()) {
+        (EventKind::Environment, _) => Phrase::default().mark(Mark::new(Tone::Environment, "◇", "Yes")),
+        (_, false) => Phrase::default().mark(Mark::new(Tone::Doubt, "?", "It may be")),
+        (_, true) => Phrase::plain("No sign of it"),
+    };
+    if note.is_empty() {
+        note.push("No fact of the environment changed there, and nothing else speaks for the machine".to_owned());
+    }
+    Fact { question, answer, note: Phrase::plain(note.join("; ") + ".") }
+}
+
+/// Commands that hold both sides against each other: by what is recorded, and by measuring both in turns.
+fn reproduce(of: &Event) -> Vec<String> {
+    let (Some(good), Some(lead)) = (&of.last_good, told::lead(of)) else { return Vec::new() };
+    let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
+    let mut compare = vec!["sprag".to_owned(), "compare".to_owned(), short(&good.sha), short(&of.first_bad.sha)];
+    compare.extend(["--suite".to_owned(), lead.suite.clone()]);
+    let mut measure = compare.clone();
+    measure.extend(["--measure".to_owned(), "--filter".to_owned(), lead.benchmark.clone()]);
+    [compare, measure].iter().filter_map(|words| shell::line(words)).collect()
+}
+
+/// The entry of a ledger that accepts it, where there is something to accept.
+fn acceptance(of: &Event) -> String {
+    if !of.is_standing_regression() {
+        return String::new();
+    }
+    let lines = ["[[accept]]", &format!("event = \"{}\"", of.id), "scope = \"\"", "reason = \"\"", "author = \"\""];
+    format!("{}\nexpires = \"\"", lines.join("\n"))
+}

@@ -1,0 +1,99 @@
+//! The series that an event moved, as a table.
+
+use super::cell::{self, Change, MetricRows};
+use super::event_rows::{class, figure, interval, tone, value};
+use crate::model::event::{Direction, Event, Member};
+use crate::report::catalog::{Catalog, short_benchmark};
+use crate::report::mark::{Mark, Tone};
+use crate::report::number::{self, count};
+use crate::report::trend::words;
+
+/// The members that are listed.
+const MOST: usize = 300;
+
+/// Members that share a metric and a prefix.
+pub(super) struct MemberGroup {
+    /// The metric and its unit.
+    pub(super) heading: String,
+    /// How many rows it has.
+    pub(super) count: String,
+    /// The rows, those that moved most first.
+    pub(super) rows: Vec<MemberRow>,
+}
+
+/// A member in cells.
+pub(super) struct MemberRow {
+    /// The benchmark.
+    pub(super) benchmark: String,
+    /// The page of its series, or nothing.
+    pub(super) page: String,
+    /// Where it was measured.
+    pub(super) machine: String,
+    /// The level before.
+    pub(super) before: String,
+    /// The level after.
+    pub(super) after: String,
+    /// The change.
+    pub(super) change: Change,
+    /// Its interval, in percent.
+    pub(super) interval: String,
+    /// The smallest change that would have been seen.
+    pub(super) could_see: String,
+    /// How many points were measured since.
+    pub(super) points: String,
+    /// Whether it still holds.
+    pub(super) state: Mark,
+}
+
+/// The members in the order in which they are told: the worst first, or of what got better the best.
+pub(super) fn in_order(of: &Event) -> Vec<&Member> {
+    match of.direction {
+        Direction::Better => of.members.iter().rev().collect(),
+        Direction::Worse | Direction::Mixed => of.members.iter().collect(),
+    }
+}
+
+/// The members by metric and prefix, and how many are left out.
+pub(super) fn groups(catalog: &Catalog<'_>, of: &Event) -> (Vec<MemberGroup>, String) {
+    let members: Vec<&Member> = in_order(of).into_iter().take(MOST).collect();
+    let more = of.members.len().saturating_sub(MOST);
+    let rest = if more > 0 { format!("{} more are not listed here.", count(more)) } else { String::new() };
+    let groups = cell::by_metric(members, |member| (member.metric.clone(), Some(member.before.value)));
+    let group = |MetricRows { metric, scale, rows }: MetricRows<&Member>| MemberGroup {
+        heading: cell::metric_words(&metric, scale),
+        count: count(rows.len()),
+        rows: rows
+            .into_iter()
+            .map(|member| MemberRow {
+                before: value(scale, &member.before),
+                after: value(scale, &member.after),
+                ..row(catalog, of, member)
+            })
+            .collect(),
+    };
+    (groups.into_iter().map(group).collect(), rest)
+}
+
+fn row(catalog: &Catalog<'_>, of: &Event, member: &Member) -> MemberRow {
+    let known = catalog.series_trend(&member.series);
+    let tone = match (tone(of), member.worse) {
+        (Tone::Worse, Some(worse)) if worse < 0.0 => Tone::Better,
+        (tone, _) => tone,
+    };
+    MemberRow {
+        benchmark: words::name(short_benchmark(&member.benchmark)),
+        page: catalog.series_page(&member.series).unwrap_or_default(),
+        machine: words::name(&member.machine.name),
+        before: String::new(),
+        after: String::new(),
+        change: Change { class: class(tone), figure: figure(member.relative.as_ref()) },
+        interval: interval(member.relative.as_ref()),
+        could_see: known.and_then(|one| one.detectable).map_or(number::NONE.to_owned(), number::percent_size),
+        points: count(member.points_since),
+        state: match (member.standing, member.held) {
+            (false, _) => Mark::new(Tone::Plain, "=", "gone"),
+            (true, true) => Mark::new(Tone::Doubt, "?", "held"),
+            (true, false) => Mark::new(Tone::Plain, "●", "stands"),
+        },
+    }
+}

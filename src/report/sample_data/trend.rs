@@ -1,0 +1,302 @@
+//! What `sprag trend` tells of the made-up history: levels are medians of what lies between two planted changes.
+
+use std::collections::BTreeMap;
+
+use super::planted::{self, Planted};
+use super::{HOSTILE, runs};
+use crate::model::analysis::{Analysis, SeriesAnalysis};
+use crate::model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
+use crate::model::commit::CommitLine;
+use crate::model::event::{Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect};
+use crate::model::metric::Better;
+use crate::model::series::Series;
+use crate::model::trend::{
+    ApartSeries, Budget, Coverage, Due, NewestApart, NotJudged, PooledPoint, ReasonCount, SelfTest, SeriesTrend,
+    Stretch, Tables, Trend,
+};
+
+/// From this share of chance on an event may be chance.
+const SURE: f64 = 0.05;
+
+pub(super) fn trend(analysis: &Analysis, line: &CommitLine) -> Trend {
+    let planted = planted::all();
+    let judged: Vec<&SeriesAnalysis> = analysis.series.iter().filter(|one| one.judged).collect();
+    let series: Vec<SeriesTrend> = judged.iter().map(|one| series(one, &planted, line)).collect();
+    let as_of = analysis.as_of.expect("the sample has runs");
+    let sure = series.iter().filter(|one| one.not_judged.is_empty()).count();
+    Trend {
+        project: analysis.project.clone(),
+        reference: analysis.history.reference.clone(),
+        tip: analysis.history.tip.clone(),
+        as_of: analysis.as_of,
+        now: as_of,
+        runs: analysis.history.runs,
+        budget: Budget {
+            allowed: 1.0,
+            points: 1_260,
+            expected: 1.3,
+            false_discovery: SURE,
+            self_test: SelfTest { points: 1_260, alarms: 1, rate: Some(0.79), exceeded: false },
+        },
+        events: planted.iter().map(|one| event(one, &series, &judged, line)).collect(),
+        newest: newest(&series, line),
+        coverage: Coverage { judged: sure, total: series.len(), reasons: reasons(&series) },
+        schedule: schedule(analysis),
+        tables: Tables::default(),
+        series,
+    }
+}
+
+fn named(place: usize, line: &CommitLine) -> NamedCommit {
+    let commit = &line.commits[place];
+    NamedCommit { sha: commit.sha.clone(), subject: commit.subject.clone(), tags: commit.tags.clone() }
+}
+
+fn named_machine(series: &Series) -> NamedMachine {
+    NamedMachine { id: series.machine.clone(), name: series.machine_name.clone() }
+}
+
+/// A level with an interval of 0.4 % on either side.
+fn level(values: impl Iterator<Item = f64>) -> Level {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let value = values[values.len() / 2];
+    Level { value, lower: value * 0.996, upper: value * 1.004 }
+}
+
+fn relative(before: &Level, after: &Level) -> Level {
+    let value = after.value / before.value - 1.0;
+    Level { value, lower: value - 0.005, upper: value + 0.005 }
+}
+
+fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> SeriesTrend {
+    let series = &of.series;
+    let clean = series.points.iter().filter(|point| !point.dirty);
+    let pooled: Vec<PooledPoint> = clean
+        .map(|point| PooledPoint {
+            place: point.position.expect("every commit of the sample is on its line"),
+            commit: point.commit.clone(),
+            value: point.value,
+            processes: point.workers.len(),
+            alike: false,
+            runs: vec![point.run.clone()],
+            first_time: point.time,
+            last_time: point.time,
+            environment_key: point.environment_key.clone(),
+        })
+        .collect();
+    let changes = changes(series, &pooled, planted);
+    let begins = std::iter::once(0).chain(changes.points.iter().map(|change| change.index));
+    let ends = changes.points.iter().map(|change| change.index).chain([pooled.len()]);
+    let stretches = begins.zip(ends).zip(&changes.levels).map(|((begin, end), level)| {
+        let has_ramp = changes.drifts.iter().any(|drift| drift.begin < end && begin < drift.end);
+        Stretch {
+            first: named(pooled[begin].place, line),
+            last: named(pooled[end - 1].place, line),
+            points: end - begin,
+            level: (!has_ramp).then_some(*level),
+        }
+    });
+    SeriesTrend {
+        series: series.id.clone(),
+        suite: series.suite.clone(),
+        benchmark: series.benchmark.clone(),
+        metric: series.metric.clone(),
+        machine: named_machine(series),
+        judged: true,
+        beside: false,
+        exact: false,
+        sensitivity: "balanced".to_owned(),
+        least: 0.005,
+        noise: changes.noise,
+        detectable: Some(0.011),
+        points: pooled.len(),
+        dirty: series.points.len() - pooled.len(),
+        elsewhere: 0,
+        levels: stretches.collect(),
+        not_judged: not_judged(of),
+        pooled,
+        changes,
+    }
+}
+
+fn changes(series: &Series, pooled: &[PooledPoint], planted: &[Planted]) -> Changes {
+    let index_of = |place: usize| pooled.partition_point(|point| point.place < place);
+    let mut own: Vec<&Planted> = planted.iter().filter(|one| (one.moves)(series)).collect();
+    own.sort_by_key(|one| one.at);
+    let (drifts, own): (Vec<&Planted>, Vec<&Planted>) = own.iter().partition(|one| one.kind == EventKind::Drift);
+    let borders: Vec<usize> =
+        [0].into_iter().chain(own.iter().map(|one| index_of(one.at))).chain([pooled.len()]).collect();
+    let levels: Vec<Level> =
+        borders.windows(2).map(|pair| level(pooled[pair[0]..pair[1]].iter().map(|point| point.value))).collect();
+    let point = |(number, one): (usize, &&Planted)| ChangePoint {
+        index: borders[number + 1],
+        first: index_of(one.suspects[0].0),
+        last: borders[number + 1],
+        before: levels[number],
+        after: levels[number + 1],
+        relative: relative(&levels[number], &levels[number + 1]),
+        score: 4.0,
+        chance: 1e-9,
+        likelihoods: vec![1.0; borders[number + 1] - index_of(one.suspects[0].0) + 1],
+    };
+    let drift = |one: &&Planted| {
+        let (begin, end) = (index_of(one.suspects[0].0), index_of(one.at));
+        let (before, after) = (pooled[begin - 1].value, pooled[end - 1].value);
+        let rate = (after / before).powf(1.0 / (end - begin) as f64) - 1.0;
+        let rate = Level { value: rate, lower: rate * 0.8, upper: rate * 1.2 };
+        Drift { begin, end, before, after, rate, chance: 1e-6, held: false }
+    };
+    Changes {
+        points: own.iter().enumerate().map(point).collect(),
+        drifts: drifts.iter().map(drift).collect(),
+        levels,
+        noise: Some(SeriesNoise { deviation: 0.004, inflation: 1.1, is_relative: true }),
+    }
+}
+
+fn not_judged(of: &SeriesAnalysis) -> Vec<NotJudged> {
+    let mut reasons = Vec::new();
+    if !of.at_tip {
+        reasons.push(NotJudged::Failing { why: format!("worker 3 ended by signal 11\n{HOSTILE}") });
+    }
+    if of.series.machine_name == runs::SECOND_MACHINE {
+        reasons.push(NotJudged::EnvironmentChanged { points: 1, needed: 3 });
+    }
+    reasons
+}
+
+fn reasons(series: &[SeriesTrend]) -> Vec<ReasonCount> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for reason in series.iter().flat_map(|one| &one.not_judged) {
+        *counts.entry(reason.word()).or_default() += 1;
+    }
+    counts.into_iter().map(|(reason, series)| ReasonCount { reason: reason.to_owned(), series }).collect()
+}
+
+fn schedule(analysis: &Analysis) -> Vec<Due> {
+    let due = analysis.suites.iter().map(|suite| Due {
+        suite: suite.suite.clone(),
+        machine: NamedMachine { id: suite.machine.clone(), name: suite.machine_name.clone() },
+        newest: suite.last,
+        days: 0,
+        allowed: i64::from(analysis.every_days),
+        stale: false,
+    });
+    due.collect()
+}
+
+fn member(of: &SeriesTrend, series: &Series, planted: &Planted, line: &CommitLine) -> Member {
+    let change = of.changes.points.iter().find(|change| of.pooled[change.index].place >= planted.at);
+    let (before, after) = match (planted.kind, of.changes.drifts.first()) {
+        (EventKind::Drift, Some(drift)) => (level([drift.before].into_iter()), level([drift.after].into_iter())),
+        _ => change.map(|change| (change.before, change.after)).expect("the change was planted"),
+    };
+    let relative = relative(&before, &after);
+    let worse = if series.metric.better == Better::Lower { relative.value } else { 1.0 / (1.0 + relative.value) - 1.0 };
+    Member {
+        series: of.series.clone(),
+        suite: of.suite.clone(),
+        benchmark: of.benchmark.clone(),
+        metric: of.metric.clone(),
+        machine: of.machine.clone(),
+        before,
+        after,
+        relative: Some(relative),
+        worse: Some(worse),
+        at: named(planted.at, line),
+        points_since: of.pooled.iter().filter(|point| point.place >= planted.at).count(),
+        chance: 1e-9,
+        held: false,
+        standing: planted.taken_back_by.is_none(),
+    }
+}
+
+fn event(planted: &Planted, all: &[SeriesTrend], judged: &[&SeriesAnalysis], line: &CommitLine) -> Event {
+    let moved = all.iter().zip(judged).filter(|(_, one)| (planted.moves)(&one.series));
+    let mut members: Vec<Member> = moved.map(|(of, one)| member(of, &one.series, planted, line)).collect();
+    let size = |member: &Member| member.worse.unwrap_or_default();
+    members.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let mut machines: Vec<NamedMachine> = members.iter().map(|one| one.machine.clone()).collect();
+    machines.sort();
+    machines.dedup();
+    let is_measured = |place: usize| all.iter().any(|one| one.pooled.iter().any(|point| point.place == place));
+    let suspect = |(place, probability): &(usize, f64)| Suspect {
+        commit: named(*place, line),
+        probability: *probability,
+        measured: is_measured(*place),
+    };
+    let suspects: Vec<Suspect> = planted.suspects.iter().map(suspect).collect();
+    let likely = suspects.iter().reduce(|a, b| if b.probability > a.probability { b } else { a });
+    let commit = likely.expect("every event has suspects").commit.clone();
+    let next = planted.next.map(|(runs, left)| NextStep {
+        machine: machines[0].clone(),
+        runs,
+        left,
+        command: command(&commit.sha, &members[0].suite),
+        commit,
+    });
+    let since = if planted.kind == EventKind::Drift { planted.suspects[0].0 } else { planted.at };
+    let first_run = all.iter().flat_map(|one| &one.pooled).filter(|point| point.place >= since);
+    Event {
+        id: planted.id.to_owned(),
+        kind: planted.kind,
+        direction: planted.direction,
+        state: planted.taken_back_by.map_or(EventState::Standing, |by| EventState::TakenBack { by: by.to_owned() }),
+        sure: planted.false_discovery <= SURE,
+        false_discovery: planted.false_discovery,
+        measured_series: all.iter().filter(|one| machines.contains(&one.machine)).count(),
+        machines,
+        last_good: (0..planted.suspects[0].0).rev().find(|place| is_measured(*place)).map(|place| named(place, line)),
+        first_bad: named(planted.at, line),
+        suspects,
+        worst: members.first().map(size),
+        typical: members.get(members.len() / 2).map(size),
+        members,
+        since: first_run.map(|point| point.first_time).min().expect("the commits after it were measured"),
+        machine_signs: planted.signs.clone(),
+        facts: planted.facts.clone(),
+        next,
+    }
+}
+
+fn command(sha: &str, suite: &str) -> Vec<String> {
+    ["sprag", "run", "--record", "--commit", &sha[..12], "--suite", suite].map(str::to_owned).to_vec()
+}
+
+/// The newest point that lies apart: the one of `gpu/tile_pack{n=4096} @cuda`.
+fn newest(all: &[SeriesTrend], line: &CommitLine) -> Vec<NewestApart> {
+    let apart = all.iter().find(|one| one.benchmark == "gpu/tile_pack{n=4096} @cuda").expect("it is in the sample");
+    let (level, point) = (apart.changes.levels.last(), apart.pooled.last());
+    let (level, point) = level.zip(point).expect("it has points");
+    vec![NewestApart {
+        machine: apart.machine.clone(),
+        commit: named(point.place, line),
+        runs: 2,
+        series: vec![ApartSeries {
+            series: apart.series.clone(),
+            suite: apart.suite.clone(),
+            benchmark: apart.benchmark.clone(),
+            metric: apart.metric.clone(),
+            level: *level,
+            value: point.value,
+            worse: Some(point.value / level.value - 1.0),
+            runs: 2,
+        }],
+        command: command(&point.commit, "gpu"),
+    }]
+}
+
+#[test]
+fn the_sample_tells_what_was_planted() {
+    let sample = super::rich();
+    let moved: Vec<usize> = sample.trend.events.iter().map(|one| one.members.len()).collect();
+    assert_eq!(moved, [2, 1, 4, 1, 23, 1, 1]);
+    for event in &sample.trend.events {
+        let is_worse = |member: &Member| member.worse.expect("it has a level before") > 0.0;
+        let expected = event.direction == crate::model::event::Direction::Worse;
+        assert!(event.members.iter().all(|one| is_worse(one) == expected), "{}: {:?}", event.id, event.worst);
+    }
+    assert!(sample.trend.newest[0].series[0].worse.is_some_and(|worse| worse > 0.03));
+    assert_eq!(sample.trend.coverage.total, 36);
+}
