@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::analysis::{Analysis, SeriesAnalysis};
 use crate::model::commit::CommitLine;
+use crate::model::environment::Machine;
 use crate::model::event::Event;
 use crate::model::head::RunHead;
 use crate::model::trend::{SeriesTrend, Trend};
@@ -21,6 +22,8 @@ pub(super) struct Catalog<'a> {
     pub(super) line: &'a CommitLine,
     /// The heads of the runs, newest first.
     pub(super) runs: Vec<&'a RunHead>,
+    /// The machines with their runs, by id.
+    pub(super) machines: BTreeMap<&'a str, MachineRuns<'a>>,
     /// The suites that have a matrix, by name.
     pub(super) matrix_suites: BTreeSet<&'a str>,
     series: BTreeMap<&'a str, &'a SeriesAnalysis>,
@@ -41,6 +44,7 @@ impl<'a> Catalog<'a> {
             analysis,
             trend,
             line,
+            machines: machines(&newest_first),
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
@@ -71,6 +75,11 @@ impl<'a> Catalog<'a> {
         self.positions.get(sha).copied()
     }
 
+    /// The page of the machine of that id, where there is one.
+    pub(super) fn machine_page(&self, id: &str) -> Option<String> {
+        self.machines.contains_key(id).then(|| link::machine(id))
+    }
+
     /// The head of the run of that id.
     pub(super) fn run(&self, id: &str) -> Option<&'a RunHead> {
         self.runs_by_id.get(id).copied()
@@ -85,6 +94,24 @@ impl<'a> Catalog<'a> {
     pub(super) fn run_page(&self, id: &str) -> Option<String> {
         self.runs_by_id.contains_key(id).then(|| link::run(id))
     }
+}
+
+/// A machine with what took place on it.
+pub(super) struct MachineRuns<'a> {
+    /// The machine, as its newest run names it.
+    pub(super) machine: &'a Machine,
+    /// The heads of its runs, newest first.
+    pub(super) runs: Vec<&'a RunHead>,
+}
+
+fn machines<'a>(newest_first: &[&'a RunHead]) -> BTreeMap<&'a str, MachineRuns<'a>> {
+    let mut machines: BTreeMap<&str, MachineRuns<'_>> = BTreeMap::new();
+    for run in newest_first {
+        let machine = &run.machine;
+        let of = machines.entry(&machine.id).or_insert_with(|| MachineRuns { machine, runs: Vec::new() });
+        of.runs.push(run);
+    }
+    machines
 }
 
 /// The benchmark without its suite, which the page or the section already names.

@@ -18,6 +18,10 @@ pub const BADGE: &str = "badge.json";
 pub const SITEMAP: &str = "sitemap.xml";
 /// The list of runs.
 pub const RUN_LIST: &str = "runs/index.html";
+/// What is judged, and what not and why.
+pub const COVERAGE: &str = "coverage.html";
+/// The list of machines.
+pub const MACHINE_LIST: &str = "machines/index.html";
 /// What a server shows for a page that is not there.
 pub const MISSING: &str = "404.html";
 /// The style sheet.
@@ -38,6 +42,11 @@ pub fn series(id: &str) -> String {
 /// The page of an event.
 pub fn event(id: &str) -> String {
     format!("events/{id}.html")
+}
+
+/// The page of a machine.
+pub fn machine(id: &str) -> String {
+    format!("machines/{id}.html")
 }
 
 /// The page of a run.

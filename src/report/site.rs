@@ -70,6 +70,11 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     }
     if !heads.is_empty() {
         site.push(pages::run_list(&catalog)?);
+        site.push(pages::coverage(&catalog)?);
+        site.push(pages::machine_list(&catalog)?);
+        for machine in catalog.machines.values() {
+            site.push(pages::machine(&catalog, machine)?);
+        }
     }
     site.sort_by(|a, b| a.path.cmp(&b.path));
     let runs = catalog.runs.iter().map(|head| link::run(&head.id));

@@ -65,15 +65,15 @@ fn every_page_is_there() {
     let sample = sample_data::rich();
     let site = rich();
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    let events = [link::EVENT_LIST, link::ATOM_FEED, link::JSON_FEED, link::BADGE];
-    for fixed in
-        [link::DIGEST, link::SERIES_LIST, link::RUN_LIST, link::MISSING, link::STYLE, link::ICON].iter().chain(&events)
-    {
+    let lists = [link::DIGEST, link::EVENT_LIST, link::SERIES_LIST, link::RUN_LIST, link::COVERAGE, link::MACHINE_LIST];
+    let files = [link::ATOM_FEED, link::JSON_FEED, link::BADGE, link::MISSING, link::STYLE, link::ICON];
+    for fixed in lists.into_iter().chain(files) {
         assert!(paths.contains(fixed), "{fixed}");
     }
     assert!(paths.contains("matrix/cpu.html") && paths.contains("matrix/gpu.html"));
-    let several = sample.analysis.series.len() + sample.runs.len() + sample.trend.events.len();
-    assert_eq!(paths.len(), 12 + several);
+    let machines: BTreeSet<&str> = sample.runs.iter().map(|run| run.run.machine.id.as_str()).collect();
+    let several = [sample.analysis.series.len(), sample.runs.len(), sample.trend.events.len(), machines.len()];
+    assert_eq!(paths.len(), 14 + several.iter().sum::<usize>());
 }
 
 /// The part of a page between two marks, without pictures.
@@ -103,6 +103,9 @@ fn the_pages_read_as_they_should() {
     let series = page(site, &link::series(worst));
     insta::assert_snapshot!("series", part(series, "<div class=\"head\">", "<h2 id=\"points\">"));
     let skipped = page(site, &link::run(&analysis.suites[2].run));
+    insta::assert_snapshot!("coverage", part(page(site, link::COVERAGE), "<div class=\"head\">", "</main>"));
+    let machine = page(site, &link::machine(&analysis.suites[0].machine));
+    insta::assert_snapshot!("machine", part(machine, "<div class=\"head\">", "<h2 id=\"runs\">"));
     insta::assert_snapshot!("run_skipped", part(skipped, "<div class=\"head\">", "</main>"));
 }
 

@@ -16,6 +16,10 @@ pub(super) enum Part {
     Series,
     /// The matrices.
     Matrix,
+    /// What is judged, and what not.
+    Coverage,
+    /// The machines.
+    Machines,
     /// The list of runs and their pages.
     Runs,
 }
@@ -88,6 +92,8 @@ fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
         parts.push((Part::Matrix, "Matrix", link::matrix(suite)));
     }
     if !catalog.runs.is_empty() {
+        parts.push((Part::Coverage, "Coverage", link::COVERAGE.to_owned()));
+        parts.push((Part::Machines, "Machines", link::MACHINE_LIST.to_owned()));
         parts.push((Part::Runs, "Runs", link::RUN_LIST.to_owned()));
     }
     let current = |to: &str, of: Part| match (of == part, to == path) {

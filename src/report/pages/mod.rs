@@ -3,6 +3,7 @@
 //! This is the only room that knows askama.
 
 mod cell;
+mod coverage;
 mod digest;
 mod digest_events;
 mod elsewhere;
@@ -14,6 +15,8 @@ mod event_multiples;
 mod event_rows;
 mod event_suspects;
 mod frame;
+mod machine;
+mod machine_list;
 mod matrix;
 mod missing;
 mod points;
@@ -33,10 +36,13 @@ use super::ReportError;
 use super::text;
 use crate::model::page::Page;
 
+pub(super) use coverage::coverage;
 pub(super) use digest::digest;
 pub(super) use empty::empty;
 pub(super) use event::event;
 pub(super) use event_list::event_list;
+pub(super) use machine::machine;
+pub(super) use machine_list::machine_list;
 pub(super) use matrix::matrix;
 pub(super) use missing::missing;
 pub(super) use run::run;

@@ -24,3 +24,4 @@ mod example_tables;
 pub use json::{json, schema};
 pub use markdown::{digest, markdown};
 pub use table::table;
+pub(in crate::report) use tables::reason;

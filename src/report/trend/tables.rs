@@ -28,6 +28,12 @@ const REASONS: [(&str, &str, &str); 6] = [
     ("no_commit", "none of its runs is of a known commit", "fetch the commits, or name their `--branch`"),
 ];
 
+/// What the word of a reason means, and what to do about it.
+pub(in crate::report) fn reason(word: &str) -> (&str, Phrase) {
+    let known = REASONS.iter().find(|(known, _, _)| *known == word);
+    known.map_or((word, Phrase::default()), |(_, why, what)| (*why, sentence(what)))
+}
+
 /// All of them, in their order.
 pub(super) fn sections(trend: &Trend) -> Vec<Section> {
     let days = trend.tables.days;
@@ -70,9 +76,8 @@ fn coverage(trend: &Trend) -> Option<Section> {
     );
     let reasons =
         grid(&[("Series", true), ("Why not", false), ("What to do", false)], &coverage.reasons, MOST_ROWS, |one| {
-            let known = REASONS.iter().find(|(word, _, _)| *word == one.reason);
-            let (why, what) = known.map_or((one.reason.as_str(), ""), |(_, why, what)| (*why, *what));
-            vec![cell(count(one.series)), cell(words::name(why)), sentence(what)]
+            let (why, what) = reason(&one.reason);
+            vec![cell(count(one.series)), cell(words::name(why)), what]
         });
     let mut blocks = Vec::new();
     if !reasons.rows.is_empty() {

@@ -1,0 +1,191 @@
+//! A machine: its environment now and over time, what it measures, and its runs.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+
+use super::frame::{Frame, Part};
+use super::page;
+use crate::model::environment::{FactChange, KEY_FACTS};
+use crate::model::head::RunHead;
+use crate::model::page::Page;
+use crate::model::trend::SeriesTrend;
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, MachineRuns, short_commit, short_digest};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::Mark;
+use crate::report::number::{self, count, counted};
+use crate::report::text::shortened;
+
+/// The runs that the page lists, and the changes of the environment, the newest of each.
+const RUNS: usize = 50;
+const CHANGES: usize = 50;
+
+/// The longest fact in a table, in characters.
+const FACT: usize = 300;
+
+#[derive(Template)]
+#[template(path = "machine.html")]
+struct MachinePage {
+    frame: Frame,
+    name: String,
+    lede: String,
+    suites: Vec<SuiteRow>,
+    facts: Vec<(String, String, bool)>,
+    changes: Vec<ChangeRow>,
+    changes_note: String,
+    runs: Vec<RunRow>,
+    runs_note: String,
+}
+
+struct SuiteRow {
+    suite: String,
+    runs: String,
+    newest: String,
+    run_page: String,
+    status: Mark,
+    judged: String,
+    noise: String,
+    could_see: String,
+}
+
+/// A moment at which the environment changed.
+struct ChangeRow {
+    day: String,
+    commit: String,
+    run_page: String,
+    facts: Vec<FactChange>,
+}
+
+struct RunRow {
+    time: String,
+    page: String,
+    suite: String,
+    commit: String,
+    status: Mark,
+    quality: Mark,
+    environment: String,
+}
+
+/// The page of a machine.
+pub(in crate::report) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Page, ReportError> {
+    let machine = of.machine;
+    link::file_word("machine", &machine.id)?;
+    let path = link::machine(&machine.id);
+    let days = |run: Option<&&RunHead>| run.map_or(String::new(), |run| date::day(run.timestamp));
+    let lede = format!(
+        "{}; {} from {} to {}. Its id is {}.",
+        shortened(&machine.class, FACT),
+        counted(of.runs.len(), "run", "runs"),
+        days(of.runs.last()),
+        days(of.runs.first()),
+        machine.id
+    );
+    let changes = environment_changes(of);
+    let template = MachinePage {
+        frame: Frame::new(catalog, &path, Part::Machines, machine.name.clone(), lede.clone()),
+        name: machine.name.clone(),
+        lede,
+        suites: suites(catalog, of),
+        facts: facts(of),
+        changes_note: match changes.len() {
+            0 => "Nothing that decides whether runs may be compared changed on this machine.".to_owned(),
+            some => format!(
+                "{}, the newest first. Values on two sides of one are told apart as the machine, not as a commit.",
+                counted(some, "change", "changes")
+            ),
+        },
+        changes: changes.into_iter().take(CHANGES).collect(),
+        runs: of.runs.iter().take(RUNS).map(|run| run_row(run)).collect(),
+        runs_note: match of.runs.len().saturating_sub(RUNS) {
+            0 => String::new(),
+            more => format!("The newest {}; {} are left out.", count(RUNS), counted(more, "older run", "older runs")),
+        },
+    };
+    page(path, &template)
+}
+
+fn suites(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Vec<SuiteRow> {
+    let mut runs: BTreeMap<&str, Vec<&RunHead>> = BTreeMap::new();
+    for run in &of.runs {
+        runs.entry(&run.suite).or_default().push(run);
+    }
+    let row = |(suite, runs): (&str, Vec<&RunHead>)| {
+        let is_of = |one: &&SeriesTrend| one.suite == suite && one.machine.id == of.machine.id;
+        let series: Vec<&SeriesTrend> = catalog.trend.series.iter().filter(is_of).collect();
+        let judged = series.iter().filter(|one| one.not_judged.is_empty()).count();
+        let noise = series.iter().filter_map(|one| one.noise.filter(|noise| noise.is_relative));
+        let newest = runs[0];
+        SuiteRow {
+            suite: suite.to_owned(),
+            runs: count(runs.len()),
+            newest: date::moment(newest.timestamp),
+            run_page: link::run(&newest.id),
+            status: Mark::of_status(newest.status),
+            judged: format!("{} of {}", count(judged), count(series.len())),
+            noise: median(noise.map(|noise| noise.deviation)),
+            could_see: median(series.iter().filter_map(|one| one.detectable)),
+        }
+    };
+    runs.into_iter().map(row).collect()
+}
+
+/// The median of shares in words, an en dash where there are none.
+fn median(shares: impl Iterator<Item = f64>) -> String {
+    let mut shares: Vec<f64> = shares.collect();
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 2).map_or_else(|| number::NONE.to_owned(), |share| number::percent_size(*share))
+}
+
+/// The facts of the newest run: name, value, and whether it decides what may be compared; those first that do.
+fn facts(of: &MachineRuns<'_>) -> Vec<(String, String, bool)> {
+    let Some(newest) = of.runs.first() else { return Vec::new() };
+    let fact = |(name, value): (&String, &String)| {
+        (name.replace('_', " "), shortened(value, FACT), KEY_FACTS.contains(&name.as_str()))
+    };
+    let mut facts: Vec<(String, String, bool)> = newest.environment.facts.iter().map(fact).collect();
+    facts.sort_by_key(|(_, _, decides)| !decides);
+    facts
+}
+
+/// Where the environment of a run differs from that of the run before of the same suite, the newest first.
+fn environment_changes(of: &MachineRuns<'_>) -> Vec<ChangeRow> {
+    let mut last: BTreeMap<&str, &RunHead> = BTreeMap::new();
+    let mut seen = Vec::new();
+    for run in of.runs.iter().rev() {
+        let before = last.insert(&run.suite, run);
+        let Some(before) = before.filter(|before| before.environment.key != run.environment.key) else { continue };
+        let facts = before.environment.differences(&run.environment);
+        // Suites that meet the same change tell it once.
+        if seen.last().is_none_or(|(_, told): &(&RunHead, Vec<FactChange>)| *told != facts) {
+            seen.push((run, facts));
+        }
+    }
+    let row = |(run, facts): (&RunHead, Vec<FactChange>)| ChangeRow {
+        day: date::day(run.timestamp),
+        commit: run.commit.as_ref().map_or(number::NONE, |commit| short_commit(&commit.sha)).to_owned(),
+        run_page: link::run(&run.id),
+        facts: facts
+            .into_iter()
+            .map(|one| FactChange {
+                fact: one.fact.replace('_', " "),
+                was: shortened(&one.was, FACT),
+                is: shortened(&one.is, FACT),
+            })
+            .collect(),
+    };
+    seen.into_iter().rev().map(row).collect()
+}
+
+fn run_row(run: &RunHead) -> RunRow {
+    RunRow {
+        time: date::moment(run.timestamp),
+        page: link::run(&run.id),
+        suite: run.suite.clone(),
+        commit: run.commit.as_ref().map_or(number::NONE, |commit| short_commit(&commit.sha)).to_owned(),
+        status: Mark::of_status(run.status),
+        quality: Mark::of_quality(&run.quality),
+        environment: short_digest(&run.environment.key).to_owned(),
+    }
+}
