@@ -119,6 +119,9 @@ pub struct SiteArgs {
     /// The folder of the site (default: `out` of `[site]`, or `_site`).
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+    /// Write nothing: prove that the folder is, byte for byte, what a clean rebuild gives. Exits with 1 where it is not.
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// Options of `schema`.

@@ -30,6 +30,8 @@ pub(super) struct Project {
     pub(super) config: Config,
     /// Whether the repository has no working tree, so that results need a place of their own.
     pub(super) is_bare: bool,
+    /// Whether decoded runs are kept from one command to the next.
+    pub(super) has_cache: bool,
     store: Result<Store, HistoryError>,
 }
 
@@ -51,7 +53,7 @@ impl Project {
         let is_bare = store.is_ok() && workdir.is_none();
         let root = workdir.unwrap_or(folder);
         let config = Config::load(&root)?;
-        Ok(Project { root, config, is_bare, store })
+        Ok(Project { root, config, is_bare, has_cache: true, store })
     }
 
     /// A path as others of the project know it: from its root where it lies inside, else as it was named.

@@ -1,5 +1,6 @@
 //! The site on disk: built aside, then swapped in, so that a reader or a failure meets the old site or the new one.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -26,25 +27,54 @@ const BATCH: usize = 256;
 /// When the folder is not ours to replace or cannot be written; what was there then stands.
 pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> anyhow::Result<PathBuf> {
     let folder = site_folder(project, out)?;
-    SITE.check(&folder)?;
+    let site = WholeFolder::begin(project, SITE, &folder)?;
+    each_page(project, study, |page| site.write(&page.path, &page.bytes))?;
+    site.put()?;
+    Ok(folder)
+}
+
+/// Holds the site that lies in `out`, or the configured folder, against what a study gives: what differs, a line a file.
+///
+/// # Errors
+/// When there is no site of ours, or it cannot be read.
+pub(super) fn differences(project: &Project, study: &Study, out: Option<&Path>) -> anyhow::Result<Vec<String>> {
+    let folder = site_folder(project, out)?;
+    let site = SITE.open(&folder)?;
+    let mut others: BTreeSet<String> = site.files()?;
+    let mut differences = Vec::new();
+    each_page(project, study, |page| {
+        let path = &page.path;
+        match others.remove(path) {
+            false => differences.push(format!("missing: {path}")),
+            true if site.read(path)? != page.bytes => differences.push(format!("differs: {path}")),
+            true => {}
+        }
+        Ok(())
+    })?;
+    differences.extend(others.into_iter().map(|path| format!("not of this site: {path}")));
+    Ok(differences)
+}
+
+/// Renders every file of the site, one after the other.
+fn each_page(
+    project: &Project,
+    study: &Study,
+    mut take: impl FnMut(&Page) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let settings = report::Settings { url: project.config.site.url.clone() };
     let Study { analysis, line, heads, .. } = study;
     // The clock of the site is the newest run: equal histories give equal bytes.
     let wish = trend::Wish::events(analysis.as_of.unwrap_or_default());
     let found = trend::of_study(project, study, &wish, &|_| true)?.trend;
     let input = report::Input { analysis, trend: &found, line, heads };
-    let pages = report::render(&input, &settings).context("cannot render the site")?;
-    let site = WholeFolder::begin(project, SITE, &folder)?;
-    write_pages(&site, &pages)?;
+    report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
     for entries in study.entries.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
-        let pages = report::render_runs(&input, &runs).context("cannot render the site")?;
-        write_pages(&site, &pages)?;
+        report::render_runs(&input, &runs).context("cannot render the site")?.iter().try_for_each(&mut take)?;
     }
-    site.put()?;
-    Ok(folder)
+    Ok(())
 }
 
 /// A record that cannot be read any more, though it could be when the cache took it in.
@@ -74,8 +104,4 @@ fn site_folder(project: &Project, out: Option<&Path>) -> anyhow::Result<PathBuf>
         .into());
     }
     Ok(project.root.join(out.unwrap_or(&project.config.site.out)))
-}
-
-fn write_pages(site: &WholeFolder, pages: &[Page]) -> anyhow::Result<()> {
-    pages.iter().try_for_each(|page| site.write(&page.path, &page.bytes))
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::project::Project;
-use super::text::count;
+use super::text::{self, count};
 use super::{Exit, publish, study};
 use crate::cli::SiteArgs;
 
@@ -12,6 +12,9 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow
     let project = Project::open(folder)?;
     // A relative `--out` counts from where the user is, a relative setting from the root of the project.
     let site_folder = args.out.as_ref().map(|path| folder.join(path));
+    if args.check {
+        return check(project, site_folder.as_deref(), out);
+    }
     publish::check(&project, site_folder.as_deref())?;
     let study = study::study(&project)?;
     let site = publish::publish(&project, &study, site_folder.as_deref())?;
@@ -23,4 +26,27 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow
         site.join("index.html").display()
     )?;
     Ok(Exit::Done)
+}
+
+/// The differences that are named.
+const MOST_NAMED: usize = 20;
+
+/// Whether the folder of the site is what a clean rebuild gives: nothing that was kept from earlier commands is used.
+fn check(mut project: Project, folder: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    project.has_cache = false;
+    let study = study::study(&project)?;
+    let differences = publish::differences(&project, &study, folder)?;
+    if differences.is_empty() {
+        writeln!(out, "the site is what a clean rebuild gives")?;
+        return Ok(Exit::Done);
+    }
+    for difference in differences.iter().take(MOST_NAMED) {
+        writeln!(out, "{}", text::printable(difference))?;
+    }
+    if differences.len() > MOST_NAMED {
+        writeln!(out, "and {} more", differences.len() - MOST_NAMED)?;
+    }
+    let files = count(differences.len(), "file");
+    writeln!(out, "the site is not what a clean rebuild gives, in {files}; `sprag site` renders it anew")?;
+    Ok(Exit::Failed)
 }

@@ -1,6 +1,7 @@
 //! A folder that is replaced as a whole, such as a site: built aside, then swapped in, so that a reader or a failure meets
 //! the old one or the new one.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,20 @@ impl Kind {
         }
     }
 
+    /// A folder of this kind that is there, to be read.
+    ///
+    /// # Errors
+    /// When there is none at that place.
+    pub(super) fn open(self, folder: &Path) -> anyhow::Result<Standing<'_>> {
+        self.check(folder)?;
+        if !folder.join(self.marker).is_file() {
+            let message = format!("there is no {} of sprag at `{}`", self.name, folder.display());
+            let hint = format!("make it first: `sprag {}`", self.name);
+            return Err(Advice { message, hint }.into());
+        }
+        Ok(Standing { folder, marker: self.marker })
+    }
+
     /// Whether a folder can be put there: proven with a file that has no name, so that nothing can stay behind.
     ///
     /// # Errors
@@ -57,6 +72,45 @@ impl Kind {
             );
             Advice { message, hint }.into()
         })
+    }
+}
+
+/// A folder that is there.
+pub(super) struct Standing<'a> {
+    folder: &'a Path,
+    marker: &'static str,
+}
+
+impl Standing<'_> {
+    /// All files in it but the marker: relative paths with `/`.
+    ///
+    /// # Errors
+    /// Names the folder that cannot be read.
+    pub(super) fn files(&self) -> anyhow::Result<BTreeSet<String>> {
+        let mut files = BTreeSet::new();
+        let mut folders = vec![String::new()];
+        while let Some(below) = folders.pop() {
+            let folder = self.folder.join(&below);
+            let entries = fs::read_dir(&folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+            for entry in entries.with_context(|| format!("cannot read `{}`", folder.display()))? {
+                let name = format!("{below}{}", entry.file_name().to_string_lossy());
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(name + "/");
+                } else if name != self.marker {
+                    files.insert(name);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// What a file holds; the path is relative, with `/`.
+    ///
+    /// # Errors
+    /// Names the file that cannot be read.
+    pub(super) fn read(&self, path: &str) -> anyhow::Result<Vec<u8>> {
+        let path = self.folder.join(path);
+        fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
     }
 }
 

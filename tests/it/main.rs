@@ -70,6 +70,8 @@ mod trt_default;
 mod trt_machine;
 /// Parts of a suite.
 mod shards;
+/// Whether a site is what a clean rebuild gives.
+mod site_check;
 /// Counts of instructions, with and without Valgrind.
 #[cfg(unix)]
 mod instructions;

@@ -1,0 +1,40 @@
+//! `sprag site --check`: whether the folder is what a clean rebuild gives.
+
+use std::fs;
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn a_site_is_proven_or_named_where_it_differs() {
+    let sandbox = Sandbox::empty();
+    sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+    let check = || sandbox.sprag(&["-C", "shop", "site", "--check"]);
+    assert!(check().expect(0).out.contains("is what a clean rebuild gives"));
+    let site = sandbox.project.join("shop/_site");
+    let write = |path: &str, text: &str| fs::write(site.join(path), text).expect("a file of the site");
+    // A byte that differs, a page that is gone, and one that nobody made.
+    let style = sandbox.read("shop/_site/style.css");
+    write("style.css", &style.replacen('*', "+", 1));
+    fs::remove_file(site.join("coverage.html")).expect("the page is there");
+    write("series/another.html", "");
+    let out = check().expect(1).out;
+    for difference in ["differs: style.css", "missing: coverage.html", "not of this site: series/another.html"] {
+        assert!(out.contains(difference), "{difference} is not in:\n{out}");
+    }
+    assert!(out.contains("in 3 files"), "{out}");
+    // Nothing was written, and rendering mends it.
+    assert!(!site.join("coverage.html").exists());
+    sandbox.sprag(&["-C", "shop", "site"]).expect(0);
+    check().expect(0);
+}
+
+#[test]
+fn what_is_no_site_is_not_checked() {
+    let sandbox = Sandbox::new();
+    sandbox.sprag(&["site", "--check"]).expect(2).says(&["there is no site of sprag at", "sprag site"]);
+    fs::create_dir(sandbox.project.join("mine")).expect("a folder");
+    fs::write(sandbox.project.join("mine/letter.txt"), "mine").expect("a file");
+    sandbox.sprag(&["site", "--check", "--out", "mine"]).expect(2).says(&["holds files that are no site"]);
+    fs::write(sandbox.project.join("file"), "mine").expect("a file");
+    sandbox.sprag(&["site", "--check", "--out", "file"]).expect(2).says(&["cannot use"]);
+}
