@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::analysis::{Analysis, SeriesAnalysis};
 use crate::model::commit::CommitLine;
 use crate::model::environment::Machine;
-use crate::model::event::Event;
+use crate::model::event::{Event, Member};
 use crate::model::head::RunHead;
 use crate::model::trend::{SeriesTrend, Trend};
 
+use super::fit::Fit;
 use super::link;
 use super::site::Input;
 
@@ -29,6 +30,7 @@ pub(super) struct Catalog<'a> {
     series: BTreeMap<&'a str, &'a SeriesAnalysis>,
     series_trends: BTreeMap<&'a str, &'a SeriesTrend>,
     events: BTreeMap<&'a str, &'a Event>,
+    parts: BTreeMap<&'a str, Vec<(&'a Event, &'a Member)>>,
     positions: BTreeMap<&'a str, usize>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
 }
@@ -40,6 +42,12 @@ impl<'a> Catalog<'a> {
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
         newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);
+        let mut parts: BTreeMap<&str, Vec<(&Event, &Member)>> = BTreeMap::new();
+        for event in &trend.events {
+            for member in &event.members {
+                parts.entry(&member.series).or_default().push((event, member));
+            }
+        }
         Catalog {
             analysis,
             trend,
@@ -50,6 +58,7 @@ impl<'a> Catalog<'a> {
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),
             events: trend.events.iter().map(|one| (one.id.as_str(), one)).collect(),
+            parts,
             positions: line.positions(),
             runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
         }
@@ -63,6 +72,12 @@ impl<'a> Catalog<'a> {
     /// What was found in the series of that id.
     pub(super) fn series_trend(&self, id: &str) -> Option<&'a SeriesTrend> {
         self.series_trends.get(id).copied()
+    }
+
+    /// What was fitted to the series of that id, where it was looked at.
+    pub(super) fn fit(&self, id: &str) -> Option<Fit<'a>> {
+        let series = self.series_trend(id)?;
+        Some(Fit::of(series, self.parts.get(id).map_or(&[], Vec::as_slice)))
     }
 
     /// The page of the event of that id, where there is one.

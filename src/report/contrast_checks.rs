@@ -78,10 +78,14 @@ fn every_theme_can_be_read() {
             check("--link", tint, TEXT);
         }
         check("--ink-2", "--band", TEXT);
-        for mark in ["--dot", "--rule-2", "--level", "--env", "--ink-2", "--worse", "--better"] {
+        // The number of a change, on the disc of its colour.
+        for disc in ["--worse", "--better", "--env", "--doubt"] {
+            check("--paper", disc, TEXT);
+        }
+        for mark in ["--dot", "--rule-2", "--level", "--env", "--ink-2", "--worse", "--better", "--doubt"] {
             check(mark, "--paper", MARK);
         }
-        for mark in ["--dot", "--ink-2", "--worse", "--better"] {
+        for mark in ["--dot", "--level", "--ink-2", "--worse", "--better", "--env", "--doubt"] {
             check(mark, "--band", MARK);
         }
     }

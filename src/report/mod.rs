@@ -7,6 +7,7 @@
 
 pub mod chart;
 pub mod date;
+pub mod fit;
 pub mod gate;
 pub mod link;
 pub mod mark;

@@ -3,9 +3,14 @@
 use std::sync::Arc;
 
 use super::catalog::Catalog;
+use super::chart::trend::MOST_DOTS;
+use super::fit::example;
 use super::pages;
 use super::sample_data::{self, Sample};
+use crate::model::commit::CommitOnLine;
+use crate::model::event::EventKind;
 use crate::model::page::Page;
+use crate::model::series::{Point, Series};
 
 const LARGEST_PAGE: usize = 1 << 20;
 
@@ -25,6 +30,13 @@ fn large() -> Sample {
         }));
     }
     sample.analysis.series.sort_by(|a, b| a.series.id.cmp(&b.series.id));
+    let few = sample.trend.series.clone();
+    for i in 0..24 {
+        sample.trend.series.extend(few.iter().cloned().map(|mut series| {
+            series.series = format!("{i}-{}", series.series);
+            series
+        }));
+    }
     for suite in &mut sample.analysis.suites {
         let few = suite.comparisons.clone();
         for i in 0..80 {
@@ -76,4 +88,87 @@ fn a_large_history_is_cut_and_the_pages_say_so() {
     );
     let markdown = super::digest_markdown(&sample.analysis);
     assert!(markdown.len() < LARGEST_PAGE / 2, "{} bytes", markdown.len());
+}
+
+/// How large the page of a series may be that has a thousand points and much beside them.
+const LARGEST_SERIES: usize = 120_000;
+
+/// The rich sample with a thousand commits, all measured in one series: thirty changes, a drift, wild values, long subjects.
+fn long() -> (Sample, Series) {
+    let mut sample = sample_data::rich();
+    let commit = sample.line.commits[30].clone();
+    sample.line.commits = (0..1000)
+        .map(|place| {
+            let tags = if place % 40 == 7 { vec![format!("v0.{}.0", place / 40)] } else { Vec::new() };
+            CommitOnLine { sha: example::commit(place).sha, tags, ..commit.clone() }
+        })
+        .collect();
+    let (run, head) = (sample.runs[0].clone(), sample.runs[0].id.clone());
+    sample.runs = (0..1000)
+        .map(|place| {
+            let mut run = run.clone();
+            run.run.measurements.clear();
+            run.id = format!("{place:04x}{}", &head[4..]);
+            run
+        })
+        .collect();
+    let levels: Vec<f64> = (0..31).map(|i| 1e-3 * (1.0 + 0.04 * f64::from(i % 3))).collect();
+    let changes = (1..31).map(|i| example::change(30 * i, levels[i - 1], levels[i])).collect();
+    let mut trend = example::series(levels[0], 1000, changes, vec![example::drift(920, 960, levels[30], 1.1e-3)]);
+    let of = sample.analysis.series.iter_mut().find(|one| one.judged && one.series.name == "tile_pack");
+    let of = of.expect("the sample has it");
+    trend.series.clone_from(&of.series.id);
+    let point = of.series.points[0].clone();
+    of.series.points = (0..1000)
+        .map(|place| {
+            let pooled = &mut trend.pooled[place];
+            pooled.value *= if place % 45 == 11 { 3.0 } else { 1.0 + 0.002 * (place * 7 % 5) as f64 };
+            let environment = if place % 90 < 50 { "a" } else { "b" };
+            Point {
+                commit: pooled.commit.clone(),
+                position: Some(place),
+                rank: place,
+                time: pooled.first_time,
+                value: pooled.value,
+                interval: Some((0.99 * pooled.value, 1.01 * pooled.value)),
+                environment_key: environment.into(),
+                run: sample.runs[place].id.as_str().into(),
+                ..point.clone()
+            }
+        })
+        .collect();
+    sample.trend.events = trend
+        .changes
+        .points
+        .iter()
+        .map(|change| {
+            let mut event = example::event(EventKind::Change, change.index);
+            event.members[0].series.clone_from(&of.series.id);
+            event
+        })
+        .collect();
+    let series = of.series.clone();
+    sample.trend.series.retain(|one| one.series != series.id);
+    sample.trend.series.push(trend);
+    (sample, series)
+}
+
+#[test]
+fn a_series_of_a_thousand_points_has_a_small_page() {
+    let (sample, series) = long();
+    let heads = sample.heads();
+    let catalog = Catalog::new(&sample.input(&heads));
+    let of = catalog.series(&series.id).expect("it is in the sample");
+    let page = pages::series(&catalog, of).expect("it renders");
+    let html = String::from_utf8(page.bytes).expect("every page is UTF-8");
+    assert!(html.len() < LARGEST_SERIES, "{} bytes", html.len());
+    assert!(html.contains("The newest 50 of 1\u{202f}000 runs"), "it says what is left out");
+    let wide = html.split("<svg class=\"fill wide\"").nth(1).and_then(|rest| rest.split("</svg>").next());
+    let wide = wide.expect("it has the wide chart");
+    // A dot more for each change that no dot may stand across.
+    let dots = wide.matches("h0").count();
+    assert!((MOST_DOTS - 30..=MOST_DOTS + 40).contains(&dots), "{dots} dots");
+    assert_eq!(wide.matches("class=\"badge").count(), 31, "every change has its number");
+    assert!(wide.contains("above the scale"), "what lies outside the range has a title");
+    assert!(html.contains("After 29 earlier changes, flat at"));
 }

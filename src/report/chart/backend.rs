@@ -83,6 +83,14 @@ impl Svg {
         }
     }
 
+    /// Gives the newest element a title, where it has room for one.
+    fn title(&mut self, words: &str) {
+        let Some(start) = self.body.rfind('<').filter(|_| self.body.ends_with("/>\n")) else { return };
+        let name: String = self.body[start + 1..].chars().take_while(char::is_ascii_alphabetic).collect();
+        self.body.truncate(self.body.len() - "/>\n".len());
+        self.element(format_args!("><title>{}</title></{name}>", text::xml(words)));
+    }
+
     fn element(&mut self, element: std::fmt::Arguments<'_>) {
         writeln!(self.body, "{element}").expect("writing to a String cannot fail");
     }
@@ -190,7 +198,12 @@ impl DrawingBackend for &mut Svg {
         position: BackendCoord,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
         self.flush();
-        let class = class_attribute(Ink::from_color(style.color().rgb));
+        let ink = Ink::from_color(style.color().rgb);
+        if ink == Ink::Title {
+            self.title(words);
+            return Ok(());
+        }
+        let class = class_attribute(ink);
         let anchor = match style.anchor().h_pos {
             HPos::Left => "",
             HPos::Center => " text-anchor=\"middle\"",
@@ -239,12 +252,17 @@ mod tests {
         for x in [10, 25] {
             backend.draw_circle((x, 40), 5, &Ink::Dots.color(), true).expect("drawing cannot fail");
         }
+        backend.fill_polygon([(0, 0), (10, 0), (5, 10)], &Ink::Outside.color()).expect("drawing cannot fail");
+        let color = Ink::Title.color();
+        let style = plotters::style::TextStyle::from(("sans-serif", 12.0)).color(&color);
+        backend.draw_text("a < b", &style, (0, 0)).expect("drawing cannot fail");
         let caption = Caption { id: "a", title: "<b>", description: "x\u{202e}y" };
         assert_eq!(
             svg.captioned("fill", &caption),
             "<svg class=\"fill\" viewBox=\"0 0 20 10\" role=\"img\" aria-labelledby=\"a-t a-d\">\
              <title id=\"a-t\">&lt;b&gt;</title><desc id=\"a-d\">x\u{fffd}y</desc>\n\
-             <path class=\"dots\" d=\"M1 4h0M2.5 4h0\"/>\n</svg>"
+             <path class=\"dots\" d=\"M1 4h0M2.5 4h0\"/>\n\
+             <path class=\"out\" d=\"M0 0L1 0L0.5 1Z\"><title>a &lt; b</title></path>\n</svg>"
         );
     }
 }

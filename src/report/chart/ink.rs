@@ -46,18 +46,40 @@ pub(super) enum Ink {
     Strong,
     /// The label of an environment change.
     EnvironmentLabel,
-    /// The commits that may be the cause.
-    Suspects,
-    /// A level that holds.
+    /// The fitted level.
     Level,
-    /// A change of level.
-    Rise,
     /// A change for the worse.
     RiseWorse,
     /// A change for the better.
     RiseBetter,
-    /// A change that came with the environment.
+    /// A change with the environment.
     RiseEnvironment,
+    /// A drift.
+    RiseDoubt,
+    /// The commits that may be the cause.
+    Suspect,
+    /// The disc of a number, in the colour of what it numbers.
+    BadgeWorse,
+    /// The same, for the better.
+    BadgeBetter,
+    /// The same, of the environment.
+    BadgeEnvironment,
+    /// The same, of a drift.
+    BadgeDoubt,
+    /// The number of a change, in its disc.
+    BadgeNumber,
+    /// The size of a change for the worse.
+    WordsWorse,
+    /// The size of one for the better.
+    WordsBetter,
+    /// The size of one with the environment.
+    WordsEnvironment,
+    /// The size of a drift.
+    WordsDoubt,
+    /// What the shape drawn before it stands for: its title, not a text of the picture.
+    Title,
+    /// A change of level that is neither.
+    Rise,
     /// A bar, in full.
     Track,
     /// A bar.
@@ -67,7 +89,7 @@ pub(super) enum Ink {
 }
 
 impl Ink {
-    const ALL: [Ink; 29] = [
+    const ALL: [Ink; 40] = [
         Ink::Gap,
         Ink::Grid,
         Ink::Axis,
@@ -88,12 +110,23 @@ impl Ink {
         Ink::Halo,
         Ink::Strong,
         Ink::EnvironmentLabel,
-        Ink::Suspects,
         Ink::Level,
-        Ink::Rise,
         Ink::RiseWorse,
         Ink::RiseBetter,
         Ink::RiseEnvironment,
+        Ink::RiseDoubt,
+        Ink::Suspect,
+        Ink::BadgeWorse,
+        Ink::BadgeBetter,
+        Ink::BadgeEnvironment,
+        Ink::BadgeDoubt,
+        Ink::BadgeNumber,
+        Ink::WordsWorse,
+        Ink::WordsBetter,
+        Ink::WordsEnvironment,
+        Ink::WordsDoubt,
+        Ink::Title,
+        Ink::Rise,
         Ink::Track,
         Ink::Bar,
         Ink::BarWorse,
@@ -122,12 +155,23 @@ impl Ink {
             Ink::Halo => "halo",
             Ink::Strong => "halo strong",
             Ink::EnvironmentLabel => "halo env",
-            Ink::Suspects => "sus",
             Ink::Level => "level",
-            Ink::Rise => "rise",
             Ink::RiseWorse => "rise worse",
             Ink::RiseBetter => "rise better",
             Ink::RiseEnvironment => "rise env",
+            Ink::RiseDoubt => "rise doubt",
+            Ink::Suspect => "suspect",
+            Ink::BadgeWorse => "badge worse",
+            Ink::BadgeBetter => "badge better",
+            Ink::BadgeEnvironment => "badge env",
+            Ink::BadgeDoubt => "badge doubt",
+            Ink::BadgeNumber => "in",
+            Ink::WordsWorse => "halo worse",
+            Ink::WordsBetter => "halo better",
+            Ink::WordsEnvironment => "halo env strong",
+            Ink::WordsDoubt => "halo doubt",
+            Ink::Title => "",
+            Ink::Rise => "rise",
             Ink::Track => "bar track",
             Ink::Bar => "bar",
             Ink::BarWorse => "bar worse",

@@ -33,13 +33,13 @@ impl Row {
         Row { bounds, size, taken: Vec::new() }
     }
 
-    /// Where the label of a line at `x` can stand, right of the line if possible, else left; nothing where there
-    /// is no room.
-    pub(super) fn place_beside(&mut self, x: f64, label: &str) -> Option<(f64, Side)> {
+    /// Where the label of a line at `x` can stand, right of the line if possible, else left, on the side that none of
+    /// `crossed` goes through where there is one; nothing where there is no room.
+    pub(super) fn place_beside(&mut self, x: f64, label: &str, crossed: &[f64]) -> Option<(f64, Side)> {
         let width = text_width(label, self.size);
-        for (from, at, anchor) in
-            [(x + DISTANCE, x + DISTANCE, Side::Right), (x - DISTANCE - width, x - DISTANCE, Side::Left)]
-        {
+        let mut sides = [(x + DISTANCE, x + DISTANCE, Side::Right), (x - DISTANCE - width, x - DISTANCE, Side::Left)];
+        sides.sort_by_key(|(from, ..)| crossed.iter().filter(|line| (*from..from + width).contains(*line)).count());
+        for (from, at, anchor) in sides {
             let to = from + width;
             let free = self.taken.iter().all(|(taken_from, taken_to)| to < *taken_from || from > *taken_to);
             if from >= self.bounds.0 && to <= self.bounds.1 && free {
@@ -48,6 +48,24 @@ impl Row {
             }
         }
         None
+    }
+}
+
+/// What is taken already: left, top, right and bottom of each.
+#[derive(Default)]
+pub(super) struct Boxes {
+    taken: Vec<(f64, f64, f64, f64)>,
+}
+
+impl Boxes {
+    /// Whether a box covers none that is taken.
+    pub(super) fn is_free(&self, (left, top, right, bottom): (f64, f64, f64, f64)) -> bool {
+        self.taken.iter().all(|other| left >= other.2 || right <= other.0 || top >= other.3 || bottom <= other.1)
+    }
+
+    /// Takes a box.
+    pub(super) fn take(&mut self, area: (f64, f64, f64, f64)) {
+        self.taken.push(area);
     }
 }
 
@@ -73,6 +91,11 @@ impl Field {
     /// Points that a label should not cover.
     pub(super) fn avoid(&mut self, points: impl IntoIterator<Item = (f64, f64)>) {
         self.points.extend(points);
+    }
+
+    /// Labels that stand already.
+    pub(super) fn avoid_boxes(&mut self, boxes: &Boxes) {
+        self.taken.extend_from_slice(&boxes.taken);
     }
 
     /// A line across the field that a label should not cover.
@@ -125,9 +148,15 @@ mod tests {
     #[test]
     fn labels_keep_clear_of_each_other_and_of_the_edge() {
         let mut row = Row::new((0.0, 200.0), 10.0);
-        assert_eq!(row.place_beside(160.0, "12345678"), Some((155.0, Side::Left)));
-        assert_eq!(row.place_beside(158.0, "12345678"), None);
-        assert_eq!(row.place_beside(20.0, "12345"), Some((25.0, Side::Right)));
+        assert_eq!(row.place_beside(160.0, "12345678", &[]), Some((155.0, Side::Left)));
+        assert_eq!(row.place_beside(158.0, "12345678", &[]), None);
+        assert_eq!(row.place_beside(20.0, "12345", &[]), Some((25.0, Side::Right)));
+        let mut row = Row::new((0.0, 200.0), 10.0);
+        assert_eq!(row.place_beside(100.0, "12345", &[110.0]), Some((95.0, Side::Left)));
+        assert_eq!(row.place_beside(100.0, "12345", &[80.0, 110.0]), Some((105.0, Side::Right)));
+        let mut boxes = Boxes::default();
+        boxes.take((0.0, 0.0, 10.0, 10.0));
+        assert!(boxes.is_free((10.0, 0.0, 20.0, 10.0)) && !boxes.is_free((9.0, 9.0, 20.0, 20.0)));
     }
 
     #[test]

@@ -4,8 +4,10 @@ use plotters::style::text_anchor::HPos;
 
 use super::axis;
 use super::backend::SUBPIXELS;
+use super::buckets::Shown;
+use super::fitted;
 use super::ink::Ink;
-use super::labels::{Field, Row, Side, text_width};
+use super::labels::{Boxes, Field, Row, Side, text_width};
 use super::plot::{Drawn, Plot};
 use super::trend::{Dot, Shape, Trend};
 use crate::report::mark::Tone;
@@ -21,7 +23,7 @@ const GAP_STEPS: f64 = 3.0;
 const MANY: usize = 200;
 
 /// Draws everything.
-pub(super) fn all(plot: &Plot<'_>, trend: &Trend, dots: &[Dot]) -> Drawn {
+pub(super) fn all(plot: &Plot<'_>, trend: &Trend, dots: &[Dot], shown: &Shown) -> Drawn {
     let gaps = gaps(dots);
     for (before, after) in &gaps {
         let (left, right) = (plot.x(*before), plot.x(*after));
@@ -30,11 +32,24 @@ pub(super) fn all(plot: &Plot<'_>, trend: &Trend, dots: &[Dot]) -> Drawn {
     }
     grid(plot, trend)?;
     flags(plot, trend)?;
-    bands(plot, dots, &gaps)?;
+    if let Some(fit) = &trend.fit {
+        fitted::suspects(plot, fit)?;
+    }
+    bands(plot, trend, &shown.dots, &gaps)?;
     let labels = levels(plot, trend)?;
-    medians(plot, dots, &gaps)?;
-    level_labels(plot, dots, &labels)?;
-    newest(plot, trend, dots[dots.len() - 1])?;
+    medians(plot, shown, &gaps, trend.fit.is_none())?;
+    if let Some(fit) = &trend.fit {
+        fitted::lines(plot, fit)?;
+    }
+    let taken = match &trend.fit {
+        Some(fit) => fitted::labels(plot, trend, fit)?,
+        None => Boxes::default(),
+    };
+    level_labels(plot, trend, &shown.dots, &labels, &taken)?;
+    match trend.fit.as_ref().and_then(|fit| Some((fit, fit.lines.last()?))) {
+        Some((fit, line)) => at_the_end(plot, line.values.1, &fit.newest, "now")?,
+        None => newest(plot, trend, &dots[dots.len() - 1])?,
+    }
     date_axis(plot, trend)
 }
 
@@ -75,12 +90,16 @@ fn flags(plot: &Plot<'_>, trend: &Trend) -> Drawn {
             plot.path(vec![(x, (base - 10) * SUBPIXELS), (x, frame.bottom * SUBPIXELS)], *ink)?;
         }
     }
+    let shown = trend.releases.iter().filter(|flag| plot.shows(flag.place));
+    let releases: Vec<f64> = shown.map(|flag| f64::from(plot.x(flag.place)) / f64::from(SUBPIXELS)).collect();
     for (flags, _, label_ink, base) in &rows {
+        // The line of a release goes through the row below its own.
+        let crossed = if *base == second_row { &releases[..] } else { &[] };
         let mut row = Row::new(bounds, frame.text);
         // The newest come first, for they matter most where there is no room for all.
         for flag in flags.iter().rev().filter(|flag| plot.shows(flag.place)) {
             let x = f64::from(plot.x(flag.place)) / f64::from(SUBPIXELS);
-            let Some((at, side)) = row.place_beside(x, &flag.label) else { continue };
+            let Some((at, side)) = row.place_beside(x, &flag.label, crossed) else { continue };
             let anchor = if side == Side::Right { HPos::Left } else { HPos::Right };
             let position = ((at * f64::from(SUBPIXELS)) as i32, base * SUBPIXELS);
             plot.text(&flag.label, position, anchor, *label_ink)?;
@@ -89,12 +108,15 @@ fn flags(plot: &Plot<'_>, trend: &Trend) -> Drawn {
     Ok(())
 }
 
-fn bands(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)]) -> Drawn {
+/// Draws the spread of the dots as bands, each of which ends at a gap and at a change.
+fn bands(plot: &Plot<'_>, trend: &Trend, dots: &[Dot], gaps: &[(f64, f64)]) -> Drawn {
+    let turns = || trend.fit.iter().flat_map(|fit| &fit.turns).map(|turn| turn.places);
     let mut part: Vec<(i32, i32, i32)> = Vec::new();
     let mut place = f64::NEG_INFINITY;
     for dot in dots {
         let behind_gap = gaps.iter().any(|(_, after)| *after == dot.place && place < *after);
-        if behind_gap || dot.interval.is_none() {
+        let is_change = |(begin, end): (f64, f64)| begin == end && place < begin && begin <= dot.place;
+        if behind_gap || turns().any(is_change) || dot.interval.is_none() {
             band(plot, &part)?;
             part.clear();
         }
@@ -141,7 +163,7 @@ fn levels(plot: &Plot<'_>, trend: &Trend) -> Drawn<Vec<(i32, String)>> {
 }
 
 /// Writes each label on its line where it covers the fewest data.
-fn level_labels(plot: &Plot<'_>, dots: &[Dot], labels: &[(i32, String)]) -> Drawn {
+fn level_labels(plot: &Plot<'_>, trend: &Trend, dots: &[Dot], labels: &[(i32, String)], taken: &Boxes) -> Drawn {
     let unit = f64::from(SUBPIXELS);
     let frame = plot.frame;
     let bounds = (f64::from(frame.left) + 8.0, f64::from(frame.right) - 8.0);
@@ -156,6 +178,8 @@ fn level_labels(plot: &Plot<'_>, dots: &[Dot], labels: &[(i32, String)]) -> Draw
     });
     field.avoid(between);
     field.avoid(points.iter().copied());
+    field.avoid(trend.fit.iter().flat_map(|fit| fitted::along(plot, fit)));
+    field.avoid_boxes(taken);
     for (y, _) in labels {
         field.avoid_line(f64::from(*y) / unit);
     }
@@ -166,11 +190,11 @@ fn level_labels(plot: &Plot<'_>, dots: &[Dot], labels: &[(i32, String)]) -> Draw
     Ok(())
 }
 
-fn medians(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)]) -> Drawn {
+fn medians(plot: &Plot<'_>, shown: &Shown, gaps: &[(f64, f64)], is_joined: bool) -> Drawn {
     let frame = plot.frame;
-    let inside: Vec<&Dot> = dots.iter().filter(|dot| plot.within(dot.value)).collect();
-    let many = dots.len() > MANY;
-    if !many {
+    let inside: Vec<&Dot> = shown.dots.iter().filter(|dot| plot.within(dot.value)).collect();
+    let many = shown.dots.len() > MANY;
+    if is_joined && !many {
         let mut part: Vec<(i32, i32)> = Vec::new();
         for dot in &inside {
             if gaps.iter().any(|(_, after)| *after == dot.place) {
@@ -184,36 +208,38 @@ fn medians(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)]) -> Drawn {
         let ink = if many { Ink::ManyDots } else { Ink::Dots };
         plot.dot((plot.x(dot.place), plot.y(dot.value)), 20, ink)?;
     }
-    for dot in dots.iter().filter(|dot| !plot.within(dot.value)) {
-        let x = plot.x(dot.place);
-        let (edge, base) = if dot.value > plot.values.1 {
+    for beyond in &shown.beyond {
+        let x = plot.x(beyond.place);
+        let (edge, base) = if beyond.is_above {
             (frame.top * SUBPIXELS, frame.top * SUBPIXELS + 70)
         } else {
             (frame.bottom * SUBPIXELS - 10, frame.bottom * SUBPIXELS - 80)
         };
         plot.area(vec![(x - 40, base), (x, edge), (x + 40, base)], Ink::Outside)?;
+        plot.text(&beyond.words, (x, base), HPos::Left, Ink::Title)?;
     }
     Ok(())
 }
 
-fn newest(plot: &Plot<'_>, trend: &Trend, dot: Dot) -> Drawn {
+fn newest(plot: &Plot<'_>, trend: &Trend, dot: &Dot) -> Drawn {
     let ink = match trend.tone {
         Tone::Worse => Ink::EndWorse,
         Tone::Better => Ink::EndBetter,
         Tone::Environment | Tone::Doubt | Tone::Plain => Ink::End,
     };
-    let (x, y) = (plot.x(dot.place), plot.y(dot.value));
-    plot.dot((x, y), 42, ink)?;
-    let right = plot.frame.right * SUBPIXELS;
+    plot.dot((plot.x(dot.place), plot.y(dot.value)), 42, ink)?;
+    at_the_end(plot, dot.value, &trend.newest, "newest")
+}
+
+/// A value in words at the right end, and what it is.
+fn at_the_end(plot: &Plot<'_>, value: f64, words: &str, what: &str) -> Drawn {
+    let (right, y) = (plot.frame.right * SUBPIXELS, plot.y(value));
     match plot.frame.shape {
         Shape::Wide => {
-            plot.text(&trend.newest, (right + 80, y + 10), HPos::Left, Ink::Strong)?;
-            plot.text("newest", (right + 80, y + 160), HPos::Left, Ink::Label)
+            plot.text(words, (right + 80, y + 10), HPos::Left, Ink::Strong)?;
+            plot.text(what, (right + 80, y + 160), HPos::Left, Ink::Label)
         }
-        Shape::Narrow => {
-            let words = format!("newest {}", trend.newest);
-            plot.text(&words, (right, 140), HPos::Right, Ink::Strong)
-        }
+        Shape::Narrow => plot.text(&format!("{what} {words}"), (right, 140), HPos::Right, Ink::Strong),
     }
 }
 

@@ -82,7 +82,7 @@ fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) -> Drawn {
     let page = svg.into_drawing_area();
     let at = |(place, value): (f64, f64)| spec.translate(&(place.clamp(first, last), value.clamp(low, high)));
     let (from, to) = (at((mini.suspects.0, low)).0, at((mini.suspects.1, low)).0);
-    page.draw(&Polygon::new(vec![(from, top), (to, top), (to, bottom), (from, bottom)], Ink::Suspects.shape()))?;
+    page.draw(&Polygon::new(vec![(from, top), (to, top), (to, bottom), (from, bottom)], Ink::Suspect.shape()))?;
     for (value, label) in labels(scale) {
         let y = at((first, value)).1;
         page.draw(&PathElement::new(vec![(LEFT * SUBPIXELS, y), (RIGHT * SUBPIXELS, y)], Ink::Grid.shape()))?;
@@ -149,7 +149,7 @@ mod tests {
         let scale = scale(&all, (0.0, 39.0));
         assert!(scale.values.0 < 1.0 && scale.values.1 > 1.08, "{scale:?}");
         let svg = draw(&all[0], &scale);
-        assert!(svg.contains("class=\"rise worse\"") && svg.contains("class=\"sus\""), "{svg}");
+        assert!(svg.contains("class=\"rise worse\"") && svg.contains("class=\"suspect\""), "{svg}");
         assert!(svg.contains(">0<") && svg.contains(">+8\u{202f}%<"), "{svg}");
         assert!(svg.contains("aria-label=\"&quot;&gt;&lt;script&gt;\"") && svg.len() < 2500, "{} bytes", svg.len());
         let low = |svg: &str| svg.split("class=\"grid\" d=\"").nth(1).map(|rest| rest[..12].to_owned());

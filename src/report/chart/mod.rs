@@ -6,10 +6,13 @@
 mod axis;
 mod backend;
 pub mod bar;
+mod buckets;
+mod fitted;
 mod ink;
 mod labels;
 mod layers;
 pub mod mini;
 mod plot;
 pub mod spark;
+pub mod spread;
 pub mod trend;

@@ -62,7 +62,9 @@ impl<'a> Plot<'a> {
         let side = (0.01 * (last - first)).max(0.5);
         let places = (first - side, last + side);
         let medians: Vec<f64> = dots.iter().map(|dot| dot.value).collect();
-        let also: Vec<f64> = trend.baseline.into_iter().chain(trend.limit).collect();
+        let lines = trend.fit.iter().flat_map(|fit| &fit.lines).filter(|line| line.places.1 >= first);
+        let fitted = lines.flat_map(|line| [line.values.0, line.values.1]);
+        let also: Vec<f64> = fitted.chain(trend.baseline).chain(trend.limit).collect();
         let values = axis::robust_range(&medians, &also);
         let across = frame.left * SUBPIXELS..frame.right * SUBPIXELS;
         // Values grow upwards, coordinates downwards.

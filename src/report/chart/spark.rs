@@ -1,4 +1,7 @@
-//! A sparkline: the newest values of a series in a table cell, without axes.
+//! A sparkline: the newest values of a series in a table cell, without axes. Where levels are fitted, they are drawn over
+//! some of the values.
+
+use std::ops::Range;
 
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -6,10 +9,14 @@ use plotters::prelude::*;
 use super::axis;
 use super::backend::{SUBPIXELS, Svg};
 use super::ink::Ink;
+use super::plot::Drawn;
 use crate::report::mark::Tone;
 
 /// The newest values that a sparkline shows.
 const LONGEST: usize = 60;
+
+/// The most dots under fitted levels, so that a list of a thousand sparklines stays small.
+const DOTS: usize = 20;
 
 /// No sparkline spans less than this share of its middle, so that noise stays flat.
 const NARROWEST: f64 = 0.05;
@@ -23,6 +30,8 @@ const MARGIN: i32 = 3;
 pub struct Spark {
     /// The values, oldest first.
     pub values: Vec<f64>,
+    /// The fitted levels and ramps: the values that each spans, and where it begins and ends; none where nothing is fitted.
+    pub levels: Vec<(Range<usize>, f64, f64)>,
     /// The value they are held against.
     pub baseline: Option<f64>,
     /// The colour of the newest.
@@ -33,17 +42,21 @@ pub struct Spark {
 
 /// The sparkline as SVG; nothing for a series without points.
 pub fn draw(spark: &Spark) -> String {
-    let values = &spark.values[spark.values.len().saturating_sub(LONGEST)..];
+    let first = spark.values.len().saturating_sub(LONGEST);
+    let values = &spark.values[first..];
     if values.is_empty() {
         return String::new();
     }
     let mut svg = Svg::new(WIDTH, HEIGHT);
-    picture(spark, values, &mut svg).expect("the backend writes to a String, which cannot fail");
+    picture(spark, first, values, &mut svg).expect("the backend writes to a String, which cannot fail");
     svg.labelled("spark", &spark.label)
 }
 
-fn picture(spark: &Spark, values: &[f64], svg: &mut Svg) -> Result<(), DrawingAreaErrorKind<std::convert::Infallible>> {
-    let (low, high) = axis::robust_range(values, spark.baseline.as_slice());
+fn picture(spark: &Spark, first: usize, values: &[f64], svg: &mut Svg) -> Drawn {
+    let line = line(spark, first);
+    let levels = line.iter().map(|(_, value)| *value);
+    let also: Vec<f64> = levels.chain(spark.baseline).collect();
+    let (low, high) = axis::robust_range(values, &also);
     let (middle, half) = (f64::midpoint(low, high), 0.5 * (high - low));
     let half = half.max(0.5 * NARROWEST * middle.abs());
     let (low, high) = (middle - half, middle + half);
@@ -62,8 +75,16 @@ fn picture(spark: &Spark, values: &[f64], svg: &mut Svg) -> Result<(), DrawingAr
     }
     let points: Vec<(f64, f64)> =
         values.iter().enumerate().map(|(i, value)| (i as f64, value.clamp(low, high))).collect();
-    let newest = points[points.len() - 1];
-    area.draw(&PathElement::new(points, Ink::Trace.shape()))?;
+    let newest = line.last().copied().unwrap_or(points[points.len() - 1]);
+    if line.is_empty() {
+        area.draw(&PathElement::new(points, Ink::Trace.shape()))?;
+    } else {
+        for group in points.chunks(points.len().div_ceil(DOTS)) {
+            let median = axis::median(&group.iter().map(|(_, value)| *value).collect::<Vec<f64>>());
+            area.draw(&Circle::new((group[group.len() / 2].0, median), 10, Ink::Dots.shape()))?;
+        }
+        area.draw(&PathElement::new(line, Ink::Level.shape()))?;
+    }
     let end = match spark.tone {
         Tone::Worse => Ink::EndWorse,
         Tone::Better => Ink::EndBetter,
@@ -71,6 +92,25 @@ fn picture(spark: &Spark, values: &[f64], svg: &mut Svg) -> Result<(), DrawingAr
     };
     area.draw(&Circle::new(newest, 24, end.shape()))?;
     Ok(())
+}
+
+/// The corners of the fitted line among the values from `first` on.
+fn line(spark: &Spark, first: usize) -> Vec<(f64, f64)> {
+    let mut corners: Vec<(f64, f64)> = Vec::new();
+    for (values, from, to) in spark.levels.iter().filter(|(values, ..)| values.end > first) {
+        let steps = values.len() as f64;
+        let cut = first.saturating_sub(values.start) as f64;
+        let begin = (values.start.max(first) - first) as f64;
+        // A level ends where the next begins: the line steps right before a value.
+        let step = if corners.is_empty() { begin } else { (begin - 0.5).max(0.0) };
+        let is_step = corners.last().is_none_or(|(_, value)| value != from);
+        corners.push((if is_step { step } else { begin }, from + (to - from) * cut / steps));
+        corners.push(((values.end - first) as f64 - 0.5, *to));
+    }
+    if let Some(last) = corners.last_mut() {
+        last.0 -= 0.5;
+    }
+    corners
 }
 
 #[cfg(test)]
@@ -81,6 +121,7 @@ mod tests {
     fn a_sparkline_is_small_and_safe() {
         let spark = Spark {
             values: (0..500).map(|i| 1.0 + f64::from(i % 7) * 0.01).collect(),
+            levels: Vec::new(),
             baseline: Some(1.0),
             tone: Tone::Worse,
             label: "\"><script>".into(),
@@ -90,5 +131,18 @@ mod tests {
         assert!(svg.contains("aria-label=\"&quot;&gt;&lt;script&gt;\""), "{svg}");
         assert!(svg.contains("class=\"end worse\""), "{svg}");
         assert_eq!(draw(&Spark { values: Vec::new(), ..spark }), "");
+    }
+
+    #[test]
+    fn fitted_levels_are_steps_over_few_dots() {
+        let values: Vec<f64> = (0..100).map(|i| if i < 80 { 1.0 } else { 1.1 }).collect();
+        let levels = vec![(0..80, 1.0, 1.0), (80..100, 1.1, 1.1)];
+        let spark = Spark { values, levels, baseline: None, tone: Tone::Worse, label: "1 change".into() };
+        assert_eq!(line(&spark, 40), [(0.0, 1.0), (39.5, 1.0), (39.5, 1.1), (59.0, 1.1)]);
+        let svg = draw(&spark);
+        assert_eq!((svg.matches("h0").count(), svg.matches("class=\"level\"").count()), (DOTS, 1), "{svg}");
+        assert!(svg.len() < 600, "{}", svg.len());
+        let ramp = Spark { levels: vec![(0..50, 1.0, 2.0), (50..100, 2.0, 2.0)], ..spark };
+        assert_eq!(line(&ramp, 25), [(0.0, 1.5), (24.5, 2.0), (25.0, 2.0), (74.0, 2.0)]);
     }
 }

@@ -1,9 +1,14 @@
-//! The trend of a series: one dot a run in commit order, its interval as a band, and what it is held against.
+//! The trend of a series: its levels and their changes over one dot a run in commit order, the spread of each as a band,
+//! and what it is held against.
 //!
-//! Nothing is fitted. A value outside the range becomes a triangle on the edge; the range follows the running
-//! median, so that one bad run does not flatten the rest.
+//! A value outside the range becomes a triangle on the edge; the range follows the running median, so that one bad run
+//! does not flatten the rest. Where there are more runs than a reader could tell apart, a dot stands for several.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::backend::{Caption, Svg};
+use super::buckets;
 use super::layers;
 use super::plot::{Frame, Plot};
 use crate::model::unit::Scale;
@@ -22,6 +27,8 @@ pub struct Trend {
     pub scale: Scale,
     /// The runs, by place.
     pub dots: Vec<Dot>,
+    /// What was fitted to them.
+    pub fit: Option<Fitted>,
     /// The value of the baseline.
     pub baseline: Option<f64>,
     /// The worst value that passes.
@@ -38,15 +45,54 @@ pub struct Trend {
     pub tone: Tone,
 }
 
-/// One run.
+/// What was fitted to a series; values are in base units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// The levels and ramps, oldest first.
+    pub lines: Vec<Line>,
+    /// The changes and drifts, oldest first.
+    pub turns: Vec<Turn>,
+    /// The first and the last suspect of each open event, by place.
+    pub suspects: Vec<(f64, f64)>,
+    /// The level that holds now, in words.
+    pub newest: String,
+}
+
+/// A level, or the ramp of a drift.
 #[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// The places that it spans.
+    pub places: (f64, f64),
+    /// The values at both.
+    pub values: (f64, f64),
+}
+
+/// A change between two levels, or a drift.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// Its number in the table beside the chart.
+    pub number: usize,
+    /// The colour of its cause.
+    pub tone: Tone,
+    /// The places that it spans; a change has one.
+    pub places: (f64, f64),
+    /// The values before and after.
+    pub values: (f64, f64),
+    /// Its size in words.
+    pub words: String,
+}
+
+/// One run, or several that lie together.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dot {
     /// Its place in commit order.
     pub place: f64,
     /// Its median.
     pub value: f64,
-    /// The interval of its median.
+    /// The interval of its median; of several runs, the lowest and the highest median.
     pub interval: Option<(f64, f64)>,
+    /// Its commit, forty digits or nothing.
+    pub commit: Arc<str>,
 }
 
 /// A labelled place.
@@ -63,31 +109,45 @@ pub struct Flag {
 pub enum Shape {
     /// 1184 x 350, for a window.
     Wide,
-    /// 480 x 330, the newest part only, for a phone.
+    /// 480 x 330, the newest commits only, for a phone.
     Narrow,
 }
 
-/// The newest runs that the wide shape shows.
-pub const WIDE_RUNS: usize = 1000;
+/// The newest commits that the narrow shape shows.
+pub const NARROW_COMMITS: usize = 96;
 
-/// The newest runs that the narrow shape shows.
-pub const NARROW_RUNS: usize = 96;
+/// The most dots of a picture; from there on a dot stands for several runs.
+pub const MOST_DOTS: usize = 250;
 
 /// The trend as SVG; nothing for a series without points.
 pub fn draw(trend: &Trend, shape: Shape) -> String {
-    let longest = if shape == Shape::Wide { WIDE_RUNS } else { NARROW_RUNS };
-    let dots = &trend.dots[trend.dots.len().saturating_sub(longest)..];
+    let dots = match shape {
+        Shape::Wide => &trend.dots[..],
+        Shape::Narrow => newest(&trend.dots),
+    };
     if dots.is_empty() {
         return String::new();
     }
     let frame = Frame::of(shape);
     let mut svg = Svg::new(frame.width, frame.height);
     let plot = Plot::new(trend, dots, frame, &mut svg);
-    layers::all(&plot, trend, dots).expect("the backend writes to a String, which cannot fail");
+    let shown = buckets::shown(&plot, trend, dots);
+    layers::all(&plot, trend, dots, &shown).expect("the backend writes to a String, which cannot fail");
     drop(plot);
     let (class, suffix) = if shape == Shape::Wide { ("fill wide", "w") } else { ("fill narrow", "n") };
     let id = format!("{}-{suffix}", trend.id);
     svg.captioned(class, &Caption { id: &id, title: &trend.title, description: &trend.description })
+}
+
+/// The dots of the newest commits.
+fn newest(dots: &[Dot]) -> &[Dot] {
+    let mut places: BTreeSet<u64> = BTreeSet::new();
+    let is_new = |dot: &&Dot| {
+        places.insert(dot.place.to_bits());
+        places.len() <= NARROW_COMMITS
+    };
+    let count = dots.iter().rev().take_while(is_new).count();
+    &dots[dots.len() - count..]
 }
 
 #[cfg(test)]
@@ -104,8 +164,14 @@ mod tests {
             description: "Flat.".into(),
             scale: Unit::Second.scale(1e-3),
             dots: dots
-                .map(|(i, value)| Dot { place: i as f64, value: *value, interval: Some((value * 0.99, value * 1.01)) })
+                .map(|(i, value)| Dot {
+                    place: i as f64,
+                    value: *value,
+                    interval: Some((value * 0.99, value * 1.01)),
+                    commit: "a3f19c2b01d4".into(),
+                })
                 .collect(),
+            fit: None,
             baseline: Some(1e-3),
             limit: Some(1.05e-3),
             releases: vec![flag(1.0, "v1 & <2>")],
@@ -125,7 +191,7 @@ mod tests {
     fn the_narrow_shape_shows_the_newest_part() {
         let values: Vec<f64> = (0..300).map(|i| 1e-3 * (1.0 + f64::from(i % 5) * 0.002)).collect();
         let svg = draw(&trend(&values), Shape::Narrow);
-        assert_eq!(svg.matches("h0").count(), NARROW_RUNS);
+        assert_eq!(svg.matches("h0").count(), NARROW_COMMITS);
         assert!(!svg.contains("Mar 2026"), "dates before the part shown are left out");
         assert!(svg.len() < 8_000, "{} bytes", svg.len());
     }

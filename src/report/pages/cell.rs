@@ -5,6 +5,7 @@ use crate::model::metric::{Better, Metric};
 use crate::model::unit::{Scale, Unit};
 use crate::model::verdict::{Comparison, Verdict};
 use crate::report::chart::spark::{self, Spark};
+use crate::report::fit::Fit;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
 
@@ -149,9 +150,32 @@ pub(super) fn sparkline(series: &SeriesAnalysis) -> String {
     let tone = series.comparison.as_ref().map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict));
     spark::draw(&Spark {
         values: series.series.points.iter().map(|point| point.value).collect(),
+        levels: Vec::new(),
         baseline: series.latest.baseline,
         tone,
         label: format!("Trend of the newest {}", number::counted(series.series.points.len().min(60), "run", "runs")),
+    })
+}
+
+/// The fit of a series as a sparkline: its points with the levels over them; of one that is not fitted, its newest runs.
+pub(super) fn fit_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> String {
+    let Some((fit, level)) = fit.and_then(|fit| Some((fit, fit.newest_level()?))) else { return sparkline(series) };
+    let scale = series.series.metric.unit.scale(level);
+    let tone = match fit.turns.last() {
+        Some(turn) if turn.is_open(&series.series.metric) => turn.tone(&series.series.metric),
+        _ => Tone::Plain,
+    };
+    let level = number::quantity(scale, level);
+    let label = match fit.turns.len() {
+        0 => format!("Flat at {level}"),
+        turns => format!("{}, now at {level}", number::counted(turns, "change", "changes")),
+    };
+    spark::draw(&Spark {
+        values: fit.series.pooled.iter().map(|point| point.value).collect(),
+        levels: fit.pieces().into_iter().map(|piece| (piece.points, piece.from, piece.to)).collect(),
+        baseline: None,
+        tone,
+        label,
     })
 }
 

@@ -1,4 +1,4 @@
-//! The same kernel elsewhere: its other variants and machines, sizes and metrics.
+//! The same kernel elsewhere: its other variants, machines and metrics. [`super::sizes`] has its other sizes.
 
 use super::cell::{Change, Judgement};
 use crate::model::analysis::SeriesAnalysis;
@@ -42,9 +42,8 @@ pub(super) struct Row {
 /// The other series of a kernel, by what they differ in; a series stands in the first group that fits.
 pub(super) fn groups(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Vec<Elsewhere> {
     let own = &of.series;
-    let mut groups: [(&'static str, Vec<&SeriesAnalysis>); 4] = [
+    let mut groups: [(&'static str, Vec<&SeriesAnalysis>); 3] = [
         ("Other variants and machines", Vec::new()),
-        ("Other parameters", Vec::new()),
         ("Other metrics of this benchmark", Vec::new()),
         ("Other versions of this benchmark", Vec::new()),
     ];
@@ -59,14 +58,12 @@ pub(super) fn groups(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Vec<Elsewher
         }
         if same_metric && series.version != own.version {
             if same_benchmark && same_machine {
-                groups[3].1.push(other);
+                groups[2].1.push(other);
             }
         } else if same_metric && series.params == own.params {
             groups[0].1.push(other);
-        } else if same_metric && series.variant == own.variant && same_machine {
-            groups[1].1.push(other);
         } else if same_benchmark && same_machine && series.version == own.version {
-            groups[2].1.push(other);
+            groups[1].1.push(other);
         }
     }
     groups

@@ -160,9 +160,11 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
 /// The newest points of the member it is known by, against the level before.
 fn spark(of: &Event, tone: Tone, catalog: &Catalog<'_>) -> String {
     let Some(lead) = event::lead(of) else { return String::new() };
-    let points = catalog.series_trend(&lead.series).map_or(&[][..], |series| &series.pooled);
+    let Some(fit) = catalog.fit(&lead.series) else { return String::new() };
+    let points = &fit.series.pooled;
     spark::draw(&Spark {
         values: points.iter().map(|point| point.value).collect(),
+        levels: fit.pieces().into_iter().map(|piece| (piece.points, piece.from, piece.to)).collect(),
         baseline: Some(lead.before.value),
         tone,
         label: format!("Trend of the newest {}", counted(points.len().min(60), "commit", "commits")),

@@ -24,7 +24,10 @@ mod run;
 mod run_list;
 mod run_tables;
 mod series;
+mod series_chart;
+mod series_fit;
 mod series_list;
+mod sizes;
 mod suite_section;
 
 use std::fmt;

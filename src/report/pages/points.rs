@@ -11,7 +11,7 @@ use crate::report::text::shortened;
 use crate::report::timeline;
 
 /// The newest points that a table shows.
-const ROWS: usize = 200;
+const ROWS: usize = 50;
 
 /// The longest subject of a commit in a table, in characters.
 const SUBJECT: usize = 70;
@@ -49,7 +49,8 @@ pub(super) fn rows(catalog: &Catalog<'_>, series: &Series, scale: Scale) -> (Vec
         .collect();
     let all = number::counted(ordered.len(), "run", "runs");
     let note = if ordered.len() > ROWS {
-        format!("The newest {} of {all}, in commit order.", number::count(ROWS))
+        let rest = number::counted(ordered.len() - ROWS, "earlier run is", "earlier runs are");
+        format!("The newest {} of {all}, newest commit first. {rest} in the chart only.", number::count(ROWS))
     } else {
         format!("{all}, newest commit first.")
     };

@@ -7,6 +7,9 @@ use super::elsewhere::{self, Elsewhere};
 use super::frame::{Frame, Part};
 use super::page;
 use super::points::{self, PointRow};
+use super::series_chart;
+use super::series_fit::{self, BeforeAfter, Fact, TurnRow};
+use super::sizes::{self, SizeRow};
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::metric::{Better, RATIO};
 use crate::model::page::Page;
@@ -15,13 +18,13 @@ use crate::model::unit::Scale;
 use crate::model::verdict::Verdict;
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::chart::trend::{self, Dot, Shape, Trend};
+use crate::report::chart::trend::{self, MOST_DOTS, Shape};
+use crate::report::fit::Fit;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
 use crate::report::order::parameters;
 use crate::report::phrase::Phrase;
-use crate::report::timeline;
 
 #[derive(Template)]
 #[template(path = "series.html")]
@@ -35,9 +38,18 @@ struct SeriesPage {
     about: String,
     wide: String,
     narrow: String,
+    several: String,
+    is_fitted: bool,
+    turns: Vec<TurnRow>,
+    turns_note: String,
+    column_from: String,
+    column_to: String,
     column_before: String,
     column_now: String,
     changes: Vec<ChangeRow>,
+    before_after: Option<BeforeAfter>,
+    facts: Vec<Fact>,
+    sizes: Vec<SizeRow>,
     points: Vec<PointRow>,
     points_note: String,
     value_column: String,
@@ -74,10 +86,16 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
     let scale = series.metric.unit.scale(of.latest.current);
     let name = short_benchmark(&series.benchmark);
     let title = format!("{name}, {} on {}", series.metric.name, series.machine_name);
-    let trend = trend(catalog, of, scale);
+    let fit = catalog.fit(&series.id);
+    let fit = fit.as_ref();
+    let sentence = fit.map_or_else(|| of.sentence.clone(), Fit::sentence);
+    let scale = fit.and_then(Fit::newest_level).map_or(scale, |level| series.metric.unit.scale(level));
+    let trend = series_chart::trend(catalog, of, fit, &sentence, scale);
+    let several = trend.dots.len().div_ceil(MOST_DOTS);
+    let (turns, turns_note) = fit.map_or_else(Default::default, |fit| series_fit::turns(fit, scale));
     let (points, points_note) = points::rows(catalog, series, scale);
     let template = SeriesPage {
-        frame: Frame::new(catalog, &path, Part::Series, title, of.sentence.clone()),
+        frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()),
         suite: series.suite.clone(),
         matrix: if catalog.matrix_suites.contains(series.suite.as_str()) {
             link::matrix(&series.suite)
@@ -86,10 +104,19 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
         },
         trail: trail(of),
         headline: headline(of, name),
-        sentence: of.sentence.clone(),
+        sentence,
         about: about(of),
         wide: trend::draw(&trend, Shape::Wide),
         narrow: trend::draw(&trend, Shape::Narrow),
+        several: if several > 1 { number::count(several) } else { String::new() },
+        is_fitted: trend.fit.is_some(),
+        turns,
+        turns_note,
+        column_from: number::column("Before", scale),
+        column_to: number::column("After", scale),
+        before_after: fit.and_then(|fit| series_fit::before_after(fit, scale)),
+        facts: fit.map_or_else(Vec::new, |fit| series_fit::facts(fit.series, scale)),
+        sizes: sizes::rows(catalog, of),
         column_before: number::column("Before", scale),
         column_now: number::column("Newest", scale),
         changes: changes(of, scale),
@@ -211,29 +238,6 @@ fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
     };
     rows.push(row);
     rows
-}
-
-fn trend(catalog: &Catalog<'_>, of: &SeriesAnalysis, scale: Scale) -> Trend {
-    let series = &of.series;
-    let placed = timeline::placed(&series.points, catalog.line);
-    let comparison = of.comparison.as_ref();
-    Trend {
-        id: "trend".to_owned(),
-        title: format!("Trend of {}, {} on {}", series.benchmark, series.metric.name, series.machine_name),
-        description: format!("{} The table of points below gives every value.", of.sentence),
-        scale,
-        dots: placed
-            .iter()
-            .map(|(place, point)| Dot { place: *place, value: point.value, interval: point.interval })
-            .collect(),
-        baseline: comparison.and_then(|comparison| comparison.baseline).or(of.latest.baseline),
-        limit: comparison.and_then(|comparison| comparison.allowed),
-        releases: timeline::releases(&placed, catalog.line),
-        environments: timeline::environments(&placed, catalog),
-        dates: timeline::dates(&placed, catalog.line),
-        newest: number::quantity(scale, of.latest.current),
-        tone: comparison.map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict)),
-    }
 }
 
 #[cfg(test)]

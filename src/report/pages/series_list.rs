@@ -20,7 +20,7 @@ use crate::report::number;
 use crate::report::order::natural;
 
 /// The series that the list shows, so that it stays below a megabyte.
-const ROWS: usize = 1500;
+const ROWS: usize = 1000;
 
 #[derive(Template)]
 #[template(path = "series_list.html")]
@@ -49,6 +49,7 @@ struct Row {
     page: String,
     machine: String,
     value: String,
+    spark: String,
     points: String,
     day: String,
     change: Change,
@@ -75,7 +76,9 @@ pub(in crate::report) fn series_list(catalog: &Catalog<'_>) -> Result<Page, Repo
                 id: format!("suite-{}", position + 1),
                 name: name.to_owned(),
                 matrix: if catalog.matrix_suites.contains(name) { link::matrix(name) } else { String::new() },
-                groups: groups(kernels, cell::metric_words).chain(groups(beside, cell::beside_words)).collect(),
+                groups: groups(catalog, kernels, cell::metric_words)
+                    .chain(groups(catalog, beside, cell::beside_words))
+                    .collect(),
             }
         })
         .collect();
@@ -97,12 +100,16 @@ pub(in crate::report) fn series_list(catalog: &Catalog<'_>) -> Result<Page, Repo
 }
 
 /// The series by metric and prefix; `words` gives the heading of a group.
-fn groups(series: Vec<&SeriesAnalysis>, words: fn(&Metric, Scale) -> String) -> impl Iterator<Item = Group> {
+fn groups(
+    catalog: &Catalog<'_>,
+    series: Vec<&SeriesAnalysis>,
+    words: fn(&Metric, Scale) -> String,
+) -> impl Iterator<Item = Group> {
     let groups = cell::by_metric(series, |series| (series.series.metric.clone(), Some(series.latest.current)));
     groups.into_iter().map(move |MetricRows { metric, scale, rows }| Group {
         heading: words(&metric, scale),
         count: number::count(rows.len()),
-        rows: rows.into_iter().map(|series| row(series, scale)).collect(),
+        rows: rows.into_iter().map(|series| row(catalog, series, scale)).collect(),
     })
 }
 
@@ -115,7 +122,7 @@ fn order(a: &SeriesAnalysis, b: &SeriesAnalysis) -> std::cmp::Ordering {
         .then_with(|| a.series.id.cmp(&b.series.id))
 }
 
-fn row(series: &SeriesAnalysis, scale: Scale) -> Row {
+fn row(catalog: &Catalog<'_>, series: &SeriesAnalysis, scale: Scale) -> Row {
     let judgement = series.comparison.as_ref().map(Judgement::of);
     let plain = |word: &str| Mark::new(Tone::Plain, "–", word);
     let (change, mark) = match judgement {
@@ -128,6 +135,7 @@ fn row(series: &SeriesAnalysis, scale: Scale) -> Row {
         page: link::series(&series.series.id),
         machine: series.series.machine_name.clone(),
         value: number::value(scale, series.latest.current),
+        spark: catalog.fit(&series.series.id).map_or(String::new(), |fit| cell::fit_sparkline(series, Some(&fit))),
         points: number::count(series.latest.points),
         day: series.series.newest().map_or(String::new(), |point| date::day(point.time)),
         change,

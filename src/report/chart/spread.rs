@@ -1,0 +1,194 @@
+//! How some values lie: those of a level beside those of another, a dot each, with the middle half and the median.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::axis;
+use super::backend::{SUBPIXELS, Svg};
+use super::ink::Ink;
+use super::plot::Drawn;
+use crate::model::unit::Scale;
+use crate::report::number;
+
+const WIDTH: i32 = 440;
+const HEIGHT: i32 = 150;
+
+/// Where the values begin and end, from left to right.
+const ACROSS: (f64, f64) = (66.0, 404.0);
+
+/// The middle of each of the two rows.
+const ROWS: [f64; 2] = [40.0, 94.0];
+
+/// The newest values of a side that are shown.
+const MOST: usize = 100;
+
+/// Values farther from the middle half than this many times its width do not widen the axis.
+const FAR: f64 = 3.0;
+
+/// How far dots stand from the middle of their row, the first at it and the others by turns above and below.
+const STEP: f64 = 4.0;
+
+/// Values that differ by less than this have their dots one above the other.
+const BESIDE: f64 = 4.5;
+
+/// Two sides to hold beside each other; values are in base units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spread {
+    /// The name and the values of each side, oldest first.
+    pub sides: [(&'static str, Vec<f64>); 2],
+    /// The unit of the axis.
+    pub scale: Scale,
+    /// What a reader who does not see it is told.
+    pub label: String,
+}
+
+/// The picture as SVG; nothing where a side has no value.
+pub fn draw(spread: &Spread) -> String {
+    if spread.sides.iter().any(|(_, values)| values.is_empty()) {
+        return String::new();
+    }
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    picture(spread, &mut svg).expect("the backend writes to a String, which cannot fail");
+    svg.labelled("fill dist", &spread.label)
+}
+
+/// The first quartile, the median and the third; a quartile is the middle of its half, the median in neither.
+pub fn quarters(values: &[f64]) -> (f64, f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    let low = if half == 0 { &sorted[..] } else { &sorted[..half] };
+    let high = if half == 0 { &sorted[..] } else { &sorted[sorted.len() - half..] };
+    (axis::median(low), axis::median(&sorted), axis::median(high))
+}
+
+fn picture(spread: &Spread, svg: &mut Svg) -> Drawn {
+    let sides: Vec<(&str, &[f64])> =
+        spread.sides.iter().map(|(name, values)| (*name, &values[values.len().saturating_sub(MOST)..])).collect();
+    let all: Vec<f64> = sides.iter().flat_map(|(_, values)| usual(values)).collect();
+    let (low, high) = axis::extent(&all);
+    let margin = (0.06 * (high - low)).max(0.01 * low.abs()).max(f64::MIN_POSITIVE);
+    let (low, high) = (low - margin, high + margin);
+    let x = |value: f64| ACROSS.0 + (value - low) / (high - low) * (ACROSS.1 - ACROSS.0);
+    let page = svg.into_drawing_area();
+    let (ticks, decimals) = axis::ticks(low / spread.scale.factor, high / spread.scale.factor);
+    for tick in ticks {
+        let at = x(tick * spread.scale.factor);
+        line(&page, Ink::Grid, (at, 8.0), (at, 124.0))?;
+        words(&page, &number::fixed(tick, decimals), (at, 140.0), HPos::Center, Ink::Label)?;
+    }
+    words(&page, spread.scale.symbol, (f64::from(WIDTH), 140.0), HPos::Right, Ink::Label)?;
+    for ((name, values), row) in sides.into_iter().zip(ROWS) {
+        words(&page, name, (0.0, row + 4.0), HPos::Left, Ink::Strong)?;
+        let (first, median, third) = quarters(values);
+        let corners = [(first, -15.0), (third, -15.0), (third, 15.0), (first, 15.0)];
+        let corners: Vec<(i32, i32)> = corners.into_iter().map(|(value, up)| pixels((x(value), row + up))).collect();
+        page.draw(&Polygon::new(corners, Ink::Band.shape()))?;
+        let (inside, outside): (Vec<f64>, Vec<f64>) = values.iter().partition(|value| (low..=high).contains(*value));
+        for (at, up) in swarm(inside.into_iter().map(x).collect()) {
+            page.draw(&Circle::new(pixels((at, row + up)), 20, Ink::ManyDots.shape()))?;
+        }
+        beyond(&page, &outside, low, row, spread.scale)?;
+        line(&page, Ink::Level, (x(median), row - 18.0), (x(median), row + 18.0))?;
+    }
+    Ok(())
+}
+
+/// The values of a side that the axis is made for: within three times the middle half of it.
+fn usual(values: &[f64]) -> Vec<f64> {
+    let (first, _, third) = quarters(values);
+    let reach = FAR * (third - first);
+    values.iter().copied().filter(|value| (first - reach..=third + reach).contains(value)).collect()
+}
+
+/// A triangle at each end beyond which values lie.
+fn beyond(page: &DrawingArea<&mut Svg, Shift>, outside: &[f64], low: f64, row: f64, scale: Scale) -> Drawn {
+    let (below, above): (Vec<f64>, Vec<f64>) = outside.iter().partition(|value| **value < low);
+    for (values, edge, way) in [(below, ACROSS.0 - 4.0, -1.0), (above, ACROSS.1 + 4.0, 1.0)] {
+        let Some(farthest) = values.iter().copied().reduce(|a, b| if (b > a) == (way > 0.0) { b } else { a }) else {
+            continue;
+        };
+        let corners = [(edge, row - 4.0), (edge + 7.0 * way, row), (edge, row + 4.0)].map(pixels);
+        page.draw(&Polygon::new(corners.to_vec(), Ink::Outside.shape()))?;
+        let farthest = number::quantity(scale, farthest);
+        let count = number::counted(values.len(), "point", "points");
+        words(page, &format!("{count} outside the scale, to {farthest}"), (edge, row), HPos::Left, Ink::Title)?;
+    }
+    Ok(())
+}
+
+/// Dots of those coordinates, each moved up or down from the row until it stands clear of those near it.
+fn swarm(mut all: Vec<f64>) -> Vec<(f64, f64)> {
+    all.sort_by(f64::total_cmp);
+    let mut placed: Vec<(f64, f64)> = Vec::with_capacity(all.len());
+    for x in all {
+        let near: Vec<f64> = placed.iter().rev().take_while(|dot| x - dot.0 < BESIDE).map(|dot| dot.1).collect();
+        let free = [0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0]
+            .map(|steps| steps * STEP)
+            .into_iter()
+            .find(|up| near.iter().all(|other| (other - up).abs() >= STEP));
+        placed.push((x, free.unwrap_or(0.0)));
+    }
+    placed
+}
+
+fn line(page: &DrawingArea<&mut Svg, Shift>, ink: Ink, from: (f64, f64), to: (f64, f64)) -> Drawn {
+    page.draw(&PathElement::new(vec![pixels(from), pixels(to)], ink.shape()))
+}
+
+fn words(page: &DrawingArea<&mut Svg, Shift>, words: &str, at: (f64, f64), anchor: HPos, ink: Ink) -> Drawn {
+    if words.is_empty() {
+        return Ok(());
+    }
+    let color = ink.color();
+    let style = TextStyle::from(("sans-serif", 12.0)).color(&color).pos(Pos::new(anchor, VPos::Bottom));
+    page.draw(&Text::new(words, pixels(at), style))
+}
+
+fn pixels((x, y): (f64, f64)) -> (i32, i32) {
+    ((x * f64::from(SUBPIXELS)).round() as i32, (y * f64::from(SUBPIXELS)).round() as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::unit::Unit;
+
+    #[test]
+    fn quarters_are_the_middles_of_the_halves() {
+        assert_eq!(quarters(&[5.0, 1.0, 3.0, 2.0, 4.0]), (1.5, 3.0, 4.5));
+        assert_eq!(quarters(&[1.0, 2.0, 3.0, 4.0]), (1.5, 2.5, 3.5));
+        assert_eq!(quarters(&[7.0]), (7.0, 7.0, 7.0));
+    }
+
+    #[test]
+    fn dots_of_a_side_stand_clear_of_each_other() {
+        let dots = swarm((0..40).map(|i| f64::from(i) * 1.5).collect());
+        for (number, one) in dots.iter().enumerate() {
+            let apart = |other: &(f64, f64)| (one.0 - other.0).abs() >= BESIDE || (one.1 - other.1).abs() >= STEP;
+            assert!(dots[..number].iter().all(apart), "{dots:?}");
+        }
+    }
+
+    #[test]
+    fn a_spread_holds_both_sides_and_no_more() {
+        let side = |base: f64| (0..300).map(|i| base + 1e-5 * f64::from(i % 9)).collect();
+        let spread = Spread {
+            sides: [("before", side(1.2e-3)), ("after", side(1.3e-3))],
+            scale: Unit::Second.scale(1e-3),
+            label: "<b>".to_owned(),
+        };
+        let svg = draw(&spread);
+        assert_eq!(svg.matches("h0").count(), 2 * MOST, "{svg}");
+        assert!(svg.contains(">before<") && svg.contains(">after<") && svg.contains("&lt;b&gt;"), "{svg}");
+        let mut wild = spread.clone();
+        wild.sides[1].1[299] = 9e-3;
+        let svg = draw(&wild);
+        assert!(svg.contains("<title>1 point outside the scale, to 9.000\u{202f}ms</title>"), "{svg}");
+        assert_eq!(svg.matches("h0").count(), 2 * MOST - 1);
+        let flat = Spread { sides: [("before", vec![0.0]), ("after", vec![0.0])], ..spread.clone() };
+        assert!(!draw(&flat).contains("NaN"));
+        assert_eq!(draw(&Spread { sides: [("before", vec![]), ("after", vec![1.0])], ..spread }), "");
+    }
+}

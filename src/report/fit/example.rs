@@ -1,0 +1,147 @@
+//! Fitted series for tests, with levels and turns as they are told.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Duration};
+
+use super::turn::Fit;
+use crate::model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
+use crate::model::event::{Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine};
+use crate::model::metric::Metric;
+use crate::model::trend::{PooledPoint, SeriesTrend, Stretch};
+
+/// A level without width.
+pub(in crate::report) fn level(value: f64) -> Level {
+    Level { value, lower: value * 0.999, upper: value * 1.001 }
+}
+
+/// The commit of a place.
+pub(in crate::report) fn commit(place: usize) -> NamedCommit {
+    NamedCommit { sha: format!("{place:07x}{}", "0".repeat(33)), subject: String::new(), tags: Vec::new() }
+}
+
+/// A change at a point between two levels.
+pub(in crate::report) fn change(index: usize, before: f64, after: f64) -> ChangePoint {
+    let relative = after / before - 1.0;
+    ChangePoint {
+        index,
+        first: index,
+        last: index,
+        before: level(before),
+        after: level(after),
+        relative: Level { value: relative, lower: relative - 0.005, upper: relative + 0.005 },
+        score: 3.0,
+        chance: 1e-6,
+        likelihoods: vec![1.0],
+    }
+}
+
+/// A drift from a point to before another.
+pub(in crate::report) fn drift(begin: usize, end: usize, before: f64, after: f64) -> Drift {
+    Drift { begin, end, before, after, rate: level(0.001), chance: 1e-4, held: false }
+}
+
+/// A series of times with those turns: flat at `start`, unless they say otherwise. Of no turns and fewer than eight points it is
+/// too short.
+pub(in crate::report) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts: Vec<Drift>) -> SeriesTrend {
+    let levels = match count {
+        0..8 => Vec::new(),
+        _ => std::iter::once(start).chain(points.iter().map(|one| one.after.value)).map(level).collect(),
+    };
+    let mut trend = SeriesTrend {
+        series: "s-01234567".to_owned(),
+        suite: "cpu".to_owned(),
+        benchmark: "cpu/tile_pack{n=4096} @fast".to_owned(),
+        metric: Metric::time(),
+        machine: NamedMachine { id: "m".to_owned(), name: "epyc".to_owned() },
+        judged: true,
+        beside: false,
+        exact: false,
+        sensitivity: "balanced".to_owned(),
+        least: 0.01,
+        noise: Some(SeriesNoise { deviation: 0.008, inflation: 1.0, is_relative: true }),
+        detectable: Some(0.023),
+        points: count,
+        dirty: 0,
+        elsewhere: 0,
+        levels: Vec::new(),
+        not_judged: Vec::new(),
+        pooled: Vec::new(),
+        changes: Changes { points, drifts, levels, noise: None },
+    };
+    trend.pooled = (0..count).map(pooled).collect();
+    let fitted = Fit::of(&trend, &[]).pieces();
+    for piece in fitted {
+        let steps = (piece.points.len() - 1).max(1) as f64;
+        for (step, index) in piece.points.enumerate() {
+            trend.pooled[index].value = piece.from + (piece.to - piece.from) * step as f64 / steps;
+        }
+    }
+    let begins: Vec<usize> = trend.changes.points.iter().map(|one| one.index).collect();
+    let bounds: Vec<usize> = [0].into_iter().chain(begins).chain([count]).collect();
+    let stretches = bounds.windows(2).zip(&trend.changes.levels);
+    trend.levels = stretches
+        .map(|(pair, level)| Stretch {
+            first: commit(pair[0]),
+            last: commit(pair[1] - 1),
+            points: pair[1] - pair[0],
+            level: Some(*level),
+        })
+        .collect();
+    trend
+}
+
+fn pooled(place: usize) -> PooledPoint {
+    let time = DateTime::from_timestamp(1_772_424_000, 0).expect("within range") + Duration::days(place as i64);
+    PooledPoint {
+        place,
+        commit: commit(place).sha.into(),
+        value: 1.2e-3 + 1e-6 * (place % 3) as f64,
+        processes: 10,
+        alike: false,
+        runs: vec![Arc::from(format!("run{place}"))],
+        first_time: time,
+        last_time: time,
+        environment_key: "a".into(),
+    }
+}
+
+/// An event of the change or drift of a series that ends at that point.
+pub(in crate::report) fn event(kind: EventKind, at: usize) -> Event {
+    let machine = NamedMachine { id: "m".to_owned(), name: "epyc".to_owned() };
+    Event {
+        id: format!("e-{at:04x}"),
+        kind,
+        direction: Direction::Worse,
+        state: EventState::Standing,
+        sure: true,
+        false_discovery: 0.001,
+        machines: vec![machine.clone()],
+        last_good: None,
+        first_bad: commit(at),
+        suspects: Vec::new(),
+        measured_series: 1,
+        members: vec![Member {
+            series: "s-01234567".to_owned(),
+            suite: "cpu".to_owned(),
+            benchmark: "cpu/tile_pack{n=4096} @fast".to_owned(),
+            metric: Metric::time(),
+            machine,
+            before: level(1.2e-3),
+            after: level(1.3e-3),
+            relative: None,
+            worse: None,
+            at: commit(at),
+            points_since: 8,
+            chance: 1e-6,
+            held: false,
+            standing: true,
+        }],
+        worst: None,
+        typical: None,
+        since: DateTime::from_timestamp(1_772_424_000, 0).expect("within range"),
+        machine_signs: Vec::new(),
+        facts: Vec::new(),
+        next: None,
+    }
+}

@@ -1,0 +1,199 @@
+//! A series with its turns: each change of level and each drift, beside the event that it is part of.
+
+use crate::model::change_point::{ChangePoint, Drift, Level};
+use crate::model::event::{Event, EventKind, Member, NamedCommit};
+use crate::model::metric::{Better, Metric};
+use crate::model::trend::SeriesTrend;
+use crate::report::mark::Tone;
+use crate::report::text::shortened;
+
+/// The longest name of a commit, in characters.
+const NAME: usize = 40;
+
+/// The longest name and the longest value of a fact, in characters.
+const FACT: usize = 24;
+
+/// A series with its turns in their order.
+#[derive(Clone, Debug)]
+pub struct Fit<'a> {
+    /// The series.
+    pub series: &'a SeriesTrend,
+    /// Its turns, oldest first; a page numbers them from 1.
+    pub turns: Vec<Turn<'a>>,
+}
+
+/// A change of level or a drift.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn<'a> {
+    /// Which of the two.
+    pub what: What<'a>,
+    /// The event that it is part of, and its part; absent where the trend tells of none.
+    pub part: Option<(&'a Event, &'a Member)>,
+}
+
+/// What happened at a turn.
+#[derive(Clone, Copy, Debug)]
+pub enum What<'a> {
+    /// The level changed at once.
+    Change(&'a ChangePoint),
+    /// The level moved from point to point.
+    Drift(&'a Drift),
+}
+
+impl<'a> Fit<'a> {
+    /// The fit of a series; `parts` are the events that it is a member of, each with its part.
+    pub fn of(series: &'a SeriesTrend, parts: &[(&'a Event, &'a Member)]) -> Fit<'a> {
+        let changes = series.changes.points.iter().map(What::Change);
+        let mut all: Vec<What<'a>> = changes.chain(series.changes.drifts.iter().map(What::Drift)).collect();
+        all.sort_by_key(|what| (what.begin(), what.end()));
+        let turns = all.into_iter().map(|what| Turn { what, part: part_of(series, what, parts) }).collect();
+        Fit { series, turns }
+    }
+
+    /// The name of the commit of a point: its tag where the trend knows it, else seven digits.
+    pub fn commit(&self, index: usize) -> String {
+        let Some(point) = self.series.pooled.get(index) else { return String::new() };
+        let sha = &*point.commit;
+        let stretches = self.series.levels.iter().flat_map(|one| [&one.first, &one.last]);
+        let of_events = self.turns.iter().filter_map(|turn| turn.part).flat_map(|(event, member)| {
+            event.suspects.iter().map(|one| &one.commit).chain([&member.at, &event.first_bad]).chain(&event.last_good)
+        });
+        let named = stretches.chain(of_events).find(|commit| commit.sha == sha);
+        shortened(named.map_or_else(|| sha.get(..7).unwrap_or(sha), NamedCommit::short), NAME)
+    }
+
+    /// The level that holds now, or that a drift has come to; absent where no level is fitted.
+    pub fn newest_level(&self) -> Option<f64> {
+        self.pieces().last().map(|piece| piece.to)
+    }
+}
+
+impl What<'_> {
+    /// The first point that is no longer at the level before.
+    pub fn begin(&self) -> usize {
+        match self {
+            What::Change(change) => change.index,
+            What::Drift(drift) => drift.begin,
+        }
+    }
+
+    /// The first point at the level after.
+    pub fn end(&self) -> usize {
+        match self {
+            What::Change(change) => change.index,
+            What::Drift(drift) => drift.end,
+        }
+    }
+
+    /// The level before, in base units.
+    pub fn before(&self) -> f64 {
+        match self {
+            What::Change(change) => change.before.value,
+            What::Drift(drift) => drift.before,
+        }
+    }
+
+    /// The level after.
+    pub fn after(&self) -> f64 {
+        match self {
+            What::Change(change) => change.after.value,
+            What::Drift(drift) => drift.after,
+        }
+    }
+
+    /// Whether it is a drift.
+    pub fn is_drift(&self) -> bool {
+        matches!(self, What::Drift(_))
+    }
+}
+
+impl Turn<'_> {
+    /// The level after over that before, less 1; absent where there was none before. That of a drift has an interval only
+    /// where its event knows it.
+    pub fn relative(&self) -> Option<Level> {
+        let level = match self.what {
+            What::Change(change) => change.relative,
+            What::Drift(drift) => {
+                let value = drift.after / drift.before - 1.0;
+                let bare = Level { value, lower: f64::NAN, upper: f64::NAN };
+                let known = self.part.and_then(|(_, member)| member.relative);
+                known.map_or(bare, |known| Level { value, ..known })
+            }
+        };
+        level.value.is_finite().then_some(level)
+    }
+
+    /// The chance that a point of a series which holds nothing gives a turn as clear.
+    pub fn chance(&self) -> f64 {
+        match self.what {
+            What::Change(change) => change.chance,
+            What::Drift(drift) => drift.chance,
+        }
+    }
+
+    /// Whether it is put down to the machine or what is installed on it.
+    pub fn is_of_environment(&self) -> bool {
+        self.part.is_some_and(|(event, _)| event.kind == EventKind::Environment)
+    }
+
+    /// Whether it made the metric worse.
+    pub fn is_worse(&self, metric: &Metric) -> bool {
+        (self.what.after() > self.what.before()) == (metric.better == Better::Lower)
+    }
+
+    /// Whether it got the metric worse, still does, and a commit is to blame for sure.
+    pub fn is_open(&self, metric: &Metric) -> bool {
+        let stands = self.part.is_some_and(|(event, member)| event.is_standing_regression() && member.standing);
+        stands && self.is_worse(metric)
+    }
+
+    /// The colour of its cause: the environment, the doubt of a drift, else which way it went.
+    pub fn tone(&self, metric: &Metric) -> Tone {
+        match self.is_of_environment() {
+            true => Tone::Environment,
+            false if self.what.is_drift() => Tone::Doubt,
+            false if self.is_worse(metric) => Tone::Worse,
+            false => Tone::Better,
+        }
+    }
+
+    /// Its glyph: where the number went, or that the environment is to blame.
+    pub fn glyph(&self) -> &'static str {
+        let rose = self.what.after() > self.what.before();
+        match (self.is_of_environment(), self.what.is_drift(), rose) {
+            (true, ..) => "◇",
+            (_, true, true) => "↗",
+            (_, true, false) => "↘",
+            (_, _, true) => "▲",
+            (_, _, false) => "▼",
+        }
+    }
+
+    /// What changed about the environment with it, in a few words; nothing where no fact is known.
+    pub fn facts(&self) -> Option<String> {
+        let (event, _) = self.part.filter(|_| self.is_of_environment())?;
+        match event.facts.as_slice() {
+            [] => None,
+            [one] => {
+                let name = shortened(&one.fact.replace('_', " "), FACT);
+                Some(format!("{name} {} → {}", shortened(&one.was, FACT), shortened(&one.is, FACT)))
+            }
+            several => Some(format!("{} facts of the environment", several.len())),
+        }
+    }
+}
+
+/// The event that a turn is part of: of its kind, with the first commit at the new level, and the nearest level before.
+fn part_of<'a>(
+    series: &SeriesTrend,
+    what: What<'_>,
+    parts: &[(&'a Event, &'a Member)],
+) -> Option<(&'a Event, &'a Member)> {
+    let at = series.pooled.get(what.end().min(series.pooled.len().checked_sub(1)?))?;
+    let apart = |member: &Member| (member.before.value - what.before()).abs();
+    let alike = parts
+        .iter()
+        .copied()
+        .filter(|(event, member)| (event.kind == EventKind::Drift) == what.is_drift() && member.at.sha == *at.commit);
+    alike.min_by(|(_, a), (_, b)| apart(a).total_cmp(&apart(b)))
+}
