@@ -30,6 +30,10 @@ mod timeline;
 #[cfg(test)]
 mod contrast_checks;
 #[cfg(test)]
+mod event_checks;
+#[cfg(test)]
+mod feed_checks;
+#[cfg(test)]
 mod sample_data;
 #[cfg(test)]
 mod site_checks;

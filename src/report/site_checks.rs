@@ -33,11 +33,11 @@ fn html(site: &[Page]) -> impl Iterator<Item = (&str, &str)> {
     site.iter().filter(|page| page.path.ends_with(".html")).map(|page| (page.path.as_str(), text(page)))
 }
 
-fn text(page: &Page) -> &str {
+pub(super) fn text(page: &Page) -> &str {
     std::str::from_utf8(&page.bytes).expect("every page is UTF-8")
 }
 
-fn page<'a>(site: &'a [Page], path: &str) -> &'a str {
+pub(super) fn page<'a>(site: &'a [Page], path: &str) -> &'a str {
     text(site.iter().find(|page| page.path == path).expect("the page was made"))
 }
 
@@ -192,7 +192,7 @@ fn markup_is_balanced() {
 }
 
 /// Every element is closed in the order in which it was opened, and every attribute has a quoted value.
-fn check_balance(path: &str, markup: &str) {
+pub(super) fn check_balance(path: &str, markup: &str) {
     const VOID: [&str; 4] = ["meta", "link", "br", "!DOCTYPE"];
     let mut open: Vec<&str> = Vec::new();
     let mut rest = markup;

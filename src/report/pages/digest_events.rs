@@ -64,7 +64,7 @@ fn recent(catalog: &Catalog<'_>) -> Phrase {
         return Phrase::plain(format!("No event since {} stands.", date::day(from)));
     }
     let stand = counted(new.len(), "event stands", "events stand");
-    let mut words = Phrase::plain(format!("Of those since {} {stand}: ", date::day(from)));
+    let mut words = Phrase::plain(format!("Since {} {stand}: ", date::day(from)));
     for (place, one) in new.iter().take(NAMED).enumerate() {
         words = words.text(if place == 0 { "" } else { ", " }).link(link::event(&one.id), one.id.as_str());
     }
@@ -80,4 +80,44 @@ pub(super) fn group(catalog: &Catalog<'_>) -> EventGroup {
         .text(", with those that may be chance or were taken back.");
     let listed = catalog.trend.events.iter().filter(|one| summary::is_listed(one));
     EventGroup::of(("events", "Events", note, "No event stands."), listed, MOST, catalog)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::event::EventState;
+    use crate::report::sample_data::{self, Sample};
+
+    /// What the digest says of a changed sample: its headline after one of the newest runs, and what is new.
+    fn told(newest: Phrase, change: impl FnOnce(&mut Sample)) -> (String, String) {
+        let mut sample = sample_data::rich();
+        change(&mut sample);
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        (headline(newest, &catalog).words(), recent(&catalog).words().replace('\u{202f}', " "))
+    }
+
+    #[test]
+    fn a_regression_of_the_history_is_in_the_headline_whatever_the_newest_runs_say() {
+        let calm = || Phrase::default().mark(Mark::new(Tone::Better, "=", "No change")).text(" in all 24 metrics");
+        let bad = || Phrase::default().mark(Mark::new(Tone::Worse, "▲", "Regressed:")).text(" 1 metric");
+        let since = "Since 2 Nov 2026 1 event stands: e-7c1f03.";
+        assert_eq!(
+            told(calm(), |_| ()),
+            ("2 regressions stand; No change in all 24 metrics".to_owned(), since.to_owned())
+        );
+        assert_eq!(told(bad(), |_| ()), ("Regressed: 1 metric; 2 regressions stand".to_owned(), since.to_owned()));
+        let all_gone = |sample: &mut Sample| {
+            for event in &mut sample.trend.events {
+                event.state = EventState::TakenBack { by: "e-000000".to_owned() };
+            }
+        };
+        let none = "No event since 2 Nov 2026 stands.";
+        assert_eq!(told(calm(), all_gone), ("No change in all 24 metrics".to_owned(), none.to_owned()));
+        let many = |sample: &mut Sample| {
+            let one = sample.trend.events[0].clone();
+            sample.trend.events.extend(std::iter::repeat_n(one, 4));
+        };
+        assert!(told(calm(), many).1.ends_with("e-7c1f03, e-7c1f03, e-7c1f03 and 2 more."));
+    }
 }

@@ -6,7 +6,7 @@ use super::event_members::{self, MemberGroup};
 use super::event_multiples::{self, Multiple};
 use super::event_rows::linked;
 use super::event_suspects::{self, Suspects};
-use super::frame::{Frame, Part};
+use super::frame::{self, Frame};
 use super::page;
 use crate::model::event::{Event, EventKind};
 use crate::model::page::Page;
@@ -16,7 +16,7 @@ use crate::report::date;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number::{count, counted};
-use crate::report::phrase::Phrase;
+use crate::report::phrase::{Part, Phrase};
 use crate::report::summary::Fact;
 use crate::report::trend::{event as told, shell, words};
 
@@ -42,7 +42,7 @@ struct EventPage {
     members_rest: String,
     environment: Vec<(String, String, String)>,
     environment_rest: String,
-    acceptance: String,
+    acceptance: Vec<String>,
 }
 
 /// The page of an event.
@@ -54,7 +54,7 @@ pub(in crate::report) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page
     let (members, members_rest) = event_members::groups(catalog, of);
     let more_facts = of.facts.len().saturating_sub(MOST_FACTS);
     let template = EventPage {
-        frame: Frame::new(catalog, &path, Part::Events, format!("Event {}", of.id), headline.words()),
+        frame: Frame::new(catalog, &path, frame::Part::Events, format!("Event {}", of.id), headline.words()),
         id: of.id.clone(),
         headline,
         lede: lede(of),
@@ -96,7 +96,7 @@ fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
     if let Some(lead) = told::lead(of) {
         note = note.text(format!("; {} of the series it is known by", counted(lead.points_since, "point", "points")));
     }
-    Fact { question: "State", answer: linked(told::state(of), catalog), note: note.text(".") }
+    Fact { question: "State", answer: begun(linked(told::state(of), catalog)), note: note.text(".") }
 }
 
 fn commits(of: &Event) -> Fact {
@@ -106,7 +106,7 @@ fn commits(of: &Event) -> Fact {
         _ if unmeasured == 0 => counted(of.suspects.len(), "commit", "commits"),
         _ => format!("{}, {} not measured", counted(of.suspects.len(), "commit", "commits"), count(unmeasured)),
     };
-    let range = told::range(of);
+    let range = begun(told::range(of));
     Fact { question: "Suspects", answer: Phrase::plain(answer), note: range.text(".") }
 }
 
@@ -146,6 +146,16 @@ fn machine(of: &Event) -> Fact {
     Fact { question, answer, note: Phrase::plain(note.join("; ") + ".") }
 }
 
+/// A phrase as the begin of a sentence.
+fn begun(mut phrase: Phrase) -> Phrase {
+    if let Some(Part::Text(words)) = phrase.parts.first_mut() {
+        let mut letters = words.chars();
+        *words =
+            letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str());
+    }
+    phrase
+}
+
 /// Commands that hold both sides against each other: by what is recorded, and by measuring both in turns.
 fn reproduce(of: &Event) -> Vec<String> {
     let (Some(good), Some(lead)) = (&of.last_good, told::lead(of)) else { return Vec::new() };
@@ -158,10 +168,12 @@ fn reproduce(of: &Event) -> Vec<String> {
 }
 
 /// The entry of a ledger that accepts it, where there is something to accept.
-fn acceptance(of: &Event) -> String {
+fn acceptance(of: &Event) -> Vec<String> {
     if !of.is_standing_regression() {
-        return String::new();
+        return Vec::new();
     }
-    let lines = ["[[accept]]", &format!("event = \"{}\"", of.id), "scope = \"\"", "reason = \"\"", "author = \"\""];
-    format!("{}\nexpires = \"\"", lines.join("\n"))
+    let event = format!("event = \"{}\"", of.id);
+    ["[[accept]]", &event, "scope = \"\"", "reason = \"\"", "author = \"\"", "expires = \"\""]
+        .map(str::to_owned)
+        .to_vec()
 }

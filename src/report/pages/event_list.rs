@@ -18,7 +18,7 @@ use crate::report::phrase::Phrase;
 use crate::report::trend::{newest, shell, summary, words};
 
 /// The events that a group lists.
-const MOST_EVENTS: usize = 200;
+const MOST_EVENTS: usize = 100;
 
 /// The commits with points that lie apart that are told of.
 const MOST_APART: usize = 40;
@@ -78,7 +78,7 @@ fn lede(catalog: &Catalog<'_>) -> String {
     let mut lede = "An event is one cause with all the series that it moved for good.".to_owned();
     if budget.points > 0 {
         lede += &format!(
-            " Among {} looked at, {} false {} allowed; of the events called sure, {} may be chance.",
+            " Among {} looked at, {} false {} allowed; of the events called sure, {} at most may be chance.",
             counted(budget.points, "point", "points"),
             number::fixed(budget.expected, 1),
             if budget.expected == 1.0 { "alarm is" } else { "alarms are" },

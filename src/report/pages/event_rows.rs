@@ -1,7 +1,7 @@
 //! Events as rows of a table, in the list of events and in the digest.
 
 use crate::model::change_point::Level;
-use crate::model::event::{Direction, Event, EventKind, EventState};
+use crate::model::event::{Direction, Event, EventKind};
 use crate::model::unit::Scale;
 use crate::report::catalog::{Catalog, short_benchmark};
 use crate::report::chart::spark::{self, Spark};
@@ -153,7 +153,7 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
         since: date::day(of.since),
         confidence: words::chance(of.false_discovery),
         state: linked(event::state(of), catalog),
-        bad: of.is_standing_regression() && of.state == EventState::Standing,
+        bad: of.is_standing_regression(),
     }
 }
 

@@ -1,0 +1,179 @@
+//! Checks of the pages of events beyond what all pages are held to.
+
+use super::sample_data::{self, HOSTILE, Sample};
+use super::site_checks::{check_balance, text};
+use super::{ReportError, pages};
+use crate::model::environment::FactChange;
+use crate::model::event::{Event, NamedCommit, Suspect};
+use crate::model::page::Page;
+use crate::report::catalog::Catalog;
+
+const LARGEST_PAGE: usize = 1 << 20;
+
+fn list(sample: &Sample) -> String {
+    let heads = sample.heads();
+    let page = pages::event_list(&Catalog::new(&sample.input(&heads))).expect("it renders");
+    check_balance(&page.path, text(&page));
+    text(&page).to_owned()
+}
+
+fn event_page(sample: &Sample, event: &Event) -> Result<Page, ReportError> {
+    let heads = sample.heads();
+    pages::event(&Catalog::new(&sample.input(&heads)), event)
+}
+
+fn event_html(sample: &Sample, event: &Event) -> String {
+    let page = event_page(sample, event).expect("it renders");
+    check_balance(&page.path, text(&page));
+    text(&page).to_owned()
+}
+
+#[test]
+fn where_there_is_no_event_sentences_say_so() {
+    let mut sample = sample_data::rich();
+    sample.trend.events.clear();
+    sample.trend.newest.clear();
+    let list = list(&sample);
+    assert!(!list.contains("<table"), "an empty table is drawn");
+    for sentence in [
+        "No change of level stands.",
+        "No event may be chance.",
+        "No event was taken back.",
+        "No event is put down to the environment.",
+        "No series drifted.",
+        "No newest point lies apart from its level.",
+    ] {
+        assert!(list.contains(sentence), "{sentence}");
+    }
+    let heads = sample.heads();
+    let digest = pages::digest(&Catalog::new(&sample.input(&heads))).expect("it renders");
+    let digest = text(&digest);
+    assert!(digest.contains("No event stands.") && digest.contains("No event since 2\u{202f}Nov 2026 stands."));
+}
+
+#[test]
+fn what_is_stale_is_told_above_the_events() {
+    let mut sample = sample_data::rich();
+    assert!(!list(&sample).contains("banner"));
+    let due = &mut sample.trend.schedule[1];
+    (due.days, due.stale) = (40, true);
+    assert!(list(&sample).contains("the newest run is 40 days old, 7 days are allowed."));
+}
+
+#[test]
+fn only_what_stands_for_the_worse_can_be_accepted() {
+    let sample = sample_data::rich();
+    for event in &sample.trend.events {
+        let html = event_html(&sample, event);
+        let entry = format!("[[accept]]\nevent = &#34;{}&#34;\nscope = &#34;&#34;\nreason = &#34;&#34;\n", event.id);
+        assert_eq!(html.contains(&entry), event.is_standing_regression(), "{}", event.id);
+    }
+}
+
+#[test]
+fn an_event_says_whether_it_is_the_machine() {
+    let sample = sample_data::rich();
+    let of = |id: &str| sample.trend.events.iter().find(|one| one.id == id).expect("it is in the sample");
+    let environment = event_html(&sample, of("e-90e3aa"));
+    assert!(environment.contains("Yes</span></dd><dd>23 of 24 series on the machine moved together; 1 fact of the"));
+    assert!(environment.contains("compiler</span></th><td class=\"id from\">1.90</td><td class=\"id\">1.91</td>"));
+    assert!(environment.contains("The first 12 of 23 series are drawn."));
+    let change = event_html(&sample, of("e-7c1f03"));
+    assert!(change.contains("No sign of it</dd><dd>No fact of the environment changed there"));
+    let gone = event_html(&sample, of("e-66b0f2"));
+    assert!(gone.contains("Taken back by <a href=\"../events/e-d1470b.html\">e-d1470b</a>"));
+    assert!(gone.contains("4 commits, 3 not measured"));
+    assert!(event_html(&sample, of("e-5b20d9")).contains("none of them is to blame alone"));
+}
+
+#[test]
+fn the_small_pictures_share_one_window_and_one_scale() {
+    let sample = sample_data::rich();
+    for event in &sample.trend.events {
+        let html = event_html(&sample, event);
+        let minis: Vec<&str> = html.split("<svg class=\"fill mini\"").skip(1).collect();
+        assert_eq!(minis.len(), event.members.len().min(12), "{}", event.id);
+        let grid = |svg: &str| {
+            svg.split("class=\"dots\"")
+                .next()
+                .and_then(|rest| rest.split_once("class=\"sus\""))
+                .map(|(_, rest)| rest.to_owned())
+        };
+        assert!(grid(minis[0]).is_some());
+        assert!(minis.iter().all(|svg| grid(svg) == grid(minis[0])), "{}", event.id);
+        let rise = match event.id.as_str() {
+            "e-7c1f03" => "rise worse",
+            "e-2ac860" | "e-d1470b" => "rise better",
+            "e-90e3aa" => "rise env",
+            _ => "level",
+        };
+        assert!(minis.iter().all(|svg| svg.contains(&format!("class=\"{rise}\""))), "{}: {rise}", event.id);
+    }
+}
+
+#[test]
+fn an_event_of_unknown_series_and_commits_has_a_page() {
+    let mut sample = sample_data::rich();
+    let mut event = sample.trend.events[0].clone();
+    sample.trend.series.clear();
+    sample.line.commits.clear();
+    sample.analysis.series.clear();
+    let html = event_html(&sample, &event);
+    assert!(html.contains("What moved: 2 series") && !html.contains("fill mini"));
+    (event.last_good, event.next) = (None, None);
+    event.members[0].relative = None;
+    event.suspects.clear();
+    let html = event_html(&sample, &event);
+    assert!(html.contains("There is no good side to hold it against"));
+    assert!(html.contains("There is no commit left to measure"));
+    event.members.clear();
+    assert!(event_html(&sample, &event).contains("What moved: 0 series"));
+}
+
+#[test]
+fn hostile_names_do_nothing_on_the_page_of_an_event() {
+    let sample = sample_data::rich();
+    let mut event = sample.trend.events[0].clone();
+    let hostile =
+        || NamedCommit { subject: HOSTILE.repeat(20), tags: vec![HOSTILE.to_owned()], ..NamedCommit::default() };
+    event.first_bad = hostile();
+    event.last_good = Some(hostile());
+    event.suspects = vec![Suspect { commit: hostile(), probability: f64::NAN, measured: true }; 3];
+    event.machine_signs = vec![HOSTILE.to_owned()];
+    event.facts = vec![FactChange { fact: HOSTILE.into(), was: HOSTILE.into(), is: HOSTILE.into() }];
+    event.machines[0].name = HOSTILE.to_owned();
+    event.members[0].benchmark = format!("cpu/{HOSTILE}");
+    event.next.as_mut().expect("it has a next step").command.push(HOSTILE.to_owned());
+    let html = event_html(&sample, &event);
+    assert!(!html.contains("<script") && !html.contains('\u{202e}'));
+    assert!(html.contains("Its command holds a name that is not safe to paste"));
+    assert!(html.contains("sprag compare") && !html.contains("--filter"), "only what is safe to paste stands there");
+    for bad in ["../../x", "a b", ""] {
+        event.id = bad.to_owned();
+        assert!(matches!(event_page(&sample, &event), Err(ReportError::Name { of: "event", .. })), "{bad}");
+    }
+}
+
+#[test]
+fn large_events_and_many_of_them_are_cut_and_say_so() {
+    let mut sample = sample_data::rich();
+    let mut event = sample.trend.events[4].clone();
+    event.members = std::iter::repeat_n(event.members, 40).flatten().collect();
+    event.suspects = std::iter::repeat_n(sample.trend.events[1].suspects.clone(), 90).flatten().collect();
+    event.facts = std::iter::repeat_n(event.facts, 500).flatten().collect();
+    let html = event_html(&sample, &event);
+    assert!(html.len() < LARGEST_PAGE / 2, "{} bytes", html.len());
+    for rest in ["840 more are not listed here, ", "620 more are not listed here.", "440 more are not listed here."] {
+        assert!(html.contains(rest), "{rest}");
+    }
+    let events: Vec<Event> = (0..300)
+        .flat_map(|number| {
+            let renamed = |one: &Event| Event { id: format!("{}-{number}", one.id), ..one.clone() };
+            sample.trend.events.iter().map(renamed).collect::<Vec<Event>>()
+        })
+        .collect();
+    sample.trend.events = events;
+    let list = list(&sample);
+    assert!(list.len() < LARGEST_PAGE, "{} bytes", list.len());
+    assert!(list.contains("800 more are not listed here.") && list.contains("200 more are not listed here."));
+}
