@@ -73,6 +73,16 @@ impl Phrase {
         self
     }
 
+    /// The sentence with a capital at its begin, unless that is a name.
+    pub fn begun(mut self) -> Phrase {
+        if let Some(Part::Text(words)) = self.parts.first_mut() {
+            let mut letters = words.chars();
+            let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
+            *words = first.unwrap_or_default() + letters.as_str();
+        }
+        self
+    }
+
     /// Another sentence behind this one.
     pub fn then(mut self, other: Phrase) -> Phrase {
         if !self.parts.is_empty() && !other.parts.is_empty() {

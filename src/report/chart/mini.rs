@@ -102,11 +102,12 @@ fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) -> Drawn {
     };
     let mut before: Option<(f64, f64)> = None;
     for [begin, end] in mini.levels.iter().filter(|level| level[1].0 >= first && level[0].0 <= last) {
+        page.draw(&PathElement::new(vec![at(*begin), at(*end)], Ink::Level.shape()))?;
+        // Above the levels, which would hide a small change.
         if let Some((_, value)) = before {
             let ink = if begin.0 == mini.at { rise } else { Ink::Rise };
             page.draw(&PathElement::new(vec![at((begin.0, value)), at(*begin)], ink.shape()))?;
         }
-        page.draw(&PathElement::new(vec![at(*begin), at(*end)], Ink::Level.shape()))?;
         before = Some(*end);
     }
     Ok(())

@@ -6,6 +6,7 @@ use crate::model::digest::sha256_hex;
 use crate::model::event::{Event, EventState};
 use crate::report::catalog::Catalog;
 use crate::report::link;
+use crate::report::phrase::Phrase;
 use crate::report::text::visible;
 use crate::report::trend::event as told;
 
@@ -52,9 +53,10 @@ pub(super) fn id(catalog: &Catalog<'_>, root: Option<&str>, path: &str) -> Strin
 
 fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
     let path = link::event(&of.id);
-    let mut sentences = vec![told::place(of).words(), told::range(of).words()];
-    sentences.extend(told::likely(of).map(|(label, words)| format!("{label} {}", words.words())));
-    sentences.extend([told::chance(of).words(), told::state(of).words()]);
+    let mut sentences = vec![told::place(of), told::range(of)];
+    sentences.extend(told::likely(of).map(|(label, words)| Phrase::plain(label).then(words)));
+    sentences.extend([told::chance(of), told::state(of)]);
+    let sentences: Vec<String> = sentences.into_iter().map(|sentence| sentence.begun().words()).collect();
     let taken_back = match &of.state {
         EventState::TakenBack { by } => catalog.trend.events.iter().find(|one| one.id == *by).map(|one| one.since),
         EventState::Standing => None,

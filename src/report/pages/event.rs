@@ -6,7 +6,7 @@ use super::event_members::{self, MemberGroup};
 use super::event_multiples::{self, Multiple};
 use super::event_rows::linked;
 use super::event_suspects::{self, Suspects};
-use super::frame::{self, Frame};
+use super::frame::{Frame, Part};
 use super::page;
 use crate::model::event::{Event, EventKind};
 use crate::model::page::Page;
@@ -16,7 +16,7 @@ use crate::report::date;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number::{count, counted};
-use crate::report::phrase::{Part, Phrase};
+use crate::report::phrase::Phrase;
 use crate::report::summary::Fact;
 use crate::report::trend::{event as told, shell, words};
 
@@ -54,7 +54,7 @@ pub(in crate::report) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page
     let (members, members_rest) = event_members::groups(catalog, of);
     let more_facts = of.facts.len().saturating_sub(MOST_FACTS);
     let template = EventPage {
-        frame: Frame::new(catalog, &path, frame::Part::Events, format!("Event {}", of.id), headline.words()),
+        frame: Frame::new(catalog, &path, Part::Events, format!("Event {}", of.id), headline.words()),
         id: of.id.clone(),
         headline,
         lede: lede(of),
@@ -96,7 +96,7 @@ fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
     if let Some(lead) = told::lead(of) {
         note = note.text(format!("; {} of the series it is known by", counted(lead.points_since, "point", "points")));
     }
-    Fact { question: "State", answer: begun(linked(told::state(of), catalog)), note: note.text(".") }
+    Fact { question: "State", answer: linked(told::state(of), catalog).begun(), note: note.text(".") }
 }
 
 fn commits(of: &Event) -> Fact {
@@ -106,7 +106,7 @@ fn commits(of: &Event) -> Fact {
         _ if unmeasured == 0 => counted(of.suspects.len(), "commit", "commits"),
         _ => format!("{}, {} not measured", counted(of.suspects.len(), "commit", "commits"), count(unmeasured)),
     };
-    let range = begun(told::range(of));
+    let range = told::range(of).begun();
     Fact { question: "Suspects", answer: Phrase::plain(answer), note: range.text(".") }
 }
 
@@ -144,16 +144,6 @@ fn machine(of: &Event) -> Fact {
         note.push("No fact of the environment changed there, and nothing else speaks for the machine".to_owned());
     }
     Fact { question, answer, note: Phrase::plain(note.join("; ") + ".") }
-}
-
-/// A phrase as the begin of a sentence.
-fn begun(mut phrase: Phrase) -> Phrase {
-    if let Some(Part::Text(words)) = phrase.parts.first_mut() {
-        let mut letters = words.chars();
-        *words =
-            letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str());
-    }
-    phrase
 }
 
 /// Commands that hold both sides against each other: by what is recorded, and by measuring both in turns.

@@ -54,7 +54,7 @@ pub(super) struct EventRow {
     pub(super) range: Phrase,
     /// The day of the first run after it.
     pub(super) since: String,
-    /// How many like it are chance.
+    /// How many of those like it are chance.
     pub(super) confidence: String,
     /// Whether it still holds.
     pub(super) state: Phrase,
@@ -151,10 +151,16 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
         machines: words::joined(&machines),
         range: bad.id(words::name(of.first_bad.short())).text(suspects),
         since: date::day(of.since),
-        confidence: words::chance(of.false_discovery),
+        confidence: chance(of.false_discovery),
         state: linked(event::state(of), catalog),
         bad: of.is_standing_regression(),
     }
+}
+
+/// How many of those like it are chance, as a cell says it below a head that asks.
+fn chance(false_discovery: f64) -> String {
+    let words = words::chance(false_discovery);
+    words.split_once(" like it").map_or(words.clone(), |(figure, _)| figure.to_owned())
 }
 
 /// The newest points of the member it is known by, against the level before.

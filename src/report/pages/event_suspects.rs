@@ -1,5 +1,6 @@
 //! The commits in and around the range of an event, in their order.
 
+use super::event_rows::tone;
 use crate::model::event::{Event, EventKind, NamedCommit, Suspect};
 use crate::report::catalog::Catalog;
 use crate::report::chart::bar;
@@ -16,6 +17,8 @@ const SUBJECT: usize = 160;
 
 /// The commits of a range.
 pub(super) struct Suspects {
+    /// The heading above them.
+    pub(super) heading: &'static str,
     /// What the figures are.
     pub(super) note: String,
     /// The commits, oldest first.
@@ -42,6 +45,8 @@ pub(super) struct Row {
     pub(super) probability: String,
     /// Whether it is the likeliest.
     pub(super) likeliest: bool,
+    /// Whether the row deserves a tint.
+    pub(super) bad: bool,
 }
 
 /// The commits of the range of an event.
@@ -66,11 +71,13 @@ pub(super) fn suspects(catalog: &Catalog<'_>, of: &Event) -> Suspects {
             EventKind::Drift => Mark::new(Tone::Doubt, "↗", "in the ramp"),
             EventKind::Environment => Mark::new(Tone::Environment, "◇", "in the range"),
         };
+        let is_bad = is_likeliest && tone(of) == Tone::Worse;
         let has_figure = of.kind == EventKind::Change;
         Row {
-            bar: if has_figure { bar::draw(one.probability, is_likeliest, &probability) } else { String::new() },
+            bar: if has_figure { bar::draw(one.probability, is_bad, &probability) } else { String::new() },
             probability: if has_figure { probability } else { NONE.to_owned() },
             likeliest: is_likeliest && has_figure,
+            bad: is_bad && has_figure,
             ..row(catalog, &one.commit, role, one.measured)
         }
     }));
@@ -87,7 +94,8 @@ pub(super) fn suspects(catalog: &Catalog<'_>, of: &Event) -> Suspects {
         0 => String::new(),
         more => format!("{} more are not listed here, {} together.", count(more), words::probability(left_out)),
     };
-    Suspects { note: note.to_owned(), rows, rest }
+    let heading = if of.kind == EventKind::Change { "Which commit" } else { "Between which commits" };
+    Suspects { heading, note: note.to_owned(), rows, rest }
 }
 
 fn row(catalog: &Catalog<'_>, commit: &NamedCommit, role: Mark, is_measured: bool) -> Row {
@@ -105,5 +113,6 @@ fn row(catalog: &Catalog<'_>, commit: &NamedCommit, role: Mark, is_measured: boo
         bar: String::new(),
         probability: NONE.to_owned(),
         likeliest: false,
+        bad: false,
     }
 }
