@@ -64,6 +64,11 @@ impl<'a> Catalog<'a> {
         }
     }
 
+    /// Whether there are commits to compare.
+    pub(super) fn is_compared(&self) -> bool {
+        self.trend.series.iter().any(|one| !one.pooled.is_empty() && self.series.contains_key(one.series.as_str()))
+    }
+
     /// The series of that id.
     pub(super) fn series(&self, id: &str) -> Option<&'a SeriesAnalysis> {
         self.series.get(id).copied()

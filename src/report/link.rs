@@ -29,6 +29,26 @@ pub const STYLE: &str = "style.css";
 /// The icon.
 pub const ICON: &str = "icon.svg";
 
+/// The script.
+pub const SCRIPT: &str = "app.js";
+/// Where any two commits are compared.
+pub const COMPARE: &str = "compare/index.html";
+/// The commits and environments, for the script.
+pub const COMMITS_DATA: &str = "data/commits.js";
+/// The series and their fits, for the script.
+pub const SERIES_DATA: &str = "data/series.js";
+
+/// The values of a chunk of commits, for the script.
+pub fn values(chunk: usize) -> String {
+    format!("data/values-{chunk}.js")
+}
+
+/// The page of two commits against each other.
+pub fn compare(a: &str, b: &str) -> String {
+    let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
+    format!("compare/{}-{}.html", short(a), short(b))
+}
+
 /// The page of a suite's matrix.
 pub fn matrix(suite: &str) -> String {
     format!("matrix/{suite}.html")

@@ -20,6 +20,7 @@ pub mod trend;
 
 mod advice;
 mod catalog;
+mod compare;
 mod feed;
 mod markdown;
 mod pages;

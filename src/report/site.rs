@@ -13,12 +13,15 @@ use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
 
 use super::catalog::Catalog;
+use super::compare::data::Data;
+use super::compare::script;
 use super::feed;
 use super::link;
 use super::pages;
 use super::{ReportError, Settings};
 
 const STYLE: &str = include_str!("../../site/style.css");
+const SCRIPT: &str = include_str!("../../site/app.js");
 const ICON: &str = include_str!("../../site/icon.svg");
 
 /// What the site is made of.
@@ -45,6 +48,7 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     let mut site = vec![
         Page { path: link::STYLE.to_owned(), bytes: STYLE.as_bytes().to_vec() },
         Page { path: link::ICON.to_owned(), bytes: ICON.as_bytes().to_vec() },
+        Page { path: link::SCRIPT.to_owned(), bytes: SCRIPT.as_bytes().to_vec() },
         pages::missing(&analysis.project, settings)?,
     ];
     site.push(if analysis.suites.is_empty() { pages::empty(&catalog)? } else { pages::digest(&catalog)? });
@@ -67,6 +71,11 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     }
     for series in &analysis.series {
         site.push(pages::series(&catalog, series)?);
+    }
+    if catalog.is_compared() {
+        let data = Data::of(&catalog);
+        site.extend(script::pages(&data));
+        site.extend(pages::compare(&catalog, &data)?);
     }
     if !heads.is_empty() {
         site.push(pages::run_list(&catalog)?);

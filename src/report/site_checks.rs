@@ -70,10 +70,16 @@ fn every_page_is_there() {
     for fixed in lists.into_iter().chain(files) {
         assert!(paths.contains(fixed), "{fixed}");
     }
+    for fixed in [link::SCRIPT, link::COMPARE, link::COMMITS_DATA, link::SERIES_DATA, &link::values(0)] {
+        assert!(paths.contains(fixed), "{fixed}");
+    }
     assert!(paths.contains("matrix/cpu.html") && paths.contains("matrix/gpu.html"));
+    // Thirty commits against the one before, three releases and the newest commit against the release before each.
+    let pairs = paths.iter().filter(|path| path.starts_with("compare/") && **path != link::COMPARE).count();
+    assert_eq!(pairs, 30 + 3);
     let machines: BTreeSet<&str> = sample.runs.iter().map(|run| run.run.machine.id.as_str()).collect();
-    let several = [sample.analysis.series.len(), sample.runs.len(), sample.trend.events.len(), machines.len()];
-    assert_eq!(paths.len(), 14 + several.iter().sum::<usize>());
+    let several = [sample.analysis.series.len(), sample.runs.len(), sample.trend.events.len(), machines.len(), pairs];
+    assert_eq!(paths.len(), 14 + 5 + several.iter().sum::<usize>());
 }
 
 /// The part of a page between two marks, without pictures.
@@ -128,6 +134,7 @@ fn every_link_leads_to_a_page_and_a_place() {
         for target in attributes(html, "href").into_iter().chain(attributes(html, "src")) {
             assert!(!target.contains(':') && !target.starts_with('/'), "{path} links to {target}");
             let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
+            let file = file.split('?').next().unwrap_or_default();
             let file = if file.is_empty() { path.to_owned() } else { resolve(path, file) };
             assert!(paths.contains(file.as_str()), "{path} links to {target}, which is no page");
             let known = fragment.is_empty() || ids.get(file.as_str()).is_some_and(|ids| ids.contains(fragment));
@@ -139,18 +146,42 @@ fn every_link_leads_to_a_page_and_a_place() {
 }
 
 #[test]
-fn pages_need_no_script_no_style_attribute_and_no_network() {
+fn pages_need_no_script_of_theirs_no_style_attribute_and_no_network() {
     for (path, html) in html(rich()) {
         let lower = html.to_lowercase();
-        for banned in ["<script", " style=", "<style", " onclick", "javascript:", "http:", "https:", "url("] {
+        for banned in [" style=", "<style", " onclick", "javascript:", "http:", "https:", "url("] {
             assert!(!lower.contains(banned), "{path} holds {banned}");
         }
+        for script in lower.split("<script").skip(1) {
+            let file = script.strip_prefix(" src=\"").and_then(|rest| rest.split_once('"'));
+            assert!(file.is_some_and(|(_, rest)| rest.starts_with(" defer></script>")), "{path} holds a script");
+        }
+        for tag in lower.split('<').filter_map(|rest| rest.split_once('>').map(|(tag, _)| tag)) {
+            let handler = tag.split('"').step_by(2).flat_map(str::split_whitespace).find(|word| word.starts_with("on"));
+            assert!(handler.is_none_or(|word| !word.contains('=')), "{path} holds a handler: <{tag}>");
+        }
         assert!(html.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"), "{path}");
-        assert!(html.contains("default-src 'none'; style-src 'self'"), "{path}");
+        assert!(
+            html.contains("default-src 'none'; script-src 'self'; style-src 'self'") || path == link::MISSING,
+            "{path}"
+        );
         assert_eq!(html.matches("<h1>").count(), 1, "{path}");
         assert!(html.len() < LARGEST_PAGE / 4, "{path} has {} bytes", html.len());
     }
     assert!(!page(rich(), link::STYLE).contains("@import"));
+}
+
+#[test]
+fn the_script_is_small_and_writes_text_only() {
+    let script = page(rich(), link::SCRIPT);
+    // Compressed it is a third of that; a page may cost a reader 40 KB of script.
+    assert!(script.len() < 40 << 10, "{} bytes", script.len());
+    for banned in
+        ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "http"]
+    {
+        assert!(!script.contains(banned), "the script holds {banned}");
+    }
+    assert!(script.contains("\"use strict\";"));
 }
 
 #[test]
@@ -193,7 +224,7 @@ fn markup_is_balanced() {
 
 /// Every element is closed in the order in which it was opened, and every attribute has a quoted value.
 pub(super) fn check_balance(path: &str, markup: &str) {
-    const VOID: [&str; 4] = ["meta", "link", "br", "!DOCTYPE"];
+    const VOID: [&str; 5] = ["meta", "link", "br", "input", "!DOCTYPE"];
     let mut open: Vec<&str> = Vec::new();
     let mut rest = markup;
     while let Some(start) = rest.find('<') {
@@ -238,7 +269,7 @@ fn every_class_has_a_rule() {
 fn an_empty_history_has_a_page_that_helps() {
     let site = empty(&Settings::default()).expect("it renders");
     let paths: Vec<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    assert_eq!(paths, [link::MISSING, link::ICON, link::DIGEST, link::STYLE]);
+    assert_eq!(paths, [link::MISSING, link::SCRIPT, link::ICON, link::DIGEST, link::STYLE]);
     let digest = page(&site, link::DIGEST);
     assert!(digest.contains("No runs yet") && digest.contains("sprag weekly"));
     assert!(!digest.contains("series/"), "navigation shows only what there is");

@@ -119,6 +119,9 @@ pub const NARROW_COMMITS: usize = 96;
 /// The most dots of a picture; from there on a dot stands for several runs.
 pub const MOST_DOTS: usize = 250;
 
+/// The id of the table of points beside the picture.
+pub const POINTS: &str = "point-rows";
+
 /// The trend as SVG; nothing for a series without points.
 pub fn draw(trend: &Trend, shape: Shape) -> String {
     let dots = match shape {
@@ -133,10 +136,15 @@ pub fn draw(trend: &Trend, shape: Shape) -> String {
     let plot = Plot::new(trend, dots, frame, &mut svg);
     let shown = buckets::shown(&plot, trend, dots);
     layers::all(&plot, trend, dots, &shown).expect("the backend writes to a String, which cannot fail");
+    let places = plot.places;
     drop(plot);
     let (class, suffix) = if shape == Shape::Wide { ("fill wide", "w") } else { ("fill narrow", "n") };
     let id = format!("{}-{suffix}", trend.id);
-    svg.captioned(class, &Caption { id: &id, title: &trend.title, description: &trend.description })
+    let picture = svg.captioned(class, &Caption { id: &id, title: &trend.title, description: &trend.description });
+    // For the script: the table of points, the places at the edges of the area, and where these edges lie.
+    let Frame { left, right, top, bottom, .. } = frame;
+    let data = format!("data-places=\"{} {}\" data-area=\"{left} {right} {top} {bottom}\"", places.0, places.1);
+    picture.replacen("<svg ", &format!("<svg data-points=\"{POINTS}\" {data} "), 1)
 }
 
 /// The dots of the newest commits.

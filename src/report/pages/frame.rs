@@ -14,6 +14,8 @@ pub(super) enum Part {
     Events,
     /// The list of series and their pages.
     Series,
+    /// Two commits against each other.
+    Compare,
     /// The matrices.
     Matrix,
     /// What is judged, and what not.
@@ -43,6 +45,10 @@ pub(super) struct Frame {
     pub(super) as_of: String,
     /// Its commit.
     pub(super) commit: String,
+    /// When the newest run took place, for the script; empty where there is none.
+    pub(super) newest: String,
+    /// How often a run is due, in days.
+    pub(super) every_days: u32,
     /// Where the data came from.
     pub(super) source: String,
     /// The version that made the page.
@@ -74,6 +80,8 @@ impl Frame {
             feeds: !analysis.suites.is_empty() && matches!(part, Part::Digest | Part::Events),
             as_of: analysis.as_of.map_or(String::new(), date::day),
             commit: newest.map_or(String::new(), |commit| short_commit(&commit.sha).to_owned()),
+            newest: analysis.as_of.map_or(String::new(), |time| time.format("%Y-%m-%dT%H:%M:%SZ").to_string()),
+            every_days: analysis.every_days,
             source: source(catalog),
             version: env!("CARGO_PKG_VERSION"),
         }
@@ -87,6 +95,9 @@ fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
     }
     if !catalog.analysis.series.is_empty() {
         parts.push((Part::Series, "Series", link::SERIES_LIST.to_owned()));
+    }
+    if catalog.is_compared() {
+        parts.push((Part::Compare, "Compare", link::COMPARE.to_owned()));
     }
     if let Some(suite) = catalog.matrix_suites.first() {
         parts.push((Part::Matrix, "Matrix", link::matrix(suite)));

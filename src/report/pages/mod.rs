@@ -3,6 +3,7 @@
 //! This is the only room that knows askama.
 
 mod cell;
+mod compare;
 mod coverage;
 mod digest;
 mod digest_events;
@@ -39,6 +40,7 @@ use super::ReportError;
 use super::text;
 use crate::model::page::Page;
 
+pub(super) use compare::compare;
 pub(super) use coverage::coverage;
 pub(super) use digest::digest;
 pub(super) use empty::empty;

@@ -18,6 +18,8 @@ const SUBJECT: usize = 70;
 
 /// One run's value.
 pub(super) struct PointRow {
+    /// Its place in the chart.
+    pub(super) place: f64,
     /// The commit.
     pub(super) commit: String,
     /// Its tags.
@@ -45,7 +47,7 @@ pub(super) fn rows(catalog: &Catalog<'_>, series: &Series, scale: Scale) -> (Vec
     let rows = (0..ordered.len())
         .rev()
         .take(ROWS)
-        .map(|i| row(catalog, i.checked_sub(1).map(|before| ordered[before]), ordered[i], scale))
+        .map(|i| row(catalog, i.checked_sub(1).map(|before| ordered[before]), placed[i], scale))
         .collect();
     let all = number::counted(ordered.len(), "run", "runs");
     let note = if ordered.len() > ROWS {
@@ -57,7 +59,7 @@ pub(super) fn rows(catalog: &Catalog<'_>, series: &Series, scale: Scale) -> (Vec
     (rows, note)
 }
 
-fn row(catalog: &Catalog<'_>, before: Option<&Point>, point: &Point, scale: Scale) -> PointRow {
+fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Point), scale: Scale) -> PointRow {
     let commit = point.position.and_then(|position| catalog.line.commits.get(position));
     let mut marks = Vec::new();
     if let Some(before) = before.filter(|before| before.environment_key != point.environment_key) {
@@ -71,6 +73,7 @@ fn row(catalog: &Catalog<'_>, before: Option<&Point>, point: &Point, scale: Scal
         marks.push(Mark::new(Tone::Doubt, "?", "commit not on this line"));
     }
     PointRow {
+        place,
         commit: if point.commit.is_empty() { number::NONE } else { short_commit(&point.commit) }.to_owned(),
         tags: commit.map_or(String::new(), |commit| shortened(&commit.tags.join(" "), SUBJECT)),
         subject: commit.map_or(String::new(), |commit| shortened(&commit.subject, SUBJECT)),

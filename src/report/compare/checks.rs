@@ -1,0 +1,231 @@
+//! Checks of what is compared: the page and the script say the same, and old chunks stay as they are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::data::Data;
+use super::pairs::Pairs;
+use super::script;
+use super::table::{self, SummaryRow, Table};
+use crate::model::page::Page;
+use crate::report::catalog::Catalog;
+use crate::report::link;
+use crate::report::sample_data::{self, Sample};
+
+/// Runs the script of the site over the data of the site, without a page.
+const HARNESS: &str = r#"
+const fs = require("fs"), vm = require("vm"), path = require("path");
+const run = (file) => vm.runInThisContext(fs.readFileSync(file, "utf8"), { filename: file });
+const [root, pairs] = process.argv.slice(1);
+run(path.join(root, "app.js"));
+for (const file of fs.readdirSync(path.join(root, "data")).sort()) run(path.join(root, "data", file));
+process.stdout.write(vm.runInThisContext(`JSON.stringify(${pairs}.map(([a, b]) => sprag.table(a, b)))`));
+"#;
+
+fn with<T>(sample: &Sample, of: impl FnOnce(&Data, &Catalog<'_>) -> T) -> T {
+    let heads = sample.heads();
+    let catalog = Catalog::new(&sample.input(&heads));
+    of(&Data::of(&catalog), &catalog)
+}
+
+/// A folder that is gone after the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn with(name: &str, pages: &[Page]) -> Folder {
+        let folder = std::env::temp_dir().join(format!("sprag-{name}-{}", std::process::id()));
+        for page in pages {
+            let path = folder.join(&page.path);
+            fs::create_dir_all(path.parent().expect("it lies in the folder")).expect("the folder can be made");
+            fs::write(path, &page.bytes).expect("the page can be written");
+        }
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// What the script says of these pairs; nothing where there is no `node`.
+fn by_script(folder: &Path, pairs: &[(usize, usize)]) -> Option<Vec<Value>> {
+    let pairs = serde_json::to_string(pairs).expect("numbers are JSON");
+    let mut node = Command::new("node");
+    node.args(["-e", HARNESS, "--"]).arg(folder).arg(pairs).stderr(Stdio::inherit());
+    let Ok(output) = node.output() else {
+        eprintln!("skipped: there is no `node` to run the script of the site with");
+        return None;
+    };
+    assert!(output.status.success(), "the script failed");
+    Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
+}
+
+/// Holds every cell of the script's tables against those of the pages.
+fn check(name: &str, data: &Data, pairs: &[(usize, usize)]) {
+    let mut pages = script::pages(data);
+    let app = include_bytes!("../../../site/app.js").to_vec();
+    pages.push(Page { path: link::SCRIPT.to_owned(), bytes: app });
+    let folder = Folder::with(name, &pages);
+    let Some(said) = by_script(&folder.0, pairs) else { return };
+    for ((a, b), said) in pairs.iter().zip(said) {
+        let expected = serde_json::to_value(table::table(data, *a, *b)).expect("a table is JSON");
+        assert_same(&format!("{a} to {b}"), &expected, &said);
+    }
+}
+
+fn assert_same(place: &str, expected: &Value, said: &Value) {
+    match (expected, said) {
+        (Value::Array(expected), Value::Array(said)) => {
+            assert_eq!(expected.len(), said.len(), "{place}: {expected:?} {said:?}");
+            for (number, (expected, said)) in expected.iter().zip(said).enumerate() {
+                assert_same(&format!("{place}, {number}"), expected, said);
+            }
+        }
+        (Value::Object(expected), Value::Object(said)) => {
+            assert!(expected.keys().eq(said.keys()), "{place}: {expected:?} {said:?}");
+            for (name, expected) in expected {
+                assert_same(&format!("{place}, {name}"), expected, &said[name]);
+            }
+        }
+        _ => assert_eq!(expected, said, "{place}"),
+    }
+}
+
+#[test]
+fn the_script_says_what_the_pages_say() {
+    with(&sample_data::rich(), |data, _| {
+        let last = data.commits.len() - 1;
+        let pairs: Vec<(usize, usize)> =
+            (0..=last).flat_map(|a| [(a, last), (last, a), (a, a), (a, (a + 1).min(last)), (a / 2, a)]).collect();
+        check("compare", data, &pairs);
+    });
+}
+
+#[test]
+fn the_script_agrees_on_odd_numbers() {
+    with(&sample_data::rich(), |data, _| {
+        let mut data = data.clone();
+        let sizes = [0.0, 1e-12, 9.9995e-7, 0.0625, 1.5, 9.9995, 1024.5, 2_500.5, 1e6, 12_345_500.0, 1.0005e12, -1.5];
+        for (place, one) in data.series.iter_mut().enumerate() {
+            let size = sizes[place % sizes.len()];
+            one.metric.unit = [crate::model::unit::Unit::One, crate::model::unit::Unit::Byte][place % 2];
+            for (step, level) in one.levels.iter_mut().enumerate() {
+                let value = size * (1.0 + step as f64 / 8.0);
+                *level = Some([value, value - size.abs() / 64.0, value + size.abs() / 64.0]);
+            }
+            for step in &mut one.changes {
+                step.relative = [None, Some([0.0625, -1.5, 12.0625]), Some([-0.0625, -0.99, 0.0])][place % 3];
+            }
+        }
+        let last = data.commits.len() - 1;
+        check("odd", &data, &[(0, last), (last, 0), (0, last / 2), (last / 3, last)]);
+    });
+}
+
+#[test]
+fn a_comparison_reads_as_it_should() {
+    with(&sample_data::rich(), |data, catalog| {
+        let pairs = Pairs::of(data, catalog);
+        let release = pairs.releases.last().expect("there are releases");
+        let table = table::table(data, release.a, release.b);
+        insta::assert_snapshot!(text(&table));
+    });
+}
+
+/// A table as lines.
+fn text(table: &Table) -> String {
+    let mut lines = vec![table.headline.iter().map(|piece| piece.join(" ")).collect::<Vec<_>>().join(" ")];
+    lines.extend(table.banners.iter().map(|banner| banner.join(" ")));
+    for SummaryRow { suite, machine, counts, mean } in &table.summary {
+        lines.push(format!("{suite} on {machine}: {counts:?}, {mean}"));
+    }
+    for group in &table.groups {
+        lines.push(format!("{} ({})", group.heading, group.rows.len()));
+        for row in &group.rows {
+            let mark = row.mark.join(" ");
+            let cells = [&row.name, &row.metric, &row.machine, &mark, &row.reason, &row.before, &row.after];
+            let rest = [&row.change, &row.interval, &row.shows, &row.measured_before, &row.measured_after];
+            lines.push(format!(
+                "  {} | {}",
+                cells.map(String::as_str).join(" | "),
+                rest.map(String::as_str).join(" | ")
+            ));
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn a_new_commit_changes_the_last_chunk_alone() {
+    let whole = with(&sample_data::rich(), |data, _| long(data, 3));
+    let pages = |commits: usize| {
+        let mut data = whole.clone();
+        data.commits.truncate(commits);
+        for one in &mut data.series {
+            one.points.retain(|point| point.number < commits);
+        }
+        script::pages(&data)
+    };
+    let values = |pages: &[Page]| -> Vec<Page> {
+        pages.iter().filter(|page| page.path.starts_with("data/values-")).cloned().collect()
+    };
+    let all = whole.commits.len();
+    assert!(all > 2 * script::CHUNK, "{all} commits make several chunks");
+    let (before, after) = (values(&pages(all - 1)), values(&pages(all)));
+    let kept = before.len() - 1;
+    assert_eq!(before[..kept], after[..kept]);
+    assert_ne!(before[kept], after[kept]);
+    // The first commit of a new chunk changes none.
+    let (before, after) = (values(&pages(2 * script::CHUNK)), values(&pages(2 * script::CHUNK + 1)));
+    assert_eq!(before[..], after[..before.len()]);
+    assert_eq!(after.len(), before.len() + 1);
+}
+
+/// The data with its commits several times over.
+fn long(data: &Data, times: usize) -> Data {
+    let mut long = data.clone();
+    let commits = data.commits.len();
+    for time in 1..times {
+        long.commits.extend(data.commits.iter().cloned().map(|mut commit| {
+            commit.sha = format!("{time}{}", &commit.sha[1..]);
+            commit
+        }));
+        for (one, few) in long.series.iter_mut().zip(&data.series) {
+            one.points.extend(few.points.iter().cloned().map(|mut point| {
+                point.number += time * commits;
+                point.column += time * commits * 4;
+                point
+            }));
+        }
+    }
+    long
+}
+
+#[test]
+fn a_chunk_is_data_and_nothing_else() {
+    with(&sample_data::rich(), |data, _| {
+        for page in script::pages(data) {
+            let text = String::from_utf8(page.bytes).expect("it is UTF-8");
+            let json = text.strip_prefix("sprag.").and_then(|rest| rest.split_once('('));
+            let json = json.and_then(|(_, json)| json.strip_suffix(");\n")).expect("it is one call");
+            serde_json::from_str::<Value>(json).expect("its argument is JSON");
+            assert!(!json.contains(['<', '>', '&', '\u{2028}', '\u{2029}', '\u{202e}']), "{}", page.path);
+            assert!(json.len() < 1 << 20, "{} has {} bytes", page.path, json.len());
+        }
+    });
+    let mut hostile = sample_data::rich();
+    for one in &mut hostile.trend.series {
+        one.benchmark = "cpu/</script><!--\u{2028}\u{2029}\"'`${x}&".to_owned();
+    }
+    with(&hostile, |data, _| {
+        let series = script::pages(data).into_iter().find(|page| page.path == link::SERIES_DATA).expect("it is there");
+        let text = String::from_utf8(series.bytes).expect("it is UTF-8");
+        assert!(text.contains("\\u003c/script\\u003e\\u003c!--"), "{text}");
+        assert!(!text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']));
+    });
+}

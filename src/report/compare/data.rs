@@ -1,0 +1,301 @@
+//! What two commits are compared by: commits, environments, series with their fits and values. All numbers are rounded as
+//! the scripts hold them, so that a page and the script compute from the same ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::columns::{self, Column};
+use crate::model::change_point::Level;
+use crate::model::environment::KEY_FACTS;
+use crate::model::metric::Metric;
+use crate::model::trend::{PooledPoint, SeriesTrend};
+use crate::report::catalog::{Catalog, short_benchmark};
+use crate::report::date;
+use crate::report::order::natural;
+use crate::report::text::{shortened, visible};
+
+/// The most characters of a name, of a subject and of a fact.
+const NAME: usize = 160;
+const SUBJECT: usize = 90;
+const FACT: usize = 60;
+
+/// The significant digits of a value, one more than pages show.
+const DIGITS: i32 = 5;
+
+/// The most digits of a whole number, so that every language holds it exactly.
+const MOST_DIGITS: i32 = 15;
+
+/// Everything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::report) struct Data {
+    /// The commits that were measured, oldest first: their place is their number.
+    pub(in crate::report) commits: Vec<MeasuredCommit>,
+    /// The facts of each environment by which keys differ, by key.
+    pub(super) environments: BTreeMap<String, BTreeMap<&'static str, String>>,
+    /// The series, in the order in which a reader expects them.
+    pub(super) series: Vec<SeriesData>,
+}
+
+/// A commit that was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::report) struct MeasuredCommit {
+    /// Forty digits.
+    pub(in crate::report) sha: String,
+    /// The day it was made.
+    pub(in crate::report) day: String,
+    /// The first line of its message.
+    pub(in crate::report) subject: String,
+    /// The tags that point at it.
+    pub(in crate::report) tags: Vec<String>,
+}
+
+impl MeasuredCommit {
+    /// A tag where it bears one, else seven digits.
+    pub(in crate::report) fn name(&self) -> String {
+        self.tags.first().cloned().unwrap_or_else(|| self.sha.get(..7).unwrap_or(&self.sha).to_owned())
+    }
+}
+
+/// A series with its fit and its values.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SeriesData {
+    pub(super) id: String,
+    pub(super) suite: String,
+    /// The benchmark without its suite.
+    pub(super) benchmark: String,
+    /// The id of the machine.
+    pub(super) machine: String,
+    pub(super) machine_name: String,
+    pub(super) metric: Metric,
+    pub(super) judged: bool,
+    /// Whether kernels are held against it.
+    pub(super) beside: bool,
+    /// The deviation of a point from its level, a share of it where that is how the series is looked at.
+    pub(super) deviation: Option<f64>,
+    /// The smallest change that shows.
+    pub(super) shows: Option<f64>,
+    /// The smallest change that counts.
+    pub(super) least: f64,
+    /// Value, lower and upper end of each level; none of a stretch that drifts. Empty where no level was looked for.
+    pub(super) levels: Vec<Option<[f64; 3]>>,
+    /// The changes between them.
+    pub(super) changes: Vec<Step>,
+    /// The values, in the order of the columns.
+    pub(super) points: Vec<PointData>,
+}
+
+/// A change between two levels.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Step {
+    /// The most likely first point of the new level.
+    pub(super) at: Spot,
+    /// The first point that may be it.
+    pub(super) first: Spot,
+    /// The last one.
+    pub(super) last: Spot,
+    /// The level after over that before, less 1, with its interval; absent where there was none before.
+    pub(super) relative: Option<[f64; 3]>,
+}
+
+/// A point of a series: a commit, and which of its environments come before.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Spot {
+    pub(super) number: usize,
+    pub(super) before: Vec<String>,
+}
+
+impl Spot {
+    /// Whether a point is this one or comes after it.
+    pub(super) fn is_reached(&self, point: &PointData) -> bool {
+        point.number > self.number || (point.number == self.number && !self.before.contains(&point.environment))
+    }
+}
+
+/// A value: whole numbers times a power of ten.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PointData {
+    pub(super) number: usize,
+    pub(super) environment: String,
+    /// The place of its column among those of its suite on its machine.
+    pub(super) column: usize,
+    /// The median over the processes of all its runs, in base units.
+    pub(super) value: f64,
+    /// The lowest and the highest median of a process; absent where there is one process only.
+    pub(super) spread: Option<(f64, f64)>,
+}
+
+impl Data {
+    /// What the trend holds, for the commits of the line; without a line, for all commits in the order of their runs.
+    pub(in crate::report) fn of(catalog: &Catalog<'_>) -> Data {
+        let commits = measured(catalog);
+        let numbers: BTreeMap<&str, usize> =
+            commits.iter().enumerate().map(|(number, commit)| (commit.sha.as_str(), number)).collect();
+        let columns = columns::columns(catalog.trend.series.iter(), &numbers);
+        let of = |one: &SeriesTrend| {
+            let columns = columns.get(&(one.suite.as_str(), one.machine.id.as_str()))?;
+            series_data(catalog, one, &numbers, columns)
+        };
+        let mut series: Vec<SeriesData> = catalog.trend.series.iter().filter_map(of).collect();
+        series.sort_by(|a, b| {
+            (&a.suite, a.beside)
+                .cmp(&(&b.suite, b.beside))
+                .then_with(|| natural(&a.benchmark, &b.benchmark))
+                .then_with(|| (&a.metric.name, &a.machine_name, &a.id).cmp(&(&b.metric.name, &b.machine_name, &b.id)))
+        });
+        Data { environments: environments(catalog, &series), commits, series }
+    }
+
+    /// How many series there are.
+    pub(in crate::report) fn series_count(&self) -> usize {
+        self.series.len()
+    }
+
+    /// The number of a commit, where it was measured.
+    pub(super) fn number(&self, sha: &str) -> Option<usize> {
+        self.commits.iter().position(|commit| commit.sha == sha)
+    }
+}
+
+/// The commits of which a series has a point, in the order of the line.
+fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> {
+    let points = || catalog.trend.series.iter().flat_map(|one| &one.pooled);
+    let positions = catalog.line.positions();
+    let on_line: BTreeSet<usize> = points().filter_map(|point| positions.get(&*point.commit).copied()).collect();
+    if !on_line.is_empty() {
+        let commits = on_line.into_iter().filter_map(|position| catalog.line.commits.get(position));
+        return commits
+            .map(|commit| MeasuredCommit {
+                sha: commit.sha.clone(),
+                day: date::day(commit.commit_time),
+                subject: plain(&commit.subject, SUBJECT),
+                tags: commit.tags.iter().map(|tag| plain(tag, NAME)).collect(),
+            })
+            .collect();
+    }
+    let known: BTreeSet<&str> = points().map(|point| &*point.commit).collect();
+    let runs = catalog.analysis.series.iter().flat_map(|one| &one.series.points);
+    let ranked: BTreeMap<(usize, &str), &crate::model::series::Point> = runs
+        .filter(|point| known.contains(&*point.commit))
+        .map(|point| ((point.rank, &*point.commit), point))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let first = ranked.into_values().filter(|point| seen.insert(&*point.commit));
+    first
+        .map(|point| MeasuredCommit {
+            sha: point.commit.to_string(),
+            day: date::day(point.time),
+            subject: String::new(),
+            tags: Vec::new(),
+        })
+        .collect()
+}
+
+/// A series; none where its commits do not stand in the order of the others'.
+fn series_data(
+    catalog: &Catalog<'_>,
+    one: &SeriesTrend,
+    numbers: &BTreeMap<&str, usize>,
+    columns: &[Column],
+) -> Option<SeriesData> {
+    // Its page is what a row leads to.
+    catalog.series(&one.series)?;
+    let of_points: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.get(&*point.commit).copied()).collect();
+    let of_points = of_points.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
+    let spot = |index: usize| {
+        let number = of_points[index];
+        let same = (0..index).filter(|earlier| of_points[*earlier] == number);
+        let before = same.map(|earlier| one.pooled[earlier].environment_key.to_string());
+        Spot { number, before: before.collect() }
+    };
+    let is_inside = |index: usize| index < of_points.len();
+    let found = one.changes.points.iter();
+    let changes: Vec<Step> = found
+        .filter(|change| [change.index, change.first, change.last].into_iter().all(is_inside))
+        .map(|change| Step {
+            at: spot(change.index),
+            first: spot(change.first),
+            last: spot(change.last),
+            relative: ends(&change.relative),
+        })
+        .collect();
+    let fitted = !one.changes.levels.is_empty() && one.levels.len() == changes.len() + 1;
+    let levels = one.levels.iter().map(|stretch| stretch.level.as_ref().and_then(ends));
+    Some(SeriesData {
+        id: one.series.clone(),
+        suite: plain(&one.suite, NAME),
+        benchmark: plain(short_benchmark(&one.benchmark), NAME),
+        machine: one.machine.id.clone(),
+        machine_name: plain(&one.machine.name, NAME),
+        metric: one.metric.clone(),
+        judged: one.judged,
+        beside: one.beside,
+        deviation: one.noise.map(|noise| rounded(noise.deviation)).filter(|deviation| deviation.is_finite()),
+        shows: one.detectable.map(rounded).filter(|size| size.is_finite()),
+        least: rounded(one.least),
+        levels: if fitted { levels.collect() } else { Vec::new() },
+        points: points(catalog, one, &of_points, columns),
+        changes,
+    })
+}
+
+fn points(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &[usize], columns: &[Column]) -> Vec<PointData> {
+    let workers: BTreeMap<&str, &[f64]> = catalog
+        .series(&one.series)
+        .map(|of| of.series.points.iter().map(|point| (&*point.run, &*point.workers)).collect())
+        .unwrap_or_default();
+    let of = |(number, point): (&usize, &PooledPoint)| {
+        let is_of = |column: &Column| column.number == *number && column.environment == *point.environment_key;
+        let processes =
+            || point.runs.iter().filter_map(|run| workers.get(&**run)).flat_map(|list| list.iter().copied());
+        let ends = (processes().fold(f64::INFINITY, f64::min), processes().fold(f64::NEG_INFINITY, f64::max));
+        let several = point.processes > 1 && ends.0.is_finite() && ends.1.is_finite();
+        Some(PointData {
+            number: *number,
+            environment: point.environment_key.to_string(),
+            column: columns.iter().position(is_of)?,
+            value: rounded(point.value),
+            spread: several.then(|| (rounded(ends.0), rounded(ends.1))),
+        })
+    };
+    let mut points: Vec<PointData> = numbers.iter().zip(&one.pooled).filter_map(of).collect();
+    points.sort_by_key(|point| point.column);
+    points
+}
+
+fn environments(catalog: &Catalog<'_>, series: &[SeriesData]) -> BTreeMap<String, BTreeMap<&'static str, String>> {
+    let used: BTreeSet<&str> =
+        series.iter().flat_map(|one| &one.points).map(|point| point.environment.as_str()).collect();
+    let heads = catalog.runs.iter().filter(|head| used.contains(head.environment.key.as_str()));
+    let facts = |head: &crate::model::head::RunHead| -> BTreeMap<&'static str, String> {
+        let known = KEY_FACTS.iter().filter_map(|name| Some((*name, plain(head.environment.facts.get(*name)?, FACT))));
+        known.collect()
+    };
+    heads.map(|head| (head.environment.key.clone(), facts(head))).collect()
+}
+
+/// Text of others that shows all it does.
+fn plain(text: &str, length: usize) -> String {
+    shortened(&visible(text), length)
+}
+
+/// Value and ends of a level as the scripts hold them; none where one is no number.
+fn ends(level: &Level) -> Option<[f64; 3]> {
+    let ends = [level.value, level.lower, level.upper];
+    ends.iter().all(|end| end.is_finite()).then(|| ends.map(rounded))
+}
+
+/// A number with as many digits as count.
+pub(super) fn rounded(value: f64) -> f64 {
+    format!("{value:.digits$e}", digits = DIGITS as usize - 1).parse().unwrap_or(value)
+}
+
+/// Numbers as whole ones times a common power of ten, which is the first of the two.
+pub(super) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
+    let sizes = || values.iter().map(|value| value.abs()).filter(|size| *size > 0.0);
+    let magnitude = |size: f64| size.log10().floor() as i32;
+    let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+    if most == 0.0 {
+        return (0, vec![0; values.len()]);
+    }
+    let power = (magnitude(least) - DIGITS + 1).max(magnitude(most) - MOST_DIGITS + 1);
+    (power, values.iter().map(|value| (value / 10f64.powi(power)).round() as i64).collect())
+}

@@ -1,0 +1,39 @@
+//! Two commits against each other, by the levels that were fitted and never by single values.
+//!
+//! The rule, in words, for a series and the commits A and B:
+//!
+//! 1. Measured at neither: no row. Measured at one of them: **missing**.
+//! 2. A common environment is looked for, the last one of B that A has. Where there is none: **not comparable**, with the
+//!    facts that differ; nothing is judged across a change of environment.
+//! 3. No level where A or B lies, as with too few points or within a drift: **inconclusive**.
+//! 4. Both in one level: **no change**, with the smallest change that would have shown.
+//! 5. In neighbouring levels: a **change** with the interval of the change between them.
+//! 6. In levels further apart: the interval is that of the two levels, joined as independent (the method of variance
+//!    estimates recovery: Zou and Donner, Statistics in Medicine 27, 2008). A **change** where it leaves out zero and the
+//!    size is one that counts, else **no change**: it came back.
+//! 7. A commit at which a change may lie or not has two possible levels. All possible pairs are judged by 4 to 6; where they
+//!    disagree the row is **inconclusive**, else the most likely pair is shown.
+//!
+//! The script of the site holds the same rule over the same rounded numbers, and a test holds the two against each other.
+//!
+//! | Module | What it does |
+//! |---|---|
+//! | [`data`] | the measured commits, their environments, each series with its fit and its values, all rounded |
+//! | [`columns`] | the columns of values that a suite has on a machine |
+//! | [`script`] | these as scripts that call one function each, as pages opened from a folder may not fetch |
+//! | [`rule`] | the rule |
+//! | [`words`] | a row in words |
+//! | [`table`] | all rows in order, with counts and geometric means |
+//! | [`pairs`] | which pairs have a page |
+
+pub(super) mod data;
+pub(super) mod pairs;
+pub(super) mod script;
+pub(super) mod table;
+pub(super) mod words;
+
+mod columns;
+mod rule;
+
+#[cfg(test)]
+mod checks;

@@ -1,0 +1,279 @@
+//! The rule by which a series is judged between two commits, as the module above says it in words.
+
+use super::data::{PointData, SeriesData};
+
+/// What the rule says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Outcome<'a> {
+    /// The verdict.
+    pub(super) verdict: Verdict,
+    /// The value at A.
+    pub(super) a: Option<&'a PointData>,
+    /// The value at B.
+    pub(super) b: Option<&'a PointData>,
+    /// The most likely level at A, where there is one.
+    pub(super) before: Option<f64>,
+    /// That at B.
+    pub(super) after: Option<f64>,
+    /// The level at B over that at A, less 1.
+    pub(super) relative: Option<f64>,
+    /// Its interval.
+    pub(super) interval: Option<(f64, f64)>,
+}
+
+/// The verdict with its reason.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Verdict {
+    /// The level changed, at the commit of that number, or in so many steps.
+    Changed(Through),
+    /// Both lie in one level, or in levels that differ no longer.
+    Same {
+        /// Whether it changed between and came back.
+        came_back: bool,
+    },
+    /// There are too few points for levels.
+    Short,
+    /// One of them lies in a drift.
+    Drift,
+    /// A commit may lie on either side of the change at the commit of that number.
+    Open(usize),
+    /// No common environment.
+    NotComparable,
+    /// Not measured at A.
+    MissingAtA,
+    /// Not measured at B.
+    MissingAtB,
+}
+
+/// What lies between two levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Through {
+    /// One change, at the commit of that number.
+    One(usize),
+    /// So many.
+    Several(usize),
+}
+
+/// How two levels stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Judged {
+    /// What is told: -1 and 1 are a change down and up, 0 is none.
+    sign: i8,
+    relative: Option<f64>,
+    interval: Option<(f64, f64)>,
+}
+
+/// Judges a series between two commits; nothing where it was measured at neither.
+pub(super) fn judge(series: &SeriesData, a: usize, b: usize) -> Option<Outcome<'_>> {
+    let at = |number: usize| series.points.iter().filter(move |point| point.number == number);
+    let (last_a, last_b) = (at(a).next_back(), at(b).next_back());
+    let bare = |verdict: Verdict, a: Option<_>, b: Option<_>| {
+        Some(Outcome { verdict, a, b, before: None, after: None, relative: None, interval: None })
+    };
+    let common = at(b).filter_map(|b| at(a).find(|a| a.environment == b.environment).map(|a| (a, b))).next_back();
+    let (a, b) = match (last_a, last_b, common) {
+        (None, None, _) => return None,
+        (None, ..) => return bare(Verdict::MissingAtA, None, last_b),
+        (_, None, _) => return bare(Verdict::MissingAtB, last_a, None),
+        (_, _, None) => return bare(Verdict::NotComparable, last_a, last_b),
+        (.., Some(pair)) => pair,
+    };
+    if series.levels.is_empty() {
+        return bare(Verdict::Short, Some(a), Some(b));
+    }
+    let (of_a, of_b) = (Levels::of(series, a), Levels::of(series, b));
+    let value = |level: usize| series.levels[level].map(|[value, ..]| value);
+    let Some(likely) = between(series, of_a.likely, of_b.likely) else {
+        return bare(Verdict::Drift, Some(a), Some(b));
+    };
+    let mut open = None;
+    for from in of_a.least..=of_a.most {
+        for to in of_b.least..=of_b.most {
+            match between(series, from, to) {
+                Some(judged) if judged.sign == likely.sign => (),
+                Some(_) => open = open.or_else(|| of_a.open.or(of_b.open)),
+                None => return bare(Verdict::Drift, Some(a), Some(b)),
+            }
+        }
+    }
+    let (low, high) = (of_a.likely.min(of_b.likely), of_a.likely.max(of_b.likely));
+    let verdict = match (open, likely.sign) {
+        (Some(number), _) => Verdict::Open(number),
+        (None, 0) => Verdict::Same { came_back: low != high },
+        (None, _) if high - low == 1 => Verdict::Changed(Through::One(series.changes[low].at.number)),
+        (None, _) => Verdict::Changed(Through::Several(high - low)),
+    };
+    Some(Outcome {
+        verdict,
+        a: Some(a),
+        b: Some(b),
+        before: value(of_a.likely),
+        after: value(of_b.likely),
+        relative: likely.relative,
+        interval: likely.interval,
+    })
+}
+
+/// The levels in which a point may lie, by their places.
+struct Levels {
+    least: usize,
+    likely: usize,
+    most: usize,
+    /// The commit of the first change that may lie before it or not.
+    open: Option<usize>,
+}
+
+impl Levels {
+    fn of(series: &SeriesData, point: &PointData) -> Levels {
+        let changes = &series.changes;
+        let open = changes.iter().find(|step| step.first.is_reached(point) && !step.last.is_reached(point));
+        Levels {
+            least: changes.iter().filter(|step| step.last.is_reached(point)).count(),
+            likely: changes.iter().filter(|step| step.at.is_reached(point)).count(),
+            most: changes.iter().filter(|step| step.first.is_reached(point)).count(),
+            open: open.map(|step| step.at.number),
+        }
+    }
+}
+
+/// How two levels stand to each other; nothing where one of them drifts.
+fn between(series: &SeriesData, from: usize, to: usize) -> Option<Judged> {
+    let (a, b) = (series.levels[from]?, series.levels[to]?);
+    if from == to {
+        return Some(Judged { sign: 0, relative: None, interval: None });
+    }
+    let sign = if b[0] > a[0] { 1 } else { -1 };
+    if from.abs_diff(to) == 1 {
+        let told = series.changes[from.min(to)].relative;
+        let told = if from < to { told } else { told.and_then(turned) };
+        return Some(match told {
+            Some([value, lower, upper]) => Judged { sign, relative: Some(value), interval: Some((lower, upper)) },
+            None => Judged { sign, relative: None, interval: None },
+        });
+    }
+    let relative = (a[0] > 0.0).then(|| b[0] / a[0] - 1.0);
+    let counts = relative.is_none_or(|size| size.abs() >= series.least);
+    let clear = if b[0] > a[0] {
+        b[0] - a[0] > (a[2] - a[0]).hypot(b[0] - b[1])
+    } else {
+        a[0] - b[0] > (a[0] - a[1]).hypot(b[2] - b[0])
+    };
+    let interval = (a[1] > 0.0 && b[1] > 0.0).then(|| {
+        let ratio = (b[0] / a[0]).ln();
+        let down = (b[0] / b[1]).ln().hypot((a[2] / a[0]).ln());
+        let up = (b[2] / b[0]).ln().hypot((a[0] / a[1]).ln());
+        ((ratio - down).exp_m1(), (ratio + up).exp_m1())
+    });
+    Some(Judged { sign: if clear && counts { sign } else { 0 }, relative, interval })
+}
+
+/// A relative change seen from the other side.
+fn turned([value, lower, upper]: [f64; 3]) -> Option<[f64; 3]> {
+    let turn = |one: f64| 1.0 / (1.0 + one) - 1.0;
+    (lower > -1.0).then(|| [turn(value), turn(upper), turn(lower)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::{Spot, Step};
+    use super::*;
+    use crate::model::metric::Metric;
+
+    fn point(number: usize, environment: &str) -> PointData {
+        PointData { number, environment: environment.to_owned(), column: number, value: 1.0, spread: None }
+    }
+
+    fn spot(number: usize) -> Spot {
+        Spot { number, before: Vec::new() }
+    }
+
+    fn step(first: usize, at: usize, last: usize, relative: [f64; 3]) -> Step {
+        Step { at: spot(at), first: spot(first), last: spot(last), relative: Some(relative) }
+    }
+
+    /// Thirty commits; the level rises by a tenth at commit 10, which may be 9 to 11, and falls back at 20.
+    fn series() -> SeriesData {
+        SeriesData {
+            id: "s".to_owned(),
+            suite: "cpu".to_owned(),
+            benchmark: "a".to_owned(),
+            machine: "m".to_owned(),
+            machine_name: "m".to_owned(),
+            metric: Metric::time(),
+            judged: true,
+            beside: false,
+            deviation: Some(0.01),
+            shows: Some(0.02),
+            least: 0.004,
+            levels: vec![Some([1.0, 0.99, 1.01]), Some([1.1, 1.09, 1.11]), Some([1.001, 0.99, 1.01])],
+            changes: vec![step(9, 10, 11, [0.1, 0.08, 0.12]), step(20, 20, 20, [-0.09, -0.1, -0.08])],
+            points: (0..30).map(|number| point(number, "old")).collect(),
+        }
+    }
+
+    #[test]
+    fn levels_are_judged_and_not_values() {
+        let verdict = |a: usize, b: usize| judge(&series(), a, b).expect("both are measured").verdict;
+        assert_eq!(verdict(0, 8), Verdict::Same { came_back: false });
+        assert_eq!(verdict(8, 12), Verdict::Changed(Through::One(10)));
+        assert_eq!(verdict(12, 8), Verdict::Changed(Through::One(10)));
+        assert_eq!(verdict(8, 25), Verdict::Same { came_back: true });
+        // Commits 9 and 10 may lie on either side of the change; 11 surely lies after it.
+        assert_eq!(verdict(8, 9), Verdict::Open(10));
+        assert_eq!(verdict(8, 10), Verdict::Open(10));
+        assert_eq!(verdict(8, 11), Verdict::Changed(Through::One(10)));
+        assert_eq!(verdict(9, 10), Verdict::Open(10));
+        let forth = series();
+        let forth = judge(&forth, 8, 12).expect("measured");
+        assert_eq!((forth.relative, forth.interval), (Some(0.1), Some((0.08, 0.12))));
+        let back = series();
+        let back = judge(&back, 12, 8).expect("measured").interval.expect("has one");
+        assert!((back.0 - (1.0 / 1.12 - 1.0)).abs() < 1e-12 && (back.1 - (1.0 / 1.08 - 1.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn doubt_that_changes_nothing_is_none() {
+        let mut series = series();
+        series.levels[2] = Some([2.0, 1.9, 2.1]);
+        let verdict = judge(&series, 10, 25).expect("both are measured").verdict;
+        assert_eq!(verdict, Verdict::Changed(Through::One(20)), "the level rose, wherever the first change lies");
+        assert_eq!(judge(&series, 8, 25).map(|one| one.verdict), Some(Verdict::Changed(Through::Several(2))));
+    }
+
+    #[test]
+    fn nothing_is_judged_across_environments_drifts_and_gaps() {
+        let mut one = series();
+        one.points.retain(|point| point.number != 3);
+        for point in &mut one.points[14..] {
+            "new".clone_into(&mut point.environment);
+        }
+        let verdict = |series: &SeriesData, a: usize, b: usize| judge(series, a, b).map(|one| one.verdict);
+        assert_eq!(verdict(&one, 3, 3), None);
+        assert_eq!(verdict(&one, 3, 4), Some(Verdict::MissingAtA));
+        assert_eq!(verdict(&one, 4, 3), Some(Verdict::MissingAtB));
+        assert_eq!(verdict(&one, 4, 29), Some(Verdict::NotComparable));
+        // A commit that was measured in both is held against each in its own.
+        one.points.insert(14, point(14, "new"));
+        assert_eq!(verdict(&one, 14, 29), Some(Verdict::Changed(Through::One(20))));
+        assert_eq!(verdict(&one, 4, 14), Some(Verdict::Changed(Through::One(10))));
+        let mut drifts = series();
+        drifts.levels[1] = None;
+        assert_eq!(verdict(&drifts, 8, 15), Some(Verdict::Drift));
+        assert_eq!(verdict(&drifts, 8, 25), Some(Verdict::Same { came_back: true }));
+        drifts.levels.clear();
+        assert_eq!(verdict(&drifts, 8, 25), Some(Verdict::Short));
+    }
+
+    #[test]
+    fn a_change_between_two_environments_of_a_commit_lies_between_them() {
+        let mut one = series();
+        one.points.insert(11, point(10, "new"));
+        let between = Spot { number: 10, before: vec!["old".to_owned()] };
+        one.changes.truncate(1);
+        one.levels.truncate(2);
+        (one.changes[0].at, one.changes[0].first, one.changes[0].last) = (between.clone(), between.clone(), between);
+        let verdict = |a: usize, b: usize| judge(&one, a, b).map(|one| one.verdict);
+        assert_eq!(verdict(8, 10), Some(Verdict::Same { came_back: false }), "in the old environment");
+        assert_eq!(verdict(10, 12), Some(Verdict::Changed(Through::One(10))));
+    }
+}

@@ -1,0 +1,162 @@
+//! The data as scripts: each calls one function of the site's script, so that a page that was opened from a folder has them
+//! without fetching anything, and without a script in the page.
+//!
+//! Values come in chunks of [`CHUNK`] measured commits, counted from the oldest: a new commit changes the last chunk alone.
+//! What may change of old commits (tags, the fit) stands in the other two files.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::data::{Data, PointData, SeriesData, Spot, scaled};
+use crate::model::metric::Better;
+use crate::model::page::Page;
+use crate::report::link;
+
+/// How many commits a chunk holds.
+pub(super) const CHUNK: usize = 50;
+
+/// All scripts.
+pub(in crate::report) fn pages(data: &Data) -> Vec<Page> {
+    let mut pages = vec![
+        page(link::COMMITS_DATA.to_owned(), "commits", &commits(data)),
+        page(link::SERIES_DATA.to_owned(), "series", &series(data)),
+    ];
+    for number in 0..data.commits.len().div_ceil(CHUNK) {
+        pages.push(page(link::values(number), "chunk", &chunk(data, number)));
+    }
+    pages
+}
+
+/// A script that calls a function with a value. What would end a script or a line of it is escaped.
+fn page(path: String, function: &str, value: &Value) -> Page {
+    let json = value.to_string();
+    let mut text = String::with_capacity(json.len() + 32);
+    text.push_str(&format!("sprag.{function}("));
+    for character in json.chars() {
+        match character {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => text.push_str(&format!("\\u{:04x}", character as u32)),
+            other => text.push(other),
+        }
+    }
+    text.push_str(");\n");
+    Page { path, bytes: text.into_bytes() }
+}
+
+fn commits(data: &Data) -> Value {
+    let commits: Vec<Value> =
+        data.commits.iter().map(|commit| json!([commit.sha, commit.day, commit.subject, commit.tags])).collect();
+    json!({ "chunk": CHUNK, "commits": commits, "environments": data.environments })
+}
+
+fn series(data: &Data) -> Value {
+    data.series.iter().map(one_series).collect()
+}
+
+fn one_series(one: &SeriesData) -> Value {
+    let changes: Vec<Value> = one
+        .changes
+        .iter()
+        .map(|step| json!([spot(&step.at), spot(&step.first), spot(&step.last), step.relative]))
+        .collect();
+    json!({
+        "id": one.id,
+        "suite": one.suite,
+        "benchmark": one.benchmark,
+        "machine": one.machine,
+        "machineName": one.machine_name,
+        "metric": one.metric.name,
+        "unit": one.metric.unit.symbol(),
+        "lower": one.metric.better == Better::Lower,
+        "judged": one.judged,
+        "beside": one.beside,
+        "deviation": one.deviation,
+        "shows": one.shows,
+        "least": one.least,
+        "levels": one.levels,
+        "changes": changes,
+    })
+}
+
+/// The number of the commit, and the environments of it that come before.
+fn spot(spot: &Spot) -> Value {
+    std::iter::once(json!(spot.number)).chain(spot.before.iter().map(|key| json!(key))).collect()
+}
+
+/// A series with its points in a chunk.
+type Measured<'a> = (&'a SeriesData, Vec<&'a PointData>);
+
+/// The values of the commits of a chunk: by suite and machine the columns, and for each series one number a column.
+fn chunk(data: &Data, number: usize) -> Value {
+    let begin = number * CHUNK;
+    let commits = &data.commits[begin..data.commits.len().min(begin + CHUNK)];
+    let mut places: BTreeMap<(&str, &str), Vec<Measured<'_>>> = BTreeMap::new();
+    for one in &data.series {
+        let inside = |point: &&PointData| (begin..begin + commits.len()).contains(&point.number);
+        let points: Vec<&PointData> = one.points.iter().filter(inside).collect();
+        if !points.is_empty() {
+            places.entry((&one.suite, &one.machine)).or_default().push((one, points));
+        }
+    }
+    let mut environments: Vec<&str> = Vec::new();
+    let groups: Vec<Value> = places
+        .into_iter()
+        .map(|((suite, machine), all)| group(suite, machine, all, begin, &mut environments))
+        .collect();
+    let shas: Vec<&str> = commits.iter().map(|commit| commit.sha.get(..12).unwrap_or(&commit.sha)).collect();
+    json!({ "number": number, "commits": shas, "environments": environments, "groups": groups })
+}
+
+fn group<'a>(
+    suite: &str,
+    machine: &str,
+    all: Vec<(&SeriesData, Vec<&'a PointData>)>,
+    begin: usize,
+    environments: &mut Vec<&'a str>,
+) -> Value {
+    let points = all.iter().flat_map(|(_, points)| points);
+    let columns: BTreeMap<usize, (usize, &'a str)> =
+        points.map(|point| (point.column, (point.number - begin, point.environment.as_str()))).collect();
+    let mut known = |key: &'a str| match environments.iter().position(|one| *one == key) {
+        Some(place) => place,
+        None => {
+            environments.push(key);
+            environments.len() - 1
+        }
+    };
+    let at: Vec<usize> = columns.values().map(|(number, _)| *number).collect();
+    let environment: Vec<usize> = columns.values().map(|(_, key)| known(key)).collect();
+    let mut series = serde_json::Map::new();
+    let mut in_order = all;
+    in_order.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
+    for (one, points) in in_order {
+        series.insert(one.id.clone(), values(&points, columns.keys().copied()));
+    }
+    json!({ "suite": suite, "machine": machine, "at": at, "environment": environment, "series": series })
+}
+
+/// The values of a series in those columns: a power of ten, the medians in it, and how far the spread reaches down and up.
+fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value {
+    let numbers = points.iter().flat_map(|point| {
+        let (low, high) = point.spread.unwrap_or((point.value, point.value));
+        [point.value, low, high]
+    });
+    let (power, whole) = scaled(&numbers.collect::<Vec<f64>>());
+    let by_column: BTreeMap<usize, (&[i64], bool)> = points
+        .iter()
+        .zip(whole.chunks_exact(3))
+        .map(|(point, whole)| (point.column, (whole, point.spread.is_some())))
+        .collect();
+    let (mut medians, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new());
+    for column in columns {
+        let here = by_column.get(&column);
+        medians.push(here.map(|(whole, _)| whole[0]));
+        let spread = here.filter(|(_, has_spread)| *has_spread);
+        down.push(spread.map(|(whole, _)| whole[0] - whole[1]));
+        up.push(spread.map(|(whole, _)| whole[2] - whole[0]));
+    }
+    if down.iter().all(Option::is_none) {
+        return json!([power, medians]);
+    }
+    json!([power, medians, down, up])
+}

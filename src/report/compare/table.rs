@@ -1,0 +1,180 @@
+//! All series between two commits: the rows in their order, counts, geometric means.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::data::{Data, SeriesData};
+use super::rule::{self, Outcome, Verdict};
+use super::words::{self, Kind, Row};
+use crate::model::metric::Better;
+use crate::report::mark;
+use crate::report::number;
+
+/// Two commits against each other, ready to show.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(in crate::report) struct Table {
+    /// The pieces of the headline: class, glyph and words of each.
+    pub(in crate::report) headline: Vec<[String; 3]>,
+    /// The words for worse and better that fit all rows.
+    pub(in crate::report) words: [String; 2],
+    /// Where environments differ: the strong words and those after them.
+    pub(in crate::report) banners: Vec<[String; 2]>,
+    /// Each suite on each machine.
+    pub(in crate::report) summary: Vec<SummaryRow>,
+    /// The rows by what is said, those of what kernels are held against last.
+    pub(in crate::report) groups: Vec<Group>,
+}
+
+/// A suite on a machine: figures ready to show.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(in crate::report) struct SummaryRow {
+    /// The suite.
+    pub(in crate::report) suite: String,
+    /// What people call the machine.
+    pub(in crate::report) machine: String,
+    /// How many series, how many of them worse, better, unchanged, without verdict.
+    pub(in crate::report) counts: [usize; 5],
+    /// The geometric mean of the changes, positive is worse.
+    pub(in crate::report) mean: String,
+}
+
+/// Rows of which the same is said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(in crate::report) struct Group {
+    /// The heading.
+    pub(in crate::report) heading: String,
+    /// The rows.
+    pub(in crate::report) rows: Vec<Row>,
+}
+
+/// A judged series with what is said of it.
+struct Judged<'a> {
+    series: &'a SeriesData,
+    outcome: Outcome<'a>,
+    kind: Kind,
+}
+
+/// The table of the commits of two numbers.
+pub(in crate::report) fn table(data: &Data, a: usize, b: usize) -> Table {
+    let judge = |series| {
+        let outcome = rule::judge(series, a, b)?;
+        Some(Judged { series, kind: words::kind(series, &outcome).0, outcome })
+    };
+    let all: Vec<Judged<'_>> = data.series.iter().filter_map(judge).collect();
+    let (beside, kernels): (Vec<Judged<'_>>, Vec<Judged<'_>>) = all.into_iter().partition(|one| one.series.beside);
+    let is_speed = kernels.iter().all(|one| mark::worse_word(&one.series.metric) == "slower");
+    let words = if is_speed { ["slower", "faster"] } else { ["worse", "better"] };
+    let (banners, headline) = (banners(data, &kernels), headline(&kernels, words));
+    let summary = summary(&kernels);
+    let headings = [
+        (Kind::Worse, capital(words[0])),
+        (Kind::Better, capital(words[1])),
+        (Kind::Doubt, "Inconclusive".to_owned()),
+        (Kind::Same, "No change".to_owned()),
+        (Kind::Environment, "Not comparable".to_owned()),
+        (Kind::Missing, "Missing".to_owned()),
+    ];
+    let mut groups: Vec<Group> = headings
+        .into_iter()
+        .map(|(kind, heading)| {
+            let mut of_kind: Vec<&Judged<'_>> = kernels.iter().filter(|one| one.kind == kind).collect();
+            of_kind.sort_by(|one, other| size(other).total_cmp(&size(one)));
+            Group { heading, rows: of_kind.iter().map(|one| words::row(data, one.series, &one.outcome)).collect() }
+        })
+        .collect();
+    let beside = beside.iter().map(|one| words::row(data, one.series, &one.outcome)).collect();
+    groups.push(Group { heading: "Controls and calibration".to_owned(), rows: beside });
+    groups.retain(|group| !group.rows.is_empty());
+    Table { headline, words: words.map(str::to_owned), banners, summary, groups }
+}
+
+/// By what rows of a group are sorted; the largest first.
+fn size(one: &Judged<'_>) -> f64 {
+    if matches!(one.kind, Kind::Worse | Kind::Better) { one.outcome.relative.unwrap_or(f64::MAX).abs() } else { 0.0 }
+}
+
+fn capital(word: &str) -> String {
+    word[..1].to_ascii_uppercase() + &word[1..]
+}
+
+fn headline(kernels: &[Judged<'_>], words: [&str; 2]) -> Vec<[String; 3]> {
+    let [all, worse, better, same, none] = counts(kernels.iter());
+    let piece = |class: &str, glyph: &str, words: String| [class.to_owned(), glyph.to_owned(), words];
+    if all == 0 {
+        return vec![piece("", "", "Nothing was measured at either commit".to_owned())];
+    }
+    let mut pieces = Vec::new();
+    if worse > 0 {
+        pieces.push(piece("worse", "▲", format!("{} {},", number::count(worse), words[0])));
+    }
+    if better > 0 {
+        pieces.push(piece("better", "▼", format!("{} {},", number::count(better), words[1])));
+    }
+    if worse + better == 0 {
+        pieces.push(piece("", "", "No change told:".to_owned()));
+    }
+    pieces.push(piece("", "", format!("{} unchanged, {} without verdict", number::count(same), number::count(none))));
+    pieces
+}
+
+/// How many series, how many of them worse, better, unchanged, without verdict.
+fn counts<'a>(kernels: impl Iterator<Item = &'a Judged<'a>>) -> [usize; 5] {
+    let mut counts = [0; 5];
+    for one in kernels {
+        let place = match one.kind {
+            Kind::Worse => 1,
+            Kind::Better => 2,
+            Kind::Same => 3,
+            Kind::Doubt | Kind::Environment | Kind::Missing => 4,
+        };
+        counts[0] += 1;
+        counts[place] += 1;
+    }
+    counts
+}
+
+fn banners(data: &Data, kernels: &[Judged<'_>]) -> Vec<[String; 2]> {
+    let mut by_machine: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for one in kernels.iter().filter(|one| one.outcome.verdict == Verdict::NotComparable) {
+        *by_machine.entry((&one.series.machine_name, words::differences(data, &one.outcome))).or_default() += 1;
+    }
+    let banner = |((machine, facts), count): ((&str, String), usize)| {
+        let get = if count == 1 { "gets" } else { "get" };
+        [
+            format!("Environments differ on {machine}:"),
+            format!("{facts}. {} of it {get} no verdict.", number::counted(count, "series", "series")),
+        ]
+    };
+    by_machine.into_iter().map(banner).collect()
+}
+
+fn summary(kernels: &[Judged<'_>]) -> Vec<SummaryRow> {
+    let mut places: BTreeMap<(&str, &str, &str), Vec<&Judged<'_>>> = BTreeMap::new();
+    for one in kernels {
+        let series = one.series;
+        places.entry((&series.suite, &series.machine_name, &series.machine)).or_default().push(one);
+    }
+    let row = |((suite, machine, _), of_place): ((&str, &str, &str), Vec<&Judged<'_>>)| SummaryRow {
+        suite: suite.to_owned(),
+        machine: machine.to_owned(),
+        counts: counts(of_place.iter().copied()),
+        mean: mean(&of_place).map_or(number::NONE.to_owned(), number::percent),
+    };
+    places.into_iter().map(row).collect()
+}
+
+/// The geometric mean of the changes of judged series, positive is worse; those in one level count as unchanged.
+fn mean(of_place: &[&Judged<'_>]) -> Option<f64> {
+    let ratio = |one: &&Judged<'_>| {
+        let change = match one.kind {
+            Kind::Worse | Kind::Better => one.outcome.relative?,
+            Kind::Same => 0.0,
+            Kind::Doubt | Kind::Environment | Kind::Missing => return None,
+        };
+        let sign = if one.series.metric.better == Better::Lower { 1.0 } else { -1.0 };
+        Some(sign * (1.0 + change).ln()).filter(|log| log.is_finite())
+    };
+    let logs: Vec<f64> = of_place.iter().filter(|one| one.series.judged).filter_map(ratio).collect();
+    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp_m1())
+}

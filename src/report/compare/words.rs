@@ -1,0 +1,164 @@
+//! A compared series in words and figures.
+
+use serde::Serialize;
+
+use super::data::{Data, PointData, SeriesData};
+use super::rule::{Outcome, Through, Verdict};
+use crate::model::metric::Better;
+use crate::model::unit::Scale;
+use crate::report::mark::{self, Mark, Tone};
+use crate::report::number;
+
+/// The groups of rows, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::report) enum Kind {
+    /// Changed in the bad direction.
+    Worse,
+    /// Changed in the good one.
+    Better,
+    /// Cannot be told.
+    Doubt,
+    /// No change.
+    Same,
+    /// No common environment.
+    Environment,
+    /// Measured at one of the commits only.
+    Missing,
+}
+
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(in crate::report) struct Row {
+    /// The id of the series.
+    pub(in crate::report) id: String,
+    /// The suite.
+    pub(in crate::report) suite: String,
+    /// What people call the machine.
+    pub(in crate::report) machine: String,
+    /// The benchmark without its suite.
+    pub(in crate::report) name: String,
+    /// The metric.
+    pub(in crate::report) metric: String,
+    /// What is said.
+    pub(in crate::report) kind: Kind,
+    /// The colour, the glyph and the word of it.
+    pub(in crate::report) mark: [String; 3],
+    /// Why.
+    pub(in crate::report) reason: String,
+    /// The level at A with its unit.
+    pub(in crate::report) before: String,
+    /// That at B.
+    pub(in crate::report) after: String,
+    /// The change.
+    pub(in crate::report) change: String,
+    /// Its interval, in percent.
+    pub(in crate::report) interval: String,
+    /// The smallest change that shows.
+    pub(in crate::report) shows: String,
+    /// What was measured at A.
+    pub(in crate::report) measured_before: String,
+    /// And at B.
+    pub(in crate::report) measured_after: String,
+}
+
+/// What is said of an outcome, and whether the number went up.
+pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> (Kind, bool) {
+    let up = outcome.after > outcome.before;
+    let kind = match outcome.verdict {
+        Verdict::Changed(_) if up == (series.metric.better == Better::Lower) => Kind::Worse,
+        Verdict::Changed(_) => Kind::Better,
+        Verdict::Same { .. } => Kind::Same,
+        Verdict::Short | Verdict::Drift | Verdict::Open(_) => Kind::Doubt,
+        Verdict::NotComparable => Kind::Environment,
+        Verdict::MissingAtA | Verdict::MissingAtB => Kind::Missing,
+    };
+    (kind, up)
+}
+
+/// The row of an outcome.
+pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Row {
+    let (kind, up) = kind(series, outcome);
+    let mark = mark_of(series, kind, up);
+    let measured = |point: Option<&PointData>| point.map(|point| point.value);
+    let typical = outcome.before.or(outcome.after).or(measured(outcome.a)).or(measured(outcome.b)).unwrap_or_default();
+    let scale = series.metric.unit.scale(typical);
+    let level = |level: Option<f64>| level.map_or(number::NONE.to_owned(), |level| number::quantity(scale, level));
+    let changed = matches!(outcome.verdict, Verdict::Changed(_) | Verdict::Open(_) | Verdict::Same { came_back: true });
+    let interval = outcome.interval.filter(|(low, high)| low < high);
+    Row {
+        id: series.id.clone(),
+        suite: series.suite.clone(),
+        machine: series.machine_name.clone(),
+        name: series.benchmark.clone(),
+        metric: series.metric.name.clone(),
+        kind,
+        mark: [mark.class().to_owned(), mark.glyph.to_owned(), mark.word],
+        reason: reason(data, outcome),
+        before: level(outcome.before),
+        after: level(outcome.after),
+        change: outcome.relative.filter(|_| changed).map_or(number::NONE.to_owned(), number::percent),
+        interval: interval.filter(|_| changed).map_or(String::new(), number::percent_interval),
+        shows: series.shows.map_or(number::NONE.to_owned(), number::percent_size),
+        measured_before: measured_words(scale, outcome.a),
+        measured_after: measured_words(scale, outcome.b),
+    }
+}
+
+fn mark_of(series: &SeriesData, kind: Kind, up: bool) -> Mark {
+    let arrow = if up { "▲" } else { "▼" };
+    match kind {
+        Kind::Worse => Mark::new(Tone::Worse, arrow, mark::worse_word(&series.metric)),
+        Kind::Better => Mark::new(Tone::Better, arrow, mark::better_word(&series.metric)),
+        Kind::Doubt => Mark::new(Tone::Doubt, "?", "inconclusive"),
+        Kind::Same => Mark::new(Tone::Plain, "=", "no change"),
+        Kind::Environment => Mark::new(Tone::Environment, "≠", "not comparable"),
+        Kind::Missing => Mark::new(Tone::Plain, "–", "missing"),
+    }
+}
+
+fn reason(data: &Data, outcome: &Outcome<'_>) -> String {
+    let commit = |number: usize| data.commits[number].name();
+    match &outcome.verdict {
+        Verdict::Changed(Through::One(number)) => format!("changed at {}", commit(*number)),
+        Verdict::Changed(Through::Several(steps)) => format!("{} changes between", number::count(*steps)),
+        Verdict::Same { came_back: false } => String::new(),
+        Verdict::Same { came_back: true } => "changed between and came back".to_owned(),
+        Verdict::Short => "too few points for a level".to_owned(),
+        Verdict::Drift => "its level drifts".to_owned(),
+        Verdict::Open(number) => format!("may lie on either side of the change at {}", commit(*number)),
+        Verdict::NotComparable => differences(data, outcome),
+        Verdict::MissingAtA => "not measured at A".to_owned(),
+        Verdict::MissingAtB => "not measured at B".to_owned(),
+    }
+}
+
+/// The facts that differ between the environments of the two values.
+pub(super) fn differences(data: &Data, outcome: &Outcome<'_>) -> String {
+    let facts = |point: Option<&PointData>| point.and_then(|point| data.environments.get(&point.environment));
+    let (Some(was), Some(is)) = (facts(outcome.a), facts(outcome.b)) else { return UNKNOWN.to_owned() };
+    let mut names: Vec<&str> = was.keys().chain(is.keys()).copied().collect();
+    names.sort_unstable();
+    names.dedup();
+    let differ: Vec<String> = names
+        .into_iter()
+        .filter(|name| was.get(name) != is.get(name))
+        .map(|name| {
+            let text = |facts: Option<&String>| facts.map_or("none", String::as_str).to_owned();
+            format!("{} {} → {}", name.replace('_', " "), text(was.get(name)), text(is.get(name)))
+        })
+        .collect();
+    if differ.is_empty() { UNKNOWN.to_owned() } else { differ.join("; ") }
+}
+
+const UNKNOWN: &str = "the environment differs";
+
+/// A measured value with its spread.
+fn measured_words(scale: Scale, point: Option<&PointData>) -> String {
+    let Some(point) = point else { return number::NONE.to_owned() };
+    let value = number::quantity(scale, point.value);
+    match point.spread {
+        Some((low, high)) => format!("{value} ({} to {})", number::value(scale, low), number::value(scale, high)),
+        None => value,
+    }
+}

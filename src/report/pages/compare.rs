@@ -1,0 +1,202 @@
+//! Two commits against each other, for the pairs that have a page; the script shows any other pair alike.
+
+use askama::Template;
+
+use super::frame::{Frame, Part};
+use super::page;
+use crate::model::page::Page;
+use crate::report::ReportError;
+use crate::report::catalog::Catalog;
+use crate::report::compare::data::{Data, MeasuredCommit};
+use crate::report::compare::pairs::{Pair, Pairs};
+use crate::report::compare::table::{self, Group, SummaryRow};
+use crate::report::compare::words::{Kind, Row};
+use crate::report::link;
+use crate::report::number;
+
+/// The rows of a group that a page lists: of those that changed or may have, and of the others.
+const CHANGED_ROWS: usize = 200;
+const OTHER_ROWS: usize = 40;
+
+#[derive(Template)]
+#[template(path = "compare.html")]
+struct ComparePage<'a> {
+    frame: Frame,
+    headline: Vec<[String; 3]>,
+    lede: String,
+    sides: [Side<'a>; 2],
+    banners: Vec<[String; 2]>,
+    summary: Vec<SummaryRow>,
+    summary_note: &'static str,
+    words: [String; 2],
+    rows_note: &'static str,
+    groups: Vec<Shown>,
+}
+
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    letter: char,
+    name: &'a str,
+    commit: &'a str,
+    tags: &'a str,
+    subject: &'a str,
+    day: &'a str,
+}
+
+struct Shown {
+    heading: String,
+    count: String,
+    rest: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Template)]
+#[template(path = "compare_index.html")]
+struct CompareIndexPage {
+    frame: Frame,
+    lede: String,
+    lists: Vec<PairList>,
+    rule: [&'static str; 7],
+}
+
+struct PairList {
+    id: &'static str,
+    heading: &'static str,
+    lines: Vec<PairLine>,
+}
+
+struct PairLine {
+    page: String,
+    a: String,
+    b: String,
+    day: String,
+    headline: Vec<[String; 3]>,
+}
+
+/// What a page says about the geometric means.
+const SUMMARY_NOTE: &str = "Geometric mean over the judged series of a suite on a machine, positive is worse. Those in one level count as unchanged.";
+
+/// What a page says about its rows.
+const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it.";
+
+/// The rule in words for a reader.
+const RULE: [&str; 7] = [
+    "Levels are held against each other, as fitted to all runs of a series. Two single runs differ by chance.",
+    "No change: both commits lie in one level, or in levels that differ no longer. A smaller change than the one that could be seen may be there.",
+    "Slower or faster: they lie in different levels. The interval is that of the change between the two.",
+    "Inconclusive: a commit may lie on either side of a change, in a drift, or in a series that is too short for levels.",
+    "Not comparable: the two were not measured in the same environment. What differs stands beside it.",
+    "Missing: measured at one of the two only.",
+    "The geometric mean counts a series without change as unchanged, and leaves out those without verdict.",
+];
+
+impl Row {
+    /// The colour of its change: there is one only where a verdict stands behind it.
+    fn tint(&self) -> &str {
+        if matches!(self.kind, Kind::Worse | Kind::Better) { &self.mark[0] } else { "" }
+    }
+}
+
+impl SummaryRow {
+    /// Whether there are any at that place of the counts.
+    fn has(&self, place: usize) -> bool {
+        self.counts[place] > 0
+    }
+}
+
+/// The pages of all pairs that have one, and the page that leads to them and compares any two.
+pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
+    let pairs = Pairs::of(data, catalog);
+    let mut pages = vec![index(catalog, data, &pairs)?];
+    for pair in pairs.all() {
+        pages.push(one(catalog, data, pair)?);
+    }
+    Ok(pages)
+}
+
+fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
+    let (a, b) = (&data.commits[pair.a].sha, &data.commits[pair.b].sha);
+    link::file_word("commit", a)?;
+    link::file_word("commit", b)?;
+    Ok(link::compare(a, b))
+}
+
+fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<Page, ReportError> {
+    let path = path(data, pair)?;
+    let table = table::table(data, pair.a, pair.b);
+    let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
+    let names = [a.name(), b.name()];
+    let tags = [a.tags.join(", "), b.tags.join(", ")];
+    let headline: Vec<&str> = table.headline.iter().map(|piece| piece[2].as_str()).collect();
+    let title = format!("{} to {}", names[0], names[1]);
+    let template = ComparePage {
+        frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" "))),
+        lede: lede(pair),
+        sides: [side('A', a, &names[0], &tags[0]), side('B', b, &names[1], &tags[1])],
+        banners: table.banners,
+        summary: table.summary,
+        summary_note: SUMMARY_NOTE,
+        words: table.words.map(|word| word[..1].to_uppercase() + &word[1..]),
+        rows_note: ROWS_NOTE,
+        groups: table.groups.into_iter().map(shown).collect(),
+        headline: table.headline,
+    };
+    self::page(path, &template)
+}
+
+fn side<'a>(letter: char, commit: &'a MeasuredCommit, name: &'a str, tags: &'a str) -> Side<'a> {
+    let MeasuredCommit { sha, day, subject, .. } = commit;
+    Side { letter, name, commit: sha.get(..12).unwrap_or(sha), tags, subject, day }
+}
+
+fn lede(pair: Pair) -> String {
+    match pair.b - pair.a {
+        1 => "No commit was measured between the two.".to_owned(),
+        apart => format!("{} were measured between the two.", number::counted(apart - 1, "commit", "commits")),
+    }
+}
+
+fn shown(group: Group) -> Shown {
+    let Group { heading, mut rows } = group;
+    let all = rows.len();
+    let changed = rows.first().is_some_and(|row| matches!(row.kind, Kind::Worse | Kind::Better | Kind::Doubt));
+    rows.truncate(if changed { CHANGED_ROWS } else { OTHER_ROWS });
+    let rest = match all - rows.len() {
+        0 => String::new(),
+        more => format!("{} more with script, under “Compare other commits”", number::count(more)),
+    };
+    Shown { heading, count: number::count(all), rest, rows }
+}
+
+fn index(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs) -> Result<Page, ReportError> {
+    let lines =
+        |pairs: &[Pair]| -> Result<Vec<PairLine>, ReportError> { pairs.iter().map(|pair| line(data, *pair)).collect() };
+    let mut lists = vec![
+        PairList { id: "baselines", heading: "Since the baselines", lines: lines(&pairs.baselines)? },
+        PairList { id: "releases", heading: "Release by release", lines: lines(&pairs.releases)? },
+        PairList {
+            id: "steps",
+            heading: "Newest commits against the one measured before",
+            lines: lines(&pairs.steps)?,
+        },
+    ];
+    lists.retain(|list| !list.lines.is_empty());
+    let lede = format!(
+        "{} and {} can be compared.",
+        number::counted(data.commits.len(), "measured commit", "measured commits"),
+        number::counted(data.series_count(), "series", "series")
+    );
+    let frame = Frame::new(catalog, link::COMPARE, Part::Compare, "Compare".to_owned(), lede.clone());
+    page(link::COMPARE.to_owned(), &CompareIndexPage { frame, lede, lists, rule: RULE })
+}
+
+fn line(data: &Data, pair: Pair) -> Result<PairLine, ReportError> {
+    let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
+    Ok(PairLine {
+        page: path(data, pair)?,
+        a: a.name(),
+        b: b.name(),
+        day: b.day.clone(),
+        headline: table::table(data, pair.a, pair.b).headline,
+    })
+}
