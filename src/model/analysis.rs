@@ -130,6 +130,6 @@ pub struct SeriesAnalysis {
     pub latest: LatestRow,
     /// The verdict on its newest value.
     pub comparison: Option<Comparison>,
-    /// What the series shows, in one sentence; page, Markdown and chart say the same.
+    /// What its newest value is beside others, in one sentence; of a series that is looked at for changes, the fit says more.
     pub sentence: String,
 }

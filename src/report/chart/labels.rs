@@ -6,6 +6,9 @@ const LETTER: f64 = 0.58;
 /// How far a label stands from its line.
 const DISTANCE: f64 = 5.0;
 
+/// How far labels of a row are apart at least.
+const BETWEEN: f64 = 4.0;
+
 /// About how wide a text is.
 pub(super) fn text_width(words: &str, size: f64) -> f64 {
     words.chars().count() as f64 * LETTER * size
@@ -41,7 +44,10 @@ impl Row {
         sides.sort_by_key(|(from, ..)| crossed.iter().filter(|line| (*from..from + width).contains(*line)).count());
         for (from, at, anchor) in sides {
             let to = from + width;
-            let free = self.taken.iter().all(|(taken_from, taken_to)| to < *taken_from || from > *taken_to);
+            let free = self
+                .taken
+                .iter()
+                .all(|(taken_from, taken_to)| to + BETWEEN < *taken_from || from > *taken_to + BETWEEN);
             if from >= self.bounds.0 && to <= self.bounds.1 && free {
                 self.taken.push((from, to));
                 return Some((at, anchor));

@@ -65,7 +65,8 @@ fn placed<'a>(catalog: &Catalog<'_>, of: &'a SeriesAnalysis, fit: Option<&Fit<'_
 
 /// Whether the points of a fit stand on the line of commits.
 fn is_on_line(catalog: &Catalog<'_>, fit: &Fit<'_>) -> bool {
-    fit.series.pooled.iter().all(|point| catalog.position(&point.commit) == Some(point.place))
+    let commits = &catalog.line.commits;
+    fit.series.pooled.iter().all(|point| commits.get(point.place).is_some_and(|commit| commit.sha == *point.commit))
 }
 
 /// Levels, turns and suspects by place; nothing where no level is fitted.

@@ -34,7 +34,7 @@ pub(super) fn rows(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Vec<SizeRow> {
     let own = &of.series;
     let is_alike = |other: &&SeriesAnalysis| {
         let series = &other.series;
-        (series.suite == own.suite && series.name == own.name && series.variant == own.variant)
+        (series.name == own.name && series.variant == own.variant && series.suite == own.suite)
             && (series.machine == own.machine && series.metric == own.metric && series.version == own.version)
     };
     let mut all: Vec<&SeriesAnalysis> = catalog.analysis.series.iter().filter(is_alike).collect();
