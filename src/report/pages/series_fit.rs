@@ -139,10 +139,15 @@ fn interval(relative: Level) -> Option<String> {
 /// A chance as one in so many.
 fn chance(chance: f64) -> String {
     match chance {
-        none if none == 0.0 => "none".to_owned(),
+        0.0 => "none".to_owned(),
         some if !some.is_finite() || some < 0.0 => number::NONE.to_owned(),
         rare if rare < 1e-9 => format!("less than 1 in {}", number::count(1_000_000_000)),
-        some => format!("1 in {}", number::count((1.0 / some.min(1.0)).round() as usize)),
+        some => {
+            // Two digits are more than a chance is known to.
+            let many = 1.0 / some.min(1.0);
+            let unit = 10f64.powf((many.log10().floor() - 1.0).max(0.0));
+            format!("1 in {}", number::count(((many / unit).round() * unit) as usize))
+        }
     }
 }
 
@@ -295,6 +300,8 @@ mod tests {
         check(0.0, "none");
         check(1e-12, "less than 1 in 1 000 000 000");
         check(2e-4, "1 in 5 000");
+        check(1.0 / 7_076_491.0, "1 in 7 100 000");
+        check(0.3, "1 in 3");
         check(1.0, "1 in 1");
         check(f64::NAN, "–");
     }
