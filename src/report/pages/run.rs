@@ -68,7 +68,7 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
         short: short_digest(&recorded.id).to_owned(),
         headline,
         reason: run.reason.clone().unwrap_or_default(),
-        facts: facts(run),
+        facts: facts(catalog, run),
         quality: run.quality.reasons.clone(),
         metrics,
         metrics_rest,
@@ -111,7 +111,7 @@ fn headline(run: &Run) -> Phrase {
 }
 
 /// The four facts: status, commit, machine, quality; each with a note.
-fn facts(run: &Run) -> Vec<(&'static str, Phrase, String)> {
+fn facts(catalog: &Catalog<'_>, run: &Run) -> Vec<(&'static str, Phrase, String)> {
     let (commit, commit_note) = match &run.commit {
         None => (Phrase::plain(number::NONE), "Outside a repository, or before its first commit.".to_owned()),
         Some(commit) => {
@@ -144,6 +144,10 @@ fn facts(run: &Run) -> Vec<(&'static str, Phrase, String)> {
         ),
         RunStatus::Skipped | RunStatus::Failed => (Phrase::plain(number::NONE), "Nothing was measured.".to_owned()),
     };
+    let machine = match catalog.machine_page(&run.machine.id) {
+        Some(page) => Phrase::default().link(page, run.machine.name.clone()),
+        None => Phrase::plain(run.machine.name.clone()),
+    };
     vec![
         (
             "Status",
@@ -151,7 +155,7 @@ fn facts(run: &Run) -> Vec<(&'static str, Phrase, String)> {
             format!("Began {} UTC.", date::moment(run.timestamp)),
         ),
         ("Commit", commit, commit_note),
-        ("Machine", Phrase::plain(run.machine.name.clone()), run.machine.class.clone()),
+        ("Machine", machine, run.machine.class.clone()),
         ("Numbers", numbers, numbers_note),
     ]
 }

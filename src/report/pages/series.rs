@@ -92,7 +92,7 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
     let scale = fit.and_then(Fit::newest_level).map_or(scale, |level| series.metric.unit.scale(level));
     let trend = series_chart::trend(catalog, of, fit, &sentence, scale);
     let several = trend.dots.len().div_ceil(MOST_DOTS);
-    let (turns, turns_note) = fit.map_or_else(Default::default, |fit| series_fit::turns(fit, scale));
+    let (turns, turns_note) = fit.map_or_else(Default::default, |fit| series_fit::turns(catalog, fit, scale));
     let (points, points_note) = points::rows(catalog, series, scale);
     let template = SeriesPage {
         frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()),

@@ -6,6 +6,7 @@ use crate::model::event::EventState;
 use crate::model::metric::Metric;
 use crate::model::trend::SeriesTrend;
 use crate::model::unit::Scale;
+use crate::report::catalog::Catalog;
 use crate::report::chart::spread::{self, Spread};
 use crate::report::fit::{Fit, Turn, What, why_not_judged};
 use crate::report::gate::share;
@@ -67,9 +68,9 @@ pub(super) struct BeforeAfter {
 }
 
 /// The turns, newest first, and a sentence on the table.
-pub(super) fn turns(fit: &Fit<'_>, scale: Scale) -> (Vec<TurnRow>, String) {
+pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> (Vec<TurnRow>, String) {
     let rows = fit.turns.iter().enumerate().rev().take(ROWS);
-    let rows = rows.map(|(number, turn)| row(fit, number + 1, turn, scale)).collect();
+    let rows = rows.map(|(number, turn)| row(catalog, fit, number + 1, turn, scale)).collect();
     let which = if fit.turns.len() > ROWS {
         format!("The newest {} of {} changes", number::count(ROWS), number::count(fit.turns.len()))
     } else {
@@ -80,7 +81,7 @@ pub(super) fn turns(fit: &Fit<'_>, scale: Scale) -> (Vec<TurnRow>, String) {
     (rows, note)
 }
 
-fn row(fit: &Fit<'_>, number: usize, turn: &Turn<'_>, scale: Scale) -> TurnRow {
+fn row(catalog: &Catalog<'_>, fit: &Fit<'_>, number: usize, turn: &Turn<'_>, scale: Scale) -> TurnRow {
     let metric = &fit.series.metric;
     let tone = turn.tone(metric);
     let relative = turn.relative();
@@ -101,9 +102,10 @@ fn row(fit: &Fit<'_>, number: usize, turn: &Turn<'_>, scale: Scale) -> TurnRow {
     TurnRow {
         number: number.to_string(),
         mark: Mark::new(tone, turn.glyph(), word(turn, metric)),
-        event: turn
-            .part
-            .map_or_else(|| Phrase::plain(number::NONE), |(event, _)| Phrase::default().id(event.id.as_str())),
+        event: turn.part.map_or_else(
+            || Phrase::plain(number::NONE),
+            |(event, _)| Phrase::default().name(catalog.event_page(&event.id), event.id.as_str()),
+        ),
         commit,
         range: if range.is_empty() { number::NONE.to_owned() } else { range.join("; ") },
         before: number::value(scale, turn.what.before()),
