@@ -93,8 +93,9 @@ fn lede(of: &Event) -> Phrase {
 
 fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
     let mut note = Phrase::plain(format!("Since {}", date::day(of.since)));
-    if let Some(lead) = told::lead(of) {
-        note = note.text(format!("; {} of the series it is known by", counted(lead.points_since, "point", "points")));
+    if let Some(lead) = told::lead(of).filter(|lead| lead.points_since > 0) {
+        let has = counted(lead.points_since, "point", "points");
+        note = note.text(format!("; the series it is known by has {has} since"));
     }
     Fact { question: "State", answer: linked(told::state(of), catalog).begun(), note: note.text(".") }
 }

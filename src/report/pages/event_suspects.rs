@@ -12,6 +12,9 @@ use crate::report::trend::words;
 /// The suspects that are listed: the likeliest.
 const MOST: usize = 60;
 
+/// Those that are listed where none of them is to blame: the first.
+const FEW: usize = 10;
+
 /// The longest subject, in characters.
 const SUBJECT: usize = 160;
 
@@ -51,12 +54,17 @@ pub(super) struct Row {
 
 /// The commits of the range of an event.
 pub(super) fn suspects(catalog: &Catalog<'_>, of: &Event) -> Suspects {
-    let likeliest = of.most_likely().map(|one| &one.commit.sha).filter(|_| of.suspects.len() > 1);
+    let most = if of.kind == EventKind::Change { MOST } else { FEW };
     let mut by_probability: Vec<(usize, &Suspect)> = of.suspects.iter().enumerate().collect();
     by_probability.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
-    let left_out: f64 = by_probability.iter().skip(MOST).map(|(_, one)| one.probability).sum();
-    let more = by_probability.len().saturating_sub(MOST);
-    by_probability.truncate(MOST);
+    let left_out: f64 = by_probability.iter().skip(most).map(|(_, one)| one.probability).sum();
+    let more = by_probability.len().saturating_sub(most);
+    // Where two are as likely as each other, neither stands out.
+    let likeliest = match by_probability.as_slice() {
+        [(_, first), (_, second), ..] if first.probability > second.probability => Some(&first.commit.sha),
+        _ => None,
+    };
+    by_probability.truncate(most);
     by_probability.sort_by_key(|(place, _)| *place);
 
     let mut rows = Vec::new();
@@ -92,7 +100,10 @@ pub(super) fn suspects(catalog: &Catalog<'_>, of: &Event) -> Suspects {
     };
     let rest = match more {
         0 => String::new(),
-        more => format!("{} more are not listed here, {} together.", count(more), words::probability(left_out)),
+        more if of.kind == EventKind::Change => {
+            format!("{} more are not listed here, {} together.", count(more), words::probability(left_out))
+        }
+        more => format!("{} more are not listed here.", count(more)),
     };
     let heading = if of.kind == EventKind::Change { "Which commit" } else { "Between which commits" };
     Suspects { heading, note: note.to_owned(), rows, rest }
