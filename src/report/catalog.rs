@@ -1,5 +1,6 @@
 //! What the pages are made of, indexed.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::analysis::{Analysis, SeriesAnalysis};
@@ -31,7 +32,8 @@ pub(super) struct Catalog<'a> {
     series_trends: BTreeMap<&'a str, &'a SeriesTrend>,
     events: BTreeMap<&'a str, &'a Event>,
     parts: BTreeMap<&'a str, Vec<(&'a Event, &'a Member)>>,
-    positions: BTreeMap<&'a str, usize>,
+    /// Made when it is asked for: the pages of runs, of which some are made at a time, do without it.
+    positions: OnceCell<BTreeMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
 }
 
@@ -59,7 +61,7 @@ impl<'a> Catalog<'a> {
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),
             events: trend.events.iter().map(|one| (one.id.as_str(), one)).collect(),
             parts,
-            positions: line.positions(),
+            positions: OnceCell::new(),
             runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
         }
     }
@@ -92,7 +94,7 @@ impl<'a> Catalog<'a> {
 
     /// The place of a commit on the line.
     pub(super) fn position(&self, sha: &str) -> Option<usize> {
-        self.positions.get(sha).copied()
+        self.positions.get_or_init(|| self.line.positions()).get(sha).copied()
     }
 
     /// The page of the machine of that id, where there is one.
