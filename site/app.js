@@ -194,9 +194,9 @@ const rowOf = (data, { series, outcome, kind, up }) => {
   const changed = outcome.verdict === "changed" || outcome.verdict === "open" || outcome.cameBack === true;
   const [low, high] = (changed && outcome.interval) || [0, 0];
   const measured = (point) => {
-    if (!point) return NONE;
-    const spread = point.spread && ` (${value(scale, point.spread[0])} to ${value(scale, point.spread[1])})`;
-    return quantity(scale, point.value) + (spread ?? "");
+    if (!point) return [NONE, ""];
+    const spread = point.spread && `${value(scale, point.spread[0])} to ${value(scale, point.spread[1])}`;
+    return [quantity(scale, point.value), spread ?? ""];
   };
   return {
     id: series.id,
@@ -473,6 +473,8 @@ function rowsTable({ groups }) {
     [`Change, 95${NARROW}% interval`, "n"], ["Could see", "n opt2"], ["Measured at A", "n opt"], ["Measured at B", "n opt"]];
   const head = element("tr", {}, ...cells("th", heads));
   for (const place of [3, 4, 7, 8]) head.cells[place].dataset.mixed = "";
+  const measured = ([figure, spread]) =>
+    element("td", { class: "n opt q" }, figure, ...(spread ? [element("br"), spread] : []));
   const row = (one) => {
     const verdict = element("td", { class: "verdict" }, piece(one.mark));
     if (one.reason) verdict.append(" ", element("span", { class: "q why" }, one.reason));
@@ -484,7 +486,7 @@ function rowsTable({ groups }) {
       element("th", { scope: "row", class: "full" }, link, " ", element("span", { class: "q" }, one.metric)),
       element("td", { class: "place" }, one.machine), verdict,
       ...cells("td", [[one.before, "n from"], [one.after, "n"]]), change,
-      ...cells("td", [[one.shows, "n opt2"], [one.measured_before, "n opt q"], [one.measured_after, "n opt q"]]));
+      ...cells("td", [[one.shows, "n opt2"]]), measured(one.measured_before), measured(one.measured_after));
   };
   return element("table", { class: "cards" },
     element("caption", { class: "sr" }, "Series between the two commits, by what is said of them"), element("thead", {}, head),

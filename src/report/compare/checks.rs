@@ -149,12 +149,10 @@ fn text(table: &Table) -> String {
         for row in &group.rows {
             let mark = row.mark.join(" ");
             let cells = [&row.name, &row.metric, &row.machine, &mark, &row.reason, &row.before, &row.after];
-            let rest = [&row.change, &row.interval, &row.shows, &row.measured_before, &row.measured_after];
-            lines.push(format!(
-                "  {} | {}",
-                cells.map(String::as_str).join(" | "),
-                rest.map(String::as_str).join(" | ")
-            ));
+            let rest = [&row.change, &row.interval, &row.shows].into_iter();
+            let rest = rest.chain(&row.measured_before).chain(&row.measured_after);
+            let line: Vec<&str> = cells.into_iter().chain(rest).map(String::as_str).collect();
+            lines.push(format!("  {}", line.join(" | ")));
         }
     }
     lines.join("\n")

@@ -56,10 +56,10 @@ pub(in crate::report) struct Row {
     pub(in crate::report) interval: String,
     /// The smallest change that shows.
     pub(in crate::report) shows: String,
-    /// What was measured at A.
-    pub(in crate::report) measured_before: String,
+    /// What was measured at A, and its spread.
+    pub(in crate::report) measured_before: [String; 2],
     /// And at B.
-    pub(in crate::report) measured_after: String,
+    pub(in crate::report) measured_after: [String; 2],
 }
 
 /// What is said of an outcome, and whether the number went up.
@@ -153,12 +153,9 @@ pub(super) fn differences(data: &Data, outcome: &Outcome<'_>) -> String {
 
 const UNKNOWN: &str = "the environment differs";
 
-/// A measured value with its spread.
-fn measured_words(scale: Scale, point: Option<&PointData>) -> String {
-    let Some(point) = point else { return number::NONE.to_owned() };
-    let value = number::quantity(scale, point.value);
-    match point.spread {
-        Some((low, high)) => format!("{value} ({} to {})", number::value(scale, low), number::value(scale, high)),
-        None => value,
-    }
+/// A measured value and its spread.
+fn measured_words(scale: Scale, point: Option<&PointData>) -> [String; 2] {
+    let Some(point) = point else { return [number::NONE.to_owned(), String::new()] };
+    let words = |(low, high)| format!("{} to {}", number::value(scale, low), number::value(scale, high));
+    [number::quantity(scale, point.value), point.spread.map_or(String::new(), words)]
 }
