@@ -18,7 +18,10 @@ const even = (short, long, decimals) => {
   const kept = digits.slice(0, decimals ? end : end - 1);
   return /^50*$/.test(digits.slice(end)) && "02468".includes(kept.at(-1)) ? kept + (power && "e" + power) : short;
 };
-const fixed = (x, decimals) => even(x.toFixed(decimals), x.toFixed(decimals + 30), decimals);
+const fixed = (x, decimals) => {
+  const short = x.toFixed(decimals);
+  return Number.isInteger(x * 10 ** decimals * 2) ? even(short, x.toFixed(decimals + 30), decimals) : short;
+};
 const power = (x) => even(x.toExponential(3), x.toExponential(33), 3).replace("e+", "e");
 const thousands = (digits) => digits.replace(/^\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, NARROW));
 const isZero = (digits) => /^[0.]*$/.test(digits);
@@ -59,16 +62,18 @@ const chunkOf = (data, number) => Math.floor(number / data.chunk);
 const pointsAt = (data, series, number) => {
   const chunk = data.chunks.get(chunkOf(data, number));
   chunk.places ??= new Map(chunk.groups.map((group) => [group.suite + "\n" + group.machine, group]));
+  const offset = number - chunk.number * data.chunk;
   const group = chunk.places.get(series.suite + "\n" + series.machine);
   const [exponent, medians, down = [], up = []] = group && Object.hasOwn(group.series, series.id)
     ? group.series[series.id] : [0, []];
   const points = [];
   const real = (whole) => Number(`${whole}e${exponent}`);
-  medians.forEach((median, column) => {
-    if (median === null || group.at[column] !== number - chunk.number * data.chunk) return;
+  for (let column = medians.length ? group.at.indexOf(offset) : -1; column >= 0 && group.at[column] === offset; column += 1) {
+    const median = medians[column];
+    if (median === null) continue;
     const spread = down[column] == null ? null : [real(median - down[column]), real(median + up[column])];
     points.push({ number, environment: chunk.environments[group.environment[column]], value: real(median), spread });
-  });
+  }
   return points;
 };
 
@@ -459,7 +464,7 @@ const scrolled = (label, made) => element("section", { class: "scroll", tabindex
 
 function summaryTable({ summary, words }) {
   const heads = [["Suite", ""], ["Machine", ""], ["Series", "n opt2"], [capital(words[0]), "n"], [capital(words[1]), "n"],
-    ["No change", "n opt2"], ["No verdict", "n"], ["Geometric mean", "n"]];
+    ["No change", "n opt2"], ["No verdict", "n"], ["Geomean", "n"]];
   const tinted = (n, tone) => (n ? element("b", { class: tone }, count(n)) : "0");
   const rows = summary.map(({ suite, machine, counts, mean }) => element("tr", {}, element("th", { scope: "row" }, suite),
     ...cells("td", [[machine, "any"], [count(counts[0]), "n opt2"], [tinted(counts[1], "worse"), "n"],
@@ -474,18 +479,19 @@ function rowsTable({ groups }) {
   const head = element("tr", {}, ...cells("th", heads));
   for (const place of [3, 4, 7, 8]) head.cells[place].dataset.mixed = "";
   const measured = ([figure, spread]) =>
-    element("td", { class: "n opt q" }, figure, ...(spread ? [element("br"), spread] : []));
+    element("td", { class: "n opt q" }, figure, ...(spread ? [" ", element("span", { class: "below" }, spread)] : []));
   const row = (one) => {
     const verdict = element("td", { class: "verdict" }, piece(one.mark));
     if (one.reason) verdict.append(" ", element("span", { class: "q why" }, one.reason));
     const tint = one.kind === "worse" || one.kind === "better";
-    const change = element("td", { class: "n push" }, tint ? element("b", { class: one.mark[0] }, one.change) : one.change);
-    if (one.interval) change.append(" ", element("span", { class: "ci" }, one.interval));
+    const isChanged = one.change !== NONE;
+    const change = element("td", { class: isChanged ? "n push" : "n opt2" }, tint ? element("b", { class: one.mark[0] }, one.change) : one.change);
+    if (one.interval) change.append(" ", element("span", { class: "ci below" }, one.interval));
     const link = element("a", { href: `../series/${encodeURIComponent(one.id)}.html` }, element("span", { class: "id" }, one.name));
     return element("tr", { "data-suite": one.suite, "data-machine": one.machine },
       element("th", { scope: "row", class: "full" }, link, " ", element("span", { class: "q" }, one.metric)),
       element("td", { class: "place" }, one.machine), verdict,
-      ...cells("td", [[one.before, "n from"], [one.after, "n"]]), change,
+      ...cells("td", [[one.before, isChanged ? "n from" : "n opt2"], [one.after, "n"]]), change,
       ...cells("td", [[one.shows, "n opt2"]]), measured(one.measured_before), measured(one.measured_after));
   };
   return element("table", { class: "cards" },

@@ -74,7 +74,7 @@ struct PairLine {
 }
 
 /// What a page says about the geometric means.
-const SUMMARY_NOTE: &str = "Geometric mean over the judged series of a suite on a machine, positive is worse. Those in one level count as unchanged.";
+const SUMMARY_NOTE: &str = "Geomean is the geometric mean over the judged series of a suite on a machine, positive is worse. Those in one level count as unchanged.";
 
 /// What a page says about its rows.
 const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it.";
@@ -94,6 +94,11 @@ impl Row {
     /// The colour of its change: there is one only where a verdict stands behind it.
     fn tint(&self) -> &str {
         if matches!(self.kind, Kind::Worse | Kind::Better) { &self.mark[0] } else { "" }
+    }
+
+    /// Whether there is a change to show.
+    fn is_changed(&self) -> bool {
+        self.change != number::NONE
     }
 }
 
