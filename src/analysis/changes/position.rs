@@ -1,11 +1,11 @@
 //! Where a change is: the most likely place, and all places that are nearly as likely.
 //!
 //! With the levels of both sides known, the squares about them are least at the most likely place. Places whose deviance is
-//! within [`NEARLY`] of it make the range. Points that lie beyond both levels by far are drawn in.
+//! within [`NEARLY`] of it make the range. A point that lies beyond both levels hardly tells of which side it is: of a stray
+//! the squares would outweigh those of all other points.
 //!
 //! Where the environment changed within reach, what is known before any point was measured counts as well: such a border is
-//! likelier a place than any other, by [`OF_BORDER`]. And a point that lies beyond both levels by twice as far is a stray there,
-//! which tells of no side: drawn in it would still outweigh the border.
+//! likelier a place than any other, by [`OF_BORDER`].
 
 use std::ops::RangeInclusive;
 
@@ -22,8 +22,10 @@ const MOVED: usize = 25;
 /// The deviance within which a place is nearly as likely, twice the difference of log likelihoods.
 const NEARLY: f64 = 6.0;
 
-/// How many deviations beyond both levels a point counts at most.
-const DRAWN_IN: f64 = 3.0;
+/// How many deviations beyond both levels a point may be a stray, and the most deviance that it counts then, for the nearer
+/// level: so little that it alone puts no other place out of the range.
+const BEYOND: f64 = 2.3;
+const OF_STRAY: f64 = 2.0;
 
 /// Where a change may be.
 pub(super) struct Located {
@@ -55,20 +57,16 @@ fn among(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: 
     let (begin, end) = (begin.max(cut.saturating_sub(LOOKED_AT)), end.min(cut + LOOKED_AT));
     let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
     let (before, after) = (level(&values[begin..cut]), level(&values[cut..end]));
-    let reach = DRAWN_IN * noise.deviation;
-    let (low, high) = (before.min(after) - reach, before.max(after) + reach);
     let first = (begin + 1).max(cut.saturating_sub(MOVED));
     let last = (end - 1).min(cut + MOVED);
     let scale = (noise.deviation * noise.inflation).max(f64::MIN_POSITIVE);
     let is_border = |place: usize| borders.contains(&place);
-    let has_border = (first..=last).any(is_border);
+    let reach = BEYOND * noise.deviation;
+    let (low, high) = (before.min(after) - reach, before.max(after) + reach);
     // What it costs to have each point on the side before rather than after.
     let cost = |value: f64| {
-        if has_border && (value < low - reach || value > high + reach) {
-            return 0.0;
-        }
-        let value = value.clamp(low, high);
-        ((value - before) / scale).powi(2) - ((value - after) / scale).powi(2)
+        let cost = ((value - before) / scale).powi(2) - ((value - after) / scale).powi(2);
+        if (low..=high).contains(&value) { cost } else { cost.clamp(-OF_STRAY, OF_STRAY) }
     };
     let mut sum = 0.0;
     let mut places = vec![(first, 0.0)];
@@ -89,7 +87,9 @@ fn among(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::changes::detect::changes;
     use crate::analysis::changes::scale::Scaled;
+    use crate::analysis::changes::sensitivity::Sensitivity;
     use crate::stats::random::SplitMix64;
 
     #[test]
@@ -110,5 +110,27 @@ mod tests {
         }
         assert!(held >= 380, "{held} of 400");
         assert!(wide <= 400 * 4, "{wide}");
+    }
+
+    #[test]
+    fn a_stray_beside_a_step_decides_nothing() {
+        for step in [0.02, 0.03, 0.05, 0.1] {
+            for (beside, factor) in [(28, 1.13), (29, 1.13), (30, 0.87), (31, 0.87), (28, 0.87), (30, 1.13), (29, 1.6)]
+            {
+                let (mut told, mut held) = (0, 0);
+                for seed in 0..100 {
+                    let mut random = SplitMix64::new(seed);
+                    let course = |place: usize| if place < 30 { 1.0 } else { 1.0 + step };
+                    let mut values: Vec<f64> =
+                        (0..60).map(|place| course(place) * (1.0 + 0.006 * random.normal())).collect();
+                    values[beside] *= factor;
+                    let found = changes(&values, &Sensitivity::BALANCED).points;
+                    let [one] = &found[..] else { continue };
+                    told += 1;
+                    held += usize::from(one.first <= 30 && 30 <= one.last);
+                }
+                assert!(told >= 95 && held * 100 >= told * 95, "{step} {beside} {factor}: {held} of {told}");
+            }
+        }
     }
 }
