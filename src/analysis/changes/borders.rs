@@ -89,6 +89,10 @@ fn instead_of(
     borders: &[usize],
 ) -> Option<usize> {
     let (begin, end) = ramp.around;
+    let free = within(borders, ramp.begin.max(begin + 1), ramp.end.min(end - 1));
+    if free.is_empty() {
+        return None;
+    }
     let inside: Vec<usize> = cuts.iter().copied().filter(|cut| begin < *cut && *cut < end).collect();
     let values = &scaled.values[begin..end];
     let flat: Vec<f64> = (begin..end).map(|place| scaled.values[place] - ramp.size * ramp.behind(place)).collect();
@@ -118,7 +122,6 @@ fn instead_of(
         let clearer = autoregression::course_deviate(&about_ramp, &left(values, &with)).powi(2);
         (is_step && clearer <= OF_BORDER).then_some((clearer, *border))
     };
-    let free = within(borders, ramp.begin.max(begin + 1), ramp.end.min(end - 1));
     let steps = free.iter().filter(|border| !inside.contains(border)).filter_map(explained);
     steps.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, border)| border)
 }
