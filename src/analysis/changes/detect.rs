@@ -82,7 +82,7 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
             .collect(),
         levels: estimates.iter().map(|one| one.in_units(&scaled)).collect(),
         noise: Some(SeriesNoise {
-            deviation: noise.deviation,
+            deviation: scaled.spread(noise.deviation),
             inflation: noise.inflation,
             is_relative: scaled.is_logarithmic(),
         }),
@@ -271,6 +271,13 @@ mod tests {
         found(&[f64::MAX, f64::MIN, 0.0, f64::MAX, f64::MIN_POSITIVE, 1.0, -1.0, f64::MAX, f64::MIN, 3.0]);
         assert_eq!(found(&[f64::NAN; 20]), (Vec::new(), Vec::new()));
         assert_eq!(found(&[f64::MAX; 20]), (Vec::new(), Vec::new()));
+        // Differences and squares of such numbers are none.
+        for size in [1.7e308, f64::MAX, 1e200, 1.0, 1e-200, f64::MIN_POSITIVE] {
+            assert_eq!(found(&[[-size; 50], [size; 50]].concat()).0, [50], "{size}");
+            let wandering: Vec<f64> =
+                levels(&[(30, -0.6), (40, 0.6)], 0.05, 12).iter().map(|value| value * size).collect();
+            assert_eq!(found(&wandering).0, [30], "{size}");
+        }
     }
 
     proptest! {
@@ -287,6 +294,22 @@ mod tests {
         #[test]
         fn any_numbers_give_an_answer(values in prop::collection::vec(prop::num::f64::ANY, 0..60)) {
             let _ = changes(&values, &Sensitivity::LOOSE);
+        }
+
+        #[test]
+        fn numbers_of_both_signs_near_the_largest_give_an_answer(
+            values in prop::collection::vec(
+                prop_oneof![
+                    Just(f64::MAX), Just(f64::MIN), Just(0.0), -1.79e308..1.79e308_f64, 1e307..1.79e308_f64,
+                    prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::NEGATIVE,
+                ],
+                8..120,
+            ),
+            border in 1..8_usize,
+        ) {
+            let known = Known { borders: &[border, 40], drifts: &[2..=30], ..Known::default() };
+            let found = changes_known(&values, &Sensitivity::LOOSE, &known);
+            prop_assert!(found.levels.iter().all(|level| level.value.is_finite()), "{:?}", found.levels);
         }
     }
 }

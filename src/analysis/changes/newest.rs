@@ -41,7 +41,7 @@ pub fn apart(values: &[f64], found: &Changes, is_exact: bool, sensitivity: &Sens
     if found.drifts.iter().any(|drift| drift.end + NEWEST >= count) {
         return None;
     }
-    let deviation = found.noise.map_or(0.0, |noise| noise.deviation);
+    let deviation = scaled.of_spread(found.noise.map_or(0.0, |noise| noise.deviation));
     let begin = (count - NEWEST.min(count - changed - 1)..count).find(|begin| {
         if *begin <= changed + 1 && changed > 0 {
             return false;

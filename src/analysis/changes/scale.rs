@@ -1,23 +1,34 @@
 //! The scale on which a series is looked at.
 //!
 //! Noise of benchmarks is a share of the level, and so are changes: values above zero are looked at by their logarithms, on
-//! which a sixfold speed-up does not make what comes after it six times as quiet. Others are taken as they are.
+//! which a sixfold speed-up does not make what comes after it six times as quiet. Others are looked at in a power of two as
+//! their unit, that of the largest: the differences and squares of any numbers are numbers then, and no digit is lost.
 
 /// The least deviation of noise, as a share of the level: differences below it are of the arithmetic.
 const FLOOR: f64 = 1e-6;
 
+/// The largest exponent of a power of two that is a number.
+const MOST_EXPONENT: f64 = 1023.0;
+
 /// A series on its scale.
 pub(super) struct Scaled {
-    /// The values, or their logarithms.
+    /// The values in their unit, or their logarithms.
     pub(super) values: Vec<f64>,
     is_logarithmic: bool,
+    /// What the values are divided by; 1 for logarithms.
+    unit: f64,
 }
 
 impl Scaled {
     pub(super) fn of(values: &[f64]) -> Scaled {
         let is_logarithmic = values.iter().all(|value| *value > 0.0);
-        let values = if is_logarithmic { values.iter().map(|value| value.ln()).collect() } else { values.to_vec() };
-        Scaled { values, is_logarithmic }
+        if is_logarithmic {
+            return Scaled { values: values.iter().map(|value| value.ln()).collect(), is_logarithmic, unit: 1.0 };
+        }
+        let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
+        // The logarithm of the largest numbers is rounded up to one whose power is none.
+        let unit = if largest > 0.0 { largest.log2().floor().min(MOST_EXPONENT).exp2() } else { 1.0 };
+        Scaled { values: values.iter().map(|value| value / unit).collect(), is_logarithmic, unit }
     }
 
     /// The least deviation that is believed.
@@ -36,7 +47,18 @@ impl Scaled {
 
     /// A level on this scale in units of the series.
     pub(super) fn in_units(&self, level: f64) -> f64 {
-        if self.is_logarithmic { level.exp() } else { level }
+        let level = if self.is_logarithmic { level.exp() } else { level * self.unit };
+        level.clamp(f64::MIN, f64::MAX)
+    }
+
+    /// A deviation on this scale in units of the series; of logarithms it stays a share.
+    pub(super) fn spread(&self, deviation: f64) -> f64 {
+        (deviation * self.unit).min(f64::MAX)
+    }
+
+    /// A deviation in units of the series on this scale.
+    pub(super) fn of_spread(&self, deviation: f64) -> f64 {
+        deviation / self.unit
     }
 
     /// A step on this scale as a share of the level from which it leads; not a number where that is zero.
