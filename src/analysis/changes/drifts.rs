@@ -10,6 +10,7 @@ use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::side::{Side, trimmed_mean};
 use crate::stats::autoregression;
+use crate::stats::partition;
 use crate::stats::ramp::{Course, Sums};
 
 /// The narrowest ramp that is tried, in points.
@@ -25,6 +26,9 @@ const DEARER: f64 = 2.0;
 
 /// How clearly a ramp must stand against noise that wanders, as a share of what a step must: so wide a ramp comes seldom.
 const STEADY: f64 = 0.95;
+
+/// The points of the shortest tread that a partition has: where no change is proven, so short a one holds strays.
+const STRAYS: usize = 2;
 
 /// How many deviations from what explains it a point counts at most.
 const DRAWN_IN: f64 = 3.0;
@@ -45,12 +49,20 @@ pub(super) fn of_stretch(
         return None;
     }
     let within = |cut: &&usize| (begin + 1..end).contains(cut);
-    let candidates: Vec<usize> = noise.cuts.iter().filter(within).map(|cut| cut - begin).collect();
+    let cuts: Vec<usize> = noise.cuts.iter().filter(within).map(|cut| cut - begin).collect();
+    let treads = joined(&cuts, values.len());
+    let drawn = drawn_in(values, &treads, reach, noise.deviation);
+    // Where strays had treads of their own, the steps are looked for again without them.
+    let candidates = if treads.len() == cuts.len() {
+        cuts
+    } else {
+        let of_noise: Vec<f64> = drawn.iter().map(|value| value / noise.inflation).collect();
+        partition::optimal(&of_noise, sensitivity.penalty)
+    };
     // One step explains three quarters of a line: where points are held to be independent, a ramp that pays has candidates.
     if candidates.is_empty() && noise.inflation <= 1.0 && least >= 1.0 {
         return None;
     }
-    let drawn = drawn_in(values, &candidates, reach, noise.deviation);
     let sums = Sums::of(&drawn);
     let course = sums.best(NARROWEST, None, |_| 0.0)?;
     let clear = ((sums.flat(&[]) - course.cost) / (DEARER * sensitivity.penalty)).max(0.0).sqrt();
@@ -69,6 +81,14 @@ pub(super) fn of_stretch(
     let ramp =
         Ramp { begin: begin + course.begin, end: begin + course.end, around: (begin, end), size, held: least < 1.0 };
     (score >= least).then_some((ramp, score))
+}
+
+/// The cuts of so many points, without those of treads of [`STRAYS`] points or fewer: one of them, or each, is a stray. They
+/// belong to the tread before them, the first ones to that behind them.
+fn joined(cuts: &[usize], count: usize) -> Vec<usize> {
+    let ends = cuts.iter().copied().skip(1).chain([count]);
+    let is_tread = |(cut, end): &(usize, usize)| *cut > STRAYS && end - cut > STRAYS;
+    cuts.iter().copied().zip(ends).filter(is_tread).map(|one| one.0).collect()
 }
 
 /// The points of a stretch in deviations, about their first level; what lies far from the level that the cheapest partition
@@ -139,6 +159,20 @@ mod tests {
                 }
             }
             assert!(drifts >= 38 && changes <= 2, "{drifts} drifts and {changes} changes of 40: {sensitivity:?}");
+        }
+    }
+
+    #[test]
+    fn strays_hide_no_climb() {
+        for (strays, factor) in [(1, 1.1), (2, 1.1), (2, 0.9), (1, 1.5)] {
+            let told = (0..60_u64).filter(|seed| {
+                let mut values = climb(60, 0.05, 0.004, 0.0, *seed);
+                (0..strays).for_each(|stray| values[(7 * *seed as usize + 23 * stray) % 60] *= factor);
+                let found = detect::changes(&values, &Sensitivity::BALANCED);
+                found.points.is_empty() && found.drifts.len() == 1
+            });
+            let told = told.count();
+            assert!(told >= 55, "{strays} strays of {factor}: {told} of 60 climbs");
         }
     }
 
