@@ -50,8 +50,9 @@ pub(super) fn settled<'a>(
     let mut left = Vec::new();
     for (ramp, score) in ramps {
         match instead_of(&ramp, scaled, cuts, noise, sensitivity, borders) {
-            Some(border) => found.push((border, Some(score))),
-            None => left.push((ramp, score)),
+            // Two ramps that meet at a border are not both the step there.
+            Some(border) if found.iter().all(|one| one.0 != border) => found.push((border, Some(score))),
+            _ => left.push((ramp, score)),
         }
     }
     found.sort_unstable_by_key(|one| one.0);
