@@ -464,7 +464,7 @@ const scrolled = (label, made) => element("section", { class: "scroll", tabindex
 
 function summaryTable({ summary, words }) {
   const heads = [["Suite", ""], ["Machine", ""], ["Series", "n opt2"], [capital(words[0]), "n"], [capital(words[1]), "n"],
-    ["No change", "n opt2"], ["No verdict", "n"], ["Geomean", "n"]];
+    ["No change", "n opt2"], ["No verdict", "n"], ["Mean", "n"]];
   const tinted = (n, tone) => (n ? element("b", { class: tone }, count(n)) : "0");
   const rows = summary.map(({ suite, machine, counts, mean }) => element("tr", {}, element("th", { scope: "row" }, suite),
     ...cells("td", [[machine, "any"], [count(counts[0]), "n opt2"], [tinted(counts[1], "worse"), "n"],
