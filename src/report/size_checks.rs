@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::catalog::Catalog;
 use super::chart::trend::MOST_DOTS;
+use super::compare::data::Data;
 use super::fit::example;
+use super::link;
 use super::pages;
 use super::sample_data::{self, Sample};
 use crate::model::commit::CommitOnLine;
@@ -34,6 +36,7 @@ fn large() -> Sample {
     for i in 0..24 {
         sample.trend.series.extend(few.iter().cloned().map(|mut series| {
             series.series = format!("{i}-{}", series.series);
+            series.benchmark = series.benchmark.replacen('/', &format!("/{LONG}_{i}_"), 1);
             series
         }));
     }
@@ -86,6 +89,12 @@ fn a_large_history_is_cut_and_the_pages_say_so() {
         pages::series(&catalog, busiest.expect("the sample has it")).expect("it renders"),
         "The same kernel elsewhere",
     );
+    let compared = pages::compare(&catalog, &Data::of(&catalog)).expect("it renders");
+    assert!(compared.iter().any(|page| page.path == link::COMPARE));
+    for page in compared {
+        let cut = if page.path == link::COMPARE { "measured commits" } else { "more with script" };
+        check(page, cut);
+    }
     let markdown = super::digest_markdown(&sample.analysis);
     assert!(markdown.len() < LARGEST_PAGE / 2, "{} bytes", markdown.len());
 }

@@ -243,7 +243,8 @@ fn points(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &[usize], columns: 
         .map(|of| of.series.points.iter().map(|point| (&*point.run, &*point.workers)).collect())
         .unwrap_or_default();
     let of = |(number, point): (&usize, &PooledPoint)| {
-        let is_of = |column: &Column| column.number == *number && column.environment == *point.environment_key;
+        let first = columns.partition_point(|column| column.number < *number);
+        let is_of = |column: &Column| column.environment == *point.environment_key;
         let processes =
             || point.runs.iter().filter_map(|run| workers.get(&**run)).flat_map(|list| list.iter().copied());
         let ends = (processes().fold(f64::INFINITY, f64::min), processes().fold(f64::NEG_INFINITY, f64::max));
@@ -251,7 +252,7 @@ fn points(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &[usize], columns: 
         Some(PointData {
             number: *number,
             environment: point.environment_key.to_string(),
-            column: columns.iter().position(is_of)?,
+            column: first + columns[first..].iter().take_while(|column| column.number == *number).position(is_of)?,
             value: rounded(point.value),
             spread: several.then(|| (rounded(ends.0), rounded(ends.1))),
         })

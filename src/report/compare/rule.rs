@@ -65,12 +65,15 @@ struct Judged {
 
 /// Judges a series between two commits; nothing where it was measured at neither.
 pub(super) fn judge(series: &SeriesData, a: usize, b: usize) -> Option<Outcome<'_>> {
-    let at = |number: usize| series.points.iter().filter(move |point| point.number == number);
-    let (last_a, last_b) = (at(a).next_back(), at(b).next_back());
+    let at = |number: usize| {
+        let first = series.points.partition_point(|point| point.number < number);
+        series.points[first..].iter().take_while(move |point| point.number == number)
+    };
+    let (last_a, last_b) = (at(a).last(), at(b).last());
     let bare = |verdict: Verdict, a: Option<_>, b: Option<_>| {
         Some(Outcome { verdict, a, b, before: None, after: None, relative: None, interval: None })
     };
-    let common = at(b).filter_map(|b| at(a).find(|a| a.environment == b.environment).map(|a| (a, b))).next_back();
+    let common = at(b).filter_map(|b| at(a).find(|a| a.environment == b.environment).map(|a| (a, b))).last();
     let (a, b) = match (last_a, last_b, common) {
         (None, None, _) => return None,
         (None, ..) => return bare(Verdict::MissingAtA, None, last_b),

@@ -15,7 +15,7 @@ use crate::report::link;
 use crate::report::number;
 
 /// The rows of a group that a page lists: of those that changed or may have, and of the others.
-const CHANGED_ROWS: usize = 200;
+const CHANGED_ROWS: usize = 120;
 const OTHER_ROWS: usize = 40;
 
 #[derive(Template)]
