@@ -32,8 +32,6 @@ pub(super) mod script;
 pub(super) mod table;
 pub(super) mod words;
 
+mod checks;
 mod columns;
 mod rule;
-
-#[cfg(test)]
-mod checks;

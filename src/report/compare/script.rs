@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::columns::Place;
 use super::data::{Data, PointData, SeriesData, Spot, scaled};
 use crate::model::metric::Better;
 use crate::model::page::Page;
@@ -84,13 +85,13 @@ fn spot(spot: &Spot) -> Value {
 }
 
 /// A series with its points in a chunk.
-type Measured<'a> = (&'a SeriesData, Vec<&'a PointData>);
+type InChunk<'a> = (&'a SeriesData, Vec<&'a PointData>);
 
 /// The values of the commits of a chunk: by suite and machine the columns, and for each series one number a column.
 fn chunk(data: &Data, number: usize) -> Value {
     let begin = number * CHUNK;
     let commits = &data.commits[begin..data.commits.len().min(begin + CHUNK)];
-    let mut places: BTreeMap<(&str, &str), Vec<Measured<'_>>> = BTreeMap::new();
+    let mut places: BTreeMap<Place<'_>, Vec<InChunk<'_>>> = BTreeMap::new();
     for one in &data.series {
         let inside = |point: &&PointData| (begin..begin + commits.len()).contains(&point.number);
         let points: Vec<&PointData> = one.points.iter().filter(inside).collect();
@@ -110,7 +111,7 @@ fn chunk(data: &Data, number: usize) -> Value {
 fn group<'a>(
     suite: &str,
     machine: &str,
-    all: Vec<(&SeriesData, Vec<&'a PointData>)>,
+    all: Vec<InChunk<'a>>,
     begin: usize,
     environments: &mut Vec<&'a str>,
 ) -> Value {
