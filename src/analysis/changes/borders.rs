@@ -49,10 +49,11 @@ pub(super) fn settled<'a>(
     let mut found: Vec<(usize, Option<f64>)> = cuts.iter().map(|cut| (*cut, None)).collect();
     let mut left = Vec::new();
     for (ramp, score) in ramps {
-        match instead_of(&ramp, scaled, cuts, noise, sensitivity, borders) {
-            // Two ramps that meet at a border are not both the step there.
-            Some(border) if found.iter().all(|one| one.0 != border) => found.push((border, Some(score))),
-            _ => left.push((ramp, score)),
+        // Of two ramps that meet at a border one alone is a step there.
+        let is_taken = |border: usize| found.iter().any(|one| one.0 == border);
+        match instead_of(&ramp, scaled, cuts, noise, sensitivity, borders, &is_taken) {
+            Some(border) => found.push((border, Some(score))),
+            None => left.push((ramp, score)),
         }
     }
     found.sort_unstable_by_key(|one| one.0);
@@ -90,6 +91,7 @@ fn instead_of(
     borders: &[usize],
 ) -> Option<usize> {
     let (begin, end) = ramp.around;
+    is_taken: &dyn Fn(usize) -> bool,
     let free = within(borders, ramp.begin.max(begin + 1), ramp.end.min(end - 1));
     if free.is_empty() {
         return None;
@@ -123,7 +125,7 @@ fn instead_of(
         let clearer = autoregression::course_deviate(&about_ramp, &left(values, &with)).powi(2);
         (is_step && clearer <= OF_BORDER).then_some((clearer, *border))
     };
-    let steps = free.iter().filter(|border| !inside.contains(border)).filter_map(explained);
+    let steps = free.iter().filter(|border| !is_taken(**border)).filter_map(explained);
     steps.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, border)| border)
 }
 
