@@ -27,6 +27,9 @@ const NEARLY: f64 = 6.0;
 const BEYOND: f64 = 2.3;
 const OF_STRAY: f64 = 2.0;
 
+/// Likewise beside a border, for which much speaks already: one plain point must be able to speak against it.
+const BESIDE_BORDER: f64 = 3.5;
+
 /// Where a change may be.
 pub(super) struct Located {
     /// The most likely place.
@@ -48,12 +51,14 @@ impl Located {
 /// Where a change at `cut` may be, between neighbours at `begin` and `end`, where the environment changed at `borders`; what the
 /// points place beside all of them is where it is without them.
 pub(super) fn locate(values: &[f64], around: [usize; 3], noise: &Noise, borders: &[usize]) -> Located {
-    let located = among(values, around, noise, borders);
+    let is_near = |border: &usize| border.abs_diff(around[1]) <= MOVED;
+    let beyond = if borders.iter().any(is_near) { BESIDE_BORDER } else { BEYOND };
+    let located = among(values, around, noise, borders, beyond);
     let is_apart = !borders.iter().any(|border| located.range.contains(border));
-    if is_apart && !borders.is_empty() { among(values, around, noise, &[]) } else { located }
+    if is_apart && !borders.is_empty() { among(values, around, noise, &[], beyond) } else { located }
 }
 
-fn among(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: &[usize]) -> Located {
+fn among(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: &[usize], beyond: f64) -> Located {
     let (begin, end) = (begin.max(cut.saturating_sub(LOOKED_AT)), end.min(cut + LOOKED_AT));
     let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
     let (before, after) = (level(&values[begin..cut]), level(&values[cut..end]));
@@ -61,7 +66,7 @@ fn among(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: 
     let last = (end - 1).min(cut + MOVED);
     let scale = (noise.deviation * noise.inflation).max(f64::MIN_POSITIVE);
     let is_border = |place: usize| borders.contains(&place);
-    let reach = BEYOND * noise.deviation;
+    let reach = beyond * noise.deviation;
     let (low, high) = (before.min(after) - reach, before.max(after) + reach);
     // What it costs to have each point on the side before rather than after.
     let cost = |value: f64| {
