@@ -24,9 +24,9 @@ pub struct ChangePoint {
     pub first: usize,
     /// The last point that may be it.
     pub last: usize,
-    /// The level before.
+    /// The level before; within a drift that right before it, without what the drift brings.
     pub before: Level,
-    /// The level after.
+    /// The level after, likewise.
     pub after: Level,
     /// The level after over that before, less 1, with its 95 % interval; not numbers where there was none before.
     pub relative: Level,

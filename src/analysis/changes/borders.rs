@@ -7,7 +7,7 @@
 use super::detect::OF_BORDER;
 use super::noise::Noise;
 use super::position;
-use super::ramps::Ramp;
+use super::ramps::{Levelled, Ramp};
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::side::trimmed_mean;
@@ -59,6 +59,7 @@ pub(super) fn settled<'a>(
     found.sort_unstable_by_key(|one| one.0);
     let count = scaled.values.len();
     let at = |place: Option<usize>| place.and_then(|place| found.get(place)).map(|one| one.0);
+    let levelled = Levelled::of(&scaled.values, &left);
     let step = |place: usize| {
         let (cut, as_drift) = found[place];
         let (before, after) = (at(place.checked_sub(1)), at(Some(place + 1)));
@@ -67,11 +68,12 @@ pub(super) fn settled<'a>(
         let last = after.map_or(count - 1, |after| cut.midpoint(after));
         let borders = within(borders, first, last);
         let around = [before.unwrap_or(0), cut, after.unwrap_or(count)];
-        let likely = position::locate(&scaled.values, around, noise, borders).place;
+        let likely = position::locate(levelled.about(cut), around, noise, borders).place;
         let place = if borders.contains(&likely) { likely } else { cut };
         Step { cut, place, as_drift, borders }
     };
-    ((0..found.len()).map(step).collect(), left)
+    let steps = (0..found.len()).map(step).collect();
+    (steps, left)
 }
 
 /// The borders between two places, both included.
@@ -89,9 +91,9 @@ fn instead_of(
     noise: &Noise,
     sensitivity: &Sensitivity,
     borders: &[usize],
+    is_taken: &dyn Fn(usize) -> bool,
 ) -> Option<usize> {
     let (begin, end) = ramp.around;
-    is_taken: &dyn Fn(usize) -> bool,
     let free = within(borders, ramp.begin.max(begin + 1), ramp.end.min(end - 1));
     if free.is_empty() {
         return None;

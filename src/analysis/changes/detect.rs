@@ -6,7 +6,7 @@ use super::borders::{self, Step};
 use super::eliminate::Elimination;
 use super::estimate::{self, Estimate};
 use super::noise::{self, Noise};
-use super::ramps::Ramp;
+use super::ramps::{Levelled, Ramp};
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::{chance, drifts, position, ramps};
@@ -54,21 +54,27 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
     let scores = scores(&scaled, &steps, &noise, sensitivity);
     let cuts: Vec<usize> = steps.iter().map(|step| step.place).collect();
     let inflation = noise.inflation.max(noise::inflation_about(&scaled.values, &cuts, noise.deviation));
-    let level = |[begin, end]: [usize; 2]| estimate::level(&scaled.values[begin..end], &noise, inflation);
-    let estimates: Vec<Estimate> = bounds_of(&cuts, values.len()).map(level).collect();
+    let level = |values: &[f64], [begin, end]: [usize; 2]| estimate::level(&values[begin..end], &noise, inflation);
+    let estimates: Vec<Estimate> = bounds_of(&cuts, values.len()).map(|bounds| level(&scaled.values, bounds)).collect();
+    let levelled = Levelled::of(&scaled.values, &ramps);
     let point = |(place, score): (usize, f64)| {
         let cut = cuts[place];
         let around = around(&cuts, place, values.len());
-        let located = position::locate(&scaled.values, around, &noise, steps[place].borders);
+        let points = levelled.about(cut);
+        let beside = |begin: usize, end: usize| {
+            let (led, lever) = levelled.led(around, begin..end);
+            level(points, [begin, end]).moved(led, lever * noise.deviation * inflation)
+        };
+        let located = position::locate(points, around, &noise, steps[place].borders);
         let range = cut.min(*located.range.start())..=cut.max(*located.range.end());
-        let [before, after] = [&estimates[place], &estimates[place + 1]];
+        let [before, after] = [beside(around[0], cut), beside(cut, around[2])];
         ChangePoint {
             index: cut,
             first: *range.start(),
             last: *range.end(),
             before: before.in_units(&scaled),
             after: after.in_units(&scaled),
-            relative: before.relative(after, &scaled),
+            relative: before.relative(&after, &scaled),
             score,
             chance: chance::of_score(score, sensitivity.budget),
             likelihoods: located.likelihoods(range),
@@ -260,8 +266,14 @@ mod tests {
         assert_eq!((points.len(), drifts.len()), (0, 1), "{points:?} {drifts:?}");
         let (begin, end) = drifts[0];
         assert!(begin.abs_diff(50) < 40 && end.abs_diff(200) < 40, "{drifts:?}");
-        let (points, drifts) = found(&climbing(20.0, 12.0));
+        let values = climbing(20.0, 12.0);
+        let (points, drifts) = found(&values);
         assert_eq!((points.as_slice(), drifts.len()), (&[120][..], 1), "{drifts:?}");
+        // The step is told without what the ramp brings.
+        let step = changes(&values, &Sensitivity::BALANCED).points[0].clone();
+        let truth = 100.0 + 20.0 * 70.0 / 150.0;
+        assert!((step.before.value - truth).abs() < 1.0 && (step.after.value - truth - 12.0).abs() < 1.0, "{step:?}");
+        assert!(step.relative.lower < 12.0 / truth && 12.0 / truth < step.relative.upper, "{step:?}");
     }
 
     #[test]

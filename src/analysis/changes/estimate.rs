@@ -20,6 +20,10 @@ const TRIMMED: f64 = 1.04;
 /// The quantile of the normal distribution for 95 %.
 const NORMAL_95: f64 = 1.96;
 
+/// By how much the error of what a ramp led is larger than with known ends, as counted: where noise wanders ramps are told that
+/// are none.
+const OF_ENDS: f64 = 2.0;
+
 /// A number on the scale of the series with half the width of its interval.
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
@@ -37,6 +41,11 @@ pub(super) fn level(points: &[f64], noise: &Noise, inflation: f64) -> Estimate {
 }
 
 impl Estimate {
+    /// That number moved by so much, which has a standard error of its own.
+    pub(super) fn moved(self, by: f64, error: f64) -> Estimate {
+        Estimate { middle: self.middle + by, half: self.half.hypot(OF_ENDS * NORMAL_95 * error) }
+    }
+
     /// In units of the series.
     pub(super) fn in_units(&self, scaled: &Scaled) -> Level {
         let of = |place: f64| scaled.in_units(place);
@@ -114,6 +123,33 @@ mod tests {
             for held in [before, after, change] {
                 assert!((0.92..0.98).contains(&(held / found)), "rho {rho}: {before} {after} {change} of {found}");
             }
+        }
+    }
+
+    #[test]
+    fn intervals_of_a_step_within_a_ramp_hold_the_step_alone() {
+        let [mut before, mut after, mut change, mut found] = [0; 4];
+        for seed in 0..200 {
+            let mut random = SplitMix64::new(seed);
+            let course = |place: usize| {
+                let climbed = 0.1 * ((place as f64 + 0.5 - 20.0) / 140.0).clamp(0.0, 1.0);
+                100.0 * (climbed + if place < 80 { 0.0 } else { 0.04 }).exp()
+            };
+            let values: Vec<f64> = (0..180).map(|place| course(place) * (1.0 + 0.006 * random.normal())).collect();
+            let all = changes(&values, &Sensitivity::BALANCED);
+            let ([point], [_]) = (&all.points[..], &all.drifts[..]) else { continue };
+            let holds = |level: &Level, truth: f64| usize::from(level.lower <= truth && truth <= level.upper);
+            let at = 100.0 * (0.1_f64 * 60.0 / 140.0).exp();
+            found += 1;
+            before += holds(&point.before, at);
+            after += holds(&point.after, at * 0.04_f64.exp());
+            change += holds(&point.relative, 0.04_f64.exp_m1());
+            // With the ramp it would be more than twice as much.
+            assert!((0.02..0.06).contains(&point.relative()), "{point:?}");
+        }
+        assert!(found >= 150, "{found} found");
+        for held in [before, after, change] {
+            assert!(held * 100 >= found * 90, "{before} {after} {change} of {found}");
         }
     }
 

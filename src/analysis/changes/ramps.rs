@@ -4,6 +4,8 @@
 //! each ramp has its price, a wide ramp a lower one; the cheapest explanation holds. A drift begins like a step: were it told
 //! as one until the ramp is the clearly better explanation, most of what is told while a series grows would not last.
 
+use std::ops::Range;
+
 use super::noise::Noise;
 use super::side::trimmed_mean;
 use crate::stats::ramp::{Course, Sums};
@@ -41,6 +43,50 @@ impl Ramp {
     pub(super) fn behind(&self, place: usize) -> f64 {
         let width = (self.end - self.begin) as f64;
         ((place as f64 - self.begin as f64 + 0.5) / width).clamp(0.0, 1.0)
+    }
+}
+
+/// A series, and what it is without its ramps: a change within a ramp is what is left there without it.
+pub(super) struct Levelled<'a> {
+    values: &'a [f64],
+    without: Vec<f64>,
+    ramps: &'a [(Ramp, f64)],
+}
+
+impl<'a> Levelled<'a> {
+    pub(super) fn of(values: &'a [f64], ramps: &'a [(Ramp, f64)]) -> Levelled<'a> {
+        let behind = |place: usize| -> f64 { ramps.iter().map(|(ramp, _)| ramp.size * ramp.behind(place)).sum() };
+        let without = values.iter().enumerate().map(|(place, value)| value - behind(place)).collect();
+        Levelled { values, without, ramps }
+    }
+
+    fn is_within(&self, cut: usize) -> bool {
+        self.ramps.iter().any(|(ramp, _)| ramp.begin < cut && cut < ramp.end)
+    }
+
+    /// The series as a change at `cut` is to be looked at.
+    pub(super) fn about(&self, cut: usize) -> &[f64] {
+        if self.is_within(cut) { &self.without } else { self.values }
+    }
+
+    /// How far ramps have led at a change, and the standard error of what they lead from the level of the points on one side
+    /// to it, in deviations; zero where they are not left out.
+    pub(super) fn led(&self, [begin, cut, end]: [usize; 3], side: Range<usize>) -> (f64, f64) {
+        if !self.is_within(cut) {
+            return (0.0, 0.0);
+        }
+        let between = |ramp: &Ramp| ramp.behind(cut - 1).midpoint(ramp.behind(cut));
+        let led = self.ramps.iter().map(|(ramp, _)| ramp.size * between(ramp)).sum();
+        let count = side.len() as f64;
+        let lever = |ramp: &Ramp| {
+            let behind: f64 = side.clone().map(|place| ramp.behind(place)).sum();
+            let width = (ramp.end - ramp.begin) as f64;
+            // Of two lines of one slope: the squares of the distances from their middles.
+            let of = |from: usize, to: usize| (to.min(ramp.end) as f64 - from.max(ramp.begin) as f64).max(0.0).powi(3);
+            (between(ramp) - behind / count).abs() * width * (12.0 / (of(begin, cut) + of(cut, end))).sqrt()
+        };
+        let within = self.ramps.iter().filter(|(ramp, _)| ramp.begin < cut && cut < ramp.end);
+        (led, within.map(|(ramp, _)| lever(ramp)).fold(0.0, f64::max))
     }
 }
 

@@ -59,6 +59,35 @@ fn what_a_commit_brings_beside_a_new_environment_stays_its_fault() {
 }
 
 #[test]
+fn a_step_at_a_border_within_a_climb_is_told_without_the_climb() {
+    let (mut changed, mut near, mut blamed, mut climbed) = (0, 0, 0, 0);
+    for seed in 0..60 {
+        let climbing = (0..2).map(|number| {
+            let mut one = noisy(&format!("s{number}"), 160, 2, &[(0, 1.0), (BORDER, 1.06)], 100 * seed + number);
+            for point in &mut one.points {
+                point.value *= 1.0 + 0.12 * point.rank as f64 / 159.0;
+            }
+            one
+        });
+        let quiet = (50..52).map(|number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
+        let series: Vec<Series> = climbing.chain(quiet).map(|one| bordered(one, BORDER)).collect();
+        let axes = axes(&series, &line(160));
+        let of = |one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[]);
+        let all: Vec<Found<'_>> = series.iter().map(of).collect();
+        for found in all.iter().filter(|found| !found.changes.drifts.is_empty()) {
+            climbed += found.changes.points.len();
+            changed += found.changes.points.iter().filter(|one| one.relative() > 0.08).count();
+            near += found.changes.points.iter().filter(|one| (0.04..0.08).contains(&one.relative())).count();
+        }
+        blamed += drafts(&all).iter().filter(|draft| draft.kind == EventKind::Change).count();
+    }
+    assert!(
+        climbed >= 60 && changed == 0 && near * 10 >= climbed * 9 && blamed <= 3,
+        "{climbed} {changed} {near} {blamed}"
+    );
+}
+
+#[test]
 fn a_commit_measured_in_both_environments_is_not_blamed() {
     let history = |seed: u64| {
         let mut series = bordered(noisy("a", 160, 2, &[(0, 1.0), (BORDER, 1.03)], seed), BORDER);
