@@ -29,6 +29,7 @@ pub(super) struct Catalog<'a> {
     /// The suites that have a matrix, by name.
     pub(super) matrix_suites: BTreeSet<&'a str>,
     series: BTreeMap<&'a str, &'a SeriesAnalysis>,
+    kernels: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a SeriesAnalysis>>>,
     series_trends: BTreeMap<&'a str, &'a SeriesTrend>,
     events: BTreeMap<&'a str, &'a Event>,
     parts: BTreeMap<&'a str, Vec<(&'a Event, &'a Member)>>,
@@ -50,6 +51,10 @@ impl<'a> Catalog<'a> {
                 parts.entry(&member.series).or_default().push((event, member));
             }
         }
+        let mut kernels: BTreeMap<&str, BTreeMap<&str, Vec<&SeriesAnalysis>>> = BTreeMap::new();
+        for one in &analysis.series {
+            kernels.entry(&one.series.suite).or_default().entry(&one.series.name).or_default().push(one);
+        }
         Catalog {
             analysis,
             trend,
@@ -58,6 +63,7 @@ impl<'a> Catalog<'a> {
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
+            kernels,
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),
             events: trend.events.iter().map(|one| (one.id.as_str(), one)).collect(),
             parts,
@@ -74,6 +80,11 @@ impl<'a> Catalog<'a> {
     /// The series of that id.
     pub(super) fn series(&self, id: &str) -> Option<&'a SeriesAnalysis> {
         self.series.get(id).copied()
+    }
+
+    /// All series of a kernel of a suite, by id.
+    pub(super) fn kernel(&self, suite: &str, name: &str) -> &[&'a SeriesAnalysis] {
+        self.kernels.get(suite).and_then(|suite| suite.get(name)).map_or(&[], Vec::as_slice)
     }
 
     /// What was found in the series of that id.

@@ -8,6 +8,7 @@ use crate::report::chart::spark::{self, Spark};
 use crate::report::fit::Fit;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
+use crate::stats::describe;
 
 /// One prefix is kept for a group of values when the largest is at most this many times the smallest; beyond, four
 /// digits of the one are too many zeros of the other.
@@ -155,6 +156,12 @@ pub(super) fn sparkline(series: &SeriesAnalysis) -> String {
         tone,
         label: format!("Trend of the newest {}", number::counted(series.series.points.len().min(60), "run", "runs")),
     })
+}
+
+/// The median of shares, an en dash where there are none.
+pub(super) fn median_share(shares: impl Iterator<Item = f64>) -> String {
+    let median = describe::median(&shares.collect::<Vec<f64>>());
+    median.map_or_else(|| number::NONE.to_owned(), number::percent_size)
 }
 
 /// The fit of a series as a sparkline: its points with the levels over them; of one that is not fitted, its newest runs.

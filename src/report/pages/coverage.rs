@@ -4,26 +4,24 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
+use super::cell;
 use super::frame::{Frame, Part};
 use super::page;
 use crate::model::page::Page;
-use crate::model::trend::{NotJudged, SeriesTrend, Trend};
+use crate::model::trend::{SeriesTrend, Trend};
 use crate::report::ReportError;
 use crate::report::catalog::Catalog;
 use crate::report::date;
+use crate::report::fit::why_not_judged;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number::{self, count, counted};
 use crate::report::order::natural;
 use crate::report::phrase::Phrase;
-use crate::report::text::shortened;
 use crate::report::trend::reason;
 
 /// The series that are named with their reasons, so that the page stays below a megabyte.
 const ROWS: usize = 1000;
-
-/// The longest reason of a benchmark that failed, in characters.
-const WHY: usize = 200;
 
 #[derive(Template)]
 #[template(path = "coverage.html")]
@@ -140,8 +138,7 @@ fn places(catalog: &Catalog<'_>) -> Vec<Place> {
                 (true, _) => "all judged".to_owned(),
                 _ => words.join("; "),
             },
-            could_see: median(all.iter().filter_map(|one| one.detectable))
-                .map_or_else(|| number::NONE.to_owned(), number::percent_size),
+            could_see: cell::median_share(all.iter().filter_map(|one| one.detectable)),
             newest: date::moment(due.newest),
             due: match due.stale {
                 true => Mark::new(Tone::Doubt, "?", format!("{} old", counted(days(due.days), "day", "days"))),
@@ -150,12 +147,6 @@ fn places(catalog: &Catalog<'_>) -> Vec<Place> {
         }
     };
     catalog.trend.schedule.iter().map(place).collect()
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 fn days(days: i64) -> usize {
@@ -167,7 +158,7 @@ fn row(one: &SeriesTrend, catalog: &Catalog<'_>) -> Row {
         benchmark: one.benchmark.clone(),
         page: catalog.series_page(&one.series).unwrap_or_default(),
         metric: one.metric.name.clone(),
-        why: one.not_judged.iter().map(why).collect(),
+        why: one.not_judged.iter().map(why_not_judged).collect(),
         what: one.not_judged.iter().map(|one| reason(one.word()).1).collect(),
     }
 }
@@ -186,27 +177,6 @@ fn groups(series: &[&SeriesTrend], catalog: &Catalog<'_>) -> Vec<Group> {
         }
     };
     places.into_iter().map(group).collect()
-}
-
-/// A reason with its figures.
-pub(super) fn why(reason: &NotJudged) -> String {
-    match reason {
-        NotJudged::TooShort { points, needed } => {
-            format!("too short: {} of {} points", count(*points), count(*needed))
-        }
-        NotJudged::Stale { days: age, allowed } => {
-            let allowed = counted(days(*allowed), "day is", "days are");
-            format!("stale: {} old, {allowed} allowed", counted(days(*age), "day", "days"))
-        }
-        NotJudged::MissingAtTip { last } => {
-            format!("missing in the newest run; last seen at {}", shortened(last.short(), 40))
-        }
-        NotJudged::EnvironmentChanged { points, needed } => {
-            format!("the environment just changed: {} of {} points in the new one", count(*points), count(*needed))
-        }
-        NotJudged::Failing { why } => format!("failing: {}", shortened(why, WHY)),
-        NotJudged::NoCommit => "none of its runs is of a known commit".to_owned(),
-    }
 }
 
 /// What was left out of series, in a sentence; empty where nothing was.

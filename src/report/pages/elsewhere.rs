@@ -47,8 +47,7 @@ pub(super) fn groups(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Vec<Elsewher
         ("Other metrics of this benchmark", Vec::new()),
         ("Other versions of this benchmark", Vec::new()),
     ];
-    let all = catalog.analysis.series.iter();
-    for other in all.filter(|other| other.series.suite == own.suite && other.series.name == own.name) {
+    for other in catalog.kernel(&own.suite, &own.name).iter().copied() {
         let series = &other.series;
         let same_benchmark = series.benchmark == own.benchmark;
         let same_machine = series.machine == own.machine;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
+use super::cell;
 use super::frame::{Frame, Part};
 use super::page;
 use crate::model::environment::{FactChange, KEY_FACTS};
@@ -124,18 +125,11 @@ fn suites(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Vec<SuiteRow> {
             run_page: link::run(&newest.id),
             status: Mark::of_status(newest.status),
             judged: format!("{} of {}", count(judged), count(series.len())),
-            noise: median(noise.map(|noise| noise.deviation)),
-            could_see: median(series.iter().filter_map(|one| one.detectable)),
+            noise: cell::median_share(noise.map(|noise| noise.deviation)),
+            could_see: cell::median_share(series.iter().filter_map(|one| one.detectable)),
         }
     };
     runs.into_iter().map(row).collect()
-}
-
-/// The median of shares in words, an en dash where there are none.
-fn median(shares: impl Iterator<Item = f64>) -> String {
-    let mut shares: Vec<f64> = shares.collect();
-    shares.sort_by(f64::total_cmp);
-    shares.get(shares.len() / 2).map_or_else(|| number::NONE.to_owned(), |share| number::percent_size(*share))
 }
 
 /// The facts of the newest run: name, value, and whether it decides what may be compared; those first that do.

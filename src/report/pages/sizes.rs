@@ -34,10 +34,11 @@ pub(super) fn rows(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Vec<SizeRow> {
     let own = &of.series;
     let is_alike = |other: &&SeriesAnalysis| {
         let series = &other.series;
-        (series.name == own.name && series.variant == own.variant && series.suite == own.suite)
-            && (series.machine == own.machine && series.metric == own.metric && series.version == own.version)
+        (series.variant == own.variant && series.machine == own.machine)
+            && (series.metric == own.metric && series.version == own.version)
     };
-    let mut all: Vec<&SeriesAnalysis> = catalog.analysis.series.iter().filter(is_alike).collect();
+    let mut all: Vec<&SeriesAnalysis> =
+        catalog.kernel(&own.suite, &own.name).iter().copied().filter(is_alike).collect();
     if all.len() < 2 {
         return Vec::new();
     }
