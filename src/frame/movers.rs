@@ -2,8 +2,8 @@
 //!
 //! A window is so many days long. The newest one ends with the newest run of the suite on its machine, that run
 //! included, and begins so many days before it, that moment excluded; the window before has the same length and ends
-//! there. A run belongs to the window it took place in, whatever commit it measured. The level of a series in a window
-//! is the median of its points. Changes are turned as those of the weeks: positive is worse, `now / before - 1`, and
+//! there. A run belongs to the window it took place in; one whose commit stands before a commit that was measured earlier tells of
+//! the past, and belongs to none. The level of a series in a window is the median of its points. Changes are turned as those of the weeks: positive is worse, `now / before - 1`, and
 //! `before / now - 1` where larger values are better.
 
 use polars::prelude::*;
@@ -47,7 +47,8 @@ impl Frame {
         let time = || col("run_time").cast(DataType::Int64);
         // Ages are compared, not moments: no number of days reaches beyond the range of time.
         let age = time().max().over(["suite", "machine"].map(col))? - time();
-        let runs = self.runs.clone().lazy().select([col("run"), age.alias("age")]);
+        let forward = self.runs.clone().lazy().filter(col("looks_back").not());
+        let runs = forward.select([col("run"), age.alias("age")]);
         let of = |is_now: bool| col("value").filter(col("is_now").eq(lit(is_now)));
         let levels = self
             .values
@@ -110,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::frame::fixture::{histories, measurement, run};
+    use crate::frame::fixture::{histories, line, measurement, run, run_of};
     use crate::frame::plain::close;
     use crate::frame::plain_movers as plain;
     use crate::model::commit::CommitLine;
@@ -161,6 +162,23 @@ mod tests {
         check(&[("pack", "time", WEEK - 1, 1.0), end], &[]);
         check(&[("pack", "time", 2 * WEEK, 1.0)], &[]);
         check(&[("pack", "time", -1, 1.0), ("pack", "time", 2 * WEEK, 1.0)], &[]);
+    }
+
+    #[test]
+    fn a_run_of_an_old_commit_tells_of_the_past() {
+        let of = |id: &str, commit: &str, hours: i64, value: f64| {
+            let mut run = run_of(id, commit, hours, hours);
+            run.run.measurements = vec![measurement("pack", &[("time", value)])];
+            run
+        };
+        let line = line(&[("a", 0), ("b", 1), ("c", 2)]);
+        let forward = [of("1", "a", 0, 2.0), of("2", "b", WEEK, 2.0), of("3", "c", WEEK + 1, 3.0)];
+        // Measured last, and in between: neither moves the end of a window or its level.
+        let back = [of("4", "a", WEEK + 2, 100.0), of("5", "b", 3 * WEEK, 100.0)];
+        let rows = |runs: &[RecordedRun]| Frame::from_runs(runs, &line).unwrap().movers(7).unwrap();
+        let expected = rows(&forward);
+        assert_eq!((expected.len(), expected[0].before, expected[0].now), (1, 2.0, 2.5));
+        assert_eq!(rows(&[&forward[..], &back[..]].concat()), expected);
     }
 
     #[test]

@@ -178,7 +178,7 @@ pub(super) fn in_order(history: &History) -> Vec<&RecordedRun> {
     runs
 }
 
-fn position(history: &History, run: &RecordedRun) -> Option<usize> {
+pub(super) fn position(history: &History, run: &RecordedRun) -> Option<usize> {
     let sha = &run.run.commit.as_ref()?.sha;
     history.line.commits.iter().position(|commit| commit.sha == *sha)
 }

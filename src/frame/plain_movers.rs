@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::fixture::History;
-use super::plain::{in_order, is_at, log_change, mean_change, median, places, series};
+use super::plain::{in_order, is_at, log_change, mean_change, median, places, position, series};
 use crate::model::metric::Better;
 use crate::model::movers::{GeomeanRow, MoverRow, NoiseRow, SuiteNoiseRow};
-use crate::model::series::Series;
+use crate::model::run::RecordedRun;
+use crate::model::series::{Point, Series};
 use crate::stats::{describe, student};
 
 /// The judged series with a value in both windows: the worst first.
@@ -125,11 +126,20 @@ fn compared(history: &History, days: u32) -> Vec<Compared> {
     let runs = in_order(history);
     let mut all = Vec::new();
     for (series, judged) in series(history) {
-        let here = runs.iter().filter(|run| is_at(run, &series.suite, &series.machine));
-        let end = here.map(|run| run.run.timestamp).max().unwrap();
+        let here: Vec<&RecordedRun> =
+            runs.iter().copied().filter(|run| is_at(run, &series.suite, &series.machine)).collect();
+        let looks_back = |run: &RecordedRun| {
+            let earlier = here.iter().filter(|other| other.run.timestamp < run.run.timestamp);
+            let newest = earlier.filter_map(|other| position(history, other)).max();
+            position(history, run).is_some_and(|position| newest.is_some_and(|newest| position < newest))
+        };
+        let forward: Vec<&RecordedRun> = here.iter().copied().filter(|run| !looks_back(run)).collect();
+        let end = forward.iter().map(|run| run.run.timestamp).max().unwrap();
         let length = TimeDelta::days(i64::from(days));
         let values = |after: DateTime<Utc>, until: DateTime<Utc>| {
-            let inside = series.points.iter().filter(|point| after < point.time && point.time <= until);
+            let is_forward = |point: &&Point| forward.iter().any(|run| *run.id == *point.run);
+            let points = series.points.iter().filter(is_forward);
+            let inside = points.filter(|point| after < point.time && point.time <= until);
             inside.map(|point| point.value).collect::<Vec<f64>>()
         };
         let (before, now) = (values(end - length * 2, end - length), values(end - length, end));

@@ -88,7 +88,7 @@ impl Frame {
     /// One row a run, benchmark and metric, with everything that is known of it.
     pub(super) fn rows(&self) -> LazyFrame {
         let series = self.series.clone().lazy().drop(cols(["judged", "role"]));
-        let runs = self.runs.clone().lazy().drop(cols(["suite", "machine", "machine_name"]));
+        let runs = self.runs.clone().lazy().drop(cols(["suite", "machine", "machine_name", "looks_back"]));
         self.values.clone().lazy().inner_join(runs, col("run"), col("run")).inner_join(
             series,
             col("series"),
@@ -110,6 +110,7 @@ fn runs_frame<'a>(
     let run_times = runs.iter().map(|run| run.timestamp.timestamp_micros());
     let shas = commits().map(|commit| commit.map(|commit| commit.sha.as_str()));
     let dirty = commits().map(|commit| commit.is_some_and(|commit| commit.dirty));
+    let looks_back = look_back(runs, order, &place);
     DataFrame::new(
         runs.len(),
         vec![
@@ -124,8 +125,33 @@ fn runs_frame<'a>(
             times("commit_time", commit_times),
             times("run_time", run_times.map(Some)),
             Column::new("dirty".into(), dirty.collect::<Vec<bool>>()),
+            Column::new("looks_back".into(), looks_back),
         ],
     )
+}
+
+/// Of each run, whether its commit stands before one that its suite and machine measured earlier.
+fn look_back<'a>(
+    runs: &[&'a RunHead],
+    order: &Order<'_>,
+    place: impl Fn(usize) -> (&'a str, &'a Machine),
+) -> Vec<bool> {
+    let mut by_time: Vec<usize> = (0..runs.len()).collect();
+    by_time.sort_by_key(|&run| runs[run].timestamp);
+    let mut newest: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut looks_back = vec![false; runs.len()];
+    for same_time in by_time.chunk_by(|a, b| runs[*a].timestamp == runs[*b].timestamp) {
+        let key = |run: usize| (place(run).0, place(run).1.id.as_str());
+        let placed = same_time.iter().filter_map(|&run| Some((run, order.position(runs[run])?)));
+        for (run, position) in placed.clone() {
+            looks_back[run] = newest.get(&key(run)).is_some_and(|newest| position < *newest);
+        }
+        for (run, position) in placed {
+            let newest = newest.entry(key(run)).or_insert(position);
+            *newest = position.max(*newest);
+        }
+    }
+    looks_back
 }
 
 fn times(name: &str, micros: impl Iterator<Item = Option<i64>>) -> Column {
