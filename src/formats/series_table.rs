@@ -100,7 +100,11 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
     while reader.read_byte_record(&mut record).map_err(row_fault)? {
         let line = record.position().map_or(0, csv::Position::line);
         let fault = |reason: String| SeriesTableError::Row { line, reason };
-        let cell = |place: usize| record.get(place).unwrap_or_default().trim_ascii();
+        // A name is taken as it stands: what is found is told under it.
+        let cell = |place: usize| {
+            let cell = record.get(place).unwrap_or_default();
+            if place == series { cell } else { cell.trim_ascii() }
+        };
         let text = |place: usize| {
             let shown = || String::from_utf8_lossy(cell(place)).escape_debug().to_string();
             std::str::from_utf8(cell(place)).map_err(|_| fault(format!("`{}` is no text", shown())))
@@ -112,7 +116,7 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
                 Some(row) => *row,
                 None => {
                     let shown = text(series)?.to_owned();
-                    if shown.is_empty() {
+                    if shown.trim().is_empty() {
                         return Err(fault("its series has no name".to_owned()));
                     }
                     places.insert(name.to_vec(), rows.len());
@@ -123,8 +127,9 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
         };
         last = Some(row);
         let number = text(index)?;
-        let number: u64 =
-            number.parse().map_err(|_| fault(format!("its index `{}` is no whole number", number.escape_debug())))?;
+        let number: u64 = number.parse().map_err(|_| {
+            fault(format!("its index `{}` is no whole number from 0 to 2^64 - 1", number.escape_debug()))
+        })?;
         let shown = text(value)?;
         let found: f64 = match shown {
             "" => f64::NAN,
@@ -197,6 +202,10 @@ mod tests {
         assert_eq!((found.without_value, found.pooled, found.unordered), (2, 1, 1));
         let other = "value,index,series,more\n1e-9,7,\"a, b\",x\n";
         assert_eq!(read(other.as_bytes()).expect("it is a table").series, [series("a, b", &[7], &[1e-9])]);
+        // Numbers may have blanks beside them; a name is another name with them.
+        let blanks = "index, value, series\n 7 , 1 ,a\n8, 2, a\n";
+        let found = read(blanks.as_bytes()).expect("it is a table").series;
+        assert_eq!(found, [series("a", &[7], &[1.0]), series(" a", &[8], &[2.0])]);
     }
 
     #[test]
@@ -211,10 +220,12 @@ mod tests {
         check(&format!("{head}, time\na,0,,,1,\n"), "line 1 has the column `time` more than once");
         check(&format!("{head}\n"), "it holds no point");
         check(&format!("{head}\na,0,,,1\na,1,,\n"), "line 3: it has 4 cells where the header has 5");
-        check(&format!("{head}\na,x,,,1\n"), "line 2: its index `x` is no whole number");
-        check(&format!("{head}\na,-1,,,1\n"), "line 2: its index `-1` is no whole number");
+        check(&format!("{head}\na,x,,,1\n"), "line 2: its index `x` is no whole number from 0 to 2^64 - 1");
+        check(&format!("{head}\na,-1,,,1\n"), "line 2: its index `-1` is no whole number from 0 to 2^64 - 1");
         check(&format!("{head}\na,0,,,1 ms\n"), "line 2: its value `1 ms` is no number");
-        check(&format!("{head}\n,0,,,1\n"), "line 2: its series has no name");
+        for unnamed in ["", " "] {
+            check(&format!("{head}\n{unnamed},0,,,1\n"), "line 2: its series has no name");
+        }
     }
 
     proptest! {

@@ -115,7 +115,7 @@ fn what_is_no_table_is_refused_with_its_line() {
     check("a,b\n1,2\n", &["line 1 has no column `series`", hint]);
     check(HEADER, &["it holds no point"]);
     check(&format!("{HEADER}a,0,,,1\na,1,,,fast\n"), &["line 3: its value `fast` is no number", hint]);
-    check(&format!("{HEADER}a,1.5,,,1\n"), &["line 2: its index `1.5` is no whole number"]);
+    check(&format!("{HEADER}a,1.5,,,1\n"), &["line 2: its index `1.5` is no whole number from 0 to 2^64 - 1"]);
     check(&format!("{HEADER}a,1\n"), &["line 2: it has 2 cells where the header has 5"]);
     let sandbox = sandbox(HEADER);
     sandbox.sprag(&["detect", "absent.csv"]).expect(2).says(&["cannot read `absent.csv`"]);
