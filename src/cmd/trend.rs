@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 
 use super::project::{Project, check_writable, write_whole};
+use super::revision::can_be_built;
 use super::study::{self, Along, Study};
 use super::{Advice, Exit, text};
 use crate::analysis::changes::sensitivity::Sensitivity;
@@ -40,6 +41,7 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
     }
     let selection = Selection::of(args, &study)?;
     tell_unfit(&project, &study);
+    tell_early(args, &study);
     let wish = Wish {
         now: args.as_of.unwrap_or_else(clock::now),
         sensitivity: args.sensitivity,
@@ -143,6 +145,8 @@ pub(super) fn of_study(
             weeks: study.analysis.weeks.clone(),
         },
     };
+    let suites =
+        project.config.known_suites().map(|(name, suite)| (name.to_owned(), can_be_built(suite.kind))).collect();
     Ok(whole::analyse(Input {
         analysis: &study.analysis,
         line: &study.line,
@@ -150,6 +154,7 @@ pub(super) fn of_study(
         now: wish.now,
         setting: &setting,
         selected,
+        suites: &suites,
         records: &told_before(project)?,
         tables,
     }))
@@ -274,6 +279,18 @@ impl<'a> Selection<'a> {
         (self.suites.is_empty() || self.suites.contains(&series.suite))
             && self.machine.as_ref().is_none_or(|machine| *machine == series.machine)
             && (self.filters.is_empty() || self.filters.iter().any(|part| series.benchmark.contains(part.as_str())))
+    }
+}
+
+/// Warns where the present that is asked for lies before what was measured.
+fn tell_early(args: &TrendArgs, study: &Study) {
+    let newest = study.heads.iter().map(|head| head.timestamp).max();
+    if let Some((asked, newest)) = args.as_of.zip(newest).filter(|(asked, newest)| asked < newest) {
+        super::warn(&format!(
+            "`--as-of {}` lies before the newest run, of {}; later runs are told of all the same, and nothing is overdue",
+            asked.format("%Y-%m-%dT%H:%M:%SZ"),
+            newest.format("%Y-%m-%dT%H:%M:%SZ")
+        ));
     }
 }
 

@@ -67,6 +67,11 @@ impl Config {
         Ok(config.with_built_in_suites())
     }
 
+    /// All suites that can be asked for, by name.
+    pub fn known_suites(&self) -> impl Iterator<Item = (&str, &Suite)> {
+        self.suites.iter().chain(&self.on_request).map(|(name, suite)| (name.as_str(), suite))
+    }
+
     /// The suites to run, by name.
     ///
     /// # Errors
@@ -74,7 +79,7 @@ impl Config {
     pub fn select(&self, asked: &[String]) -> Result<Vec<(&str, &Suite)>, String> {
         for name in asked {
             if !self.suites.contains_key(name) && !self.on_request.contains_key(name) {
-                let known: Vec<&str> = self.suites.keys().chain(self.on_request.keys()).map(String::as_str).collect();
+                let known: Vec<&str> = self.known_suites().map(|(name, _)| name).collect();
                 let list = known.join("`, `");
                 let hint = nearest(name, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                 return Err(format!("there is no suite `{}` (there is `{list}`){hint}", name.escape_debug()));

@@ -132,8 +132,11 @@ pub struct NextStep {
     pub runs: usize,
     /// How many commits are left after these runs in effect: two to the entropy of what the probabilities are expected to be.
     pub left: f64,
-    /// Words of a command that does it there, to be joined by spaces once each is quoted.
+    /// Words of a command that does it there, to be joined by spaces once each is quoted; none where `sprag.toml` has no suite
+    /// of it any more.
     pub command: Vec<String>,
+    /// Whether the commit must be checked out first, as no command builds one for such a suite.
+    pub checkout: bool,
 }
 
 /// One cause, many series.

@@ -97,8 +97,10 @@ pub struct NewestApart {
     pub runs: usize,
     /// The series, the one that got worst first.
     pub series: Vec<ApartSeries>,
-    /// Words of a command that measures it again.
+    /// Words of a command that measures it again; none where `sprag.toml` has no suite of it any more.
     pub command: Vec<String>,
+    /// Whether the commit must be checked out first, as no command builds one for such a suite.
+    pub checkout: bool,
 }
 
 /// A series whose newest point lies apart.

@@ -148,7 +148,7 @@ fn hostile_names_do_nothing_on_the_page_of_an_event() {
     let html = event_html(&sample, &event);
     assert_eq!(html.matches("<script").count(), 1, "our own and no other");
     assert!(!html.contains('\u{202e}'));
-    assert!(html.contains("Its command holds a name that is not safe to paste"));
+    assert!(html.contains("There is no line to paste: its command holds a name that is not safe to paste"));
     assert!(html.contains("sprag compare") && !html.contains("--filter"), "only what is safe to paste stands there");
     for bad in ["../../x", "a b", ""] {
         event.id = bad.to_owned();

@@ -24,13 +24,16 @@ pub(super) struct Told {
     pub(super) false_discovery: f64,
 }
 
-/// All drafts as events, in the same order. `environments` are those of the runs, by key.
-pub(super) fn events(
-    drafts: &[Draft],
-    told: Vec<Told>,
-    all: &[Found<'_>],
-    environments: &BTreeMap<&str, &Environment>,
-) -> Vec<Event> {
+/// What is known beside the series.
+pub(super) struct Known<'a> {
+    /// The environments, by key.
+    pub(super) environments: BTreeMap<&'a str, &'a Environment>,
+    /// Of each suite that can be measured, whether `run --commit` builds a commit for it.
+    pub(super) suites: &'a BTreeMap<String, bool>,
+}
+
+/// All drafts as events, in the same order.
+pub(super) fn events(drafts: &[Draft], told: Vec<Told>, all: &[Found<'_>], known: &Known<'_>) -> Vec<Event> {
     let ids: Vec<String> = told.iter().map(|one| one.id.clone()).collect();
     let mut owners: BTreeMap<(usize, usize), &str> = BTreeMap::new();
     for (draft, id) in drafts.iter().zip(&ids) {
@@ -38,14 +41,14 @@ pub(super) fn events(
             owners.extend(members.iter().map(|member| ((member.found, member.change), id.as_str())));
         }
     }
-    drafts.iter().zip(told).map(|(draft, told)| event(draft, told, all, environments, &owners)).collect()
+    drafts.iter().zip(told).map(|(draft, told)| event(draft, told, all, known, &owners)).collect()
 }
 
 fn event(
     draft: &Draft,
     told: Told,
     all: &[Found<'_>],
-    environments: &BTreeMap<&str, &Environment>,
+    known: &Known<'_>,
     owners: &BTreeMap<(usize, usize), &str>,
 ) -> Event {
     let first = &all[draft.series()[0]];
@@ -96,8 +99,8 @@ fn event(
         direction,
         since: since.min().unwrap_or_else(|| first.points[first.points.len() - 1].first_time),
         machine_signs: draft.signs.sentences.clone(),
-        facts: facts(draft, environments),
-        next: next(draft, all),
+        facts: facts(draft, &known.environments),
+        next: next(draft, all, known.suites),
         members,
     }
 }
@@ -224,7 +227,7 @@ fn taken_back(found: &Found<'_>, later: usize, before: f64, after: f64) -> Optio
 }
 
 /// What to measure next: on the machine where a run tells most, by the members that its command measures.
-fn next(draft: &Draft, all: &[Found<'_>]) -> Option<NextStep> {
+fn next(draft: &Draft, all: &[Found<'_>], suites: &BTreeMap<String, bool>) -> Option<NextStep> {
     let Moved::Changes(changes) = &draft.moved else { return None };
     let axis = &all[changes[0].found].axis;
     // A commit that the repository does not hold cannot be built, and what the machine did no commit tells.
@@ -243,28 +246,38 @@ fn next(draft: &Draft, all: &[Found<'_>]) -> Option<NextStep> {
     let (probe, own) = probes.reduce(|best, other| if other.0.is_better(&best.0) { other } else { best })?;
     let commit = axis.commits[probe.place].clone();
     let series = own.iter().map(|one| all[one.found].series);
-    let command = command(Some(&commit), series.map(|one| (one.suite.as_str(), one.benchmark.as_str())));
-    Some(NextStep { machine: machine_of(&all[own[0].found]), commit, runs: probe.runs, left: probe.left, command })
+    let benchmarks = series.map(|one| (one.suite.as_str(), one.benchmark.as_str()));
+    let (command, checkout) = command(Some(&commit), benchmarks, suites);
+    let machine = machine_of(&all[own[0].found]);
+    Some(NextStep { machine, commit, runs: probe.runs, left: probe.left, command, checkout })
 }
 
-/// The words of a command that measures benchmarks, at a commit or as they are.
+/// The words of a command that measures benchmarks, at a commit or as they are, and whether that commit must be checked out
+/// first. Where `run --commit` builds the commit for some of the `suites` it measures these; none that is there: no words.
 pub(super) fn command<'a>(
     commit: Option<&NamedCommit>,
     benchmarks: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-) -> Vec<String> {
+    suites: &BTreeMap<String, bool>,
+) -> (Vec<String>, bool) {
+    let is_built = |suite: &str| suites.get(suite).copied();
+    let builds = commit.is_some() && benchmarks.clone().any(|one| is_built(one.0) == Some(true));
+    let benchmarks = benchmarks.filter(|one| is_built(one.0).is_some_and(|is_built| is_built || !builds));
+    let own: BTreeSet<&str> = benchmarks.clone().map(|one| one.0).collect();
+    if own.is_empty() {
+        return (Vec::new(), false);
+    }
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let mut command = words(&["sprag", "run"]);
-    if let Some(commit) = commit {
+    if let Some(commit) = commit.filter(|_| builds) {
         command.extend(words(&["--commit", commit.sha.get(..12).unwrap_or(&commit.sha)]));
     }
-    let suites: BTreeSet<&str> = benchmarks.clone().map(|one| one.0).collect();
-    suites.into_iter().for_each(|suite| command.extend(words(&["--suite", suite])));
+    own.into_iter().for_each(|suite| command.extend(words(&["--suite", suite])));
     let filters: BTreeSet<&str> = benchmarks.map(|one| one.1).collect();
     if filters.len() <= MOST_FILTERS {
         filters.into_iter().for_each(|filter| command.extend(words(&["--filter", filter])));
     }
     command.push("--record".to_owned());
-    command
+    (command, commit.is_some() && !builds)
 }
 
 /// The order in which events are told: what stands and is sure before what was taken back or may be chance; of these

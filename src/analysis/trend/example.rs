@@ -1,5 +1,7 @@
 //! Histories for the tests of trends.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::found::Setting;
@@ -84,6 +86,11 @@ pub(in crate::analysis) fn bordered(mut series: Series, border: usize) -> Series
     let new = series.points.iter_mut().filter(|point| point.position >= Some(border));
     new.for_each(|point| point.environment_key = "f".into());
     series
+}
+
+/// The suites that can be measured: `cpu` at any commit, `gpu` as it is checked out.
+pub(in crate::analysis) fn suites() -> BTreeMap<String, bool> {
+    BTreeMap::from([("cpu".to_owned(), true), ("gpu".to_owned(), false)])
 }
 
 /// What holds where nothing else is said.

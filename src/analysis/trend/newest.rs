@@ -8,17 +8,21 @@ use crate::model::event::NamedMachine;
 use crate::model::trend::{ApartSeries, NewestApart};
 
 /// The newest commits at which points lie apart and are no change yet; by machine, then in the order of commits.
-pub(super) fn newest(all: &[Found<'_>], is_told: impl Fn(&str) -> bool) -> Vec<NewestApart> {
+pub(super) fn newest(
+    all: &[Found<'_>],
+    is_told: impl Fn(&str) -> bool,
+    suites: &BTreeMap<String, bool>,
+) -> Vec<NewestApart> {
     let mut groups: BTreeMap<(&str, usize), Vec<&Found<'_>>> = BTreeMap::new();
     for found in all.iter().filter(|found| is_told(&found.series.id)) {
         if let Some(apart) = &found.apart {
             groups.entry((&found.series.machine, found.points[apart.begin].place)).or_default().push(found);
         }
     }
-    groups.into_iter().map(|((_, place), members)| group(place, &members)).collect()
+    groups.into_iter().map(|((_, place), members)| group(place, &members, suites)).collect()
 }
 
-fn group(place: usize, members: &[&Found<'_>]) -> NewestApart {
+fn group(place: usize, members: &[&Found<'_>], suites: &BTreeMap<String, bool>) -> NewestApart {
     let mut series: Vec<ApartSeries> = members.iter().filter_map(|found| of_series(found)).collect();
     let size = |one: &ApartSeries| one.worse.unwrap_or(f64::NEG_INFINITY);
     series.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.series.cmp(&b.series)));
@@ -27,9 +31,11 @@ fn group(place: usize, members: &[&Found<'_>]) -> NewestApart {
     let commit = first.axis.commits[place].clone();
     let measured = &first.axis.commits[newest.place];
     let benchmarks = series.iter().map(|one| (one.suite.as_str(), one.benchmark.as_str()));
+    let (command, checkout) = command(first.axis.is_line.then_some(measured), benchmarks, suites);
     NewestApart {
         machine: NamedMachine { id: first.series.machine.clone(), name: first.series.machine_name.clone() },
-        command: command(first.axis.is_line.then_some(measured), benchmarks),
+        command,
+        checkout,
         runs: series.iter().map(|one| one.runs).max().unwrap_or(1),
         commit,
         series,

@@ -46,3 +46,24 @@ fn what_is_measured_next_is_told_of_the_machine_where_it_tells_most() {
     assert_eq!((machines, wide.machine.id.as_str()), (2, MACHINE));
     assert!(wide.command.contains(&"cpu/s1 @fast".to_owned()), "{wide:?}");
 }
+
+#[test]
+fn where_no_command_builds_a_commit_it_is_to_be_checked_out() {
+    let named = |suite: &str, name: &str, seed: u64| {
+        let series = noisy(name, 240, 8, &[(0, 1.0), (121, 1.2)], seed);
+        let benchmark = series.benchmark.replace("cpu/", &format!("{suite}/"));
+        Series { suite: suite.to_owned(), benchmark, ..series }
+    };
+    let step = |series: Vec<Series>| {
+        let next = events(series)[0].next.clone().expect("there is something to measure");
+        assert_eq!(next.commit.sha, sha(124));
+        (next.command.join(" "), next.checkout)
+    };
+    let gpu = named("gpu", "slow", 3);
+    assert_eq!(step(vec![gpu.clone()]), ("sprag run --suite gpu --filter gpu/slow @fast --record".to_owned(), true));
+    // What can be built is, and tells enough.
+    let both = step(vec![gpu, named("cpu", "other", 4)]);
+    assert!(both.0.contains("--commit") && !both.0.contains("gpu") && !both.1, "{both:?}");
+    // A suite that is gone from the settings.
+    assert_eq!(step(vec![named("gone", "slow", 3)]), (String::new(), false));
+}

@@ -1,6 +1,6 @@
 //! What is told of events from one time to the next.
 
-use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha};
+use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha, suites};
 use super::tests::{of, shape, until, write};
 use super::whole::{Input, Output, analyse};
 use crate::model::event::{EventKind, EventState};
@@ -128,6 +128,7 @@ fn what_is_not_on_the_line_is_not_taken_back() {
         heads: &[],
         setting: &setting,
         selected: &|_| true,
+        suites: &suites(),
         records: &records,
         tables: Tables::default(),
     });
@@ -201,6 +202,7 @@ fn who_asks_for_a_part_is_told_the_same_of_it() {
         heads: &[],
         setting: &setting,
         selected: &|one| one.series.name == "slow" && one.series.machine == MACHINE,
+        suites: &suites(),
         records: &[],
         tables: Tables::default(),
     })

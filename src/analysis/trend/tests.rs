@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
-use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha};
+use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha, suites};
 use super::found::Setting;
 use super::whole::{Input, Output, analyse};
 use crate::model::environment::Environment;
@@ -28,6 +28,7 @@ pub(super) fn of(series: Vec<Series>, records: &[EventRecord]) -> Output {
         heads: &[],
         setting: &setting,
         selected: &|_| true,
+        suites: &suites(),
         records,
         tables: Tables::default(),
     })
@@ -117,6 +118,7 @@ fn a_new_environment_is_no_commits_fault() {
         heads: &heads,
         setting: &setting,
         selected: &|_| true,
+        suites: &suites(),
         records: &[],
         tables: Tables::default(),
     });
@@ -210,6 +212,7 @@ fn a_series_is_judged_or_it_is_told_why_not() {
         heads: &[],
         setting: &setting,
         selected: &|_| true,
+        suites: &suites(),
         records: &[],
         tables: Tables::default(),
     })

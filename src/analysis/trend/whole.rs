@@ -12,7 +12,6 @@ use super::found::{Found, Setting, has_say};
 use super::{axis, discovery, draft, identity, newest, self_test};
 use crate::model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
 use crate::model::commit::CommitLine;
-use crate::model::environment::Environment;
 use crate::model::event::NamedMachine;
 use crate::model::event_record::EventRecord;
 use crate::model::head::RunHead;
@@ -33,6 +32,8 @@ pub struct Input<'a> {
     /// Which series are told of, with the events that moved one of them. All are looked at: what is chance or the machine's does
     /// not hang on who asks.
     pub selected: &'a (dyn Fn(&SeriesAnalysis) -> bool + Sync),
+    /// Of each suite that can be measured, whether a commit is built for it where one is named.
+    pub suites: &'a BTreeMap<String, bool>,
     /// What was told of events before.
     pub records: &'a [EventRecord],
     /// The tables of the dataframe.
@@ -50,7 +51,7 @@ pub struct Output {
 /// Finds the events of a history. Equal input gives equal output, whatever was looked at before; series are looked at on all
 /// cores.
 pub fn analyse(input: Input<'_>) -> Output {
-    let Input { analysis, line, heads, now, setting, selected, records, tables } = input;
+    let Input { analysis, line, heads, now, setting, selected, suites, records, tables } = input;
     let known = identity::known(records);
     let looked_at: Vec<&SeriesAnalysis> =
         analysis.series.iter().filter(|one| has_say(&one.series, one.judged)).collect();
@@ -74,9 +75,9 @@ pub fn analyse(input: Input<'_>) -> Output {
         let allowed = if was_sure { discovery::HELD } else { discovery::ALLOWED };
         Told { id: id.clone(), is_sure: *share <= allowed, false_discovery: *share }
     });
-    let environments: BTreeMap<&str, &Environment> =
-        heads.iter().map(|head| (head.environment.key.as_str(), &head.environment)).collect();
-    let mut events = event::events(&drafts, told.collect(), &all, &environments);
+    let environments = heads.iter().map(|head| (head.environment.key.as_str(), &head.environment)).collect();
+    let beside = event::Known { environments, suites };
+    let mut events = event::events(&drafts, told.collect(), &all, &beside);
     let time = analysis.as_of.unwrap_or_default();
     let steps = identity::steps(&events, &matched, &known, &all, time);
     event::in_order(&mut events);
@@ -117,7 +118,7 @@ pub fn analyse(input: Input<'_>) -> Output {
     let tables = tables_of(tables, &told, is_told);
     let schedule: Vec<Due> =
         coverage::schedule(analysis, now).into_iter().filter(|due| is_told(&due.suite, &due.machine.id)).collect();
-    let newest = newest::newest(&all, |series| told.contains(series));
+    let newest = newest::newest(&all, |series| told.contains(series), suites);
     let trend = Trend {
         project: analysis.project.clone(),
         reference: analysis.history.reference.clone(),

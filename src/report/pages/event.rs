@@ -34,6 +34,8 @@ struct EventPage {
     suspects: Suspects,
     step: Phrase,
     step_command: String,
+    /// Why there is none, where there is none.
+    no_command: &'static str,
     reproduce: Vec<String>,
     series: String,
     multiples: Vec<Multiple>,
@@ -62,6 +64,7 @@ pub(in crate::report) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page
         suspects: event_suspects::suspects(catalog, of),
         step: of.next.as_ref().map_or_else(Phrase::default, |next| told::step(of, next)),
         step_command: of.next.as_ref().and_then(|next| shell::line(&next.command)).unwrap_or_default(),
+        no_command: of.next.as_ref().map_or("", |next| told::without_command(&next.command)),
         reproduce: reproduce(of),
         series: counted(of.members.len(), "series", "series"),
         multiples,

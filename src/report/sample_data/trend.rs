@@ -234,6 +234,7 @@ fn event(planted: &Planted, all: &[SeriesTrend], judged: &[&SeriesAnalysis], lin
         runs,
         left,
         command: command(&commit.sha, &members[0].suite),
+        checkout: false,
         commit,
     });
     let since = if planted.kind == EventKind::Drift { planted.suspects[0].0 } else { planted.at };
@@ -284,6 +285,7 @@ fn newest(all: &[SeriesTrend], line: &CommitLine) -> Vec<NewestApart> {
             runs: 2,
         }],
         command: command(&point.commit, "gpu"),
+        checkout: false,
     }]
 }
 

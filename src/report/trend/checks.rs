@@ -112,6 +112,7 @@ fn words_agree_with_their_numbers() {
         runs: 1,
         left: 1.0,
         command: vec!["sprag".to_owned()],
+        checkout: false,
     };
     one.events[0].next = Some(next);
     for part in [

@@ -184,8 +184,9 @@ pub(in crate::report) fn step(event: &Event, next: &NextStep) -> Phrase {
         0 | 1 => String::new(),
         _ => format!(" on {}", words::name(&next.machine.name)),
     };
+    let by_hand = if next.checkout { ", checked out there first" } else { "" };
     Phrase::plain("measure ").id(words::name(next.commit.short())).text(format!(
-        "{place}: {} its side; {}",
+        "{place}{by_hand}: {} its side; {}",
         counted(next.runs, "run tells", "runs tell"),
         words::left(next.left)
     ))
@@ -195,7 +196,16 @@ pub(in crate::report) fn step(event: &Event, next: &NextStep) -> Phrase {
 pub(super) fn command(words: &[String]) -> Block {
     match shell::line(words) {
         Some(line) => Block::Command(line),
-        None => Block::Fact("", cell("its command holds a name that is not safe to paste; the JSON has its words")),
+        None => Block::Fact("", cell(without_command(words))),
+    }
+}
+
+/// Why there is no line to paste for these words.
+pub(in crate::report) fn without_command(words: &[String]) -> &'static str {
+    if words.is_empty() {
+        "no suite of sprag.toml measures it any more"
+    } else {
+        "its command holds a name that is not safe to paste; the JSON of sprag trend has the words"
     }
 }
 

@@ -141,6 +141,7 @@ fn wide_regression() -> Event {
                 "--filter",
                 "infer{n=4096} @fast",
             ]),
+            checkout: false,
         }),
         ..event("e-7c1f03", members)
     }

@@ -98,5 +98,6 @@ pub(super) fn newest() -> NewestApart {
             runs: 2,
         }],
         command: words(&["sprag", "run", "--record", "--commit", "1a2b328", "--suite", "cpu"]),
+        checkout: false,
     }
 }

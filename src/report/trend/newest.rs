@@ -48,7 +48,8 @@ fn commit(apart: &NewestApart, room: &Room) -> Vec<Block> {
 pub(in crate::report) fn head(apart: &NewestApart) -> Phrase {
     let settles = counted(apart.runs, "more run settles it", "more runs settle it");
     let head = Phrase::plain("On ").text(words::name(&apart.machine.name)).text(" at ");
-    head.id(words::name(apart.commit.short())).text(format!(": {settles}."))
+    let by_hand = if apart.checkout { ", its newest commit checked out there" } else { "" };
+    head.id(words::name(apart.commit.short())).text(format!(": {settles}{by_hand}."))
 }
 
 /// How far a value lies from its level.
