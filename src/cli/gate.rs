@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 use super::run::{EffortArgs, PairEffortArgs};
@@ -103,7 +104,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
     /// With `--measure`: only benchmarks whose id contains this text; may be given several times.
-    #[arg(long = "filter", value_name = "TEXT")]
+    #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
     /// How much time `--measure` may take.
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! The options of `kernels`.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 /// What to do with the CUDA kernels.
@@ -33,7 +34,7 @@ pub struct KernelsCompileArgs {
 #[derive(Args, Debug)]
 pub struct KernelsCheckArgs {
     /// Only checks whose name contains this text; may be given several times.
-    #[arg(long = "filter", value_name = "TEXT")]
+    #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
     /// What the random inputs follow from.
     #[arg(long, default_value_t = 123, value_name = "N")]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::gpu::GpuBenchArgs;
 use super::report::{ReportArgs, TrtArgs};
@@ -82,7 +83,7 @@ pub struct RunArgs {
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
     /// Only benchmarks whose id contains this text; may be given several times.
-    #[arg(long = "filter", value_name = "TEXT")]
+    #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
     /// How much time it may take.
     #[command(flatten)]

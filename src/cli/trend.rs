@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::detect::{SensitivityArg, share};
@@ -29,7 +30,7 @@ pub struct TrendArgs {
     #[arg(long, value_name = "NAME")]
     pub machine: Option<String>,
     /// Only benchmarks whose id contains this; may be given several times.
-    #[arg(long = "filter", value_name = "TEXT")]
+    #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
     /// The commits that lead to this one, first parents only, are the order of points.
     #[arg(long, value_name = "REVISION", default_value = "HEAD")]
