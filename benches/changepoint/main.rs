@@ -24,6 +24,10 @@ use sprag::analysis::changes::detect::{self, FEWEST_POINTS};
 use sprag::analysis::changes::sensitivity::Sensitivity;
 use stream::Growth;
 
+/// How much it may take, by name.
+const SENSITIVITIES: [(&str, Sensitivity); 3] =
+    [("strict", Sensitivity::STRICT), ("balanced", Sensitivity::BALANCED), ("loose", Sensitivity::LOOSE)];
+
 /// How many series of each family are scored.
 const SERIES: u64 = 300;
 
@@ -74,15 +78,28 @@ fn main() -> io::Result<ExitCode> {
         .filter(|series| series.values.len() <= LONGEST_GROWING)
         .collect();
     writeln!(out, "{}", growth_line(&growth(&growing)))?;
+    writeln!(out, "\nThe same by sensitivity:\n\n| sensitivity | F1@2 | F1@5 | precision | recall | of detectable |")?;
+    writeln!(out, "|---|--:|--:|--:|--:|--:|")?;
+    for (name, sensitivity) in SENSITIVITIES {
+        let found = predictions(&all, &sensitivity);
+        let (near, far) = (tally(&all, &found, 2, |_| true), tally(&all, &found, 5, |_| true));
+        let of_detectable = share(far.detected, far.detectable);
+        writeln!(
+            out,
+            "| {name} | {:.3} | {:.3} | {:.3} | {:.3} | {of_detectable:.3} |",
+            near.f1(),
+            far.f1(),
+            far.precision(),
+            far.recall()
+        )?;
+    }
     writeln!(out, "\nSeries that hold nothing, of eight families:\n")?;
     writeln!(
         out,
         "| sensitivity | points | series | changes | drifts | in 1,000 points | alarmed |\n|---|--:|--:|--:|--:|--:|--:|"
     )?;
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for (name, sensitivity) in
-        [("strict", Sensitivity::STRICT), ("balanced", Sensitivity::BALANCED), ("loose", Sensitivity::LOOSE)]
-    {
+    for (name, sensitivity) in SENSITIVITIES {
         for (length, count) in NULLS {
             let nulls = nulls(length, count);
             let found = predictions(&nulls, &sensitivity);
