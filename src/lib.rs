@@ -13,6 +13,7 @@ pub mod measure;
 pub mod history;
 pub mod frame;
 pub mod analysis;
+pub mod evidence;
 pub mod report;
 
 pub mod testing;

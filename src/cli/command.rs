@@ -10,6 +10,7 @@ use super::gate::{BaselineCommand, CheckArgs, CompareArgs};
 use super::history::HistoryCommand;
 use super::import::ImportArgs;
 use super::kernels::KernelsCommand;
+use super::replay::ReplayCommand;
 use super::run::{RunArgs, WeeklyArgs};
 use super::trend::TrendArgs;
 
@@ -62,6 +63,9 @@ pub enum Command {
     Export(ExportCommand),
     /// Print the JSON Schema of a file that sprag writes, or the list of them.
     Schema(SchemaArgs),
+    /// Manifests of deterministic runs: the digests of settings and files, and of what a selection chose.
+    #[command(subcommand)]
+    Replay(ReplayCommand),
     /// Run the golden cases of folders against this build.
     Conformance(ConformanceArgs),
     /// Tell what this machine can measure and how noisily, and what to change about it.

@@ -10,6 +10,7 @@ mod kernels;
 mod import;
 mod history;
 mod detect;
+mod replay;
 mod trend;
 
 pub use command::{
@@ -27,6 +28,7 @@ pub use history::{
 };
 pub use import::ImportArgs;
 pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
+pub use replay::{RecordArgs, ReplayCommand, VerifyArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
 pub use trend::{TrendArgs, TrendFormat};

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::{Advice, Exit, compare, doctor, kernels, text};
 use crate::cli::SchemaArgs;
+use crate::evidence::fixture::Fixture;
+use crate::evidence::manifest::Manifest;
 use crate::formats::apex_x::schema as seed;
 use crate::formats::{custom_schema, json_lines};
 use crate::model::autotune::Store;
@@ -31,7 +33,7 @@ struct Published {
 
 /// Every file that Sprag writes for others to read, and the one that it asks other programs to write. A version stays
 /// when a newer one comes: its files are read for ever.
-const SCHEMAS: [Published; 28] = [
+const SCHEMAS: [Published; 30] = [
     Published {
         name: "run-1",
         title: "A run record under history/v1, version 1",
@@ -77,6 +79,12 @@ const SCHEMAS: [Published; 28] = [
         title: "What `sprag history fsck --json` prints",
         schema: schema::of::<FsckReport>,
     },
+    Published {
+        name: "replay-manifest-1",
+        title: "A manifest of `sprag replay record`",
+        schema: schema::of::<Manifest>,
+    },
+    Published { name: "replay-fixture-1", title: "A fixture of `sprag replay record`", schema: schema::of::<Fixture> },
     Published { name: "history-proof-1", title: "A proof of `sprag history prove`", schema: schema::of::<Proof> },
     Published { name: "doctor-1", title: "What `sprag doctor --json` prints", schema: doctor::schema },
     Published { name: "check-1", title: "What `--report json=PATH` writes of a gate", schema: gate::gate_schema },

@@ -32,6 +32,38 @@ pub fn check_size(bytes: &[u8]) -> Result<(), serde_json::Error> {
     }
 }
 
+/// The line of the first whole number that neither an `i64` nor a `u64` holds, if there is one: whoever reads it as a float
+/// has another number. The text need not be JSON.
+pub fn long_integer(bytes: &[u8]) -> Option<usize> {
+    let (mut line, mut place) = (1, 0);
+    while let Some(byte) = bytes.get(place) {
+        match byte {
+            b'\n' => line += 1,
+            b'"' => {
+                // To the end of the string.
+                place += 1;
+                while let Some(byte) = bytes.get(place).filter(|byte| **byte != b'"') {
+                    line += usize::from(*byte == b'\n');
+                    place += if *byte == b'\\' { 2 } else { 1 };
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: &&u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                let length = bytes[place..].iter().take_while(is_part).count();
+                let token = std::str::from_utf8(&bytes[place..place + length]).unwrap_or_default();
+                let is_whole = !token.contains(['.', 'e', 'E']);
+                if is_whole && length > 18 && token.parse::<i64>().is_err() && token.parse::<u64>().is_err() {
+                    return Some(line);
+                }
+                place += length - 1;
+            }
+            _ => {}
+        }
+        place += 1;
+    }
+    None
+}
+
 /// The line on which a text comes to hold more than `most` values, if it does.
 fn overflow(bytes: &[u8], most: usize) -> Option<usize> {
     // What begins a list or an object, or parts two values of one, begins a value at most.
@@ -154,6 +186,17 @@ mod tests {
         };
         check(check_size(many.as_bytes()), "more than 4194304 values by line 2");
         check(parse(many.as_bytes()).map(drop), "more than 4194304 values at line 2");
+    }
+
+    #[test]
+    fn a_whole_number_beyond_64_bits_is_found() {
+        let check = |text: &str, expected: Option<usize>| {
+            assert_eq!(long_integer(text.as_bytes()), expected, "{text}");
+        };
+        check("[18446744073709551615, -9223372036854775808, 1e400, 123456789012345678901.0]", None);
+        check("[1,\n\"\n99999999999999999999\", \"\\\"\", 18446744073709551616]", Some(3));
+        check("-9223372036854775809", Some(1));
+        check("\"99999999999999999999", None);
     }
 
     #[test]

@@ -95,6 +95,7 @@ mod event_records;
 /// The history in other forms.
 mod export;
 /// The published schemas.
+mod replay;
 mod schemas;
 /// Killed, or on a full disk.
 mod interrupted;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, judge, list, unknown};
+use super::case::{Fields, Form, judge, list, unknown};
 use crate::model::autotune::{Launched, Registry, Source, shape_bucket};
 use crate::model::canonical;
 
@@ -16,7 +16,7 @@ enum Operation {
     Record(Launched),
 }
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     let read = |case: &Fields<'_>| {
         let operations = list("ops", case.get("ops")?)?.iter().map(operation).collect::<Result<Vec<_>>>()?;
         Ok(operations)

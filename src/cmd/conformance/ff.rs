@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, judge, list, unknown};
+use super::case::{Fields, Form, Stop, judge, list, unknown};
 use super::expected::{Floats, Tolerance, floats, id_lists, integer_list, one_number};
 use super::tensor::Tensor;
 use crate::kernels::ff::{self, Config, Outputs, Parameters, Proxy, Workspace, tensors};
@@ -33,7 +33,7 @@ struct Got {
     outputs: Outputs,
 }
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     judge(case, &["kind", "inputs", "parameters", "params"], Form::BOTH, read, forward, compare)
 }
 

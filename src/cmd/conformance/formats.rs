@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use super::case::Outcome;
 use crate::cmd::import::source;
 use crate::formats::registry::{self, Format};
 use crate::formats::rows::{self, ReadSource};
@@ -23,7 +22,7 @@ pub(super) fn case(file: &Path, rows: Value) -> Value {
 }
 
 /// Reads the samples as `sprag import` does and compares every key of every row.
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     let rows = case["rows"].as_array().context("the case has no rows")?;
     let folder = PathBuf::from(case["folder"].as_str().context("the case has no folder")?);
     let mut sources = Vec::new();
@@ -42,7 +41,7 @@ pub(super) fn run(case: &Value) -> Result<Outcome> {
         bail!("no format recognises a sample in {}", folder.display());
     }
     match rows::compare(rows, &sources) {
-        Ok(()) => Ok(Outcome::Passed),
+        Ok(()) => Ok(()),
         Err(faults) => bail!("expected {} rows, got other ones: {}", rows.len(), faults.join("; ")),
     }
 }
@@ -89,7 +88,7 @@ mod tests {
     fn every_value_of_every_row_is_compared() {
         let mut compared = 0;
         for case in cases() {
-            assert_eq!(run(&case).unwrap(), Outcome::Passed);
+            run(&case).unwrap();
             for (place, row) in case["rows"].as_array().unwrap().iter().enumerate() {
                 // The first and the last row of a case are enough: all rows of a tool have one shape.
                 if place > 0 && place + 1 < case["rows"].as_array().unwrap().len() {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, judge, unknown};
+use super::case::{Fields, Form, Stop, judge, unknown};
 use super::expected::{Floats, Integers, Tolerance, floats, integer_tensor};
 use super::pack::origin_tensor;
 use super::tensor::{Tensor, for_dtype, result};
@@ -27,7 +27,7 @@ struct Merged {
     origins: Integers,
 }
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     judge(case, &["inputs", "params"], Form::BOTH, read, merge, |name, expected, got| match name {
         "merged" => floats(name, expected, &got.merged, TOLERANCE),
         "origins" => integer_tensor(name, expected, &got.origins),

@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow};
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, judge, unknown};
+use super::case::{Fields, Form, Stop, judge, unknown};
 use super::expected::{Floats, Tolerance, floats};
 use super::tensor::{Tensor, for_dtype, result, shared_dtype};
 use crate::kernels::element::Element;
@@ -25,7 +25,7 @@ struct Fused {
     tolerance: Tolerance,
 }
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     judge(case, &["api", "inputs", "params"], Form::BOTH, read, fuse, |name, expected, got| match name {
         "alpha" => floats(name, expected, &got.alpha, got.tolerance),
         "fused" => floats(name, expected, &got.fused, got.tolerance),

@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow, bail, ensure};
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, each, judge, list, unknown};
+use super::case::{Fields, Form, Stop, each, judge, list, unknown};
 use super::expected::{Floats, Tolerance, floats, id_list, integer_list, number_list, one_number};
 use super::tensor::Tensor;
 use crate::kernels::infer::{Frame, Model, reference};
@@ -16,7 +16,7 @@ const SIGNALS: Tolerance = Tolerance::new(0.0, 1e-5);
 /// For budgets.
 const BUDGETS: Tolerance = Tolerance::new(1e-9, 0.0);
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     match Fields::any(case, "the case")?.text("kind")? {
         "cpu_baseline" => run_frames(case),
         "ff_forward_infer" => super::ff::run(case),
@@ -24,7 +24,7 @@ pub(super) fn run(case: &Value) -> Result<Outcome> {
     }
 }
 
-fn run_frames(case: &Value) -> Result<Outcome> {
+fn run_frames(case: &Value) -> Result<()> {
     judge(case, &["kind", "inputs", "params"], Form::ONE, read, infer, |name, expected, got| match name {
         "frames" => {
             let expected = list(name, expected)?;

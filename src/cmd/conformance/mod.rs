@@ -1,8 +1,7 @@
 //! `sprag conformance`: runs golden cases, recorded from the original implementations, against this build.
 //!
-//! A case is recognised by what its file holds, never by where it lies or what it is called. Each is passed, failed
-//! or, where this build does not hold what it tests, skipped by name; a case of an unknown kind, with an unknown
-//! field or with nothing to compare fails.
+//! A case is recognised by what its file holds, never by where it lies or what it is called. Each passes or
+//! fails; a case of an unknown kind, with an unknown field or with nothing to compare fails.
 
 mod folder;
 mod run;
@@ -13,6 +12,7 @@ mod tensor;
 
 mod family;
 
+mod attestation;
 mod autotune;
 mod canonical;
 mod ff;
@@ -24,6 +24,7 @@ mod infer;
 mod markdown;
 mod ordering;
 mod pack;
+mod replay;
 mod rank_test;
 mod sample_gate;
 mod scan;

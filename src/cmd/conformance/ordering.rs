@@ -3,13 +3,13 @@
 use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, judge, list, narrow, unknown};
+use super::case::{Fields, Form, Stop, judge, list, narrow, unknown};
 use super::expected::{id_list, id_lists, integer_list};
 use crate::kernels::ordering::{OrderMode, hilbert_distance, order};
 use crate::kernels::quadtree::{children, descendants, finer};
 use crate::kernels::shape::Grid;
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     match Fields::any(case, "the case")?.text("kind")? {
         "order" => run_order(case),
         "hilbert_distance" => run_distance(case),
@@ -18,7 +18,7 @@ pub(super) fn run(case: &Value) -> Result<Outcome> {
     }
 }
 
-fn run_order(case: &Value) -> Result<Outcome> {
+fn run_order(case: &Value) -> Result<()> {
     let read = |case: &Fields<'_>| {
         let grid = Grid::new(case.integer("grid_h")?, case.integer("grid_w")?)?;
         let mode = OrderMode::parse(case.text("mode")?)?;
@@ -36,7 +36,7 @@ fn run_order(case: &Value) -> Result<Outcome> {
     })
 }
 
-fn run_distance(case: &Value) -> Result<Outcome> {
+fn run_distance(case: &Value) -> Result<()> {
     let read = |case: &Fields<'_>| {
         let mut points = Vec::new();
         for point in list("points_tx_ty", case.get("points_tx_ty")?)? {
@@ -71,7 +71,7 @@ struct Tree {
     descendants: Vec<[u32; 16]>,
 }
 
-fn run_quadtree(case: &Value) -> Result<Outcome> {
+fn run_quadtree(case: &Value) -> Result<()> {
     let read = |case: &Fields<'_>| {
         let grid = Grid::new(case.integer("l0_grid_h")?, case.integer("l0_grid_w")?)?;
         Ok((grid, case.integers::<u32>("l0_parents")?))

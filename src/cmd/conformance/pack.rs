@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, judge, unknown};
+use super::case::{Fields, Form, Stop, judge, unknown};
 use super::expected::{Floats, Integers, Tolerance, floats, integer_tensor, widen};
 use super::tensor::{Tensor, for_dtype, result};
 use crate::kernels::element::Element;
@@ -25,7 +25,7 @@ struct Packed {
     grid: Integers,
 }
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     judge(case, &["inputs", "params"], Form::BOTH, read, pack_rows, |name, expected, got| match name {
         "packed" => floats(name, expected, &got.packed, Tolerance::EXACT),
         "indices" => integer_tensor(name, expected, &got.indices),

@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow};
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, judge, unknown};
+use super::case::{Fields, Form, Stop, judge, unknown};
 use super::expected::{Floats, Tolerance, floats};
 use super::tensor::{Tensor, for_dtype, result, shared_dtype};
 use crate::kernels::element::Element;
@@ -35,7 +35,7 @@ struct Scanned {
     tolerance: Tolerance,
 }
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     judge(case, &["inputs", "params"], Form::BOTH, read, scan, |name, expected, got| match name {
         "y" => floats(name, expected, &got.y, got.tolerance),
         "final_state" => floats(name, expected, &got.final_state, got.tolerance),

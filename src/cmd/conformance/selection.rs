@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, each, judge, unknown};
+use super::case::{Fields, Form, Stop, each, judge, unknown};
 use super::expected::{Tolerance, count, id_list, integer_list, number_list, one_number};
 use crate::kernels::ordering::OrderMode;
 use crate::kernels::selection::greedy::{Candidates, Selection, select};
@@ -14,7 +14,7 @@ use crate::kernels::shape::Grid;
 /// For budgets and scores.
 const NUMBERS: Tolerance = Tolerance::new(1e-12, 0.0);
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     match Fields::any(case, "the case")?.text("kind")? {
         "greedy" => run_greedy(case),
         "two_stage" => run_two_stage(case),
@@ -54,7 +54,7 @@ impl Choice {
     }
 }
 
-fn run_greedy(case: &Value) -> Result<Outcome> {
+fn run_greedy(case: &Value) -> Result<()> {
     let names = ["utilities", "delta_costs", "budget", "kmax"];
     let read = |case: &Fields<'_>| Choice::read(&Fields::of(case.get("inputs")?, "`inputs`", &names)?, names);
     judge(case, &["kind", "inputs"], Form::ONE, read, |_, choice| Ok(select(&choice.candidates())?), compare_selection)
@@ -89,7 +89,7 @@ fn read_stages(case: &Fields<'_>, splits: &[([&str; 4], &str)]) -> Result<Stages
     })
 }
 
-fn run_two_stage(case: &Value) -> Result<Outcome> {
+fn run_two_stage(case: &Value) -> Result<()> {
     let split = (["split_utilities", "split_overheads", "budget_b2", "kmax_l1"], "l1_order_mode");
     let compute = |_, stages: &Stages| {
         let (split, order) = &stages.splits[0];
@@ -98,7 +98,7 @@ fn run_two_stage(case: &Value) -> Result<Outcome> {
     judge(case, &["kind", "inputs"], Form::ONE, |case| read_stages(case, &[split]), compute, compare_two_stage)
 }
 
-fn run_three_stage(case: &Value) -> Result<Outcome> {
+fn run_three_stage(case: &Value) -> Result<()> {
     let splits = [
         (["split_utilities_l0", "split_overheads_l0", "budget_b2", "kmax_l1"], "l1_order_mode"),
         (["split_utilities_l1", "split_overheads_l1", "budget_b3", "kmax_l2"], "l2_order_mode"),
@@ -117,7 +117,7 @@ fn run_three_stage(case: &Value) -> Result<Outcome> {
     })
 }
 
-fn run_hysteresis(case: &Value) -> Result<Outcome> {
+fn run_hysteresis(case: &Value) -> Result<()> {
     let read = |case: &Fields<'_>| {
         let names = ["utilities", "prev_mask", "theta_on", "theta_off", "max_active"];
         let inputs = Fields::of(case.get("inputs")?, "`inputs`", &names)?;

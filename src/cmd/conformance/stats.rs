@@ -3,11 +3,11 @@
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, judge, unknown};
+use super::case::{Fields, Form, Stop, judge, unknown};
 use crate::formats::apex_x::single_calls::{Summary, summarise};
 use crate::model::canonical;
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     let read = |case: &Fields<'_>| Ok((case.numbers("timings_ms")?, case.number("work_items")?));
     let compute = |_, (timings, work): &(Vec<f64>, f64)| {
         let summary = summarise(timings).ok_or_else(|| Stop::Refused("there are no times".to_owned()))?;

@@ -4,7 +4,7 @@
 use anyhow::{Result, anyhow};
 use serde_json::Value;
 
-use super::case::{Fields, Form, Outcome, Stop, judge, list, unknown};
+use super::case::{Fields, Form, Stop, judge, list, unknown};
 use super::expected::{Floats, Integers, Tolerance, floats, integer_tensor};
 use super::tensor::{Tensor, for_dtype, result, shared_dtype};
 use crate::kernels::element::Element;
@@ -44,7 +44,7 @@ struct Merged {
     tolerance: Tolerance,
 }
 
-pub(super) fn run(case: &Value) -> Result<Outcome> {
+pub(super) fn run(case: &Value) -> Result<()> {
     let fields = ["api", "inputs", "params", "steps"];
     judge(case, &fields, Form::BOTH, read, unpack, |name, expected, got| match (name, &got.priority_map) {
         ("merged", _) => floats(name, expected, &got.merged, got.tolerance),

@@ -12,6 +12,7 @@ pub mod json_fault;
 mod metrics;
 pub mod compare;
 pub mod compare_text;
+pub mod attestation;
 pub mod baseline_template;
 pub mod import;
 pub mod schema;

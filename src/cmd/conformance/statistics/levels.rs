@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 
 use super::recorded::{Got, compare, nested};
-use crate::cmd::conformance::case::{Fields, Outcome};
+use crate::cmd::conformance::case::Fields;
 use crate::cmd::conformance::expected::Tolerance;
 use crate::stats::kalibera_jones::{Levels, effect};
 
@@ -12,7 +12,7 @@ const TOLERANCE: Tolerance = Tolerance::new(0.0, 1e-10);
 /// What levels are called, the highest first; a design names as many from the right as it has.
 const NAMES: [&str; 3] = ["builds", "executions", "iterations"];
 
-pub(super) fn run(case: &Fields<'_>) -> Result<Outcome> {
+pub(super) fn run(case: &Fields<'_>) -> Result<()> {
     let levels = |name: &str| -> Result<(Levels, usize)> {
         let (values, shape) = nested(name, case.get(name)?)?;
         let levels = Levels::of(&values, &shape).with_context(|| format!("`{name}` has no levels"))?;

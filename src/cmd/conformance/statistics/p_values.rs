@@ -3,13 +3,13 @@
 use anyhow::{Context as _, Result};
 
 use super::recorded::{Got, compare};
-use crate::cmd::conformance::case::{Fields, Outcome};
+use crate::cmd::conformance::case::Fields;
 use crate::cmd::conformance::expected::Tolerance;
 use crate::stats::multiplicity::{benjamini_hochberg, benjamini_yekutieli, holm};
 
 const TOLERANCE: Tolerance = Tolerance::new(1e-14, 0.0);
 
-pub(super) fn run(case: &Fields<'_>) -> Result<Outcome> {
+pub(super) fn run(case: &Fields<'_>) -> Result<()> {
     let p_values = case.numbers("p")?;
     let adjusted = |adjust: fn(&[f64]) -> Option<Vec<f64>>| {
         adjust(&p_values).map(Got::Numbers).context("`p` holds a number that is no p-value")

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 
 use super::recorded::{Got, compare};
-use crate::cmd::conformance::case::{Fields, Outcome};
+use crate::cmd::conformance::case::Fields;
 use crate::cmd::conformance::expected::Tolerance;
 use crate::stats::{mann_kendall, theil_sen};
 
@@ -12,7 +12,7 @@ const TOLERANCE: Tolerance = Tolerance::new(0.0, 1e-12);
 /// The confidence that files do not state.
 const CONFIDENCE: f64 = 0.95;
 
-pub(super) fn run_theil_sen(case: &Fields<'_>) -> Result<Outcome> {
+pub(super) fn run_theil_sen(case: &Fields<'_>) -> Result<()> {
     let line = theil_sen::fit(&case.numbers("x")?, &case.numbers("y")?, CONFIDENCE).context("there is no line")?;
     let results = [
         ("slope", Got::Number(Some(line.slope))),
@@ -24,7 +24,7 @@ pub(super) fn run_theil_sen(case: &Fields<'_>) -> Result<Outcome> {
     compare(case, &["x", "y"], &results, TOLERANCE)
 }
 
-pub(super) fn run_mann_kendall(case: &Fields<'_>) -> Result<Outcome> {
+pub(super) fn run_mann_kendall(case: &Fields<'_>) -> Result<()> {
     let trend = mann_kendall::test(&case.numbers("y")?).context("there is no trend")?;
     let results = [
         ("s", Got::Number(Some(trend.score as f64))),

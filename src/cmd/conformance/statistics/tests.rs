@@ -6,7 +6,6 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::run;
-use crate::cmd::conformance::case::Outcome;
 
 /// The files that this build runs, and fields of theirs that are inputs.
 const FILES: [(&str, &[&str]); 10] = [
@@ -61,7 +60,7 @@ fn every_recorded_value_is_compared() {
     for (file, inputs) in FILES {
         for case in cases(file) {
             let case = Value::Object(case);
-            assert_eq!(run(&case).unwrap(), Outcome::Passed);
+            run(&case).unwrap();
             for (name, value) in case.as_object().unwrap() {
                 let fails = |other: Value, what: &str| assert!(run(&other).is_err(), "{file}: {what} passes: {other}");
                 let mut without = case.clone();

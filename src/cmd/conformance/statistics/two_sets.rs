@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 
 use super::recorded::{Got, compare};
-use crate::cmd::conformance::case::{Fields, Outcome, list};
+use crate::cmd::conformance::case::{Fields, list};
 use crate::cmd::conformance::expected::Tolerance;
 use crate::stats::cliffs_delta::Dominance;
 use crate::stats::hodges_lehmann::{self, Location};
@@ -26,7 +26,7 @@ fn number(value: f64) -> Got {
     Got::Number(Some(value))
 }
 
-pub(super) fn run_hodges_lehmann(case: &Fields<'_>) -> Result<Outcome> {
+pub(super) fn run_hodges_lehmann(case: &Fields<'_>) -> Result<()> {
     let (x, y) = sets(case)?;
     let confidence = Fields::any(case.get("difference")?, "`difference`")?.number("confidence")?;
     let shift = hodges_lehmann::shift(&x, &y, confidence).context("there is no shift")?;
@@ -63,7 +63,7 @@ fn interval(rank: usize, low: f64, high: f64) -> [(&'static str, Got); 3] {
     [("k", Got::Count(rank as u64)), ("lo", number(low)), ("hi", number(high))]
 }
 
-pub(super) fn run_median_ratio(case: &Fields<'_>) -> Result<Outcome> {
+pub(super) fn run_median_ratio(case: &Fields<'_>) -> Result<()> {
     let (x, y) = sets(case)?;
     let places = |name: &str| -> Result<Vec<Vec<usize>>> {
         let resamples = list(name, case.get(name)?)?;
@@ -85,7 +85,7 @@ pub(super) fn run_median_ratio(case: &Fields<'_>) -> Result<Outcome> {
     compare(case, &["x", "y", "index_x", "index_y"], &results, MEDIAN_RATIO)
 }
 
-pub(super) fn run_welch(case: &Fields<'_>) -> Result<Outcome> {
+pub(super) fn run_welch(case: &Fields<'_>) -> Result<()> {
     let (x, y) = sets(case)?;
     let found = welch::test(&x, &y, CONFIDENCE).context("there is no test")?;
     let results = [
@@ -100,7 +100,7 @@ pub(super) fn run_welch(case: &Fields<'_>) -> Result<Outcome> {
     compare(case, &["x", "y"], &results, WELCH)
 }
 
-pub(super) fn run_cliffs_delta(case: &Fields<'_>) -> Result<Outcome> {
+pub(super) fn run_cliffs_delta(case: &Fields<'_>) -> Result<()> {
     let (x, y) = sets(case)?;
     let found = Dominance::of(&x, &y).context("there is no delta")?;
     let results = [

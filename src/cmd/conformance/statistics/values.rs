@@ -3,13 +3,13 @@
 use anyhow::Result;
 
 use super::recorded::{Got, compare};
-use crate::cmd::conformance::case::{Fields, Outcome};
+use crate::cmd::conformance::case::Fields;
 use crate::cmd::conformance::expected::Tolerance;
 use crate::stats::{describe, sign_interval};
 
 const TOLERANCE: Tolerance = Tolerance::new(0.0, 1e-12);
 
-pub(super) fn run(case: &Fields<'_>) -> Result<Outcome> {
+pub(super) fn run(case: &Fields<'_>) -> Result<()> {
     let (x, shares) = (case.numbers("x")?, case.numbers("percentile_q")?);
     let quantile = |percent: f64| describe::quantile(&x, percent / 100.0);
     let difference = |high: Option<f64>, low: Option<f64>| Some(high? - low?);

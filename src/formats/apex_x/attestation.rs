@@ -1,0 +1,328 @@
+//! The seed's release attestation: which files and gates a release rests on, as JSON and as Markdown, byte for byte.
+//!
+//! A file counts as passed where it is there; its content decides nothing. So this form proves little, and is written for those
+//! who read it already: what decides in a release of ours is derived from the records, and told in the statuses of the gates.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::model::canonical;
+
+/// How far a gate or a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It holds.
+    Pass,
+    /// It does not.
+    Fail,
+    /// Nobody has said yet.
+    Pending,
+    /// It is no part of this release.
+    NotApplicable,
+}
+
+impl Status {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Pass => "PASS",
+            Status::Fail => "FAIL",
+            Status::Pending => "PENDING",
+            Status::NotApplicable => "N/A",
+        }
+    }
+
+    /// The status of that word, capitals or not.
+    pub fn parse(word: &str) -> Option<Status> {
+        let all = [Status::Pass, Status::Fail, Status::Pending, Status::NotApplicable];
+        all.into_iter().find(|status| status.word() == word.trim().to_uppercase())
+    }
+}
+
+/// The runtimes that a release may be for.
+pub const TARGETS: [&str; 4] = ["cpu", "torch", "triton", "tensorrt"];
+
+/// A file that a release has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Its name.
+    pub key: &'static str,
+    /// Its name for people.
+    pub label: &'static str,
+    /// Where it lies where nothing else is said.
+    pub path: &'static str,
+    /// What makes it.
+    pub producer: &'static str,
+    /// Whether releases for TensorRT alone need it.
+    pub for_tensorrt: bool,
+}
+
+/// The files of a release, in their order.
+pub const ARTIFACTS: [Kind; 8] = [
+    kind("export_manifest", "Export manifest", "artifacts/export/apex_x_manifest.json", EXPORT, false),
+    kind("onnx_graph", "ONNX graph", "artifacts/export/apex_x.onnx", EXPORT, false),
+    kind("trt_engine", "TRT engine (if TRT release)", "artifacts/trt/apex_x.engine", "TensorRT build pipeline", true),
+    kind(
+        "trt_plugin_versions",
+        "TRT plugin versions (if TRT release)",
+        "artifacts/trt/plugin_versions.json",
+        "runtime/tensorrt build metadata export",
+        true,
+    ),
+    kind("parity_report", "Parity report", "artifacts/parity/parity_report.json", "parity test/harness run", false),
+    kind(
+        "performance_report",
+        "Performance report",
+        "artifacts/perf/perf_report.json",
+        "scripts/perf_regression.py and/or GPU suite",
+        false,
+    ),
+    kind(
+        "runtime_capability_snapshot",
+        "Runtime capability snapshot",
+        "artifacts/runtime/caps.json",
+        "python -c \"from apex_x.runtime import detect_runtime_caps; ...\"",
+        false,
+    ),
+    kind(
+        "eval_report",
+        "Eval report with runtime metadata",
+        "artifacts/eval/eval_report.json",
+        "apex-x eval ... --report-json ...",
+        false,
+    ),
+];
+
+const EXPORT: &str = "apex-x export --config <cfg> --output-dir artifacts/export";
+
+const fn kind(
+    key: &'static str,
+    label: &'static str,
+    path: &'static str,
+    producer: &'static str,
+    for_tensorrt: bool,
+) -> Kind {
+    Kind { key, label, path, producer, for_tensorrt }
+}
+
+/// The gates of a release, in their order: name, name for people.
+pub const GATES: [(&str, &str); 7] = [
+    ("lint_type_tests", "Lint + typecheck + tests"),
+    ("cpu_perf_regression", "CPU perf regression"),
+    ("gpu_perf_regression", "GPU perf regression (if GPU scope)"),
+    ("runtime_backend_parity", "Runtime backend parity"),
+    ("runtime_capability_transparency", "Runtime capability transparency"),
+    ("security_review", "Security review"),
+    ("documentation_sync", "Documentation sync"),
+];
+
+/// How many gates, the first ones, are evident from the run of CI where nothing else is said.
+const BY_CI: usize = 3;
+
+/// What a release is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// Its tag.
+    pub release_tag: String,
+    /// The commit.
+    pub commit_sha: String,
+    /// When this was written, which the seed takes for the date of the build, too.
+    pub time: String,
+    /// Who releases.
+    pub release_owner: String,
+    /// One of [`TARGETS`].
+    pub runtime_target: String,
+    /// The run of CI, where it is known.
+    pub ci_run_url: Option<String>,
+}
+
+/// A file as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Its path, as the seed writes it.
+    pub path: String,
+    /// Digest and size, where it is a regular file.
+    pub content: Option<(String, u64)>,
+}
+
+/// What a release rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attestation {
+    /// What it is.
+    pub metadata: Metadata,
+    /// One a kind, in the order of [`ARTIFACTS`].
+    pub files: Vec<FoundFile>,
+    /// The gates of which something is known, by name; the others are pending.
+    pub gates: BTreeMap<String, Status>,
+    /// What speaks for gates, by name, in place of the run of CI.
+    pub evidence: BTreeMap<String, String>,
+}
+
+/// How many of what hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Files that are needed.
+    pub required: usize,
+    /// Of these, those that are missing.
+    pub missing: usize,
+    /// Gates that hold.
+    pub passed: usize,
+    /// Gates that do not.
+    pub failed: usize,
+    /// Gates of which nobody has said.
+    pub pending: usize,
+}
+
+impl Summary {
+    /// The word for the whole.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Summary { missing: 0, failed: 0, pending: 0, .. } => "pass",
+            Summary { missing: 0, failed: 0, .. } => "pending",
+            _ => "fail",
+        }
+    }
+}
+
+impl Attestation {
+    fn is_required(&self, kind: &Kind) -> bool {
+        !kind.for_tensorrt || self.metadata.runtime_target == "tensorrt"
+    }
+
+    fn status_of(&self, kind: &Kind, file: &FoundFile) -> Status {
+        match (&file.content, self.is_required(kind)) {
+            (Some(_), _) => Status::Pass,
+            (None, true) => Status::Fail,
+            (None, false) => Status::NotApplicable,
+        }
+    }
+
+    fn gate(&self, key: &str) -> Status {
+        self.gates.get(key).copied().unwrap_or(Status::Pending)
+    }
+
+    fn evidence_of(&self, place: usize, key: &str) -> &str {
+        let by_ci = self.metadata.ci_run_url.as_deref().filter(|_| place < BY_CI);
+        self.evidence.get(key).map(String::as_str).or(by_ci).unwrap_or("pending")
+    }
+
+    /// How many of what hold.
+    pub fn summary(&self) -> Summary {
+        let needed = || ARTIFACTS.iter().zip(&self.files).filter(|(kind, _)| self.is_required(kind));
+        let gates = |status: Status| GATES.iter().filter(|(key, _)| self.gate(key) == status).count();
+        Summary {
+            required: needed().count(),
+            missing: needed().filter(|(_, file)| file.content.is_none()).count(),
+            passed: gates(Status::Pass),
+            failed: gates(Status::Fail),
+            pending: gates(Status::Pending),
+        }
+    }
+
+    /// The JSON file.
+    pub fn to_json(&self) -> String {
+        let artifact = |(kind, file): (&Kind, &FoundFile)| {
+            json!({
+                "key": kind.key,
+                "label": kind.label,
+                "path": file.path,
+                "producer": kind.producer,
+                "required": self.is_required(kind),
+                "exists": file.content.is_some(),
+                "sha256": file.content.as_ref().map(|content| &content.0),
+                "size_bytes": file.content.as_ref().map(|content| content.1),
+                "status": self.status_of(kind, file).word(),
+            })
+        };
+        let gate = |(place, (key, label)): (usize, &(&str, &str))| {
+            let evidence = self.evidence_of(place, key);
+            json!({ "key": key, "label": label, "evidence": evidence, "status": self.gate(key).word() })
+        };
+        let summary = self.summary();
+        let Metadata { release_tag, commit_sha, time, release_owner, runtime_target, ci_run_url } = &self.metadata;
+        canonical::to_pretty(&json!({
+            "schema_version": 1,
+            "generated_at_utc": time,
+            "release_metadata": {
+                "release_tag": release_tag,
+                "commit_sha": commit_sha,
+                "build_date_utc": time,
+                "release_owner": release_owner,
+                "runtime_target": runtime_target,
+                "ci_run_url": ci_run_url,
+            },
+            "artifacts": ARTIFACTS.iter().zip(&self.files).map(artifact).collect::<Vec<Value>>(),
+            "gates": GATES.iter().enumerate().map(gate).collect::<Vec<Value>>(),
+            "summary": {
+                "required_artifacts_total": summary.required,
+                "required_artifacts_passed": summary.required - summary.missing,
+                "required_artifacts_failed": summary.missing,
+                "gates_total": GATES.len(),
+                "gates_passed": summary.passed,
+                "gates_failed": summary.failed,
+                "gates_pending": summary.pending,
+                "overall_status": summary.word(),
+            },
+        }))
+    }
+
+    /// The Markdown file. As the seed does, it encodes nothing.
+    pub fn to_markdown(&self) -> String {
+        let yes = |is: bool| if is { "Yes" } else { "No" };
+        let Metadata { release_tag, commit_sha, time, release_owner, runtime_target, ci_run_url } = &self.metadata;
+        let mut lines = vec![
+            "# Apex-X Release Evidence".to_owned(),
+            String::new(),
+            "## Metadata".to_owned(),
+            String::new(),
+            format!("- Release tag: `{release_tag}`"),
+            format!("- Commit SHA: `{commit_sha}`"),
+            format!("- Build date (UTC): `{time}`"),
+            format!("- Release owner: `{release_owner}`"),
+            format!("- Runtime target: `{runtime_target}`"),
+        ];
+        lines.extend(ci_run_url.iter().map(|url| format!("- CI run: {url}")));
+        let table = |title: &str, heads: &[&str]| {
+            let rule = vec!["---"; heads.len()].join(" | ");
+            [
+                String::new(),
+                format!("## {title}"),
+                String::new(),
+                format!("| {} |", heads.join(" | ")),
+                format!("| {rule} |"),
+            ]
+        };
+        let heads = ["Artifact", "Path", "Producer", "Required", "Exists", "SHA256", "Status"];
+        lines.extend(table("Artifact Evidence", &heads));
+        lines.extend(ARTIFACTS.iter().zip(&self.files).map(|(kind, file)| {
+            let digest = file.content.as_ref().map_or("-", |content| &content.0);
+            format!(
+                "| {} | `{}` | `{}` | {} | {} | `{digest}` | `{}` |",
+                kind.label,
+                file.path,
+                kind.producer,
+                yes(self.is_required(kind)),
+                yes(file.content.is_some()),
+                self.status_of(kind, file).word()
+            )
+        }));
+        lines.extend(table("Gate Evidence", &["Gate", "Evidence", "Status"]));
+        lines.extend(GATES.iter().enumerate().map(|(place, (key, label))| {
+            format!("| {label} | {} | `{}` |", self.evidence_of(place, key), self.gate(key).word())
+        }));
+        let Summary { required, missing, passed, failed, pending } = self.summary();
+        lines.extend([
+            String::new(),
+            "## Summary".to_owned(),
+            String::new(),
+            format!("- Overall status: `{}`", self.summary().word()),
+            format!("- Required artifacts: `{}/{required}` passed (`failed={missing}`)", required - missing),
+            format!("- Gates: `{passed}/{}` passed (`failed={failed}`, `pending={pending}`)", GATES.len()),
+            String::new(),
+            "Generated by `python scripts/release_attestation.py` for `docs/release/CHECKLIST.md` evidence.".to_owned(),
+            String::new(),
+        ]);
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,128 @@
+//! `sprag replay`: what is recorded is what the original recorded, and each thing that does not hold is named.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+use crate::schemas::follows;
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/replay").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()))
+}
+
+#[test]
+fn a_fixture_is_recorded_as_the_original_does() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden/apex-x/replay_golden.json");
+    let golden: Value = serde_json::from_str(&fs::read_to_string(golden).expect("it is there")).expect("JSON");
+    let sandbox = Sandbox::empty();
+    for (place, name) in ["small.json", "medium.json"].into_iter().enumerate() {
+        let (kept, case) = (fixture(name), &golden["cases"][place]);
+        let mut bare: Value = serde_json::from_str(&kept).expect("JSON");
+        bare.as_object_mut().expect("an object").remove("expected");
+        sandbox.write("bare.json", &bare.to_string());
+        let files = ["--trace", "out/trace.json", "--manifest", "out/manifest.json", "--output", "out/fixture.json"];
+        sandbox.sprag(&[&["replay", "record", "--fixture", "bare.json"], &files[..]].concat()).expect(0);
+        assert_eq!(sandbox.read("out/fixture.json"), kept);
+        assert_eq!(sandbox.read("out/trace.json"), case["expected"]["trace_file_text"].as_str().expect("a text"));
+        let manifest: Value = serde_json::from_str(&sandbox.read("out/manifest.json")).expect("JSON");
+        for field in ["manifest_sha256", "config_sha256"] {
+            assert_eq!(manifest[field], case["expected"][field], "{name}");
+        }
+        let expected: Value = serde_json::from_str(&kept).expect("JSON");
+        assert_eq!(expected["expected"]["summary"], case["expected"]["summary"], "{name}");
+        follows("replay-fixture-1", &kept);
+        follows("replay-manifest-1", &manifest.to_string());
+        let held = sandbox.sprag(&["replay", "verify", "out/fixture.json", "out/manifest.json"]).expect(0);
+        assert_eq!(held.out, "holds: out/fixture.json\nholds: out/manifest.json\n");
+    }
+}
+
+#[test]
+fn what_does_not_hold_is_named() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("config.json", r#"{"kmax": 32, "profile": "quality"}"#);
+    sandbox.write("trace.json", "{}\n");
+    let record = [
+        "replay",
+        "record",
+        "--config",
+        "config.json",
+        "--seed",
+        "11",
+        "--artifact",
+        "trace=trace.json",
+        "--output",
+        "m.json",
+    ];
+    sandbox.sprag(&record).expect(0);
+    sandbox.sprag(&["replay", "verify", "m.json"]).expect(0);
+    // Any one byte of a file that belongs to it.
+    sandbox.write("trace.json", "{}\r");
+    let fails = |words: &str, arguments: &[&str]| {
+        let ended = sandbox.sprag(&[&["replay", "verify"], arguments].concat()).expect(4);
+        assert!(ended.out.contains(words), "{words}: {}", ended.out);
+    };
+    fails("fails: m.json: `artifact_hashes.trace.sha256` is `", &["m.json"]);
+    sandbox.write("there/trace.json", "{}\n");
+    sandbox.sprag(&["replay", "verify", "m.json", "--root", "there"]).expect(0);
+    fs::create_dir(sandbox.project.join("empty")).expect("a folder");
+    fails("the file `trace`, `trace.json`, cannot be read", &["m.json", "--root", "empty"]);
+    // Of a fixture: another expectation, and other inputs.
+    let mut one: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
+    one["expected"]["summary"]["valid_count"] = json!(5);
+    sandbox.write("f.json", &one.to_string());
+    fails("fails: f.json: `summary.valid_count` is 5, and this build gives 4", &["f.json"]);
+    let mut one: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
+    one["inputs"]["utilities"][0] = json!(0.9000000000000001);
+    sandbox.write("f.json", &one.to_string());
+    fails("`trace_sha256` is `", &["f.json"]);
+    one["seed"] = json!(12);
+    sandbox.write("f.json", &one.to_string());
+    fails("`manifest_sha256` is `", &["f.json"]);
+}
+
+#[test]
+fn wrong_input_is_named_with_what_helps() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("config.json", "{}");
+    sandbox.write("list.json", "[1]");
+    sandbox.write("long.json", "{\"a\":\n 18446744073709551616}");
+    sandbox.write("twice.json", r#"{"a": 1, "a": 2}"#);
+    let check = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(&[&["replay"], arguments].concat()).expect(2).says(words);
+    };
+    check(&["record"], &["--config <FILE>|--fixture <FILE>"]);
+    check(&["record", "--config", "config.json"], &["--seed"]);
+    check(&["record", "--config", "config.json", "--seed", "-1"], &["-1"]);
+    check(&["record", "--config", "list.json", "--seed", "1"], &["`list.json` holds no settings", "one JSON object"]);
+    check(&["record", "--config", "long.json", "--seed", "1"], &["line 2 is beyond 64 bits"]);
+    check(&["record", "--config", "twice.json", "--seed", "1"], &["the key `a` stands twice"]);
+    check(&["record", "--config", "gone.json", "--seed", "1"], &["cannot read `gone.json`"]);
+    let with = |artifacts: &[&str], words: &[&str]| {
+        let artifacts: Vec<&str> = artifacts.iter().flat_map(|one| ["--artifact", one]).collect();
+        check(&[&["record", "--config", "config.json", "--seed", "1"], &artifacts[..]].concat(), words);
+    };
+    with(&["trace"], &["`--artifact trace` names no file", "a name and a path"]);
+    with(&["=config.json"], &["names no file"]);
+    with(&["a=config.json", "a=list.json"], &["two files are named `a`"]);
+    with(&["a=gone"], &["cannot read the file `a`, `gone`"]);
+    check(&["record", "--config", "config.json", "--seed", "1", "--output", "config.json"], &["name the same file"]);
+    check(&["verify", "list.json"], &["`list.json` is no manifest"]);
+    check(&["verify", "long.json"], &["no manifest"]);
+    check(&["verify", "list.json", "--root", "gone"], &["is no folder"]);
+    let small: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
+    let changed = |change: &dyn Fn(&mut Value), words: &[&str]| {
+        let mut one = small.clone();
+        change(&mut one);
+        sandbox.write("f.json", &one.to_string());
+        check(&["verify", "f.json"], words);
+    };
+    changed(&|one| drop(one.as_object_mut().expect("an object").remove("expected")), &["it has no `expected`"]);
+    changed(&|one| one["mode"] = json!("three_stage"), &["no fixture", "three_stage"]);
+    changed(&|one| one["inputs"]["more"] = json!(1), &["cannot run `f.json`", "`inputs` cannot be read", "more"]);
+    changed(&|one| one["inputs"]["budget"] = json!(-1.0), &["cannot run `f.json`", "budget"]);
+    changed(&|one| one["inputs"]["delta_costs"] = json!([1.0]), &["cannot run `f.json`"]);
+}
