@@ -10,7 +10,7 @@ use super::project::Project;
 use super::study::Study;
 use super::trend;
 use super::whole_folder::{Kind, WholeFolder};
-use crate::history;
+use crate::history::{self, Entry};
 use crate::model::page::Page;
 use crate::model::run::Quarantined;
 use crate::report;
@@ -68,7 +68,10 @@ fn each_page(
     let found = trend::of_study(project, study, &wish, &|_| true)?.trend;
     let input = report::Input { analysis, trend: &found, line, heads };
     report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
-    for entries in study.entries.chunks(BATCH) {
+    let shown = report::shown_runs(&input);
+    let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));
+    let records: Vec<Entry> = records.map(|(_, entry)| entry.clone()).collect();
+    for entries in records.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;

@@ -10,8 +10,10 @@ use crate::model::event::{Event, Member};
 use crate::model::head::RunHead;
 use crate::model::trend::{SeriesTrend, Trend};
 
+use super::compare::data::{self, MeasuredCommit};
 use super::fit::Fit;
 use super::link;
+use super::shown::Shown;
 use super::site::Input;
 
 /// The input of the site, with the look-ups that pages need.
@@ -36,6 +38,15 @@ pub(super) struct Catalog<'a> {
     /// Made when it is asked for: the pages of runs, of which some are made at a time, do without it.
     positions: OnceCell<BTreeMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
+    shown: Shown<'a>,
+    /// Likewise.
+    compared: OnceCell<Compared>,
+}
+
+/// The commits that can be compared, oldest first, and their places by name.
+struct Compared {
+    commits: Vec<MeasuredCommit>,
+    places: BTreeMap<String, usize>,
 }
 
 impl<'a> Catalog<'a> {
@@ -69,6 +80,8 @@ impl<'a> Catalog<'a> {
             parts,
             positions: OnceCell::new(),
             runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
+            shown: Shown::of(input),
+            compared: OnceCell::new(),
         }
     }
 
@@ -125,7 +138,52 @@ impl<'a> Catalog<'a> {
 
     /// The page of the run of that id, where there is one.
     pub(super) fn run_page(&self, id: &str) -> Option<String> {
-        self.runs_by_id.contains_key(id).then(|| link::run(id))
+        self.shown.runs().contains(id).then(|| link::run(id))
+    }
+
+    /// Where to read of the run of that id: its page, or the comparison of its commit with the one measured before.
+    pub(super) fn run_place(&self, id: &str) -> Option<String> {
+        self.run_page(id).or_else(|| self.compare_place(&self.run(id)?.commit.as_ref()?.sha))
+    }
+
+    /// The page of a commit, where there is one.
+    pub(super) fn commit_page(&self, sha: &str) -> Option<String> {
+        self.shown.commits().contains(sha).then(|| link::commit(sha))
+    }
+
+    /// The commits that have a page, by name.
+    pub(super) fn commits(&self) -> &BTreeSet<&'a str> {
+        self.shown.commits()
+    }
+
+    /// The runs that have a page, by id.
+    pub(super) fn shown_runs(&self) -> &BTreeSet<&'a str> {
+        self.shown.runs()
+    }
+
+    /// The commits that can be compared, oldest first.
+    pub(super) fn compared(&self) -> &[MeasuredCommit] {
+        &self.comparable().commits
+    }
+
+    /// The number of a commit among those that can be compared.
+    pub(super) fn compared_number(&self, sha: &str) -> Option<usize> {
+        self.comparable().places.get(sha).copied()
+    }
+
+    fn comparable(&self) -> &Compared {
+        self.compared.get_or_init(|| {
+            let commits = if self.is_compared() { data::measured(self) } else { Vec::new() };
+            let places = commits.iter().enumerate().map(|(place, commit)| (commit.sha.clone(), place)).collect();
+            Compared { commits, places }
+        })
+    }
+
+    /// Where the script compares a commit with the one that was measured before, or the first with the one after.
+    fn compare_place(&self, sha: &str) -> Option<String> {
+        let number = self.compared_number(sha)?.max(1);
+        let b = self.compared().get(number)?;
+        Some(link::compared(&self.compared()[number - 1].sha, &b.sha))
     }
 }
 

@@ -18,6 +18,8 @@ pub const BADGE: &str = "badge.json";
 pub const SITEMAP: &str = "sitemap.xml";
 /// The list of runs.
 pub const RUN_LIST: &str = "runs/index.html";
+/// The list of commits that have a page.
+pub const COMMIT_LIST: &str = "commits/index.html";
 /// What is judged, and what not and why.
 pub const COVERAGE: &str = "coverage.html";
 /// The list of machines.
@@ -47,6 +49,17 @@ pub fn values(chunk: usize) -> String {
 pub fn compare(a: &str, b: &str) -> String {
     let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
     format!("compare/{}-{}.html", short(a), short(b))
+}
+
+/// Where the script holds two commits against each other.
+pub fn compared(a: &str, b: &str) -> String {
+    let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
+    format!("{COMPARE}?a={}&b={}", short(a), short(b))
+}
+
+/// The page of a commit.
+pub fn commit(sha: &str) -> String {
+    format!("commits/{sha}.html")
 }
 
 /// The page of a suite's matrix.

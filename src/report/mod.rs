@@ -25,6 +25,8 @@ mod feed;
 mod markdown;
 mod pages;
 mod reasons;
+mod sheet;
+mod shown;
 mod site;
 mod timeline;
 
@@ -42,6 +44,7 @@ mod site_checks;
 mod size_checks;
 
 pub use markdown::digest_markdown;
+pub use shown::shown_runs;
 pub use site::{Input, render, render_runs};
 
 /// Why the pages could not be made.

@@ -37,7 +37,7 @@ pub struct Input<'a> {
     pub heads: &'a [RunHead],
 }
 
-/// The site of a history but for the pages of its runs: every other page and asset, by path.
+/// The site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset, by path.
 ///
 /// # Errors
 /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none.
@@ -72,11 +72,12 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     for series in &analysis.series {
         site.push(pages::series(&catalog, series)?);
     }
-    if catalog.is_compared() {
-        let data = Data::of(&catalog);
-        site.extend(script::pages(&data));
-        site.extend(pages::compare(&catalog, &data)?);
+    let data = catalog.is_compared().then(|| Data::of(&catalog));
+    if let Some(data) = &data {
+        site.extend(script::pages(data));
+        site.extend(pages::compare(&catalog, data)?);
     }
+    site.extend(pages::commits(&catalog, data.as_ref())?);
     if !heads.is_empty() {
         site.push(pages::run_list(&catalog)?);
         site.push(pages::coverage(&catalog)?);
@@ -86,7 +87,8 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
         }
     }
     site.sort_by(|a, b| a.path.cmp(&b.path));
-    let runs = catalog.runs.iter().map(|head| link::run(&head.id));
+    let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
+    let runs = shown.map(|head| link::run(&head.id));
     let paths: Vec<String> = site.iter().map(|page| page.path.clone()).chain(runs).collect();
     if let Some(root) = root.filter(|_| !analysis.suites.is_empty()) {
         site.push(feed::sitemap(&root, paths.iter().map(String::as_str)));

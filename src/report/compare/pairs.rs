@@ -4,12 +4,7 @@ use std::collections::BTreeSet;
 
 use super::data::Data;
 use crate::report::catalog::Catalog;
-
-/// How many of the newest commits have a page that holds them against the one that was measured before.
-const NEWEST: usize = 30;
-
-/// How many of the newest releases have a page that holds them against the one before.
-const RELEASES: usize = 30;
+use crate::report::shown::{NEWEST, RELEASES};
 
 /// A pair of commits, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,6 +3,8 @@
 //! This is the only room that knows askama.
 
 mod cell;
+mod commit;
+mod commit_list;
 mod compare;
 mod coverage;
 mod digest;
@@ -28,6 +30,7 @@ mod series;
 mod series_chart;
 mod series_fit;
 mod series_list;
+mod sheet;
 mod sizes;
 mod suite_section;
 
@@ -40,6 +43,7 @@ use super::ReportError;
 use super::text;
 use crate::model::page::Page;
 
+pub(super) use commit_list::commits;
 pub(super) use compare::compare;
 pub(super) use coverage::coverage;
 pub(super) use digest::digest;

@@ -8,7 +8,7 @@ mod planted;
 mod runs;
 mod trend;
 
-use super::{Input, ReportError, Settings, render, render_runs};
+use super::{Input, ReportError, Settings, render, render_runs, shown_runs};
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
@@ -40,7 +40,9 @@ impl Sample {
         let heads = self.heads();
         let input = self.input(&heads);
         let mut site = render(&input, &Settings::default())?;
-        site.extend(render_runs(&input, &self.runs)?);
+        let shown = shown_runs(&input);
+        let runs: Vec<RecordedRun> = self.runs.iter().filter(|run| shown.contains(run.id.as_str())).cloned().collect();
+        site.extend(render_runs(&input, &runs)?);
         site.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(site)
     }
