@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::Advice;
+use super::export::downloads;
+use super::method;
 use super::project::Project;
 use super::study::Study;
 use super::trend;
@@ -61,12 +63,15 @@ fn each_page(
     study: &Study,
     mut take: impl FnMut(&Page) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let settings = report::Settings { url: project.config.site.url.clone() };
-    let Study { analysis, line, heads, .. } = study;
+    let site = &project.config.site;
+    let downloads = if site.downloads { downloads::list() } else { Vec::new() };
+    let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
+    let Study { analysis, line, heads, newest, .. } = study;
     // The clock of the site is the newest run: equal histories give equal bytes.
     let wish = trend::Wish::events(analysis.as_of.unwrap_or_default());
     let found = trend::of_study(project, study, &wish, &|_| true)?.trend;
-    let input = report::Input { analysis, trend: &found, line, heads };
+    let movers = study.frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")?;
+    let input = report::Input { analysis, trend: &found, line, heads, movers: &movers, newest };
     report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
     let shown = report::shown_runs(&input);
     let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));
@@ -76,6 +81,9 @@ fn each_page(
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
         report::render_runs(&input, &runs).context("cannot render the site")?.iter().try_for_each(&mut take)?;
+    }
+    if site.downloads {
+        downloads::each(project, &study.entries, &mut take)?;
     }
     Ok(())
 }

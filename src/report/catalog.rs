@@ -8,6 +8,8 @@ use crate::model::commit::CommitLine;
 use crate::model::environment::Machine;
 use crate::model::event::{Event, Member};
 use crate::model::head::RunHead;
+use crate::model::movers::WeekMovers;
+use crate::model::run::RecordedRun;
 use crate::model::trend::{SeriesTrend, Trend};
 
 use super::compare::data::{self, MeasuredCommit};
@@ -24,6 +26,10 @@ pub(super) struct Catalog<'a> {
     pub(super) trend: &'a Trend,
     /// The commits.
     pub(super) line: &'a CommitLine,
+    /// What moved in single weeks, newest first.
+    pub(super) movers: &'a [WeekMovers],
+    /// The newest run of each suite on each machine.
+    pub(super) newest: &'a [RecordedRun],
     /// The heads of the runs, newest first.
     pub(super) runs: Vec<&'a RunHead>,
     /// The machines with their runs, by id.
@@ -52,7 +58,7 @@ struct Compared {
 impl<'a> Catalog<'a> {
     /// Indexes the input.
     pub(super) fn new(input: &Input<'a>) -> Catalog<'a> {
-        let Input { analysis, trend, line, heads } = *input;
+        let Input { analysis, trend, line, heads, movers, newest } = *input;
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
         newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);
@@ -70,6 +76,8 @@ impl<'a> Catalog<'a> {
             analysis,
             trend,
             line,
+            movers,
+            newest,
             machines: machines(&newest_first),
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
@@ -109,6 +117,11 @@ impl<'a> Catalog<'a> {
     pub(super) fn fit(&self, id: &str) -> Option<Fit<'a>> {
         let series = self.series_trend(id)?;
         Some(Fit::of(series, self.parts.get(id).map_or(&[], Vec::as_slice)))
+    }
+
+    /// The event of that id.
+    pub(super) fn event(&self, id: &str) -> Option<&'a Event> {
+        self.events.get(id).copied()
     }
 
     /// The page of the event of that id, where there is one.

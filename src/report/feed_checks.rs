@@ -16,7 +16,7 @@ const URL: &str = "https://example.org/kernels";
 const FORBIDDEN: &str = "\u{0}\u{1}\u{8}\u{b}\u{c}\u{1b}\u{fffe}\u{ffff}]]>--><!-- \u{202e}\u{85}";
 
 fn settings(url: Option<&str>) -> Settings {
-    Settings { url: url.map(str::to_owned) }
+    Settings { url: url.map(str::to_owned), ..Settings::default() }
 }
 
 /// The feeds and the badge.

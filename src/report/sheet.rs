@@ -1,5 +1,7 @@
 //! A report of facts, sentences and tables, as a page and as Markdown: made once, so that both say the same.
 
+use std::borrow::Cow;
+
 use super::markdown::{Lines, phrase};
 use super::phrase::Phrase;
 use super::summary::Fact;
@@ -45,13 +47,15 @@ pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     /// Its rows, a cell a column.
     pub(super) rows: Vec<Row>,
+    /// Whether its figures mean nothing without their heads, so that a narrow window scrolls it.
+    pub(super) is_wide: bool,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
     /// Its head.
-    pub(super) head: &'static str,
+    pub(super) head: Cow<'static, str>,
     /// The classes of its cells.
     pub(super) class: &'static str,
 }
@@ -85,8 +89,16 @@ impl Section {
         if rows.is_empty() {
             return Section { note: Phrase::plain(nothing), ..section };
         }
-        let columns = columns.iter().map(|(head, class)| Column { head, class }).collect();
-        Section { note, table: Some(Table { caption: caption.to_owned(), columns, rows }), ..section }
+        let columns = columns.iter().map(|(head, class)| Column { head: Cow::Borrowed(head), class }).collect();
+        Section { note, table: Some(Table { caption: caption.to_owned(), columns, rows, is_wide: false }), ..section }
+    }
+
+    /// The section with a table that keeps its heads in a narrow window.
+    pub(super) fn wide(mut self) -> Section {
+        if let Some(table) = &mut self.table {
+            table.is_wide = true;
+        }
+        self
     }
 
     /// The section with only its first rows, and a sentence on how many there are beyond.
@@ -167,7 +179,7 @@ impl Sheet {
 
 fn rows(out: &mut Lines, table: &Table) {
     let shown = || table.columns.iter().filter(|column| !column.is_drawn());
-    let heads: Vec<&str> = shown().map(|column| column.head).collect();
+    let heads: Vec<&str> = shown().map(|column| &*column.head).collect();
     let right: Vec<bool> = shown().map(|column| column.has("n")).collect();
     out.head(&heads, &right);
     for row in &table.rows {

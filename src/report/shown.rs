@@ -36,7 +36,7 @@ pub(super) struct Shown<'a> {
 impl<'a> Shown<'a> {
     /// What has a page in a history.
     pub(super) fn of(input: &Input<'a>) -> Shown<'a> {
-        let Input { analysis, trend, line, heads } = *input;
+        let Input { analysis, trend, line, heads, .. } = *input;
         let names: BTreeSet<&str> = chosen(line, heads, &trend.events);
         let commit = |head: &'a RunHead| head.commit.as_ref().map(|commit| commit.sha.as_str());
         let tips: BTreeSet<&str> = analysis.suites.iter().map(|suite| suite.run.as_str()).collect();

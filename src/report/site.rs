@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use crate::model::analysis::Analysis;
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
+use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
 use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
@@ -35,6 +36,10 @@ pub struct Input<'a> {
     pub line: &'a CommitLine,
     /// The heads of the runs.
     pub heads: &'a [RunHead],
+    /// What moved in the newest [`super::WEEKS`] weeks, newest first.
+    pub movers: &'a [WeekMovers],
+    /// The newest run of each suite on each machine as a whole.
+    pub newest: &'a [RecordedRun],
 }
 
 /// The site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset, by path.
@@ -78,9 +83,12 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
         site.extend(pages::compare(&catalog, data)?);
     }
     site.extend(pages::commits(&catalog, data.as_ref())?);
+    site.extend(pages::weeks(&catalog)?);
+    site.extend(pages::gpu(&catalog)?);
     if !heads.is_empty() {
         site.push(pages::run_list(&catalog)?);
         site.push(pages::coverage(&catalog)?);
+        site.push(pages::method(&catalog, settings)?);
         site.push(pages::machine_list(&catalog)?);
         for machine in catalog.machines.values() {
             site.push(pages::machine(&catalog, machine)?);

@@ -20,7 +20,8 @@ fn site_of(sample: &Sample) -> Vec<Page> {
 /// The site of a history in which nothing has happened.
 fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let (analysis, trend, line) = (sample_data::empty(), Trend::default(), CommitLine::default());
-    render(&Input { analysis: &analysis, trend: &trend, line: &line, heads: &[] }, settings)
+    let input = Input { analysis: &analysis, trend: &trend, line: &line, heads: &[], movers: &[], newest: &[] };
+    render(&input, settings)
 }
 
 /// The site of the rich sample, made once.
@@ -66,6 +67,9 @@ fn every_page_is_there() {
     let site = rich();
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
     let lists = [link::DIGEST, link::EVENT_LIST, link::SERIES_LIST, link::RUN_LIST, link::COVERAGE, link::MACHINE_LIST];
+    for fixed in [link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU] {
+        assert!(paths.contains(fixed), "{fixed}");
+    }
     let files = [link::ATOM_FEED, link::JSON_FEED, link::BADGE, link::MISSING, link::STYLE, link::ICON];
     for fixed in lists.into_iter().chain(files) {
         assert!(paths.contains(fixed), "{fixed}");
@@ -86,7 +90,7 @@ fn every_page_is_there() {
     let runs = super::shown_runs(&sample.input(&heads)).len();
     assert_eq!(runs, sample.runs.len() - 7 * 3, "the commits had a run of each suite on each machine but one");
     let several = [sample.analysis.series.len(), runs, sample.trend.events.len(), machines.len(), pairs];
-    assert_eq!(paths.len(), 14 + 5 + several.iter().sum::<usize>() + 30 + 1);
+    assert_eq!(paths.len(), 14 + 5 + several.iter().sum::<usize>() + 30 + 1 + 2 * 26 + 1 + 2);
 }
 
 /// The part of a page between two marks, without pictures.
@@ -121,6 +125,9 @@ fn the_pages_read_as_they_should() {
     insta::assert_snapshot!("machine", part(machine, "<div class=\"head\">", "<h2 id=\"runs\">"));
     let commit = link::commit(&sample_data::rich().line.commits[36].sha);
     insta::assert_snapshot!("commit", part(page(site, &commit), "<div class=\"head\">", "</main>"));
+    insta::assert_snapshot!("week", part(page(site, "week/2026-11-09.html"), head, end));
+    insta::assert_snapshot!("gpu", part(page(site, link::GPU), head, end));
+    insta::assert_snapshot!("method", part(page(site, link::METHOD), head, end));
     insta::assert_snapshot!("run_skipped", part(skipped, "<div class=\"head\">", "</main>"));
 }
 
@@ -290,7 +297,7 @@ fn an_empty_history_has_a_page_that_helps() {
 fn the_page_for_missing_pages_is_safe_under_any_path() {
     assert!(attributes(page(rich(), link::MISSING), "href").is_empty());
     let with = |url: &str| {
-        let settings = Settings { url: Some(url.to_owned()) };
+        let settings = Settings { url: Some(url.to_owned()), ..Settings::default() };
         empty(&settings)
     };
     let site = with("https://example.org/kernels").expect("it renders");

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::frame;
+use super::frame::Part;
 use super::sheet;
 use crate::model::commit::CommitOnLine;
 use crate::model::event::{Event, EventKind};
@@ -20,7 +20,7 @@ use crate::report::date;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number::{self, count, counted};
-use crate::report::phrase::{Part, Phrase};
+use crate::report::phrase::Phrase;
 use crate::report::sheet::{Row, Section, Sheet};
 use crate::report::summary::Fact;
 use crate::report::text::shortened;
@@ -170,7 +170,7 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
         facts: facts(commits, of, &sinces),
         sections,
     };
-    sheet::sheet(commits.catalog, (of.page(), frame::Part::Runs, format!("Commit {name}")), content)
+    sheet::sheet(commits.catalog, (of.page(), Part::Runs, format!("Commit {name}")), content)
 }
 
 fn runs(n: usize) -> String {
@@ -287,9 +287,12 @@ fn events(commits: &Commits<'_, '_>, of: &Named<'_>) -> Section {
             EventKind::Environment => "not to blame".to_owned(),
         };
         let page = commits.catalog.event_page(&event.id);
-        let mut did = told::title(event);
-        did.parts.retain(|part| !matches!(part, Part::Mark(_)));
-        Row::of([Phrase::default().name(page, words::name(&event.id)), did, Phrase::plain(share), told::state(event)])
+        Row::of([
+            Phrase::default().name(page, words::name(&event.id)),
+            told::deed(event),
+            Phrase::plain(share),
+            told::state(event),
+        ])
     };
     let rows = commits.suspected.get(of.sha).into_iter().flatten().map(row).collect();
     let note = Phrase::plain("The probability that this commit is the cause, from all series together.");
