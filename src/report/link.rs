@@ -55,14 +55,12 @@ pub fn values(chunk: usize) -> String {
 
 /// The page of two commits against each other.
 pub fn compare(a: &str, b: &str) -> String {
-    let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
-    format!("compare/{}-{}.html", short(a), short(b))
+    format!("compare/{}-{}.html", digits(a), digits(b))
 }
 
 /// Where the script holds two commits against each other.
 pub fn compared(a: &str, b: &str) -> String {
-    let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
-    format!("{COMPARE}?a={}&b={}", short(a), short(b))
+    format!("{COMPARE}?a={}&b={}", digits(a), digits(b))
 }
 
 /// The report of the week that begins on that Monday.
@@ -77,7 +75,12 @@ pub fn week_text(monday: NaiveDate) -> String {
 
 /// The page of a commit.
 pub fn commit(sha: &str) -> String {
-    format!("commits/{sha}.html")
+    format!("commits/{}.html", digits(sha))
+}
+
+/// The twelve digits of a commit that paths bear.
+fn digits(sha: &str) -> &str {
+    sha.get(..12).unwrap_or(sha)
 }
 
 /// The page of a suite's matrix.

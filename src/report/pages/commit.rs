@@ -30,7 +30,7 @@ use crate::report::trend::{event as told, words};
 const ROWS: usize = 40;
 
 /// The commits of the line that are listed on either side.
-const NEIGHBOURS: usize = 5;
+const NEIGHBOURS: usize = 3;
 
 /// The longest subject, in characters.
 const SUBJECT: usize = 140;
@@ -121,6 +121,11 @@ impl Named<'_> {
         tag.map_or_else(|| self.sha.get(..7).unwrap_or(self.sha).to_owned(), |tag| words::name(tag))
     }
 
+    /// Its first digits.
+    pub(super) fn short(&self) -> &str {
+        self.sha.get(..12).unwrap_or(self.sha)
+    }
+
     /// The page of it.
     pub(super) fn page(&self) -> String {
         link::commit(self.sha)
@@ -164,7 +169,7 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
     sections.extend([events(commits, of), run_rows(commits.catalog, of)]);
     sections.extend(of.on_line.map(|(place, _)| neighbours(commits, place)));
     let content = Sheet {
-        crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(of.sha.get(..12).unwrap_or(of.sha)),
+        crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(of.short()),
         headline,
         lede: lede(of),
         facts: facts(commits, of, &sinces),
@@ -296,7 +301,7 @@ fn events(commits: &Commits<'_, '_>, of: &Named<'_>) -> Section {
     };
     let rows = commits.suspected.get(of.sha).into_iter().flatten().map(row).collect();
     let note = Phrase::plain("The probability that this commit is the cause, from all series together.");
-    let columns = [("Event", ""), ("What it did", "full any"), ("Probability", "n"), ("State", "push")];
+    let columns = [("Event", "nb"), ("What it did", "full any"), ("Probability", "n"), ("State", "push")];
     let texts = ("events", "Events that it may be the cause of", note, "It lies in the range of no event.");
     Section::of_table(texts, ("Events", &columns), rows).cut(ROWS)
 }
@@ -332,8 +337,8 @@ fn run_rows(catalog: &Catalog<'_>, of: &Named<'_>) -> Section {
         ("Suite", ""),
         ("Machine", "place"),
         ("Status", ""),
-        ("Benchmarks", "n"),
-        ("Numbers", ""),
+        ("Benchmarks", "n opt2"),
+        ("Numbers", "push"),
         ("Record", "opt"),
     ];
     let texts = ("runs", "Runs", Phrase::default(), "No run of it is known.");
@@ -358,12 +363,12 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
         let tags = words::name(&commit.tags.join(", "));
         Row::of([
             if tags.is_empty() { name } else { name.text(" ").strong(tags) },
+            Phrase::default().mark(mark),
             Phrase::plain(shortened(&commit.subject, SUBJECT)),
             Phrase::plain(date::day(commit.commit_time)),
-            Phrase::default().mark(mark),
         ])
     };
-    let columns = [("Commit", "nb"), ("Subject", "full any"), ("Committed", "nb opt"), ("Runs", "push")];
+    let columns = [("Commit", "nb"), ("Runs", "push"), ("Subject", "full any"), ("Committed", "nb opt")];
     let note = "Newest first. A commit has a page where it is among the newest that were measured, a release, or in the range of an event.";
     let texts = ("line", "On the line", Phrase::plain(note), "");
     Section::of_table(texts, ("Commits around it, newest first", &columns), around.rev().map(row).collect())

@@ -38,7 +38,7 @@ fn list(commits: &Commits<'_, '_>) -> Result<Page, ReportError> {
         true => Phrase::plain(lede + "Any two that were measured ").link(link::COMPARE, "can be compared").text("."),
         false => Phrase::plain(lede),
     };
-    let columns = [("Commit", "nb"), ("Tags", ""), ("Subject", "full any"), ("Committed", "nb"), ("Runs", "n push")];
+    let columns = [("Commit", "nb"), ("Subject", "full any"), ("Committed", "nb"), ("Runs", "n push")];
     let texts = ("commits", "Newest first", Phrase::default(), "");
     let rows = all.iter().map(row).collect();
     let section = Section::of_table(texts, ("Commits, newest first", &columns), rows).cut(ROWS);
@@ -47,11 +47,11 @@ fn list(commits: &Commits<'_, '_>) -> Result<Page, ReportError> {
 }
 
 fn row(of: &Named<'_>) -> Row {
+    let (name, tags) = (Phrase::default().link(of.page(), of.short()), of.tags());
     Row::of([
-        Phrase::default().link(of.page(), of.name()),
-        Phrase::plain(of.tags()),
+        if tags.is_empty() { name } else { name.text(" ").strong(tags) },
         Phrase::plain(of.subject()),
         Phrase::plain(of.day()),
-        Phrase::plain(count(of.runs.len())),
+        Phrase::plain(counted(of.runs.len(), "run", "runs")),
     ])
 }

@@ -101,7 +101,7 @@ fn facts(runs: &[&RecordedRun], shares: &[f64]) -> Vec<Fact> {
     machines.dedup();
     let measured: usize = runs.iter().map(|run| run.run.measurements.len()).sum();
     let sources = |word: &str| {
-        let is_it = |entry: &&Value| entry.get("source").and_then(Value::as_str) == Some(word);
+        let is_it = |entry: &&Value| text_of(entry, "source") == Some(word);
         runs.iter().flat_map(|run| &run.run.autotune).filter(is_it).count()
     };
     let tuned = runs.iter().map(|run| run.run.autotune.len()).sum();
@@ -135,6 +135,11 @@ fn facts(runs: &[&RecordedRun], shares: &[f64]) -> Vec<Fact> {
     ]
 }
 
+/// A text of an entry of the tuner.
+fn text_of<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
+    entry.get(key)?.as_str()
+}
+
 /// Where and when a run took place.
 fn place(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Phrase {
     let run = &recorded.run;
@@ -166,7 +171,9 @@ fn limit_rows(catalog: &Catalog<'_>, recorded: &RecordedRun, id: &'static str) -
         let time = of.estimate(TIME).map(|one| one.value);
         let rate = of.estimates.iter().find(|one| one.metric.unit == Unit::PerSecond);
         let words = |text: Option<String>| Phrase::plain(text.unwrap_or_else(|| number::NONE.to_owned()));
-        let configuration = of.attributes.get("configuration").map(|name| shortened(name, NAME));
+        let chosen = run.autotune.iter().find(|entry| text_of(entry, "benchmark") == Some(&benchmark));
+        let configuration = of.attributes.get("configuration").map(String::as_str);
+        let configuration = configuration.or_else(|| text_of(chosen?, "selected")).map(|name| shortened(name, NAME));
         Row {
             cells: vec![
                 Cell::Words(Phrase::default().name(page, shortened(short_benchmark(&benchmark), 2 * NAME))),
@@ -175,7 +182,8 @@ fn limit_rows(catalog: &Catalog<'_>, recorded: &RecordedRun, id: &'static str) -
                 Cell::Words(words(time.map(|time| number::quantity(Unit::Second.scale(time), time)))),
                 Cell::Words(words(rate.map(|one| {
                     let scale = Unit::PerSecond.scale(one.value);
-                    format!("{} {}", number::quantity(scale, one.value), shortened(&one.metric.name, NAME))
+                    let work = shortened(one.metric.name.trim_end_matches("_per_s"), NAME);
+                    format!("{}, {work}", number::quantity(scale, one.value))
                 }))),
                 Cell::Words(
                     configuration.map_or_else(|| Phrase::plain(number::NONE), |name| Phrase::default().id(name)),
@@ -201,10 +209,7 @@ fn limit_rows(catalog: &Catalog<'_>, recorded: &RecordedRun, id: &'static str) -
 
 fn choice_rows(recorded: &RecordedRun, id: &'static str) -> Section {
     let run = &recorded.run;
-    let text = |entry: &Value, key: &str| {
-        let text = entry.get(key).and_then(Value::as_str);
-        shortened(text.unwrap_or(number::NONE), 2 * NAME)
-    };
+    let text = |entry: &Value, key: &str| shortened(text_of(entry, key).unwrap_or(number::NONE), 2 * NAME);
     let row = |entry: &Value| {
         let selected = text(entry, "selected");
         let candidates = entry.get("candidates").and_then(Value::as_object);
@@ -215,7 +220,7 @@ fn choice_rows(recorded: &RecordedRun, id: &'static str) -> Section {
             0 => number::NONE.to_owned(),
             all => format!("{} of {}", count(timed), count(all)),
         };
-        let why = match entry.get("source").and_then(Value::as_str) {
+        let why = match text_of(entry, "source") {
             Some("tuned") => "beat the one in use".to_owned(),
             Some("incumbent") => "in use, and not beaten".to_owned(),
             Some("default") => "used untuned, and not beaten".to_owned(),

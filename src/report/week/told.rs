@@ -172,8 +172,13 @@ fn environment_fact(week: &Week<'_>) -> Fact {
     Fact { question: "Did the environment change?", answer, note: Phrase::plain(note) }
 }
 
-const EVENT_COLUMNS: [(&str, &str); 5] =
-    [("Event", ""), ("What it did", "full any"), ("Machines", "place"), ("Good .. bad", "opt"), ("State now", "push")];
+const EVENT_COLUMNS: [(&str, &str); 5] = [
+    ("Event", "nb"),
+    ("What it did", "full any"),
+    ("Machines", "place"),
+    ("Good .. bad", "nb opt"),
+    ("State now", "push"),
+];
 
 fn event(catalog: &Catalog<'_>, of: &&Event) -> Row {
     let machines: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
