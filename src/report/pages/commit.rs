@@ -14,8 +14,8 @@ use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_digest};
 use crate::report::compare::data::Data;
 use crate::report::compare::pairs::{Pair, Pairs};
-use crate::report::compare::table::{self, Table};
-use crate::report::compare::words::Kind;
+use crate::report::compare::table;
+use crate::report::compare::words::{self as compared, Kind};
 use crate::report::date;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
@@ -56,7 +56,8 @@ pub(super) struct Named<'a> {
 struct Since {
     name: String,
     page: String,
-    table: Table,
+    headline: Vec<[String; 3]>,
+    rows: Vec<compared::Row>,
 }
 
 impl<'c, 'a> Commits<'c, 'a> {
@@ -101,7 +102,8 @@ impl<'c, 'a> Commits<'c, 'a> {
         let data = self.data?;
         let (from, to) = (data.commits.get(a)?, data.commits.get(b)?);
         let page = if self.pairs.contains(&Pair { a, b }) { link::compare } else { link::compared };
-        Some(Since { name: from.name(), page: page(&from.sha, &to.sha), table: table::table(data, a, b) })
+        let (headline, rows) = table::changed(data, a, b);
+        Some(Since { name: from.name(), page: page(&from.sha, &to.sha), headline, rows })
     }
 
     /// Against the commit measured before, and against the last release, where that is another one.
@@ -162,7 +164,7 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
     let sinces = commits.sinces(of);
     let headline = Phrase::plain(format!("{name}: "));
     let headline = match &sinces[0] {
-        Some(since) => pieces(headline, &since.table.headline),
+        Some(since) => pieces(headline, &since.headline),
         None => headline.text(format!("{}, and nothing before it to hold it against", runs(of.runs.len()))),
     };
     let mut sections: Vec<Section> = ["parent", "release"].into_iter().zip(&sinces).filter_map(changed).collect();
@@ -216,7 +218,7 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
         Some(since) => Fact {
             question,
             answer: Phrase::default().link(since.page.clone(), since.name.clone()),
-            note: pieces(Phrase::default(), &since.table.headline).text("."),
+            note: pieces(Phrase::default(), &since.headline).text("."),
         },
         None => Fact { question, answer: Phrase::plain(number::NONE), note: Phrase::plain(none) },
     };
@@ -249,8 +251,7 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
 /// The series that changed since an earlier commit.
 fn changed((id, since): (&'static str, &Option<Since>)) -> Option<Section> {
     let since = since.as_ref()?;
-    let groups = since.table.groups.iter().flat_map(|group| &group.rows);
-    let rows = groups.filter(|row| matches!(row.kind, Kind::Worse | Kind::Better)).map(|row| {
+    let rows = since.rows.iter().map(|row| {
         let tone = if row.kind == Kind::Worse { Tone::Worse } else { Tone::Better };
         let glyph = if row.mark[1] == "▲" { "▲" } else { "▼" };
         Row::of([

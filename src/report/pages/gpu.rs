@@ -91,6 +91,7 @@ fn headline(shares: &[f64]) -> Phrase {
     Phrase::plain(match shares.len() {
         0 => "Choices of the tuner".to_owned(),
         1 => format!("{kernels} {} of its limit", number::percent_size(high)),
+        _ if low == high => format!("{kernels} {} of their limits", number::percent_size(high)),
         _ => format!("{kernels} {} to {} of their limits", number::percent_size(low), number::percent_size(high)),
     })
 }
