@@ -45,7 +45,7 @@ mod tests {
         let method = method();
         let [found, nothing] = &method.measured[..] else { panic!("two tables are shown") };
         assert_eq!((found.heads.len(), found.rows.len()), (12, 15));
-        assert_eq!((nothing.heads.len(), nothing.rows.len()), (6, 12));
+        assert_eq!((nothing.heads.len(), nothing.rows.len()), (7, 12));
         for table in [found, nothing] {
             assert!(
                 table.rows.iter().all(|row| row.len() == table.heads.len() && row.iter().all(|cell| !cell.is_empty()))

@@ -4,7 +4,8 @@
 //!
 //! - among the newest [`NEWEST`] commits that were measured, in the order of the line,
 //! - or among the newest [`RELEASES`] of them that bear a tag,
-//! - or in the range of an event: its last good commit, a suspect, or its first bad one.
+//! - or in the range of an event: its last good commit, its first bad one, or a commit between that may be the cause. Of a
+//!   drift, whose ramp may be long, and of an event of the environment no single commit is, so these show their ends alone.
 //!
 //! Where the line holds no commit that was measured, as without a repository, the order is that of the newest runs, and a run
 //! without a commit counts as one.
@@ -15,7 +16,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::commit::CommitLine;
-use crate::model::event::Event;
+use crate::model::event::{Event, EventKind};
 use crate::model::head::RunHead;
 
 use super::site::Input;
@@ -85,8 +86,10 @@ fn chosen<'a>(line: &'a CommitLine, heads: &'a [RunHead], events: &'a [Event]) -
     names.extend(on_line.filter(|commit| !commit.tags.is_empty()).take(RELEASES).map(|commit| commit.sha.as_str()));
     for event in events {
         let ends = event.last_good.iter().chain([&event.first_bad]);
-        let range = ends.chain(event.suspects.iter().map(|suspect| &suspect.commit));
-        names.extend(range.map(|commit| commit.sha.as_str()));
+        names.extend(ends.map(|commit| commit.sha.as_str()));
+        if event.kind == EventKind::Change {
+            names.extend(event.suspects.iter().map(|suspect| suspect.commit.sha.as_str()));
+        }
     }
     names
 }
@@ -95,7 +98,7 @@ fn chosen<'a>(line: &'a CommitLine, heads: &'a [RunHead], events: &'a [Event]) -
 mod tests {
     use super::*;
     use crate::model::commit::CommitOnLine;
-    use crate::model::event::EventKind;
+    use crate::model::event::Suspect;
     use crate::report::fit::example;
     use crate::report::sample_data;
 
@@ -133,13 +136,19 @@ mod tests {
         for place in [2, 3, 99] {
             line.commits[place].tags.push(format!("v0.{place}"));
         }
-        let event = example::event(EventKind::Change, 20);
-        let names = chosen(&line, &heads, std::slice::from_ref(&event));
-        let found = places(&line, &names);
-        assert!(found.contains(&2) && !found.contains(&3) && found.contains(&99), "{found:?}");
-        for name in event.suspects.iter().map(|one| &one.commit).chain([&event.first_bad]).chain(&event.last_good) {
-            assert!(names.contains(name.sha.as_str()), "{name:?}");
-        }
+        let suspect = |place: usize| Suspect { commit: example::commit(place), probability: 0.25, measured: true };
+        let change = Event {
+            last_good: Some(example::commit(17)),
+            suspects: (18..22).map(suspect).collect(),
+            ..example::event(EventKind::Change, 22)
+        };
+        let others = |event: &Event| {
+            let names = chosen(&line, &heads, std::slice::from_ref(event));
+            places(&line, &names).into_iter().filter(|place| *place < 70).collect::<Vec<usize>>()
+        };
+        assert_eq!(others(&change), [2, 17, 18, 19, 20, 21, 22]);
+        assert_eq!(others(&Event { kind: EventKind::Drift, ..change.clone() }), [2, 17, 22]);
+        assert_eq!(others(&Event { kind: EventKind::Environment, ..change }), [2, 17, 22]);
     }
 
     #[test]

@@ -179,11 +179,7 @@ fn index(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs) -> Result<Page, Repo
     let mut lists = vec![
         PairList { id: "baselines", heading: "Since the baselines", lines: lines(&pairs.baselines)? },
         PairList { id: "releases", heading: "Release by release", lines: lines(&pairs.releases)? },
-        PairList {
-            id: "steps",
-            heading: "Newest commits against the one measured before",
-            lines: lines(&pairs.steps)?,
-        },
+        PairList { id: "steps", heading: "Commits against the one measured before", lines: lines(&pairs.steps)? },
     ];
     lists.retain(|list| !list.lines.is_empty());
     let lede = format!(
