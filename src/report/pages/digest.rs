@@ -172,7 +172,7 @@ fn week_line(row: &WeekRow, again: bool, reports: &BTreeSet<NaiveDate>, catalog:
     WeekLine {
         again,
         day: date::calendar_day(row.week),
-        page: if reports.contains(&row.week) { link::week(row.week) } else { String::new() },
+        page: if !again && reports.contains(&row.week) { link::week(row.week) } else { String::new() },
         suite: row.suite.clone(),
         machine: row.machine_name.clone(),
         runs: number::count(row.runs),

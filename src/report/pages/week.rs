@@ -36,7 +36,7 @@ fn list(catalog: &Catalog<'_>, weeks: &[Week<'_>]) -> Result<Page, ReportError> 
             Phrase::default().link(link::week(of.monday), date::calendar_day(of.monday)),
             week::headline(of),
             week::range(catalog, of),
-            Phrase::plain(count(of.runs.len())),
+            Phrase::plain(counted(of.runs.len(), "run", "runs")),
             Phrase::plain(worst.map_or_else(|| number::NONE.to_owned(), share::percent)),
             Phrase::default().link(link::week_text(of.monday), "Markdown"),
         ])
