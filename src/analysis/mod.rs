@@ -19,6 +19,7 @@ pub mod whole;
 pub mod reference;
 pub mod baseline_diff;
 pub mod calibrate;
+pub mod method;
 mod sentence;
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub struct ExportTextArgs {
 }
 
 /// Which part of the history.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct SelectionArgs {
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]

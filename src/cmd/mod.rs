@@ -14,6 +14,7 @@ mod commit_program;
 mod instructions;
 mod suites;
 mod kernel_suite;
+mod method;
 mod gpu_suite;
 mod command_suite;
 mod trt_options;

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::Advice;
+use super::export::downloads;
+use super::method;
 use super::project::Project;
 use super::study::Study;
 use super::trend;
 use super::whole_folder::{Kind, WholeFolder};
-use crate::history;
+use crate::history::{self, Entry};
 use crate::model::page::Page;
 use crate::model::run::Quarantined;
 use crate::report;
@@ -61,18 +63,27 @@ fn each_page(
     study: &Study,
     mut take: impl FnMut(&Page) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let settings = report::Settings { url: project.config.site.url.clone() };
-    let Study { analysis, line, heads, .. } = study;
+    let site = &project.config.site;
+    let downloads = if site.downloads { downloads::list() } else { Vec::new() };
+    let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
+    let Study { analysis, line, heads, newest, .. } = study;
     // The clock of the site is the newest run: equal histories give equal bytes.
     let wish = trend::Wish::events(analysis.as_of.unwrap_or_default());
     let found = trend::of_study(project, study, &wish, &|_| true)?.trend;
-    let input = report::Input { analysis, trend: &found, line, heads };
+    let movers = study.frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")?;
+    let input = report::Input { analysis, trend: &found, line, heads, movers: &movers, newest };
     report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
-    for entries in study.entries.chunks(BATCH) {
+    let shown = report::shown_runs(&input);
+    let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));
+    let records: Vec<Entry> = records.map(|(_, entry)| entry.clone()).collect();
+    for entries in records.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
         report::render_runs(&input, &runs).context("cannot render the site")?.iter().try_for_each(&mut take)?;
+    }
+    if site.downloads {
+        downloads::each(project, &study.entries, &mut take)?;
     }
     Ok(())
 }

@@ -26,6 +26,8 @@ pub(super) struct Study {
     pub(super) heads: Vec<RunHead>,
     /// The records of the runs, in the same order.
     pub(super) entries: Vec<Entry>,
+    /// The newest run of each suite on each machine.
+    pub(super) newest: Vec<RecordedRun>,
     /// The baseline files of the project.
     pub(super) baselines: Vec<BaselineFile>,
     /// The runs as a dataframe.
@@ -134,7 +136,7 @@ pub(super) fn study_along(project: &Project, along: Along<'_>) -> anyhow::Result
         weeks: frame.weeks().context("cannot make the weekly table")?,
         suites: frame.suites(&usable).context("cannot make the table of suites")?,
     });
-    Ok(Study { analysis, line, heads, entries, baselines, frame })
+    Ok(Study { analysis, line, heads, entries, newest: records, baselines, frame })
 }
 
 /// Reads the records of what is judged, and tells which of them cannot be read.

@@ -170,7 +170,7 @@ mod tests {
         let config = parse(
             "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
              [rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
-             [trend]\nleast = 0.01\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\n",
+             [trend]\nleast = 0.01\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\ndownloads = true\n",
         )
         .expect("all keys are known");
         assert_eq!(config.project.name, "p");
@@ -182,7 +182,8 @@ mod tests {
         assert_eq!(config.trend, Trend { least: Some(0.01), ..Trend::default() });
         assert_eq!(config.schedule.every_days, 1);
         assert_eq!(config.machine.name.as_deref(), Some("m"));
-        assert_eq!(config.site, Site { out: PathBuf::from("public"), url: Some("https://x.org/".into()) });
+        let site = Site { out: PathBuf::from("public"), url: Some("https://x.org/".into()), downloads: true };
+        assert_eq!(config.site, site);
     }
 
     #[test]
@@ -196,6 +197,8 @@ mod tests {
         };
         check("[projct]\nname = \"x\"\n", "1:2", &["unknown field `projct`", "did you mean `project`?"]);
         check("[schedule]\nevery_day = 7\n", "2:1", &["did you mean `every_days`?"]);
+        check("[site]\ndownload = true\n", "2:1", &["did you mean `downloads`?"]);
+        check("[site]\ndownloads = \"yes\"\n", "2:13", &["expected a boolean"]);
         check("[rules.tolerence]\nratio = 0.1\n", "1:8", &["did you mean `tolerance`?"]);
         check("[suites.cpu]\nkind = \"cpy\"\n", "2:8", &["did you mean `cpu`?"]);
         let gpu = |setting: &str| format!("[suites.gpu]\nkind = \"gpu\"\n{setting}\n");

@@ -75,6 +75,8 @@ pub struct Site {
     pub out: PathBuf,
     /// Where the site is published, such as `https://example.org/kernels/`.
     pub url: Option<String>,
+    /// Whether files of all values lie beside the pages, as CSV, JSON Lines and Parquet.
+    pub downloads: bool,
 }
 
 impl Default for Project {
@@ -91,6 +93,6 @@ impl Default for Schedule {
 
 impl Default for Site {
     fn default() -> Site {
-        Site { out: PathBuf::from("_site"), url: None }
+        Site { out: PathBuf::from("_site"), url: None, downloads: false }
     }
 }

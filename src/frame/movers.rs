@@ -73,7 +73,8 @@ impl Frame {
     }
 }
 
-fn read(rows: &DataFrame) -> Result<Vec<MoverRow>, FrameError> {
+/// The rows of a frame of movers.
+pub(super) fn read(rows: &DataFrame) -> Result<Vec<MoverRow>, FrameError> {
     let cells = Cells(rows);
     let series = cells.texts("series_id")?;
     let suites = cells.texts("suite")?;

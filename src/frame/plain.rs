@@ -268,7 +268,7 @@ pub(super) fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1] / 2.0 + sorted[middle] / 2.0 }
 }
 
-fn monday(time: DateTime<Utc>) -> NaiveDate {
+pub(super) fn monday(time: DateTime<Utc>) -> NaiveDate {
     let date = time.date_naive();
     date - TimeDelta::days(i64::from(date.weekday().num_days_from_monday()))
 }

@@ -1,20 +1,47 @@
 //! What moved lately and how restless the rest is, in plain loops: the reference the tests of those tables compare with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
 use super::fixture::History;
-use super::plain::{in_order, is_at, log_change, mean_change, median, places, position, series};
+use super::plain::{in_order, is_at, log_change, mean_change, median, monday, places, position, series};
 use crate::model::metric::Better;
-use crate::model::movers::{GeomeanRow, MoverRow, NoiseRow, SuiteNoiseRow};
+use crate::model::movers::{GeomeanRow, MoverRow, NoiseRow, SuiteNoiseRow, WeekMovers};
 use crate::model::run::RecordedRun;
 use crate::model::series::{Point, Series};
 use crate::stats::{describe, student};
 
 /// The judged series with a value in both windows: the worst first.
 pub(super) fn movers(history: &History, days: u32) -> Vec<MoverRow> {
-    let compared = compared(history, days);
+    ranked(&compared(history, days))
+}
+
+/// The newest so many weeks in which something was measured, those in which something has a week to be held against.
+pub(super) fn week_movers(history: &History, most: usize) -> Vec<WeekMovers> {
+    let weeks: BTreeSet<NaiveDate> = in_order(history).iter().map(|run| monday(run.run.timestamp)).collect();
+    let judged: Vec<Series> = series(history).into_iter().filter(|(_, judged)| *judged).map(|(of, _)| of).collect();
+    let mut all = Vec::new();
+    for week in weeks.into_iter().rev().take(most) {
+        let mut compared = Vec::new();
+        for series in &judged {
+            let mut by_week: BTreeMap<NaiveDate, Vec<f64>> = BTreeMap::new();
+            for point in &series.points {
+                by_week.entry(monday(point.time)).or_default().push(point.value);
+            }
+            if let (Some(now), Some((_, before))) = (by_week.get(&week), by_week.range(..week).next_back()) {
+                compared.push(beside(series.clone(), before, now));
+            }
+        }
+        if !compared.is_empty() {
+            all.push(WeekMovers { week, movers: ranked(&compared) });
+        }
+    }
+    all
+}
+
+/// The rows with their ranks, the worst first.
+fn ranked(compared: &[Compared]) -> Vec<MoverRow> {
     let turned = |(series, row, _): &Compared| turned(series, row.difference);
     let mut rows: Vec<(MoverRow, Option<f64>)> = Vec::new();
     for (place, this) in compared.iter().enumerate() {
@@ -146,26 +173,31 @@ fn compared(history: &History, days: u32) -> Vec<Compared> {
         if !judged || before.is_empty() || now.is_empty() {
             continue;
         }
-        let (runs_before, runs_now) = (before.len(), now.len());
-        let (before, now) = (median(&before), median(&now));
-        let log = log_change(before, now, &series.metric);
-        let row = MoverRow {
-            series: series.id.clone(),
-            suite: series.suite.clone(),
-            machine: series.machine.clone(),
-            unit: series.metric.unit,
-            before,
-            now,
-            runs_before,
-            runs_now,
-            change: (before > 0.0).then(|| (now / before - 1.0).clamp(f64::MIN, f64::MAX)),
-            worse: log.map(|log| log.exp_m1().min(f64::MAX)),
-            difference: now - before,
-            rank_in_unit: 0,
-        };
-        all.push((series, row, log));
+        all.push(beside(series, &before, &now));
     }
     all
+}
+
+/// The values of a series before and now as a row without its rank.
+fn beside(series: Series, before: &[f64], now: &[f64]) -> Compared {
+    let (runs_before, runs_now) = (before.len(), now.len());
+    let (before, now) = (median(before), median(now));
+    let log = log_change(before, now, &series.metric);
+    let row = MoverRow {
+        series: series.id.clone(),
+        suite: series.suite.clone(),
+        machine: series.machine.clone(),
+        unit: series.metric.unit,
+        before,
+        now,
+        runs_before,
+        runs_now,
+        change: (before > 0.0).then(|| (now / before - 1.0).clamp(f64::MIN, f64::MAX)),
+        worse: log.map(|log| log.exp_m1().min(f64::MAX)),
+        difference: now - before,
+        rank_in_unit: 0,
+    };
+    (series, row, log)
 }
 
 fn turned(series: &Series, difference: f64) -> f64 {

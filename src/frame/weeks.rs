@@ -9,7 +9,7 @@
 use polars::prelude::*;
 
 use super::cells::Cells;
-use super::change::{add_up_in_order, from_log, log_of, worse};
+use super::change::{add_up_in_order, from_log, log_of, median_of, worse};
 use super::{Frame, FrameError};
 use crate::model::rollup::WeekRow;
 
@@ -49,16 +49,19 @@ impl Frame {
         read(&rows)
     }
 
-    /// One row a judged series and week, with the logarithm of its change: the worst first, then by series.
-    fn weekly_changes(&self) -> Result<LazyFrame, FrameError> {
-        let medians = self
-            .rows()
+    /// One row a judged series and week, by series and week: its median `now`, and the number of `runs_now` behind it.
+    pub(super) fn weekly_medians(&self) -> LazyFrame {
+        self.rows()
             .filter(col("judged"))
             .select([col("series"), week(), col("value")])
             .group_by_stable([col("series"), col("week")])
-            .agg([col("value").median()])
+            .agg([median_of(col("value")).alias("now"), len().alias("runs_now")])
             .sort(["series", "week"], SortMultipleOptions::default())
-            .with_column(log_of("value").alias("log"));
+    }
+
+    /// One row a judged series and week, with the logarithm of its change: the worst first, then by series.
+    fn weekly_changes(&self) -> Result<LazyFrame, FrameError> {
+        let medians = self.weekly_medians().with_column(log_of("now").alias("log"));
         let before = col("log").shift(lit(1)).over([col("series")])?;
         Ok(medians
             .with_column((col("log") - before).alias("difference"))
@@ -81,7 +84,7 @@ impl Frame {
 }
 
 /// The Monday before or at the time of the run.
-fn week() -> Expr {
+pub(super) fn week() -> Expr {
     col("run_time").dt().truncate(lit("1w")).cast(DataType::Date).alias("week")
 }
 

@@ -10,13 +10,13 @@ use crate::model::sample::{Measurement, Role};
 use crate::stats::bootstrap::FEWEST_VALUES;
 
 /// More preempted samples than this share, and the machine was too busy to be measured on.
-const MOST_PREEMPTED: f64 = 0.10;
+pub const MOST_PREEMPTED: f64 = 0.10;
 
 /// More movement of a calibration kernel than this share, and the machine was not one machine.
-const MOST_MOVEMENT: f64 = 0.05;
+pub const MOST_MOVEMENT: f64 = 0.05;
 
 /// What the A/A control may be off by, beyond its interval.
-const CONTROL_SLACK: f64 = 0.005;
+pub const CONTROL_SLACK: f64 = 0.005;
 
 /// The largest arrays whose speed depends on a core's own caches; that of larger ones moves with every neighbour.
 const CACHED_BYTES: usize = 1 << 20;

@@ -26,6 +26,7 @@ pub mod calibration;
 pub mod history_log;
 pub mod head;
 pub mod imported;
+pub mod method;
 pub mod metric;
 pub mod movers;
 pub mod page;

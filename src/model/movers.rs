@@ -1,5 +1,6 @@
 //! Rows of the tables that say what moved lately, and how restless what did not move is.
 
+use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,6 +34,16 @@ pub struct MoverRow {
     pub difference: f64,
     /// The place among all rows of its unit by the difference, from 1: what got worse by most comes first.
     pub rank_in_unit: usize,
+}
+
+/// What moved in one week.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeekMovers {
+    /// The Monday the week begins with (ISO 8601), in UTC.
+    pub week: NaiveDate,
+    /// The judged series of the week beside the last week before in which they had a value: the worst relative change
+    /// first, those that have none last, then by id.
+    pub movers: Vec<MoverRow>,
 }
 
 /// What moved in one suite on one machine, of one element type.

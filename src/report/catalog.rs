@@ -8,10 +8,14 @@ use crate::model::commit::CommitLine;
 use crate::model::environment::Machine;
 use crate::model::event::{Event, Member};
 use crate::model::head::RunHead;
+use crate::model::movers::WeekMovers;
+use crate::model::run::RecordedRun;
 use crate::model::trend::{SeriesTrend, Trend};
 
+use super::compare::data::{self, MeasuredCommit};
 use super::fit::Fit;
 use super::link;
+use super::shown::Shown;
 use super::site::Input;
 
 /// The input of the site, with the look-ups that pages need.
@@ -22,6 +26,10 @@ pub(super) struct Catalog<'a> {
     pub(super) trend: &'a Trend,
     /// The commits.
     pub(super) line: &'a CommitLine,
+    /// What moved in single weeks, newest first.
+    pub(super) movers: &'a [WeekMovers],
+    /// The newest run of each suite on each machine.
+    pub(super) newest: &'a [RecordedRun],
     /// The heads of the runs, newest first.
     pub(super) runs: Vec<&'a RunHead>,
     /// The machines with their runs, by id.
@@ -36,12 +44,21 @@ pub(super) struct Catalog<'a> {
     /// Made when it is asked for: the pages of runs, of which some are made at a time, do without it.
     positions: OnceCell<BTreeMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
+    shown: Shown<'a>,
+    /// Likewise.
+    compared: OnceCell<Compared>,
+}
+
+/// The commits that can be compared, oldest first, and their places by name.
+struct Compared {
+    commits: Vec<MeasuredCommit>,
+    places: BTreeMap<String, usize>,
 }
 
 impl<'a> Catalog<'a> {
     /// Indexes the input.
     pub(super) fn new(input: &Input<'a>) -> Catalog<'a> {
-        let Input { analysis, trend, line, heads } = *input;
+        let Input { analysis, trend, line, heads, movers, newest } = *input;
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
         newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);
@@ -59,6 +76,8 @@ impl<'a> Catalog<'a> {
             analysis,
             trend,
             line,
+            movers,
+            newest,
             machines: machines(&newest_first),
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
@@ -69,6 +88,8 @@ impl<'a> Catalog<'a> {
             parts,
             positions: OnceCell::new(),
             runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
+            shown: Shown::of(input),
+            compared: OnceCell::new(),
         }
     }
 
@@ -98,6 +119,11 @@ impl<'a> Catalog<'a> {
         Some(Fit::of(series, self.parts.get(id).map_or(&[], Vec::as_slice)))
     }
 
+    /// The event of that id.
+    pub(super) fn event(&self, id: &str) -> Option<&'a Event> {
+        self.events.get(id).copied()
+    }
+
     /// The page of the event of that id, where there is one.
     pub(super) fn event_page(&self, id: &str) -> Option<String> {
         self.events.contains_key(id).then(|| link::event(id))
@@ -125,7 +151,52 @@ impl<'a> Catalog<'a> {
 
     /// The page of the run of that id, where there is one.
     pub(super) fn run_page(&self, id: &str) -> Option<String> {
-        self.runs_by_id.contains_key(id).then(|| link::run(id))
+        self.shown.runs().contains(id).then(|| link::run(id))
+    }
+
+    /// Where to read of the run of that id: its page, or the comparison of its commit with the one measured before.
+    pub(super) fn run_place(&self, id: &str) -> Option<String> {
+        self.run_page(id).or_else(|| self.compare_place(&self.run(id)?.commit.as_ref()?.sha))
+    }
+
+    /// The page of a commit, where there is one.
+    pub(super) fn commit_page(&self, sha: &str) -> Option<String> {
+        self.shown.commits().contains(sha).then(|| link::commit(sha))
+    }
+
+    /// The commits that have a page, by name.
+    pub(super) fn commits(&self) -> &BTreeSet<&'a str> {
+        self.shown.commits()
+    }
+
+    /// The runs that have a page, by id.
+    pub(super) fn shown_runs(&self) -> &BTreeSet<&'a str> {
+        self.shown.runs()
+    }
+
+    /// The commits that can be compared, oldest first.
+    pub(super) fn compared(&self) -> &[MeasuredCommit] {
+        &self.comparable().commits
+    }
+
+    /// The number of a commit among those that can be compared.
+    pub(super) fn compared_number(&self, sha: &str) -> Option<usize> {
+        self.comparable().places.get(sha).copied()
+    }
+
+    fn comparable(&self) -> &Compared {
+        self.compared.get_or_init(|| {
+            let commits = if self.is_compared() { data::measured(self) } else { Vec::new() };
+            let places = commits.iter().enumerate().map(|(place, commit)| (commit.sha.clone(), place)).collect();
+            Compared { commits, places }
+        })
+    }
+
+    /// Where the script compares a commit with the one that was measured before, or the first with the one after.
+    fn compare_place(&self, sha: &str) -> Option<String> {
+        let number = self.compared_number(sha)?.max(1);
+        let b = self.compared().get(number)?;
+        Some(link::compared(&self.compared()[number - 1].sha, &b.sha))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Where the pages lie in the site. Every name that becomes a path passes [`file_word`].
 
+use chrono::NaiveDate;
+
 use super::{ReportError, Settings};
 
 /// The digest.
@@ -18,8 +20,16 @@ pub const BADGE: &str = "badge.json";
 pub const SITEMAP: &str = "sitemap.xml";
 /// The list of runs.
 pub const RUN_LIST: &str = "runs/index.html";
+/// The list of weeks that have a report.
+pub const WEEK_LIST: &str = "week/index.html";
+/// The list of commits that have a page.
+pub const COMMIT_LIST: &str = "commits/index.html";
 /// What is judged, and what not and why.
 pub const COVERAGE: &str = "coverage.html";
+/// The rules by which everything is judged.
+pub const METHOD: &str = "about/method.html";
+/// Kernels on devices against their limits, and what the tuner chose.
+pub const GPU: &str = "gpu/index.html";
 /// The list of machines.
 pub const MACHINE_LIST: &str = "machines/index.html";
 /// What a server shows for a page that is not there.
@@ -45,8 +55,32 @@ pub fn values(chunk: usize) -> String {
 
 /// The page of two commits against each other.
 pub fn compare(a: &str, b: &str) -> String {
-    let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
-    format!("compare/{}-{}.html", short(a), short(b))
+    format!("compare/{}-{}.html", digits(a), digits(b))
+}
+
+/// Where the script holds two commits against each other.
+pub fn compared(a: &str, b: &str) -> String {
+    format!("{COMPARE}?a={}&b={}", digits(a), digits(b))
+}
+
+/// The report of the week that begins on that Monday.
+pub fn week(monday: NaiveDate) -> String {
+    format!("week/{}.html", monday.format("%Y-%m-%d"))
+}
+
+/// The same as Markdown.
+pub fn week_text(monday: NaiveDate) -> String {
+    format!("week/{}.md", monday.format("%Y-%m-%d"))
+}
+
+/// The page of a commit.
+pub fn commit(sha: &str) -> String {
+    format!("commits/{}.html", digits(sha))
+}
+
+/// The twelve digits of a commit that paths bear.
+fn digits(sha: &str) -> &str {
+    sha.get(..12).unwrap_or(sha)
 }
 
 /// The page of a suite's matrix.

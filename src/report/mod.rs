@@ -18,6 +18,8 @@ pub mod summary;
 pub mod text;
 pub mod trend;
 
+use crate::model::method::Method;
+
 mod advice;
 mod catalog;
 mod compare;
@@ -25,8 +27,11 @@ mod feed;
 mod markdown;
 mod pages;
 mod reasons;
+mod sheet;
+mod shown;
 mod site;
 mod timeline;
+mod week;
 
 #[cfg(test)]
 mod contrast_checks;
@@ -42,7 +47,9 @@ mod site_checks;
 mod size_checks;
 
 pub use markdown::digest_markdown;
+pub use shown::shown_runs;
 pub use site::{Input, render, render_runs};
+pub use week::WEEKS;
 
 /// Why the pages could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -72,9 +79,13 @@ pub enum ReportError {
 }
 
 /// What a project may choose about its site.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Where the site is published, such as `https://example.org/kernels/`. The page for missing pages uses it, which
     /// appears under any path, and so do feeds and the list of pages, which want absolute URLs.
     pub url: Option<String>,
+    /// The rules in figures.
+    pub method: Method,
+    /// Files of all values that lie beside the pages: the path of each, and what it is.
+    pub downloads: Vec<(String, &'static str)>,
 }

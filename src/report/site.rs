@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use crate::model::analysis::Analysis;
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
+use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
 use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
@@ -35,9 +36,13 @@ pub struct Input<'a> {
     pub line: &'a CommitLine,
     /// The heads of the runs.
     pub heads: &'a [RunHead],
+    /// What moved in the newest [`super::WEEKS`] weeks, newest first.
+    pub movers: &'a [WeekMovers],
+    /// The newest run of each suite on each machine as a whole.
+    pub newest: &'a [RecordedRun],
 }
 
-/// The site of a history but for the pages of its runs: every other page and asset, by path.
+/// The site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset, by path.
 ///
 /// # Errors
 /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none.
@@ -72,21 +77,26 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     for series in &analysis.series {
         site.push(pages::series(&catalog, series)?);
     }
-    if catalog.is_compared() {
-        let data = Data::of(&catalog);
-        site.extend(script::pages(&data));
-        site.extend(pages::compare(&catalog, &data)?);
+    let data = catalog.is_compared().then(|| Data::of(&catalog));
+    if let Some(data) = &data {
+        site.extend(script::pages(data));
+        site.extend(pages::compare(&catalog, data)?);
     }
+    site.extend(pages::commits(&catalog, data.as_ref())?);
+    site.extend(pages::weeks(&catalog)?);
+    site.extend(pages::gpu(&catalog)?);
     if !heads.is_empty() {
         site.push(pages::run_list(&catalog)?);
         site.push(pages::coverage(&catalog)?);
+        site.push(pages::method(&catalog, settings)?);
         site.push(pages::machine_list(&catalog)?);
         for machine in catalog.machines.values() {
             site.push(pages::machine(&catalog, machine)?);
         }
     }
     site.sort_by(|a, b| a.path.cmp(&b.path));
-    let runs = catalog.runs.iter().map(|head| link::run(&head.id));
+    let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
+    let runs = shown.map(|head| link::run(&head.id));
     let paths: Vec<String> = site.iter().map(|page| page.path.clone()).chain(runs).collect();
     if let Some(root) = root.filter(|_| !analysis.suites.is_empty()) {
         site.push(feed::sitemap(&root, paths.iter().map(String::as_str)));

@@ -20,7 +20,8 @@ fn site_of(sample: &Sample) -> Vec<Page> {
 /// The site of a history in which nothing has happened.
 fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let (analysis, trend, line) = (sample_data::empty(), Trend::default(), CommitLine::default());
-    render(&Input { analysis: &analysis, trend: &trend, line: &line, heads: &[] }, settings)
+    let input = Input { analysis: &analysis, trend: &trend, line: &line, heads: &[], movers: &[], newest: &[] };
+    render(&input, settings)
 }
 
 /// The site of the rich sample, made once.
@@ -66,6 +67,9 @@ fn every_page_is_there() {
     let site = rich();
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
     let lists = [link::DIGEST, link::EVENT_LIST, link::SERIES_LIST, link::RUN_LIST, link::COVERAGE, link::MACHINE_LIST];
+    for fixed in [link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU] {
+        assert!(paths.contains(fixed), "{fixed}");
+    }
     let files = [link::ATOM_FEED, link::JSON_FEED, link::BADGE, link::MISSING, link::STYLE, link::ICON];
     for fixed in lists.into_iter().chain(files) {
         assert!(paths.contains(fixed), "{fixed}");
@@ -74,12 +78,19 @@ fn every_page_is_there() {
         assert!(paths.contains(fixed), "{fixed}");
     }
     assert!(paths.contains("matrix/cpu.html") && paths.contains("matrix/gpu.html"));
-    // Thirty commits against the one before, three releases and the newest commit against the release before each.
+    // Of the thirty commits with a page all but the changed tree against the one before, three releases and the newest commit against the release before each.
     let pairs = paths.iter().filter(|path| path.starts_with("compare/") && **path != link::COMPARE).count();
-    assert_eq!(pairs, 30 + 3);
+    assert_eq!(pairs, 29 + 3);
     let machines: BTreeSet<&str> = sample.runs.iter().map(|run| run.run.machine.id.as_str()).collect();
-    let several = [sample.analysis.series.len(), sample.runs.len(), sample.trend.events.len(), machines.len(), pairs];
-    assert_eq!(paths.len(), 14 + 5 + several.iter().sum::<usize>());
+    // The newest thirty of 37 measured commits; no release and no event is older.
+    let commits: BTreeSet<&str> =
+        sample.runs.iter().filter_map(|run| Some(run.run.commit.as_ref()?.sha.as_str())).collect();
+    assert_eq!(commits.len(), 37);
+    let heads = sample.heads();
+    let runs = super::shown_runs(&sample.input(&heads)).len();
+    assert_eq!(runs, sample.runs.len() - 7 * 3, "the commits had a run of each suite on each machine but one");
+    let several = [sample.analysis.series.len(), runs, sample.trend.events.len(), machines.len(), pairs];
+    assert_eq!(paths.len(), 14 + 5 + several.iter().sum::<usize>() + 30 + 1 + 2 * 26 + 1 + 2);
 }
 
 /// The part of a page between two marks, without pictures.
@@ -112,6 +123,11 @@ fn the_pages_read_as_they_should() {
     insta::assert_snapshot!("coverage", part(page(site, link::COVERAGE), "<div class=\"head\">", "</main>"));
     let machine = page(site, &link::machine(&analysis.suites[0].machine));
     insta::assert_snapshot!("machine", part(machine, "<div class=\"head\">", "<h2 id=\"runs\">"));
+    let commit = link::commit(&sample_data::rich().line.commits[36].sha);
+    insta::assert_snapshot!("commit", part(page(site, &commit), "<div class=\"head\">", "</main>"));
+    insta::assert_snapshot!("week", part(page(site, "week/2026-11-09.html"), head, end));
+    insta::assert_snapshot!("gpu", part(page(site, link::GPU), head, end));
+    insta::assert_snapshot!("method", part(page(site, link::METHOD), head, end));
     insta::assert_snapshot!("run_skipped", part(skipped, "<div class=\"head\">", "</main>"));
 }
 
@@ -133,7 +149,8 @@ fn every_link_leads_to_a_page_and_a_place() {
     for (path, html) in html(site) {
         for target in attributes(html, "href").into_iter().chain(attributes(html, "src")) {
             assert!(!target.contains(':') && !target.starts_with('/'), "{path} links to {target}");
-            let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
+            let target = target.replace("&#38;", "&");
+            let (file, fragment) = target.split_once('#').unwrap_or((&target, ""));
             let file = file.split('?').next().unwrap_or_default();
             let file = if file.is_empty() { path.to_owned() } else { resolve(path, file) };
             assert!(paths.contains(file.as_str()), "{path} links to {target}, which is no page");
@@ -280,7 +297,7 @@ fn an_empty_history_has_a_page_that_helps() {
 fn the_page_for_missing_pages_is_safe_under_any_path() {
     assert!(attributes(page(rich(), link::MISSING), "href").is_empty());
     let with = |url: &str| {
-        let settings = Settings { url: Some(url.to_owned()) };
+        let settings = Settings { url: Some(url.to_owned()), ..Settings::default() };
         empty(&settings)
     };
     let site = with("https://example.org/kernels").expect("it renders");
@@ -294,11 +311,12 @@ fn the_page_for_missing_pages_is_safe_under_any_path() {
 #[test]
 fn a_name_that_is_no_file_name_is_refused() {
     let mut sample = sample_data::rich();
-    "../../etc/x".clone_into(&mut sample.runs[0].id);
+    let newest = sample.runs.len() - 1;
+    "../../etc/x".clone_into(&mut sample.runs[newest].id);
     let outcome = sample.render();
     assert!(matches!(outcome, Err(ReportError::Name { of: "run", .. })));
     let mut sample = sample_data::rich();
-    sample.runs.push(sample.runs[0].clone());
+    sample.runs.push(sample.runs[newest].clone());
     let outcome = sample.render();
     assert!(matches!(outcome, Err(ReportError::Duplicate(_))));
 }

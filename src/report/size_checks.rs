@@ -95,6 +95,14 @@ fn a_large_history_is_cut_and_the_pages_say_so() {
         let cut = if page.path == link::COMPARE { "measured commits" } else { "more with script" };
         check(page, cut);
     }
+    let data = Data::of(&catalog);
+    let mut made = pages::commits(&catalog, Some(&data)).expect("they render");
+    made.extend(pages::weeks(&catalog).expect("they render"));
+    made.extend(pages::gpu(&catalog).expect("it renders"));
+    assert!(made.len() > 80, "{} pages", made.len());
+    for page in made {
+        assert!(page.bytes.len() < LARGEST_PAGE / 4, "{} has {} bytes", page.path, page.bytes.len());
+    }
     let markdown = super::digest_markdown(&sample.analysis);
     assert!(markdown.len() < LARGEST_PAGE / 2, "{} bytes", markdown.len());
 }

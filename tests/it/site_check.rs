@@ -38,3 +38,29 @@ fn what_is_no_site_is_not_checked() {
     fs::write(sandbox.project.join("file"), "mine").expect("a file");
     sandbox.sprag(&["site", "--check", "--out", "file"]).expect(2).says(&["cannot use"]);
 }
+
+#[test]
+fn all_values_lie_beside_the_pages_where_the_project_wants_that() {
+    let sandbox = Sandbox::empty();
+    sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+    let site = sandbox.project.join("shop/_site");
+    assert!(!site.join("data/benchmarks.csv").exists() && site.join("data/commits.js").exists());
+    assert!(!sandbox.read("shop/_site/about/method.html").contains("benchmarks.csv"));
+    let settings = sandbox.read("shop/sprag.toml");
+    sandbox.write("shop/sprag.toml", &format!("{settings}\n[site]\ndownloads = true\n"));
+    sandbox.sprag(&["-C", "shop", "site"]).expect(0);
+    let exported = |form: &str| sandbox.sprag(&["-C", "shop", "export", form]).expect(0).out;
+    assert!(sandbox.read("shop/_site/data/benchmarks.csv") == exported("csv"), "the CSV is that of `export`");
+    assert!(sandbox.read("shop/_site/data/values.jsonl") == exported("jsonl"), "the JSON Lines are those of `export`");
+    for table in ["benchmarks", "samples"] {
+        let bytes = fs::read(site.join(format!("data/{table}.parquet"))).expect("the table is there");
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && bytes.len() > 10_000, "{table}");
+    }
+    let method = sandbox.read("shop/_site/about/method.html");
+    for file in ["benchmarks.csv", "values.jsonl", "benchmarks.parquet", "samples.parquet"] {
+        assert!(method.contains(&format!("href=\"../data/{file}\"")), "{file} is linked");
+    }
+    sandbox.sprag(&["-C", "shop", "site", "--check"]).expect(0);
+    sandbox.write("shop/sprag.toml", &format!("{settings}\n[site]\ndownloads = \"all\"\n"));
+    sandbox.sprag(&["-C", "shop", "site"]).expect(2).says(&["expected a boolean"]);
+}

@@ -18,7 +18,7 @@ const NARROWEST: usize = 12;
 
 /// The best ramp is a drift where it takes so many points, or that share of its stretch: what is steeper may be a step that
 /// did not prove itself, or strays beside one another.
-const WIDE: usize = 50;
+pub(super) const WIDE: usize = 50;
 const WIDE_SHARE: usize = 3;
 
 /// The squares that a ramp must save, as a multiple of what a step must.

@@ -22,7 +22,7 @@ const NEARBY: usize = 8;
 const FEWEST_NEARBY: usize = 5;
 
 /// How many deviations of the noise, and of these points, make a step plain.
-const PLAIN: f64 = 7.0;
+pub(super) const PLAIN: f64 = 7.0;
 const PLAIN_NEARBY: f64 = 4.5;
 
 /// A change that is to be tested: the least gain comes first.

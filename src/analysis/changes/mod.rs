@@ -26,3 +26,6 @@ mod ramps;
 mod position;
 mod borders;
 mod estimate;
+mod constants;
+
+pub(in crate::analysis) use constants::constants;

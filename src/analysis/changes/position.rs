@@ -20,7 +20,7 @@ const LOOKED_AT: usize = 150;
 const MOVED: usize = 25;
 
 /// The deviance within which a place is nearly as likely, twice the difference of log likelihoods.
-const NEARLY: f64 = 6.0;
+pub(super) const NEARLY: f64 = 6.0;
 
 /// How many deviations beyond both levels a point may be a stray, and the most deviance that it counts then, for the nearer
 /// level: so little that it alone puts no other place out of the range.

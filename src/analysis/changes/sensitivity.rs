@@ -5,19 +5,19 @@
 pub struct Sensitivity {
     /// What a further change costs in the partition, in squares of the deviation of the noise. A constant, so that it is a
     /// price per point and old decisions do not hang on how long the series has become.
-    pub(super) penalty: f64,
+    pub(in crate::analysis) penalty: f64,
     /// The rank test and the test of the means of two long sides, as normal deviates.
-    pub(super) clear: f64,
+    pub(in crate::analysis) clear: f64,
     /// The test of a step against noise that wanders, as a normal deviate.
-    pub(super) steady: f64,
+    pub(in crate::analysis) steady: f64,
     /// The chance that a run of few points is drawn from its surroundings, by ranks.
-    pub(super) rare: f64,
+    pub(in crate::analysis) rare: f64,
     /// Likewise, by how far it reaches beyond their tail; the exponent of ten.
-    pub(super) far: f64,
+    pub(in crate::analysis) far: f64,
     /// The least relative change.
-    pub(super) least: f64,
+    pub(in crate::analysis) least: f64,
     /// The false alarms that are allowed in 1,000 points of series that hold nothing.
-    pub(super) budget: f64,
+    pub(in crate::analysis) budget: f64,
 }
 
 impl Sensitivity {

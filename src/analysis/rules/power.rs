@@ -8,10 +8,10 @@ use crate::model::metric::Better;
 use crate::stats::{describe, normal};
 
 /// How often the smallest change that is told of would be found.
-pub(super) const POWER: f64 = 0.8;
+pub(in crate::analysis) const POWER: f64 = 0.8;
 
 /// How often the intervals of sides hold their values.
-const CONFIDENCE: f64 = 0.95;
+pub(in crate::analysis) const CONFIDENCE: f64 = 0.95;
 
 /// The standard error of the median of normal values over that of their mean.
 const OF_MEDIAN: f64 = 1.253_314_137_315_500_3;

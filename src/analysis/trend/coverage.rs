@@ -11,7 +11,7 @@ use crate::model::event::NamedMachine;
 use crate::model::trend::{Coverage, Due, NotJudged, ReasonCount, SeriesTrend};
 
 /// How many points of a new environment a level takes.
-const SETTLED: usize = 3;
+pub(super) const SETTLED: usize = 3;
 
 /// What is known of the newest run of a series' suite on its machine.
 pub(super) struct Tip<'a> {

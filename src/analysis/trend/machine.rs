@@ -11,11 +11,11 @@ use super::found::Found;
 use crate::model::unit::Unit;
 
 /// The probability that the change lies where the environment changed from which on the machine is held to be the cause.
-const AT_BORDER: f64 = 0.5;
+pub(super) const AT_BORDER: f64 = 0.5;
 
 /// How many series, and which share of all that were measured there, are many.
-const MANY: usize = 3;
-const MANY_SHARE: f64 = 0.3;
+pub(super) const MANY: usize = 3;
+pub(super) const MANY_SHARE: f64 = 0.3;
 
 /// The share of the members that go the other way from which on they count as moving in both directions.
 const OTHER_WAY: f64 = 0.2;

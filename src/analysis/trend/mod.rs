@@ -19,6 +19,9 @@ mod event;
 mod newest;
 mod coverage;
 mod self_test;
+mod constants;
+
+pub(in crate::analysis) use constants::constants;
 
 #[cfg(test)]
 pub(in crate::analysis) mod example;

@@ -11,7 +11,7 @@ use crate::model::metric::Metric;
 use crate::model::run::{Quality, Run, RunStatus};
 use crate::model::sample::{Estimate, Measurement, Role};
 
-use super::kernels::Kernel;
+use super::kernels::{self, Kernel};
 use super::machines::{AWAY, BENCHES, Bench, WITH_GPU};
 use super::planted::{self, GAP, NO_GPU, NO_GPU_REASON};
 use super::project::{BASELINES, COMMITS};
@@ -82,7 +82,7 @@ fn run(bench: &Bench, random: &mut Random, position: usize, commit: &Commit) -> 
         reason: skipped.then(|| NO_GPU_REASON.to_owned()),
         quality: Quality { clean: true, reasons: Vec::new() },
         measurements: if skipped { Vec::new() } else { measurements },
-        autotune: Vec::new(),
+        autotune: if bench.suite == "gpu" && !skipped { kernels::autotune() } else { Vec::new() },
     }
 }
 
@@ -101,10 +101,15 @@ fn measure(kernel: &Kernel, seconds: f64, noise: f64, calm: bool, random: &mut R
     }
     let rates: Vec<f64> = times.iter().map(|time| rounded(kernel.tiles / time)).collect();
     let spread = noise * between_workers;
-    vec![
+    let mut estimates = vec![
         estimate(Metric::time(), &times, 1.0 + 2.2 * spread),
         estimate(Metric::throughput("tiles_per_s"), &rates, 1.0 + 1.6 * spread),
-    ]
+    ];
+    if let Some(limit) = kernel.limit {
+        let shares: Vec<f64> = times.iter().map(|time| rounded(limit * kernel.seconds / time)).collect();
+        estimates.push(estimate(Metric::limit_share(), &shares, 1.0));
+    }
+    estimates
 }
 
 /// The estimate of one metric; `tail` is its 95th percentile over its median.

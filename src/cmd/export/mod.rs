@@ -1,5 +1,6 @@
 //! `sprag export`: the recorded history as Parquet, CSV, JSON Lines or OpenMetrics, for other people's tools.
 
+pub(super) mod downloads;
 mod folders;
 mod passing;
 mod selection;

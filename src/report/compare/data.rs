@@ -126,7 +126,7 @@ pub(super) struct PointData {
 impl Data {
     /// What the trend holds, for the commits of the line; without a line, for all commits in the order of their runs.
     pub(in crate::report) fn of(catalog: &Catalog<'_>) -> Data {
-        let commits = measured(catalog);
+        let commits = catalog.compared().to_vec();
         let numbers: BTreeMap<&str, usize> =
             commits.iter().enumerate().map(|(number, commit)| (commit.sha.as_str(), number)).collect();
         let columns = columns::columns(catalog.trend.series.iter(), &numbers);
@@ -156,7 +156,7 @@ impl Data {
 }
 
 /// The commits of which a series has a point, in the order of the line.
-fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> {
+pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> {
     let points = || catalog.trend.series.iter().flat_map(|one| &one.pooled);
     let positions = catalog.line.positions();
     let on_line: BTreeSet<usize> = points().filter_map(|point| positions.get(&*point.commit).copied()).collect();

@@ -4,12 +4,7 @@ use std::collections::BTreeSet;
 
 use super::data::Data;
 use crate::report::catalog::Catalog;
-
-/// How many of the newest commits have a page that holds them against the one that was measured before.
-const NEWEST: usize = 30;
-
-/// How many of the newest releases have a page that holds them against the one before.
-const RELEASES: usize = 30;
+use crate::report::shown::RELEASES;
 
 /// A pair of commits, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +22,7 @@ pub(in crate::report) struct Pairs {
     pub(in crate::report) baselines: Vec<Pair>,
     /// Releases against the one before; the newest commit against the newest release.
     pub(in crate::report) releases: Vec<Pair>,
-    /// Commits against the one that was measured before.
+    /// Commits that have a page against the one that was measured before.
     pub(in crate::report) steps: Vec<Pair>,
 }
 
@@ -44,11 +39,12 @@ impl Pairs {
         if !ends.is_empty() && ends.last() != Some(&newest) {
             ends.push(newest);
         }
+        let has_page = |pair: &Pair| catalog.commit_page(&data.commits[pair.b].sha).is_some();
         let steps = (0..newest).map(|a| Pair { a, b: a + 1 });
         Pairs {
             baselines: taken_from.into_iter().rev().map(|a| Pair { a, b: newest }).collect(),
             releases: ends.windows(2).rev().take(RELEASES).map(|pair| Pair { a: pair[0], b: pair[1] }).collect(),
-            steps: steps.rev().take(NEWEST).collect(),
+            steps: steps.rev().filter(has_page).collect(),
         }
     }
 

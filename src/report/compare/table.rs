@@ -57,14 +57,8 @@ struct Judged<'a> {
 
 /// The table of the commits of two numbers.
 pub(in crate::report) fn table(data: &Data, a: usize, b: usize) -> Table {
-    let judge = |series| {
-        let outcome = rule::judge(series, a, b)?;
-        Some(Judged { series, kind: words::kind(series, &outcome).0, outcome })
-    };
-    let all: Vec<Judged<'_>> = data.series.iter().filter_map(judge).collect();
-    let (beside, kernels): (Vec<Judged<'_>>, Vec<Judged<'_>>) = all.into_iter().partition(|one| one.series.beside);
-    let is_speed = kernels.iter().all(|one| mark::worse_word(&one.series.metric) == "slower");
-    let words = if is_speed { ["slower", "faster"] } else { ["worse", "better"] };
+    let [kernels, beside] = judged(data, a, b);
+    let words = words_of(&kernels);
     let (banners, headline) = (banners(data, &kernels), headline(&kernels, words));
     let summary = summary(&kernels);
     let headings = [
@@ -75,18 +69,42 @@ pub(in crate::report) fn table(data: &Data, a: usize, b: usize) -> Table {
         (Kind::Environment, "Not comparable".to_owned()),
         (Kind::Missing, "Missing".to_owned()),
     ];
-    let mut groups: Vec<Group> = headings
-        .into_iter()
-        .map(|(kind, heading)| {
-            let mut of_kind: Vec<&Judged<'_>> = kernels.iter().filter(|one| one.kind == kind).collect();
-            of_kind.sort_by(|one, other| size(other).total_cmp(&size(one)));
-            Group { heading, rows: of_kind.iter().map(|one| words::row(data, one.series, &one.outcome)).collect() }
-        })
-        .collect();
+    let mut groups: Vec<Group> =
+        headings.into_iter().map(|(kind, heading)| Group { heading, rows: rows(data, &kernels, kind) }).collect();
     let beside = beside.iter().map(|one| words::row(data, one.series, &one.outcome)).collect();
     groups.push(Group { heading: "Controls and calibration".to_owned(), rows: beside });
     groups.retain(|group| !group.rows.is_empty());
     Table { headline, words: words.map(str::to_owned), banners, summary, groups }
+}
+
+/// Only what changed between the commits of two numbers: the headline, and the rows of what got worse and better.
+pub(in crate::report) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec<Row>) {
+    let [kernels, _] = judged(data, a, b);
+    let worse_first = [Kind::Worse, Kind::Better].into_iter().flat_map(|kind| rows(data, &kernels, kind));
+    (headline(&kernels, words_of(&kernels)), worse_first.collect())
+}
+
+/// The kernels with what is said of each, and what they are held against.
+fn judged(data: &Data, a: usize, b: usize) -> [Vec<Judged<'_>>; 2] {
+    let judge = |series| {
+        let outcome = rule::judge(series, a, b)?;
+        Some(Judged { series, kind: words::kind(series, &outcome).0, outcome })
+    };
+    let (beside, kernels) = data.series.iter().filter_map(judge).partition(|one| one.series.beside);
+    [kernels, beside]
+}
+
+/// The words for worse and better that fit all of them.
+fn words_of(kernels: &[Judged<'_>]) -> [&'static str; 2] {
+    let is_speed = kernels.iter().all(|one| mark::worse_word(&one.series.metric) == "slower");
+    if is_speed { ["slower", "faster"] } else { ["worse", "better"] }
+}
+
+/// The rows of which that is said, the largest change first.
+fn rows(data: &Data, kernels: &[Judged<'_>], kind: Kind) -> Vec<Row> {
+    let mut of_kind: Vec<&Judged<'_>> = kernels.iter().filter(|one| one.kind == kind).collect();
+    of_kind.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    of_kind.iter().map(|one| words::row(data, one.series, &one.outcome)).collect()
 }
 
 /// By what rows of a group are sorted; the largest first.

@@ -80,7 +80,7 @@ const SUMMARY_NOTE: &str = "Mean is the geometric mean over the judged series of
 const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it.";
 
 /// The rule in words for a reader.
-const RULE: [&str; 7] = [
+pub(super) const RULE: [&str; 7] = [
     "Levels are held against each other, as fitted to all runs of a series. Two single runs differ by chance.",
     "No change: both commits lie in one level, or in levels that differ no longer. A smaller change than the one that could be seen may be there.",
     "Slower or faster: they lie in different levels. The interval is that of the change between the two.",
@@ -179,11 +179,7 @@ fn index(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs) -> Result<Page, Repo
     let mut lists = vec![
         PairList { id: "baselines", heading: "Since the baselines", lines: lines(&pairs.baselines)? },
         PairList { id: "releases", heading: "Release by release", lines: lines(&pairs.releases)? },
-        PairList {
-            id: "steps",
-            heading: "Newest commits against the one measured before",
-            lines: lines(&pairs.steps)?,
-        },
+        PairList { id: "steps", heading: "Commits against the one measured before", lines: lines(&pairs.steps)? },
     ];
     lists.retain(|list| !list.lines.is_empty());
     let lede = format!(

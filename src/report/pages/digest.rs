@@ -1,6 +1,9 @@
 //! The digest: the verdict of the newest runs, with the evidence below it.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
+use chrono::NaiveDate;
 
 use super::digest_events;
 use super::event_rows::EventGroup;
@@ -18,6 +21,7 @@ use crate::report::mark::{Mark, Tone};
 use crate::report::number;
 use crate::report::phrase::Phrase;
 use crate::report::summary::{self, Fact};
+use crate::report::week;
 
 /// The newest weeks that the roll-up shows, a line a suite and machine.
 const WEEK_ROWS: usize = 40;
@@ -53,6 +57,7 @@ struct Banner {
 struct WeekLine {
     again: bool,
     day: String,
+    page: String,
     suite: String,
     machine: String,
     runs: String,
@@ -155,17 +160,19 @@ fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
 }
 
 fn weeks(catalog: &Catalog<'_>) -> Vec<WeekLine> {
+    let reports: BTreeSet<NaiveDate> = week::weeks(catalog).iter().map(|week| week.monday).collect();
     let rows = &catalog.analysis.weeks[..catalog.analysis.weeks.len().min(WEEK_ROWS)];
     let before = std::iter::once(None).chain(rows.iter().map(|row| Some(row.week)));
-    rows.iter().zip(before).map(|(row, before)| week(row, before == Some(row.week), catalog)).collect()
+    rows.iter().zip(before).map(|(row, before)| week_line(row, before == Some(row.week), &reports, catalog)).collect()
 }
 
-fn week(row: &WeekRow, again: bool, catalog: &Catalog<'_>) -> WeekLine {
+fn week_line(row: &WeekRow, again: bool, reports: &BTreeSet<NaiveDate>, catalog: &Catalog<'_>) -> WeekLine {
     let change = |change: Option<f64>| change.map_or(number::NONE.to_owned(), number::percent);
     let worst = row.worst_series.as_deref().and_then(|id| catalog.series(id));
     WeekLine {
         again,
         day: date::calendar_day(row.week),
+        page: if !again && reports.contains(&row.week) { link::week(row.week) } else { String::new() },
         suite: row.suite.clone(),
         machine: row.machine_name.clone(),
         runs: number::count(row.runs),

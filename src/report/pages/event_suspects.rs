@@ -36,6 +36,8 @@ pub(super) struct Row {
     pub(super) role: Mark,
     /// Its first digits, or a tag.
     pub(super) commit: String,
+    /// Its page, or nothing.
+    pub(super) page: String,
     /// The first line of its message.
     pub(super) subject: String,
     /// The day it was committed; empty where the line does not hold it.
@@ -114,6 +116,7 @@ fn row(catalog: &Catalog<'_>, commit: &NamedCommit, role: Mark, is_measured: boo
     Row {
         role,
         commit: words::name(commit.short()),
+        page: catalog.commit_page(&commit.sha).unwrap_or_default(),
         subject: crate::report::text::shortened(&commit.subject, SUBJECT),
         day: on_line.map_or(String::new(), |commit| date::day(commit.commit_time)),
         measured: if is_measured {

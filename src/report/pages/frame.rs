@@ -1,5 +1,6 @@
 //! What stands around every page: head, navigation and footer.
 
+use super::gpu;
 use crate::report::catalog::{Catalog, short_commit};
 use crate::report::date;
 use crate::report::link;
@@ -18,12 +19,16 @@ pub(super) enum Part {
     Compare,
     /// The matrices.
     Matrix,
+    /// Kernels on devices.
+    Gpu,
     /// What is judged, and what not.
     Coverage,
     /// The machines.
     Machines,
-    /// The list of runs and their pages.
+    /// The list of runs and their pages, and those of commits.
     Runs,
+    /// How everything is judged; the footer leads there.
+    About,
 }
 
 /// What stands around a page.
@@ -51,6 +56,8 @@ pub(super) struct Frame {
     pub(super) every_days: u32,
     /// Where the data came from.
     pub(super) source: String,
+    /// The page that says how everything is judged; empty where there is nothing to judge.
+    pub(super) method: &'static str,
     /// The version that made the page.
     pub(super) version: &'static str,
 }
@@ -83,6 +90,7 @@ impl Frame {
             newest: analysis.as_of.map_or(String::new(), |time| time.format("%Y-%m-%dT%H:%M:%SZ").to_string()),
             every_days: analysis.every_days,
             source: source(catalog),
+            method: if catalog.runs.is_empty() { "" } else { link::METHOD },
             version: env!("CARGO_PKG_VERSION"),
         }
     }
@@ -101,6 +109,9 @@ fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
     }
     if let Some(suite) = catalog.matrix_suites.first() {
         parts.push((Part::Matrix, "Matrix", link::matrix(suite)));
+    }
+    if !gpu::runs(catalog).is_empty() {
+        parts.push((Part::Gpu, "GPU", link::GPU.to_owned()));
     }
     if !catalog.runs.is_empty() {
         parts.push((Part::Coverage, "Coverage", link::COVERAGE.to_owned()));

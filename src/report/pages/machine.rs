@@ -83,7 +83,7 @@ pub(in crate::report) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) ->
         days(of.runs.first()),
         machine.id
     );
-    let changes = environment_changes(of);
+    let changes = environment_changes(catalog, of);
     let template = MachinePage {
         frame: Frame::new(catalog, &path, Part::Machines, machine.name.clone(), lede.clone()),
         name: machine.name.clone(),
@@ -98,7 +98,7 @@ pub(in crate::report) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) ->
             ),
         },
         changes: changes.into_iter().take(CHANGES).collect(),
-        runs: of.runs.iter().take(RUNS).map(|run| run_row(run)).collect(),
+        runs: of.runs.iter().take(RUNS).map(|run| run_row(catalog, run)).collect(),
         runs_note: match of.runs.len().saturating_sub(RUNS) {
             0 => String::new(),
             more => format!("The newest {}; {} are left out.", count(RUNS), counted(more, "older run", "older runs")),
@@ -122,7 +122,7 @@ fn suites(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Vec<SuiteRow> {
             suite: suite.to_owned(),
             runs: count(runs.len()),
             newest: date::moment(newest.timestamp),
-            run_page: link::run(&newest.id),
+            run_page: catalog.run_place(&newest.id).unwrap_or_default(),
             status: Mark::of_status(newest.status),
             judged: format!("{} of {}", count(judged), count(series.len())),
             noise: cell::median_share(noise.map(|noise| noise.deviation)),
@@ -144,7 +144,7 @@ fn facts(of: &MachineRuns<'_>) -> Vec<(String, String, bool)> {
 }
 
 /// Where the environment of a run differs from that of the run before of the same suite, the newest first.
-fn environment_changes(of: &MachineRuns<'_>) -> Vec<ChangeRow> {
+fn environment_changes(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Vec<ChangeRow> {
     let mut last: BTreeMap<&str, &RunHead> = BTreeMap::new();
     let mut seen = Vec::new();
     for run in of.runs.iter().rev() {
@@ -159,7 +159,7 @@ fn environment_changes(of: &MachineRuns<'_>) -> Vec<ChangeRow> {
     let row = |(run, facts): (&RunHead, Vec<FactChange>)| ChangeRow {
         day: date::day(run.timestamp),
         commit: run.commit.as_ref().map_or(number::NONE, |commit| short_commit(&commit.sha)).to_owned(),
-        run_page: link::run(&run.id),
+        run_page: catalog.run_place(&run.id).unwrap_or_default(),
         facts: facts
             .into_iter()
             .map(|one| FactChange {
@@ -172,10 +172,10 @@ fn environment_changes(of: &MachineRuns<'_>) -> Vec<ChangeRow> {
     seen.into_iter().rev().map(row).collect()
 }
 
-fn run_row(run: &RunHead) -> RunRow {
+fn run_row(catalog: &Catalog<'_>, run: &RunHead) -> RunRow {
     RunRow {
         time: date::moment(run.timestamp),
-        page: link::run(&run.id),
+        page: catalog.run_place(&run.id).unwrap_or_default(),
         suite: run.suite.clone(),
         commit: run.commit.as_ref().map_or(number::NONE, |commit| short_commit(&commit.sha)).to_owned(),
         status: Mark::of_status(run.status),

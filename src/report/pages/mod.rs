@@ -3,6 +3,8 @@
 //! This is the only room that knows askama.
 
 mod cell;
+mod commit;
+mod commit_list;
 mod compare;
 mod coverage;
 mod digest;
@@ -16,9 +18,11 @@ mod event_multiples;
 mod event_rows;
 mod event_suspects;
 mod frame;
+mod gpu;
 mod machine;
 mod machine_list;
 mod matrix;
+mod method;
 mod missing;
 mod points;
 mod run;
@@ -28,8 +32,10 @@ mod series;
 mod series_chart;
 mod series_fit;
 mod series_list;
+mod sheet;
 mod sizes;
 mod suite_section;
+mod week;
 
 use std::fmt;
 
@@ -40,20 +46,24 @@ use super::ReportError;
 use super::text;
 use crate::model::page::Page;
 
+pub(super) use commit_list::commits;
 pub(super) use compare::compare;
 pub(super) use coverage::coverage;
 pub(super) use digest::digest;
 pub(super) use empty::empty;
 pub(super) use event::event;
 pub(super) use event_list::event_list;
+pub(super) use gpu::gpu;
 pub(super) use machine::machine;
 pub(super) use machine_list::machine_list;
 pub(super) use matrix::matrix;
+pub(super) use method::method;
 pub(super) use missing::missing;
 pub(super) use run::run;
 pub(super) use run_list::run_list;
 pub(super) use series::series;
 pub(super) use series_list::series_list;
+pub(super) use week::weeks;
 
 /// The escaper of all templates: makes visible what acts unseen, then escapes HTML.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,6 @@ use crate::model::series::{Point, Series};
 use crate::model::unit::Scale;
 use crate::report::catalog::{Catalog, short_commit, short_digest};
 use crate::report::date;
-use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
 use crate::report::text::shortened;
@@ -83,7 +82,7 @@ fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Poi
             format!("{} to {}", number::value(scale, low), number::value(scale, high))
         }),
         run: short_digest(&point.run).to_owned(),
-        page: catalog.run(&point.run).map_or(String::new(), |run| link::run(&run.id)),
+        page: catalog.run_place(&point.run).unwrap_or_default(),
         marks,
     }
 }

@@ -129,7 +129,7 @@ fn facts(catalog: &Catalog<'_>, run: &Run) -> Vec<(&'static str, Phrase, String)
             if commit.dirty {
                 note += " Tracked files differed from the commit.";
             }
-            let answer = Phrase::default().id(short_commit(&commit.sha));
+            let answer = Phrase::default().name(catalog.commit_page(&commit.sha), short_commit(&commit.sha));
             let doubt = Mark::new(Tone::Doubt, "◆", "changed");
             (if commit.dirty { answer.text(" ").mark(doubt) } else { answer }, note)
         }

@@ -13,6 +13,7 @@ use crate::report::date;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
+use crate::report::phrase::Phrase;
 use crate::report::text::shortened;
 
 /// The runs that the list shows, so that it stays below a megabyte.
@@ -26,7 +27,7 @@ const SUBJECT: usize = 80;
 struct RunListPage {
     frame: Frame,
     headline: String,
-    lede: String,
+    lede: Phrase,
     rows: Vec<Row>,
 }
 
@@ -48,21 +49,30 @@ pub(in crate::report) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportE
     let runs = &catalog.runs;
     let not_ok = runs.iter().filter(|run| run.status != RunStatus::Ok).count();
     let headline = number::counted(runs.len(), "run", "runs");
-    let mut lede = format!("Newest first. {} skipped or failed.", number::count(not_ok));
+    let mut lede = Phrase::plain(format!("Newest first. {} skipped or failed.", number::count(not_ok)));
     if runs.len() > ROWS {
-        lede +=
-            &format!(" Only the newest {} are listed; the pages of the series lead to others.", number::count(ROWS));
+        let words =
+            format!(" Only the newest {} are listed; the pages of the series lead to others.", number::count(ROWS));
+        lede = lede.text(words);
+    }
+    if !catalog.commits().is_empty() {
+        lede = lede.text(" ").link(link::COMMIT_LIST, "By commit").text(".");
+    }
+    if catalog.shown_runs().len() < runs.len() {
+        lede = lede.text(
+            " Runs of older commits lead to the comparison of their commit with the one before it, which needs script.",
+        );
     }
     let frame = Frame::new(catalog, link::RUN_LIST, Part::Runs, "Runs".to_owned(), headline.clone());
-    let rows = runs.iter().take(ROWS).map(|run| row(run)).collect();
+    let rows = runs.iter().take(ROWS).map(|run| row(catalog, run)).collect();
     page(link::RUN_LIST.to_owned(), &RunListPage { frame, headline, lede, rows })
 }
 
-fn row(run: &RunHead) -> Row {
+fn row(catalog: &Catalog<'_>, run: &RunHead) -> Row {
     let failed = run.failed;
     let measured = number::count(run.benchmarks - failed);
     Row {
-        page: link::run(&run.id),
+        page: catalog.run_place(&run.id).unwrap_or_default(),
         time: date::moment(run.timestamp),
         suite: run.suite.clone(),
         machine: run.machine.name.clone(),

@@ -130,7 +130,7 @@ fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
         None => note.text(time),
     };
     if let Some(commit) = &suite.commit {
-        note = note.text(" at ").id(short_commit(&commit.sha));
+        note = note.text(" at ").name(catalog.commit_page(&commit.sha), short_commit(&commit.sha));
         if !commit.subject.is_empty() {
             note = note.text(format!(" “{}”", shortened(&commit.subject, SUBJECT)));
         }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{Datelike, Duration};
+use chrono::{Datelike, Duration, NaiveDate};
 
 use super::HOSTILE;
 use super::runs;
 use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
 use crate::model::commit::CommitLine;
 use crate::model::metric::{Better, TIME};
+use crate::model::movers::{MoverRow, WeekMovers};
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
 use crate::model::run::{Quarantined, RecordedRun};
 use crate::model::series::{Point, Series};
@@ -213,6 +214,37 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
         }),
         comparisons,
     }
+}
+
+/// What moved in single weeks: each has one run a series, so the value before stands beside it.
+pub(super) fn movers(analysis: &Analysis) -> Vec<WeekMovers> {
+    let mut weeks: BTreeMap<NaiveDate, Vec<MoverRow>> = BTreeMap::new();
+    for one in analysis.series.iter().filter(|one| one.judged) {
+        for pair in one.series.points.windows(2) {
+            let day = pair[1].time.date_naive();
+            let monday = day - Duration::days(i64::from(day.weekday().num_days_from_monday()));
+            let (before, now) = (pair[0].value, pair[1].value);
+            weeks.entry(monday).or_default().push(MoverRow {
+                series: one.series.id.clone(),
+                suite: one.series.suite.clone(),
+                machine: one.series.machine.clone(),
+                unit: one.series.metric.unit,
+                before,
+                now,
+                runs_before: 1,
+                runs_now: 1,
+                change: Some(now / before - 1.0),
+                worse: Some(now / before - 1.0),
+                difference: now - before,
+                rank_in_unit: 1,
+            });
+        }
+    }
+    let worst_first = |(week, mut movers): (NaiveDate, Vec<MoverRow>)| {
+        movers.sort_by(|a, b| b.worse.partial_cmp(&a.worse).expect("every one has a change"));
+        WeekMovers { week, movers }
+    };
+    weeks.into_iter().rev().take(26).map(worst_first).collect()
 }
 
 fn weeks(suites: &[SuiteAnalysis], series: &[SeriesAnalysis]) -> Vec<WeekRow> {

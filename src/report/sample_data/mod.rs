@@ -8,10 +8,12 @@ mod planted;
 mod runs;
 mod trend;
 
-use super::{Input, ReportError, Settings, render, render_runs};
+use super::{Input, ReportError, Settings, render, render_runs, shown_runs};
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
+use crate::model::method::{Constants, Figure, Limits, MeasuredTable, Method};
+use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
 use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
@@ -22,6 +24,8 @@ pub(super) struct Sample {
     pub(super) trend: Trend,
     pub(super) line: CommitLine,
     pub(super) runs: Vec<RecordedRun>,
+    pub(super) movers: Vec<WeekMovers>,
+    pub(super) newest: Vec<RecordedRun>,
 }
 
 impl Sample {
@@ -32,17 +36,44 @@ impl Sample {
 
     /// What the pages are made of.
     pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
-        Input { analysis: &self.analysis, trend: &self.trend, line: &self.line, heads }
+        let Sample { analysis, trend, line, movers, newest, .. } = self;
+        Input { analysis, trend, line, heads, movers, newest }
     }
 
     /// The whole site.
     pub(super) fn render(&self) -> Result<Vec<Page>, ReportError> {
         let heads = self.heads();
         let input = self.input(&heads);
-        let mut site = render(&input, &Settings::default())?;
-        site.extend(render_runs(&input, &self.runs)?);
+        let mut site = render(&input, &settings())?;
+        let shown = shown_runs(&input);
+        let runs: Vec<RecordedRun> = self.runs.iter().filter(|run| shown.contains(run.id.as_str())).cloned().collect();
+        site.extend(render_runs(&input, &runs)?);
         site.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(site)
+    }
+}
+
+/// The settings of its site: a method of one figure of each kind, and a download.
+fn settings() -> Settings {
+    let limits =
+        |name, budget| Limits { name, budget, penalty: 12.0, clear: 4.0, steady: 3.8, rare: 4e-5, least: 0.004 };
+    let list = vec![
+        ("points below which nothing is looked for", Figure::Count(8)),
+        ("change that is tolerated", Figure::Share(0.02)),
+        ("deviations", Figure::Number(7.0)),
+    ];
+    let measured = MeasuredTable {
+        caption: "Series that hold nothing",
+        heads: ["sensitivity", "points"].map(str::to_owned).to_vec(),
+        rows: vec![["balanced", "30"].map(str::to_owned).to_vec()],
+    };
+    Settings {
+        method: Method {
+            sensitivities: vec![limits("strict", 0.02), limits("balanced", 0.05)],
+            constants: vec![Constants { of: "Change points of a series", list }],
+            measured: vec![measured],
+        },
+        ..Settings::default()
     }
 }
 
@@ -55,7 +86,10 @@ pub(super) fn rich() -> Sample {
     let runs = runs::all(&line);
     let analysis = findings::analysis(&line, &runs);
     let trend = trend::trend(&analysis, &line);
-    Sample { analysis, trend, line, runs }
+    let movers = findings::movers(&analysis);
+    let newest =
+        analysis.suites.iter().filter_map(|suite| runs.iter().find(|run| run.id == suite.run)).cloned().collect();
+    Sample { analysis, trend, line, runs, movers, newest }
 }
 
 /// A history in which nothing has.

@@ -8,7 +8,7 @@ use crate::model::event::{Direction, Event, EventKind, EventState, Member, NextS
 use crate::report::date;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
+use crate::report::phrase::{Part, Phrase};
 
 /// The suspects that are listed.
 const MOST_SUSPECTS: usize = 5;
@@ -82,6 +82,16 @@ pub(in crate::report) fn title(event: &Event) -> Phrase {
     };
     let metric = words::name(&lead.metric.name);
     title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
+}
+
+/// Likewise without its id, where that stands in a cell of its own.
+pub(in crate::report) fn deed(event: &Event) -> Phrase {
+    let mut deed = title(event);
+    deed.parts.retain(|part| !matches!(part, Part::Mark(_)));
+    if let Some(Part::Text(words)) = deed.parts.first_mut() {
+        *words = words.trim_start().to_owned();
+    }
+    deed
 }
 
 /// Where it was seen, since when, and how much of what was measured there it moved.

@@ -1,0 +1,43 @@
+//! The constants of the rules, each with what it is: what a page of the method shows is what the code has.
+
+use super::changes::{self, sensitivity::Sensitivity};
+use super::rules::{self, interval};
+use super::{family, restless, trend};
+use crate::model::method::{Constants, Figure, Limits};
+
+/// The limits of all sensitivities, the strictest first.
+pub fn sensitivities() -> Vec<Limits> {
+    let of = |name: &'static str, of: Sensitivity| Limits {
+        name,
+        budget: of.budget,
+        penalty: of.penalty,
+        clear: of.clear,
+        steady: of.steady,
+        rare: of.rare,
+        least: of.least,
+    };
+    vec![of("strict", Sensitivity::STRICT), of("balanced", Sensitivity::BALANCED), of("loose", Sensitivity::LOOSE)]
+}
+
+/// The constants of the analysis, in the order in which a reader meets them.
+pub fn constants() -> Vec<Constants> {
+    vec![
+        Constants {
+            of: "Verdicts against a baseline",
+            list: vec![
+                ("change that is tolerated where a baseline has learnt no other", Figure::Share(interval::TOLERANCE)),
+                ("confidence of the intervals of both sides", Figure::Share(rules::CONFIDENCE)),
+                ("how often a change as small as “could see” is found", Figure::Share(rules::POWER)),
+                ("pairs that two builds need at least", Figure::Count(interval::FEWEST_PAIRS)),
+                ("share of chance allowed among all that is told of one run", Figure::Share(family::FALSE_DISCOVERIES)),
+                (
+                    "sessions from which on a series says itself how restless it is",
+                    Figure::Count(restless::FEWEST_SESSIONS),
+                ),
+                ("sessions that are looked at most", Figure::Count(restless::MOST_SESSIONS)),
+            ],
+        },
+        changes::constants(),
+        trend::constants(),
+    ]
+}

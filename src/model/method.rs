@@ -1,0 +1,62 @@
+//! The rules by which everything is judged, in figures: what a page of the method shows.
+
+/// All of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Method {
+    /// How much it takes to call something a change, the strictest first.
+    pub sensitivities: Vec<Limits>,
+    /// The constants, by what they belong to.
+    pub constants: Vec<Constants>,
+    /// How often the rules were right and wrong where the truth was known.
+    pub measured: Vec<MeasuredTable>,
+}
+
+/// The limits of a sensitivity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Its name.
+    pub name: &'static str,
+    /// The false alarms that are allowed in 1,000 points of series that hold nothing.
+    pub budget: f64,
+    /// What a further change costs, in squares of the deviation of the noise.
+    pub penalty: f64,
+    /// What ranks and means of two long sides must differ by, as normal deviates.
+    pub clear: f64,
+    /// What a step must stand by against noise that wanders, as a normal deviate.
+    pub steady: f64,
+    /// The chance below which a run of few points is apart from its surroundings.
+    pub rare: f64,
+    /// The least relative change that counts.
+    pub least: f64,
+}
+
+/// Constants that belong together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constants {
+    /// What they belong to.
+    pub of: &'static str,
+    /// The constants: what each is, and its value.
+    pub list: Vec<(&'static str, Figure)>,
+}
+
+/// The value of a constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Figure {
+    /// Whole things.
+    Count(usize),
+    /// A share of a whole, or a relative change.
+    Share(f64),
+    /// A number without a unit.
+    Number(f64),
+}
+
+/// A table of what was counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredTable {
+    /// What was counted, in one sentence.
+    pub caption: &'static str,
+    /// The names of its columns.
+    pub heads: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+}

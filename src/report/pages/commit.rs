@@ -1,0 +1,376 @@
+//! A commit: its runs, what changed against the commit measured before and against the last release, the events that it may be
+//! the cause of, and its neighbours on the line.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::frame::Part;
+use super::sheet;
+use crate::model::commit::CommitOnLine;
+use crate::model::event::{Event, EventKind};
+use crate::model::head::RunHead;
+use crate::model::page::Page;
+use crate::model::run::RunStatus;
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, short_digest};
+use crate::report::compare::data::Data;
+use crate::report::compare::pairs::{Pair, Pairs};
+use crate::report::compare::table;
+use crate::report::compare::words::{self as compared, Kind};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number::{self, count, counted};
+use crate::report::phrase::Phrase;
+use crate::report::sheet::{Row, Section, Sheet};
+use crate::report::summary::Fact;
+use crate::report::text::shortened;
+use crate::report::trend::{event as told, words};
+
+/// The most rows of what changed, of events and of runs.
+const ROWS: usize = 40;
+
+/// The commits of the line that are listed on either side.
+const NEIGHBOURS: usize = 3;
+
+/// The longest subject, in characters.
+const SUBJECT: usize = 140;
+
+/// What all pages of commits are made of.
+pub(super) struct Commits<'c, 'a> {
+    pub(super) catalog: &'c Catalog<'a>,
+    data: Option<&'c Data>,
+    pairs: BTreeSet<Pair>,
+    runs: BTreeMap<&'a str, Vec<&'a RunHead>>,
+    suspected: BTreeMap<&'a str, Vec<(&'a Event, f64)>>,
+}
+
+/// What a commit is called and where it stands.
+pub(super) struct Named<'a> {
+    sha: &'a str,
+    on_line: Option<(usize, &'a CommitOnLine)>,
+    number: Option<usize>,
+    pub(super) runs: &'a [&'a RunHead],
+}
+
+/// A commit against an earlier one.
+struct Since {
+    name: String,
+    page: String,
+    headline: Vec<[String; 3]>,
+    rows: Vec<compared::Row>,
+}
+
+impl<'c, 'a> Commits<'c, 'a> {
+    /// Indexes what is known of commits.
+    pub(super) fn new(catalog: &'c Catalog<'a>, data: Option<&'c Data>) -> Commits<'c, 'a> {
+        let mut runs: BTreeMap<&str, Vec<&RunHead>> = BTreeMap::new();
+        for run in &catalog.runs {
+            if let Some(commit) = &run.commit {
+                runs.entry(&commit.sha).or_default().push(run);
+            }
+        }
+        let mut suspected: BTreeMap<&str, Vec<(&Event, f64)>> = BTreeMap::new();
+        for event in &catalog.trend.events {
+            for suspect in &event.suspects {
+                suspected.entry(&suspect.commit.sha).or_default().push((event, suspect.probability));
+            }
+        }
+        let pairs = data.map_or_else(BTreeSet::new, |data| Pairs::of(data, catalog).all());
+        Commits { catalog, data, pairs, runs, suspected }
+    }
+
+    /// The commits that have a page, newest first.
+    pub(super) fn all(&self) -> Vec<Named<'_>> {
+        let mut all: Vec<Named<'_>> = self.catalog.commits().iter().map(|sha| self.named(sha)).collect();
+        let newest = |one: &Named<'_>| one.runs.first().map(|run| run.timestamp);
+        all.sort_by_key(|one| std::cmp::Reverse((one.on_line.map(|(place, _)| place), newest(one))));
+        all
+    }
+
+    fn named(&self, sha: &'a str) -> Named<'_> {
+        let place = self.catalog.position(sha);
+        Named {
+            sha,
+            on_line: place.and_then(|place| Some((place, self.catalog.line.commits.get(place)?))),
+            number: self.catalog.compared_number(sha),
+            runs: self.runs.get(sha).map_or(&[], Vec::as_slice),
+        }
+    }
+
+    /// The commit against that of an earlier number.
+    fn since(&self, a: usize, b: usize) -> Option<Since> {
+        let data = self.data?;
+        let (from, to) = (data.commits.get(a)?, data.commits.get(b)?);
+        let page = if self.pairs.contains(&Pair { a, b }) { link::compare } else { link::compared };
+        let (headline, rows) = table::changed(data, a, b);
+        Some(Since { name: from.name(), page: page(&from.sha, &to.sha), headline, rows })
+    }
+
+    /// Against the commit measured before, and against the last release, where that is another one.
+    fn sinces(&self, of: &Named<'_>) -> [Option<Since>; 2] {
+        let Some((number, data)) = of.number.zip(self.data) else { return [None, None] };
+        let before = number.checked_sub(1);
+        let release = (0..number).rev().find(|earlier| !data.commits[*earlier].tags.is_empty());
+        let since = |a: Option<usize>| self.since(a?, number);
+        [since(before), since(release.filter(|release| Some(*release) != before))]
+    }
+}
+
+impl Named<'_> {
+    /// A tag where it bears one, else seven digits.
+    pub(super) fn name(&self) -> String {
+        let tag = self.on_line.and_then(|(_, commit)| commit.tags.first());
+        tag.map_or_else(|| self.sha.get(..7).unwrap_or(self.sha).to_owned(), |tag| words::name(tag))
+    }
+
+    /// Its first digits.
+    pub(super) fn short(&self) -> &str {
+        self.sha.get(..12).unwrap_or(self.sha)
+    }
+
+    /// The page of it.
+    pub(super) fn page(&self) -> String {
+        link::commit(self.sha)
+    }
+
+    /// The first line of its message.
+    pub(super) fn subject(&self) -> String {
+        let recorded = || self.runs.iter().find_map(|run| run.commit.as_ref()).map(|commit| commit.subject.as_str());
+        let subject = self.on_line.map(|(_, commit)| commit.subject.as_str()).or_else(recorded);
+        shortened(subject.unwrap_or_default(), SUBJECT)
+    }
+
+    /// The day it was committed.
+    pub(super) fn day(&self) -> String {
+        let recorded = || self.runs.iter().find_map(|run| run.commit.as_ref()).map(|commit| commit.commit_time);
+        let time = self.on_line.map(|(_, commit)| commit.commit_time).or_else(recorded);
+        time.map_or_else(|| number::NONE.to_owned(), date::day)
+    }
+
+    /// Its tags.
+    pub(super) fn tags(&self) -> String {
+        self.on_line.map_or_else(String::new, |(_, commit)| words::name(&commit.tags.join(", ")))
+    }
+}
+
+/// The pages of the commits that have one.
+pub(super) fn pages(commits: &Commits<'_, '_>) -> Result<Vec<Page>, ReportError> {
+    commits.all().iter().map(|of| one(commits, of)).collect()
+}
+
+fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
+    link::file_word("commit", of.sha)?;
+    let name = of.name();
+    let sinces = commits.sinces(of);
+    let headline = Phrase::plain(format!("{name}: "));
+    let headline = match &sinces[0] {
+        Some(since) => pieces(headline, &since.headline),
+        None => headline.text(format!("{}, and nothing before it to hold it against", runs(of.runs.len()))),
+    };
+    let mut sections: Vec<Section> = ["parent", "release"].into_iter().zip(&sinces).filter_map(changed).collect();
+    sections.extend([events(commits, of), run_rows(commits.catalog, of)]);
+    sections.extend(of.on_line.map(|(place, _)| neighbours(commits, place)));
+    let content = Sheet {
+        crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(of.short()),
+        headline,
+        lede: lede(of),
+        facts: facts(commits, of, &sinces),
+        sections,
+    };
+    sheet::sheet(commits.catalog, (of.page(), Part::Runs, format!("Commit {name}")), content)
+}
+
+fn runs(n: usize) -> String {
+    counted(n, "run", "runs")
+}
+
+/// The pieces of a headline of two commits behind some words.
+fn pieces(mut sentence: Phrase, pieces: &[[String; 3]]) -> Phrase {
+    for (place, [class, _, words]) in pieces.iter().enumerate() {
+        sentence = if place > 0 { sentence.text(" ") } else { sentence };
+        sentence = match class.as_str() {
+            "worse" => sentence.mark(Mark::new(Tone::Worse, "▲", words)),
+            "better" => sentence.mark(Mark::new(Tone::Better, "▼", words)),
+            _ => sentence.text(words),
+        };
+    }
+    sentence
+}
+
+fn lede(of: &Named<'_>) -> Phrase {
+    let subject = match of.subject() {
+        none if none.is_empty() => "No subject is known".to_owned(),
+        subject => format!("“{subject}”"),
+    };
+    let branch = of.runs.iter().find_map(|run| run.commit.as_ref()?.branch.as_deref());
+    let branch = branch.map_or_else(String::new, |branch| format!(", measured on {}", words::name(branch)));
+    let tags = match of.tags() {
+        none if none.is_empty() => String::new(),
+        tags => format!(" Tags: {tags}."),
+    };
+    let off = if of.on_line.is_none() { " The line of commits does not hold it." } else { "" };
+    Phrase::plain(format!("{subject}, committed {}{branch}.{tags}{off}", of.day()))
+}
+
+fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2]) -> Vec<Fact> {
+    let [before, release] = sinces;
+    let since = |question, since: &Option<Since>, none: &str| match since {
+        Some(since) => Fact {
+            question,
+            answer: Phrase::default().link(since.page.clone(), since.name.clone()),
+            note: pieces(Phrase::default(), &since.headline).text("."),
+        },
+        None => Fact { question, answer: Phrase::plain(number::NONE), note: Phrase::plain(none) },
+    };
+    let suspected = commits.suspected.get(of.sha).map_or(0, Vec::len);
+    let machines: BTreeSet<&str> = of.runs.iter().map(|run| run.machine.id.as_str()).collect();
+    let suites: BTreeSet<&str> = of.runs.iter().map(|run| run.suite.as_str()).collect();
+    let bad = of.runs.iter().filter(|run| run.status != RunStatus::Ok).count();
+    let place = format!(
+        "Of {} on {}; {} skipped or failed.",
+        counted(suites.len(), "suite", "suites"),
+        counted(machines.len(), "machine", "machines"),
+        count(bad)
+    );
+    vec![
+        since("Against the one measured before", before, "No commit was measured before it, or it gave no value."),
+        since("Against the last release", release, "None was measured before the commit above."),
+        Fact {
+            question: "Suspect of",
+            answer: Phrase::plain(if suspected == 0 {
+                "No event".to_owned()
+            } else {
+                counted(suspected, "event", "events")
+            }),
+            note: Phrase::plain("An event is a change of one or many series with one cause."),
+        },
+        Fact { question: "Measured by", answer: Phrase::plain(runs(of.runs.len())), note: Phrase::plain(place) },
+    ]
+}
+
+/// The series that changed since an earlier commit.
+fn changed((id, since): (&'static str, &Option<Since>)) -> Option<Section> {
+    let since = since.as_ref()?;
+    let rows = since.rows.iter().map(|row| {
+        let tone = if row.kind == Kind::Worse { Tone::Worse } else { Tone::Better };
+        let glyph = if row.mark[1] == "▲" { "▲" } else { "▼" };
+        Row::of([
+            Phrase::default().link(link::series(&row.id), row.name.clone()).text(format!(" {}", row.metric)),
+            Phrase::plain(&*row.machine),
+            Phrase::default().mark(Mark::new(tone, glyph, &*row.mark[2])),
+            Phrase::plain(&*row.before),
+            Phrase::plain(&*row.after),
+            Phrase::default().mark(Mark::new(tone, "", &*row.change)),
+            Phrase::plain(&*row.interval),
+        ])
+    });
+    let all = Phrase::plain("Levels that were fitted are held against each other; ")
+        .link(since.page.clone(), "all series between the two")
+        .text(".");
+    let columns = [
+        ("Series", "full"),
+        ("Machine", "place"),
+        ("Verdict", "verdict"),
+        ("Before", "n from"),
+        ("After", "n"),
+        ("Change", "n push"),
+        ("95\u{202f}% interval", "n ci opt2"),
+    ];
+    let heading = format!("Since {}", since.name);
+    let mut section =
+        Section::of_table((id, &heading, all.clone(), ""), ("Series that changed", &columns), rows.collect());
+    if section.table.is_none() {
+        section.note = Phrase::plain("No change is told.").then(all);
+    }
+    Some(section.cut(ROWS))
+}
+
+fn events(commits: &Commits<'_, '_>, of: &Named<'_>) -> Section {
+    let row = |(event, probability): &(&Event, f64)| {
+        let share = match event.kind {
+            EventKind::Change => words::probability(*probability),
+            EventKind::Drift => "in the ramp".to_owned(),
+            EventKind::Environment => "not to blame".to_owned(),
+        };
+        let page = commits.catalog.event_page(&event.id);
+        Row::of([
+            Phrase::default().name(page, words::name(&event.id)),
+            told::deed(event),
+            Phrase::plain(share),
+            told::state(event),
+        ])
+    };
+    let rows = commits.suspected.get(of.sha).into_iter().flatten().map(row).collect();
+    let note = Phrase::plain("The probability that this commit is the cause, from all series together.");
+    let columns = [("Event", "nb"), ("What it did", "full any"), ("Probability", "n"), ("State", "push")];
+    let texts = ("events", "Events that it may be the cause of", note, "It lies in the range of no event.");
+    Section::of_table(texts, ("Events", &columns), rows).cut(ROWS)
+}
+
+fn run_rows(catalog: &Catalog<'_>, of: &Named<'_>) -> Section {
+    let row = |run: &&RunHead| {
+        let measured = match run.failed {
+            _ if run.status != RunStatus::Ok => number::NONE.to_owned(),
+            0 => count(run.benchmarks),
+            failed => format!("{}, {} failed", count(run.benchmarks - failed), count(failed)),
+        };
+        let time = date::moment(run.timestamp);
+        let began = match catalog.run_place(&run.id) {
+            Some(page) => Phrase::default().link(page, time),
+            None => Phrase::plain(time),
+        };
+        let numbers = match run.status {
+            RunStatus::Ok => Phrase::default().mark(Mark::of_quality(&run.quality)),
+            RunStatus::Skipped | RunStatus::Failed => Phrase::plain(number::NONE),
+        };
+        Row::of([
+            began,
+            Phrase::plain(&*run.suite),
+            Phrase::plain(&*run.machine.name),
+            Phrase::default().mark(Mark::of_status(run.status)),
+            Phrase::plain(measured),
+            numbers,
+            Phrase::default().id(short_digest(&run.id)),
+        ])
+    };
+    let columns = [
+        ("Began, UTC", "nb"),
+        ("Suite", ""),
+        ("Machine", "place"),
+        ("Status", ""),
+        ("Benchmarks", "n opt2"),
+        ("Numbers", "push"),
+        ("Record", "opt"),
+    ];
+    let texts = ("runs", "Runs", Phrase::default(), "No run of it is known.");
+    Section::of_table(texts, ("Runs of this commit, newest first", &columns), of.runs.iter().map(row).collect())
+        .cut(ROWS)
+}
+
+fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
+    let line = &commits.catalog.line.commits;
+    let around = place.saturating_sub(NEIGHBOURS)..(place + NEIGHBOURS + 1).min(line.len());
+    let row = |at: usize| {
+        let commit = &line[at];
+        let short = commit.sha.get(..12).unwrap_or(&commit.sha);
+        let mark = match commits.runs.contains_key(commit.sha.as_str()) {
+            true => Mark::new(Tone::Plain, "●", "measured"),
+            false => Mark::new(Tone::Plain, "○", "not measured"),
+        };
+        let name = match commits.catalog.commit_page(&commit.sha) {
+            _ if at == place => Phrase::default().strong("this commit"),
+            page => Phrase::default().name(page, short),
+        };
+        let tags = words::name(&commit.tags.join(", "));
+        Row::of([
+            if tags.is_empty() { name } else { name.text(" ").strong(tags) },
+            Phrase::default().mark(mark),
+            Phrase::plain(shortened(&commit.subject, SUBJECT)),
+            Phrase::plain(date::day(commit.commit_time)),
+        ])
+    };
+    let columns = [("Commit", "nb"), ("Runs", "push"), ("Subject", "full any"), ("Committed", "nb opt")];
+    let note = "Newest first. A commit has a page where it is among the newest that were measured, a release, or in the range of an event.";
+    let texts = ("line", "On the line", Phrase::plain(note), "");
+    Section::of_table(texts, ("Commits around it, newest first", &columns), around.rev().map(row).collect())
+}

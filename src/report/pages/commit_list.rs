@@ -1,0 +1,57 @@
+//! The list of commits that have a page, newest first.
+
+use super::commit::{self, Commits, Named};
+use super::frame::Part;
+use super::sheet;
+use crate::model::page::Page;
+use crate::report::ReportError;
+use crate::report::catalog::Catalog;
+use crate::report::compare::data::Data;
+use crate::report::link;
+use crate::report::number::{count, counted};
+use crate::report::phrase::Phrase;
+use crate::report::sheet::{Row, Section, Sheet};
+use crate::report::shown::{NEWEST, RELEASES};
+
+/// The commits that the list shows.
+const ROWS: usize = 1000;
+
+/// The pages of the commits that have one, and the list of them.
+pub(in crate::report) fn commits(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
+    let commits = Commits::new(catalog, data);
+    let mut pages = commit::pages(&commits)?;
+    if !pages.is_empty() {
+        pages.push(list(&commits)?);
+    }
+    Ok(pages)
+}
+
+fn list(commits: &Commits<'_, '_>) -> Result<Page, ReportError> {
+    let all = commits.all();
+    let headline = format!("{} with a page", counted(all.len(), "commit", "commits"));
+    let lede = format!(
+        "Of those that were measured: the newest {}, the newest {} releases, and the ranges of events. ",
+        count(NEWEST),
+        count(RELEASES)
+    );
+    let lede = match commits.catalog.is_compared() {
+        true => Phrase::plain(lede + "Any two that were measured ").link(link::COMPARE, "can be compared").text("."),
+        false => Phrase::plain(lede),
+    };
+    let columns = [("Commit", "nb"), ("Subject", "full any"), ("Committed", "nb"), ("Runs", "n push")];
+    let texts = ("commits", "Newest first", Phrase::default(), "");
+    let rows = all.iter().map(row).collect();
+    let section = Section::of_table(texts, ("Commits, newest first", &columns), rows).cut(ROWS);
+    let content = Sheet { headline: Phrase::plain(headline), lede, sections: vec![section], ..Sheet::default() };
+    sheet::sheet(commits.catalog, (link::COMMIT_LIST.to_owned(), Part::Runs, "Commits".to_owned()), content)
+}
+
+fn row(of: &Named<'_>) -> Row {
+    let (name, tags) = (Phrase::default().link(of.page(), of.short()), of.tags());
+    Row::of([
+        if tags.is_empty() { name } else { name.text(" ").strong(tags) },
+        Phrase::plain(of.subject()),
+        Phrase::plain(of.day()),
+        Phrase::plain(counted(of.runs.len(), "run", "runs")),
+    ])
+}

@@ -1,0 +1,193 @@
+//! A report of facts, sentences and tables, as a page and as Markdown: made once, so that both say the same.
+
+use std::borrow::Cow;
+
+use super::markdown::{Lines, phrase};
+use super::phrase::Phrase;
+use super::summary::Fact;
+
+/// A report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Sheet {
+    /// The way from the list of such reports to this one.
+    pub(super) crumb: Phrase,
+    /// What it comes to.
+    pub(super) headline: Phrase,
+    /// What else belongs on top.
+    pub(super) lede: Phrase,
+    /// Questions with their answers.
+    pub(super) facts: Vec<Fact>,
+    /// The rest, most important first.
+    pub(super) sections: Vec<Section>,
+}
+
+/// A part of a report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Section {
+    /// Its id in the page.
+    pub(super) id: &'static str,
+    /// Its heading.
+    pub(super) heading: String,
+    /// What its figures are, or what stands in their place where there are none.
+    pub(super) note: Phrase,
+    /// Single sentences.
+    pub(super) list: Vec<Phrase>,
+    /// The table; never an empty one.
+    pub(super) table: Option<Table>,
+    /// What is left out.
+    pub(super) rest: Phrase,
+}
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Table {
+    /// What it lists.
+    pub(super) caption: String,
+    /// Its columns; the first has the name of a row.
+    pub(super) columns: Vec<Column>,
+    /// Its rows, a cell a column.
+    pub(super) rows: Vec<Row>,
+    /// Whether its figures mean nothing without their heads, so that a narrow window scrolls it.
+    pub(super) is_wide: bool,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Column {
+    /// Its head.
+    pub(super) head: Cow<'static, str>,
+    /// The classes of its cells.
+    pub(super) class: &'static str,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Row {
+    /// The cells.
+    pub(super) cells: Vec<Cell>,
+    /// Whether it deserves a tint.
+    pub(super) bad: bool,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell {
+    /// Words and figures.
+    Words(Phrase),
+    /// A picture, which only pages show.
+    Drawn(String),
+}
+
+impl Section {
+    /// A section of a table, or of a sentence where that has no row.
+    pub(super) fn of_table(
+        (id, heading, note, nothing): (&'static str, &str, Phrase, &str),
+        (caption, columns): (&str, &[(&'static str, &'static str)]),
+        rows: Vec<Row>,
+    ) -> Section {
+        let section = Section { id, heading: heading.to_owned(), ..Section::default() };
+        if rows.is_empty() {
+            return Section { note: Phrase::plain(nothing), ..section };
+        }
+        let columns = columns.iter().map(|(head, class)| Column { head: Cow::Borrowed(head), class }).collect();
+        Section { note, table: Some(Table { caption: caption.to_owned(), columns, rows, is_wide: false }), ..section }
+    }
+
+    /// The section with a table that keeps its heads in a narrow window.
+    pub(super) fn wide(mut self) -> Section {
+        if let Some(table) = &mut self.table {
+            table.is_wide = true;
+        }
+        self
+    }
+
+    /// The section with only its first rows, and a sentence on how many there are beyond.
+    pub(super) fn cut(mut self, most: usize) -> Section {
+        if let Some(table) = self.table.as_mut().filter(|table| table.rows.len() > most) {
+            let more = super::number::counted(table.rows.len() - most, "more row is", "more rows are");
+            table.rows.truncate(most);
+            self.rest = Phrase::plain(format!("{more} not listed here."));
+        }
+        self
+    }
+}
+
+impl Table {
+    /// The cells of a row, each with its column.
+    pub(super) fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a Column, &'a Cell)> {
+        self.columns.iter().zip(&row.cells)
+    }
+}
+
+impl Column {
+    /// Whether its cells are pictures.
+    pub(super) fn is_drawn(&self) -> bool {
+        self.has("g")
+    }
+
+    /// The classes of its head: how it is aligned, and where it is left out.
+    pub(super) fn head_class(&self) -> String {
+        let kept = self.class.split(' ').filter(|class| ["n", "opt", "opt2"].contains(class));
+        kept.collect::<Vec<&str>>().join(" ")
+    }
+
+    fn has(&self, class: &str) -> bool {
+        self.class.split(' ').any(|one| one == class)
+    }
+}
+
+impl Row {
+    /// A row of words.
+    pub(super) fn of(cells: impl IntoIterator<Item = Phrase>) -> Row {
+        Row { cells: cells.into_iter().map(Cell::Words).collect(), bad: false }
+    }
+}
+
+impl Sheet {
+    /// The report as Markdown.
+    pub(super) fn markdown(&self) -> String {
+        let mut out = Lines::default();
+        out.paragraph(&format!("# {}", phrase(&self.headline)));
+        if !self.lede.parts.is_empty() {
+            out.paragraph(&phrase(&self.lede));
+        }
+        for fact in &self.facts {
+            out.line(&format!("- **{}** {}. {}", fact.question, phrase(&fact.answer), phrase(&fact.note)));
+        }
+        out.blank();
+        for section in &self.sections {
+            out.paragraph(&format!("## {}", phrase(&Phrase::plain(section.heading.clone()))));
+            if !section.note.parts.is_empty() {
+                out.paragraph(&phrase(&section.note));
+            }
+            for sentence in &section.list {
+                out.line(&format!("- {}", phrase(sentence)));
+            }
+            out.blank();
+            if let Some(table) = &section.table {
+                rows(&mut out, table);
+            }
+            if !section.rest.parts.is_empty() {
+                out.paragraph(&phrase(&section.rest));
+            }
+        }
+        out.text.truncate(out.text.trim_end().len());
+        out.text.push('\n');
+        out.text
+    }
+}
+
+fn rows(out: &mut Lines, table: &Table) {
+    let shown = || table.columns.iter().filter(|column| !column.is_drawn());
+    let heads: Vec<&str> = shown().map(|column| &*column.head).collect();
+    let right: Vec<bool> = shown().map(|column| column.has("n")).collect();
+    out.head(&heads, &right);
+    for row in &table.rows {
+        let words = row.cells.iter().filter_map(|cell| match cell {
+            Cell::Words(words) => Some(phrase(words)),
+            Cell::Drawn(_) => None,
+        });
+        out.row(&words.collect::<Vec<String>>());
+    }
+    out.blank();
+}

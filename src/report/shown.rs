@@ -1,0 +1,192 @@
+//! Which commits and runs have a page of their own. What has none is answered by the comparison of any two commits.
+//!
+//! A commit has one where a run of it is known and it is
+//!
+//! - among the newest [`NEWEST`] commits that were measured, in the order of the line,
+//! - or among the newest [`RELEASES`] of them that bear a tag,
+//! - or in the range of an event: its last good commit, its first bad one, or a commit between that may be the cause. Of a
+//!   drift, whose ramp may be long, and of an event of the environment no single commit is, so these show their ends alone.
+//!
+//! Where the line holds no commit that was measured, as without a repository, the order is that of the newest runs, and a run
+//! without a commit counts as one.
+//!
+//! A run has one where its commit has, and where it is the newest of its suite on its machine, of which the digest tells.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::commit::CommitLine;
+use crate::model::event::{Event, EventKind};
+use crate::model::head::RunHead;
+
+use super::site::Input;
+
+/// How many of the newest commits that were measured have a page, and one against the commit that was measured before.
+pub(super) const NEWEST: usize = 30;
+
+/// How many of the newest releases have a page, and one against the release before.
+pub(super) const RELEASES: usize = 30;
+
+/// What has a page.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shown<'a> {
+    commits: BTreeSet<&'a str>,
+    runs: BTreeSet<&'a str>,
+}
+
+impl<'a> Shown<'a> {
+    /// What has a page in a history.
+    pub(super) fn of(input: &Input<'a>) -> Shown<'a> {
+        let Input { analysis, trend, line, heads, .. } = *input;
+        let names: BTreeSet<&str> = chosen(line, heads, &trend.events);
+        let commit = |head: &'a RunHead| head.commit.as_ref().map(|commit| commit.sha.as_str());
+        let tips: BTreeSet<&str> = analysis.suites.iter().map(|suite| suite.run.as_str()).collect();
+        let is_shown = |head: &&RunHead| names.contains(key(head)) || tips.contains(head.id.as_str());
+        Shown {
+            commits: heads.iter().filter_map(commit).filter(|sha| names.contains(sha)).collect(),
+            runs: heads.iter().filter(is_shown).map(|head| head.id.as_str()).collect(),
+        }
+    }
+
+    /// The commits, by name.
+    pub(super) fn commits(&self) -> &BTreeSet<&'a str> {
+        &self.commits
+    }
+
+    /// The runs, by id.
+    pub(super) fn runs(&self) -> &BTreeSet<&'a str> {
+        &self.runs
+    }
+}
+
+/// The ids of the runs that have a page: [`super::render_runs`] wants no other.
+pub fn shown_runs<'a>(input: &Input<'a>) -> BTreeSet<&'a str> {
+    Shown::of(input).runs
+}
+
+/// What stands for the commit of a run: its name, or where it knows none the id of the run.
+fn key(head: &RunHead) -> &str {
+    head.commit.as_ref().map_or(head.id.as_str(), |commit| commit.sha.as_str())
+}
+
+/// The names of commits that are chosen, measured or not.
+fn chosen<'a>(line: &'a CommitLine, heads: &'a [RunHead], events: &'a [Event]) -> BTreeSet<&'a str> {
+    let mut newest_run: BTreeMap<&str, Reverse<_>> = BTreeMap::new();
+    for head in heads {
+        let time = newest_run.entry(key(head)).or_insert(Reverse(head.age()));
+        *time = (*time).min(Reverse(head.age()));
+    }
+    let on_line = line.commits.iter().rev().filter(|commit| newest_run.contains_key(commit.sha.as_str()));
+    let mut names: BTreeSet<&str> = on_line.clone().take(NEWEST).map(|commit| commit.sha.as_str()).collect();
+    if names.is_empty() {
+        let mut by_time: Vec<_> = newest_run.iter().collect();
+        by_time.sort_by_key(|(_, time)| **time);
+        names.extend(by_time.into_iter().take(NEWEST).map(|(name, _)| *name));
+    }
+    names.extend(on_line.filter(|commit| !commit.tags.is_empty()).take(RELEASES).map(|commit| commit.sha.as_str()));
+    for event in events {
+        let ends = event.last_good.iter().chain([&event.first_bad]);
+        names.extend(ends.map(|commit| commit.sha.as_str()));
+        if event.kind == EventKind::Change {
+            names.extend(event.suspects.iter().map(|suspect| suspect.commit.sha.as_str()));
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::commit::CommitOnLine;
+    use crate::model::event::Suspect;
+    use crate::report::fit::example;
+    use crate::report::sample_data;
+
+    /// A line of so many commits, the heads of a run of each of the others than `gaps`, and the sample they are taken from.
+    fn history(commits: usize, gaps: &[usize]) -> (CommitLine, Vec<RunHead>) {
+        let sample = sample_data::rich();
+        let (like, on_line) = (sample.heads()[0].clone(), sample.line.commits[0].clone());
+        let shas: Vec<String> = (0..commits).map(|place| example::commit(place).sha).collect();
+        let heads = (0..commits).filter(|place| !gaps.contains(place)).map(|place| {
+            let commit =
+                like.commit.clone().map(|commit| crate::model::commit::Commit { sha: shas[place].clone(), ..commit });
+            let timestamp = like.timestamp + chrono::Duration::days(place as i64);
+            RunHead { id: format!("run-{place:04}"), commit, timestamp, ..like.clone() }
+        });
+        let heads = heads.collect();
+        let commits = shas.into_iter().map(|sha| CommitOnLine { sha, ..on_line.clone() }).collect();
+        (CommitLine { commits, shallow: false }, heads)
+    }
+
+    fn places(line: &CommitLine, names: &BTreeSet<&str>) -> Vec<usize> {
+        (0..line.commits.len()).filter(|place| names.contains(line.commits[*place].sha.as_str())).collect()
+    }
+
+    #[test]
+    fn the_newest_measured_commits_are_chosen() {
+        let (line, heads) = history(100, &[98, 97]);
+        let names = chosen(&line, &heads, &[]);
+        assert_eq!(places(&line, &names), (68..97).chain([99]).collect::<Vec<usize>>());
+        assert_eq!(names.len(), NEWEST);
+    }
+
+    #[test]
+    fn measured_releases_and_the_ranges_of_events_are_chosen() {
+        let (mut line, heads) = history(100, &[3]);
+        for place in [2, 3, 99] {
+            line.commits[place].tags.push(format!("v0.{place}"));
+        }
+        let suspect = |place: usize| Suspect { commit: example::commit(place), probability: 0.25, measured: true };
+        let change = Event {
+            last_good: Some(example::commit(17)),
+            suspects: (18..22).map(suspect).collect(),
+            ..example::event(EventKind::Change, 22)
+        };
+        let others = |event: &Event| {
+            let names = chosen(&line, &heads, std::slice::from_ref(event));
+            places(&line, &names).into_iter().filter(|place| *place < 70).collect::<Vec<usize>>()
+        };
+        assert_eq!(others(&change), [2, 17, 18, 19, 20, 21, 22]);
+        assert_eq!(others(&Event { kind: EventKind::Drift, ..change.clone() }), [2, 17, 22]);
+        assert_eq!(others(&Event { kind: EventKind::Environment, ..change }), [2, 17, 22]);
+    }
+
+    #[test]
+    fn a_long_row_of_releases_is_cut() {
+        let (mut line, heads) = history(100, &[]);
+        for commit in &mut line.commits[..60] {
+            commit.tags.push("v".to_owned());
+        }
+        assert_eq!(places(&line, &chosen(&line, &heads, &[])), (30..60).chain(70..100).collect::<Vec<usize>>());
+    }
+
+    #[test]
+    fn without_a_line_the_newest_runs_decide() {
+        let (_, mut heads) = history(100, &[]);
+        let empty = CommitLine::default();
+        assert_eq!(chosen(&empty, &heads, &[]).len(), NEWEST);
+        for head in &mut heads {
+            head.commit = None;
+        }
+        let names = chosen(&empty, &heads, &[]);
+        let expected: Vec<String> = (70..100).map(|place| format!("run-{place:04}")).collect();
+        assert_eq!(names.into_iter().collect::<Vec<&str>>(), expected);
+    }
+
+    #[test]
+    fn a_run_has_a_page_where_its_commit_has_or_the_digest_tells_of_it() {
+        let mut sample = sample_data::rich();
+        sample.trend.events.clear();
+        let heads = sample.heads();
+        let oldest = heads.iter().min_by_key(|head| head.timestamp).expect("the sample has runs");
+        let shown = Shown::of(&sample.input(&heads));
+        assert!(!shown.runs().contains(oldest.id.as_str()) && shown.runs().len() < heads.len());
+        assert!(heads.iter().all(|head| {
+            shown.runs().contains(head.id.as_str())
+                == head.commit.as_ref().is_some_and(|commit| shown.commits().contains(commit.sha.as_str()))
+        }));
+        sample.analysis.suites[0].run.clone_from(&oldest.id);
+        let heads = sample.heads();
+        assert!(shown_runs(&sample.input(&heads)).contains(oldest.id.as_str()));
+    }
+}

@@ -1,0 +1,294 @@
+//! The report of a week, for the page and Markdown.
+
+use super::{Week, movers};
+use crate::model::event::{Direction, Event, EventKind};
+use crate::model::head::RunHead;
+use crate::model::rollup::WeekRow;
+use crate::model::run::RunStatus;
+use crate::report::catalog::{Catalog, short_benchmark};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number::{self, count, counted};
+use crate::report::phrase::Phrase;
+use crate::report::sheet::{Row, Section, Sheet};
+use crate::report::summary::Fact;
+use crate::report::text::shortened;
+use crate::report::trend::{event as told, words};
+
+/// The most rows of events, suites, facts and runs, of each.
+const ROWS: usize = 60;
+
+/// The longest reason, in characters.
+const REASON: usize = 300;
+
+/// The longest value of a fact, in characters.
+const FACT: usize = 120;
+
+/// The report.
+pub(in crate::report) fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
+    let last = week.monday + chrono::Days::new(6);
+    let mut lede = format!(
+        "Told from the runs until {}. Of what is told here, only the state of its events and what came of them may still change.",
+        date::calendar_day(last)
+    );
+    if week.is_newest {
+        lede += " It is the newest week: more runs may come.";
+    }
+    let day = date::calendar_day(week.monday);
+    let mut sections = vec![events(catalog, week)];
+    sections.extend(ended(catalog, week));
+    sections.extend(movers::sections(catalog, week));
+    sections.extend([suites(catalog, week), environment(week), failures(catalog, week)]);
+    Sheet {
+        crumb: Phrase::default().link(link::WEEK_LIST, "Weeks").text(format!(" / {day}")),
+        headline: behind(Phrase::plain(format!("Week of {day}: ")), headline(week)),
+        lede: Phrase::plain(lede),
+        facts: vec![range_fact(catalog, week), changed(week), ran(week), environment_fact(week)],
+        sections,
+    }
+}
+
+/// A sentence right behind some words.
+fn behind(mut words: Phrase, sentence: Phrase) -> Phrase {
+    words.parts.extend(sentence.parts);
+    words
+}
+
+/// What happened, in a few words.
+pub(in crate::report) fn headline(week: &Week<'_>) -> Phrase {
+    let count_of = |is: &dyn Fn(&Event) -> bool| week.began.iter().filter(|event| is(event)).count();
+    let environment = count_of(&|event| event.kind == EventKind::Environment);
+    let better = count_of(&|event| event.kind != EventKind::Environment && event.direction == Direction::Better);
+    let worse = week.began.len() - environment - better;
+    let events = |n: usize, words: &str| format!("{} {words}", counted(n, "event", "events"));
+    let mut marks = Vec::new();
+    if worse > 0 {
+        marks.push(Mark::new(Tone::Worse, "▲", events(worse, "for the worse")));
+    }
+    if better > 0 {
+        marks.push(Mark::new(Tone::Better, "▼", events(better, "for the better")));
+    }
+    if environment > 0 {
+        marks.push(Mark::new(Tone::Environment, "◇", events(environment, "of the environment")));
+    }
+    if !week.ended.is_empty() {
+        marks.push(Mark::new(Tone::Plain, "=", events(week.ended.len(), "taken back")));
+    }
+    if marks.is_empty() {
+        marks.push(Mark::new(Tone::Plain, "=", "no event began or ended"));
+    }
+    let mut sentence = Phrase::default();
+    for (place, mark) in marks.into_iter().enumerate() {
+        sentence = if place > 0 { sentence.text(", ").mark(mark) } else { sentence.mark(mark) };
+    }
+    sentence
+}
+
+/// The newest measured commit before the week, and that at its end.
+pub(in crate::report) fn range(catalog: &Catalog<'_>, week: &Week<'_>) -> Phrase {
+    let named = |sentence: Phrase, place: Option<usize>| match place.and_then(|place| catalog.line.commits.get(place)) {
+        None => sentence.text(number::NONE),
+        Some(commit) => {
+            let name = commit.tags.first().map_or_else(|| commit.sha.get(..7).unwrap_or(&commit.sha), String::as_str);
+            sentence.name(catalog.commit_page(&commit.sha), words::name(name))
+        }
+    };
+    match (week.start, week.end) {
+        (start, end) if start == end => named(Phrase::default(), end),
+        (start, end) => named(named(Phrase::default(), start).text(" to "), end),
+    }
+}
+
+fn range_fact(catalog: &Catalog<'_>, week: &Week<'_>) -> Fact {
+    let note = match (week.start, week.end) {
+        (None, None) => "None of its runs is of a commit of the line.".to_owned(),
+        (None, Some(_)) => {
+            format!("The first week that was measured, {}.", counted(week.measured, "commit", "commits"))
+        }
+        (Some(start), Some(end)) if start < end => {
+            let on_line = counted(end - start, "commit", "commits");
+            format!("{on_line} of the line; {} measured in the week.", count(week.measured))
+        }
+        _ => format!("No newer commit was measured; {} of the line in the week.", count(week.measured)),
+    };
+    Fact { question: "From which commit to which?", answer: range(catalog, week), note: Phrase::plain(note) }
+}
+
+fn changed(week: &Week<'_>) -> Fact {
+    let moved = week.movers.len();
+    Fact {
+        question: "Did anything change?",
+        answer: headline(week),
+        note: Phrase::plain(format!(
+            "{} have a value in it and in a week before.",
+            counted(moved, "judged series", "judged series")
+        )),
+    }
+}
+
+fn ran(week: &Week<'_>) -> Fact {
+    let bad = week.runs.iter().filter(|run| run.status != RunStatus::Ok).count();
+    let broken: usize = week.runs.iter().map(|run| run.failed).sum();
+    let runs = counted(week.runs.len(), "run", "runs");
+    let answer = match bad {
+        0 => Phrase::default().mark(Mark::new(Tone::Better, "✓", runs)),
+        bad => Phrase::plain(format!("{runs}, ")).mark(Mark::new(
+            Tone::Doubt,
+            "○",
+            format!("{} skipped or failed", count(bad)),
+        )),
+    };
+    let mut note = match (week.runs.last(), week.runs.first()) {
+        (Some(first), Some(last)) if first.timestamp != last.timestamp => {
+            format!("The first began {}, the last {} UTC.", date::moment(first.timestamp), date::moment(last.timestamp))
+        }
+        (Some(only), _) => format!("It began {} UTC.", date::moment(only.timestamp)),
+        _ => String::new(),
+    };
+    note += " Records hold when a run began, not how long it took.";
+    if broken > 0 {
+        note += &format!(" {} in others.", counted(broken, "benchmark failed", "benchmarks failed"));
+    }
+    Fact { question: "Did it run?", answer, note: Phrase::plain(note) }
+}
+
+fn environment_fact(week: &Week<'_>) -> Fact {
+    let differ: usize = week.environment.iter().filter(|(_, facts)| !facts.is_empty()).count();
+    let places = week.environment.len();
+    let answer = match differ {
+        0 if places == 0 => Phrase::plain(number::NONE),
+        0 => Phrase::plain("No fact that counts"),
+        some => Phrase::default().mark(Mark::new(
+            Tone::Environment,
+            "◇",
+            format!("On {} of {}", count(some), count(places)),
+        )),
+    };
+    let note = match places {
+        0 => "No suite ran on its machine before.".to_owned(),
+        some => format!("Of {} that ran in it and before.", counted(some, "suite on a machine", "suites on machines")),
+    };
+    Fact { question: "Did the environment change?", answer, note: Phrase::plain(note) }
+}
+
+const EVENT_COLUMNS: [(&str, &str); 5] = [
+    ("Event", "nb"),
+    ("What it did", "full any"),
+    ("Machines", "place"),
+    ("Good .. bad", "nb opt"),
+    ("State now", "push"),
+];
+
+fn event(catalog: &Catalog<'_>, of: &&Event) -> Row {
+    let machines: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
+    let good = of.last_good.as_ref().map_or(number::NONE, |good| good.short());
+    let bad = words::name(of.first_bad.short());
+    Row::of([
+        Phrase::default().name(catalog.event_page(&of.id), words::name(&of.id)),
+        Phrase::default().mark(Mark { word: String::new(), ..told::mark(of) }).then(told::deed(of)),
+        Phrase::plain(words::joined(&machines)),
+        Phrase::default().id(words::name(good)).text(" .. ").id(bad),
+        told::state(of),
+    ])
+}
+
+fn events(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
+    let note = Phrase::plain(
+        "Events of which the first run after them took place in this week, as far as they are no chance.",
+    );
+    let texts = ("events", "Events that began", note, "No event began in this week.");
+    let rows = week.began.iter().map(|of| event(catalog, of)).collect();
+    Section::of_table(texts, ("Events that began in the week", &EVENT_COLUMNS), rows).cut(ROWS)
+}
+
+/// The events that were taken back, where there are any.
+fn ended(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
+    let note = Phrase::plain("Events that one of this week undid.");
+    let texts = ("ended", "Events that were taken back", note, "");
+    let rows = week.ended.iter().map(|of| event(catalog, of)).collect();
+    let section = Section::of_table(texts, ("Events that were taken back in the week", &EVENT_COLUMNS), rows);
+    section.table.is_some().then(|| section.cut(ROWS))
+}
+
+fn suites(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
+    let change = |change: Option<f64>| Phrase::plain(change.map_or_else(|| number::NONE.to_owned(), number::percent));
+    let row = |row: &&WeekRow| {
+        let worst = row.worst_series.as_deref().and_then(|id| catalog.series(id));
+        let worst = worst.map_or_else(
+            || Phrase::plain(number::NONE),
+            |one| {
+                let page = catalog.series_page(&one.series.id);
+                Phrase::default().name(page, words::name(short_benchmark(&one.series.benchmark)))
+            },
+        );
+        Row::of([
+            Phrase::plain(&*row.suite),
+            Phrase::plain(&*row.machine_name),
+            Phrase::plain(count(row.runs)),
+            Phrase::plain(format!("{} of {}", count(row.compared), count(row.series))),
+            change(row.change),
+            change(row.worst),
+            worst,
+            change(row.best),
+        ])
+    };
+    let note = "Weekly medians of the judged series against those of the week measured before: geometric mean, worst and best. Positive is worse.";
+    let columns = [
+        ("Suite", ""),
+        ("Machine", "place"),
+        ("Runs", "n opt2"),
+        ("Series compared", "n opt2"),
+        ("Mean change", "n push"),
+        ("Worst", "n worst"),
+        ("Worst series", "opt"),
+        ("Best", "n opt2"),
+    ];
+    let texts = ("suites", "Suite by suite", Phrase::plain(note), "No suite measured anything in this week.");
+    Section::of_table(texts, ("Suites of the week", &columns), week.suites.iter().map(row).collect()).cut(ROWS)
+}
+
+fn environment(week: &Week<'_>) -> Section {
+    let rows = week.environment.iter().flat_map(|(run, facts)| {
+        facts.iter().map(|fact| {
+            Row::of([
+                Phrase::plain(format!("{}, {}", run.suite, words::name(&run.machine.name))),
+                Phrase::default().mark(Mark::new(Tone::Environment, "◇", fact.fact.replace('_', " "))),
+                Phrase::default().id(shortened(&fact.was, FACT)),
+                Phrase::default().id(shortened(&fact.is, FACT)),
+            ])
+        })
+    });
+    let note = Phrase::plain("The newest run of the week against the newest before it, by suite and machine.");
+    let texts = ("environment", "Environment over the week", note, "No fact that counts changed on any machine.");
+    let columns = [("Suite, machine", "full"), ("Fact", ""), ("Was", "any from"), ("Is", "any")];
+    Section::of_table(texts, ("Facts that changed", &columns), rows.collect()).cut(ROWS)
+}
+
+fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
+    let is_bad = |run: &&&RunHead| run.status != RunStatus::Ok || run.failed > 0;
+    let row = |run: &&RunHead| {
+        let time = date::moment(run.timestamp);
+        let began = match catalog.run_place(&run.id) {
+            Some(page) => Phrase::default().link(page, time),
+            None => Phrase::plain(time),
+        };
+        let state = match run.status {
+            RunStatus::Ok => {
+                Mark::new(Tone::Worse, "✕", format!("{} of {} failed", count(run.failed), count(run.benchmarks)))
+            }
+            status => Mark::of_status(status),
+        };
+        Row::of([
+            began,
+            Phrase::plain(&*run.suite),
+            Phrase::plain(&*run.machine.name),
+            Phrase::default().mark(state),
+            Phrase::plain(shortened(run.reason.as_deref().unwrap_or_default(), REASON)),
+        ])
+    };
+    let columns = [("Began, UTC", "nb"), ("Suite", ""), ("Machine", "place"), ("State", ""), ("Reason", "full any q")];
+    let texts = ("failures", "Failures and skips", Phrase::default(), "Every run and every benchmark worked.");
+    let rows = week.runs.iter().filter(is_bad).map(row).collect();
+    Section::of_table(texts, ("Runs that failed, in part or as a whole, or were skipped", &columns), rows).cut(ROWS)
+}

@@ -1,0 +1,129 @@
+//! Which weeks there are, and what happened in each.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Datelike, Days, NaiveDate, Utc};
+
+use crate::model::environment::FactChange;
+use crate::model::event::{Event, EventState};
+use crate::model::head::RunHead;
+use crate::model::movers::MoverRow;
+use crate::model::rollup::WeekRow;
+use crate::report::catalog::Catalog;
+
+/// How many weeks have a report: half a year.
+pub const WEEKS: usize = 26;
+
+/// A week in which something ran.
+pub(in crate::report) struct Week<'a> {
+    /// The Monday it begins with.
+    pub(in crate::report) monday: NaiveDate,
+    /// Whether no run is newer.
+    pub(in crate::report) is_newest: bool,
+    /// Its runs, newest first.
+    pub(in crate::report) runs: Vec<&'a RunHead>,
+    /// The newest commit of the line that was measured before it.
+    pub(in crate::report) start: Option<usize>,
+    /// The newest one that was measured until its end.
+    pub(in crate::report) end: Option<usize>,
+    /// How many commits of the line were measured in it.
+    pub(in crate::report) measured: usize,
+    /// Each suite on each machine with what in its environment differs from the newest run before the week.
+    pub(in crate::report) environment: Vec<(&'a RunHead, Vec<FactChange>)>,
+    /// The events that are sure and began in it.
+    pub(in crate::report) began: Vec<&'a Event>,
+    /// Those that were taken back in it.
+    pub(in crate::report) ended: Vec<&'a Event>,
+    /// The weekly figures of its suites.
+    pub(in crate::report) suites: Vec<&'a WeekRow>,
+    /// Its judged series beside the week before that has them, the worst first.
+    pub(in crate::report) movers: &'a [MoverRow],
+}
+
+/// The weeks that have a report, newest first.
+pub(in crate::report) fn weeks<'a>(catalog: &Catalog<'a>) -> Vec<Week<'a>> {
+    let mut runs: BTreeMap<NaiveDate, Vec<&RunHead>> = BTreeMap::new();
+    for run in &catalog.runs {
+        runs.entry(monday(run.timestamp)).or_default().push(run);
+    }
+    let mut earlier = Earlier::default();
+    let older = runs.len().saturating_sub(WEEKS);
+    let newest = runs.keys().next_back().copied();
+    let mut weeks = Vec::new();
+    for (number, (monday, runs)) in runs.into_iter().enumerate() {
+        let before = earlier.clone();
+        let measured = earlier.take(catalog, &runs);
+        if number >= older {
+            weeks.push(Week {
+                is_newest: Some(monday) == newest,
+                ..week(catalog, monday, runs, &before, &earlier, measured)
+            });
+        }
+    }
+    weeks.reverse();
+    weeks
+}
+
+/// What ran until some moment.
+#[derive(Clone, Default)]
+struct Earlier<'a> {
+    /// The newest commit of the line that was measured.
+    commit: Option<usize>,
+    /// The newest run of each suite on each machine that says under which circumstances.
+    runs: BTreeMap<(&'a str, &'a str), &'a RunHead>,
+}
+
+impl<'a> Earlier<'a> {
+    /// Takes in runs, newest first; gives how many commits of the line they measured.
+    fn take(&mut self, catalog: &Catalog<'a>, runs: &[&'a RunHead]) -> usize {
+        let commits = runs.iter().filter_map(|run| catalog.position(&run.commit.as_ref()?.sha));
+        let commits: std::collections::BTreeSet<usize> = commits.collect();
+        self.commit = self.commit.max(commits.last().copied());
+        for run in runs.iter().rev() {
+            self.runs.insert((&run.suite, &run.machine.id), run);
+        }
+        commits.len()
+    }
+}
+
+fn week<'a>(
+    catalog: &Catalog<'a>,
+    monday: NaiveDate,
+    runs: Vec<&'a RunHead>,
+    before: &Earlier<'a>,
+    until: &Earlier<'a>,
+    measured: usize,
+) -> Week<'a> {
+    let newest: BTreeMap<(&str, &str), &RunHead> =
+        runs.iter().rev().map(|run| ((run.suite.as_str(), run.machine.id.as_str()), *run)).collect();
+    let differences = |(place, run): (&(&str, &str), &&'a RunHead)| {
+        let was = before.runs.get(place)?;
+        Some((*run, was.environment.differences(&run.environment)))
+    };
+    let is_within = |time: DateTime<Utc>| self::monday(time) == monday;
+    let sure = || catalog.trend.events.iter().filter(|event| event.sure);
+    let since = |id: &str| catalog.event(id).map(|event| event.since);
+    let is_ended = |event: &&Event| match &event.state {
+        EventState::TakenBack { by } => since(by).is_some_and(is_within),
+        EventState::Standing => false,
+    };
+    Week {
+        monday,
+        is_newest: false,
+        start: before.commit,
+        end: until.commit,
+        measured,
+        environment: newest.iter().filter_map(differences).collect(),
+        began: sure().filter(|event| is_within(event.since)).collect(),
+        ended: sure().filter(is_ended).collect(),
+        suites: catalog.analysis.weeks.iter().filter(|row| row.week == monday).collect(),
+        movers: catalog.movers.iter().find(|week| week.week == monday).map_or(&[], |week| &week.movers),
+        runs,
+    }
+}
+
+/// The Monday before or at a time.
+fn monday(time: DateTime<Utc>) -> NaiveDate {
+    let day = time.date_naive();
+    day.checked_sub_days(Days::new(u64::from(day.weekday().num_days_from_monday()))).unwrap_or(day)
+}
