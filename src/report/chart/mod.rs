@@ -13,6 +13,7 @@ mod labels;
 mod layers;
 pub mod mini;
 mod plot;
+pub mod roofline;
 pub mod spark;
 pub mod spread;
 pub mod trend;
