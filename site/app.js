@@ -325,6 +325,14 @@ const address = {
   },
 };
 
+// A file of data/, which calls one of the functions above.
+const load = (name) => new Promise((resolve, reject) => {
+  const script = element("script", { src: `../data/${name}` });
+  script.onload = resolve;
+  script.onerror = () => reject(new Error(`data/${name} did not load`));
+  document.head.append(script);
+});
+
 function showStale() {
   const { newest, everyDays } = document.body.dataset, banner = document.getElementById("stale");
   const age = (Date.now() - Date.parse(newest)) / 864e5;
@@ -408,52 +416,6 @@ function makeSortable(sorted) {
   });
 }
 
-// A hair line and one line of text over the commits of a trend: by pointer, or by arrow keys when the chart has the focus.
-// The picture says which places lie at the edges of its area (data-places) and where these edges are (data-area: left, right,
-// top, bottom); the rows of the table that data-points names say what is at their place (data-place).
-function makeChart(figure) {
-  const charts = [...figure.querySelectorAll("svg[data-points]")];
-  const listed = charts.length && document.getElementById(charts[0].dataset.points);
-  if (!listed) return;
-  const heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
-  const said = (row) => [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
-    .filter(([, text]) => text && text !== NONE).map(([head, text]) => `${head} ${text}`).join("; ");
-  const points = [...listed.querySelectorAll("tr[data-place]")].map((row) => ({ place: Number(row.dataset.place), row }))
-    .sort((a, b) => a.place - b.place);
-  const readout = element("output", { class: "readout q", "aria-live": "polite" });
-  figure.append(readout);
-  for (const svg of charts) {
-    const [first, last] = svg.dataset.places.split(" ").map(Number), { width } = svg.viewBox.baseVal;
-    const [left, right, top, bottom] = svg.dataset.area.split(" ").map(Number);
-    const inside = points.filter(({ place }) => place >= first && place <= last);
-    if (!inside.length) continue;
-    const line = document.createElementNS(svg.namespaceURI, "path");
-    line.setAttribute("class", "cross");
-    svg.append(line);
-    let at = inside.length - 1;
-    const show = (next) => {
-      at = Math.max(0, Math.min(inside.length - 1, next));
-      line.setAttribute("d", `M${left + (inside[at].place - first) / (last - first) * (right - left)} ${top}V${bottom}`);
-      readout.textContent = said(inside[at].row);
-    };
-    svg.setAttribute("tabindex", "0");
-    svg.addEventListener("focus", () => show(at));
-    svg.addEventListener("pointermove", (event) => {
-      const box = svg.getBoundingClientRect();
-      const share = ((event.clientX - box.left) * width / box.width - left) / (right - left);
-      const place = first + share * (last - first);
-      const far = (k) => Math.abs(inside[k].place - place);
-      show(inside.reduce((best, _, k) => (far(k) < far(best) ? k : best), 0));
-    });
-    svg.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
-      if (step === undefined) return;
-      event.preventDefault();
-      show(at + step);
-    });
-  }
-}
-
 // ---- Any two commits.
 
 const piece = ([tone, glyph, words]) =>
@@ -521,14 +483,7 @@ function makeCompare(box) {
     const begun = data.commits.flatMap(([sha], i) => (word.length >= 4 && sha.startsWith(word) ? [i] : []));
     return begun.length === 1 ? begun[0] : null;
   };
-  const load = (number) => new Promise((resolve, reject) => {
-    const chunk = chunkOf(data, number);
-    if (data.chunks.has(chunk)) { resolve(); return; }
-    const script = element("script", { src: `../data/values-${chunk}.js` });
-    script.onload = resolve;
-    script.onerror = () => reject(new Error(`data/values-${chunk}.js did not load`));
-    document.head.append(script);
-  });
+  const loaded = (number) => (data.chunks.has(chunkOf(data, number)) ? null : load(`values-${chunkOf(data, number)}.js`));
   let asked = 0;
   const show = async () => {
     asked += 1;
@@ -538,7 +493,7 @@ function makeCompare(box) {
     if (unknown) return;
     address.set("a", field("a").value.trim());
     address.set("b", field("b").value.trim());
-    try { await load(a); await load(b); } catch (error) { said.textContent = error.message; return; }
+    try { await loaded(a); await loaded(b); } catch (error) { said.textContent = error.message; return; }
     if (mine !== asked) return;
     const made = sprag.table(a, b), apart = Math.abs(a - b) - 1;
     result.replaceChildren(element("h2", {}, ...spaced(made.headline)),
@@ -580,7 +535,6 @@ function start() {
   const listed = tables.filter((one) => one.querySelector("td.place"));
   if (filter && !compare && listed.length) makeFilter(filter, listed);
   tables.forEach(makeSortable);
-  document.querySelectorAll("figure.trend").forEach(makeChart);
   if (compare) makeCompare(compare);
 }
 

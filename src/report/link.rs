@@ -31,6 +31,8 @@ pub const ICON: &str = "icon.svg";
 
 /// The script.
 pub const SCRIPT: &str = "app.js";
+/// The script of the charts of series.
+pub const CHART_SCRIPT: &str = "chart.js";
 /// Where any two commits are compared.
 pub const COMPARE: &str = "compare/index.html";
 /// The commits and environments, for the script.

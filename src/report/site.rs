@@ -22,6 +22,7 @@ use super::{ReportError, Settings};
 
 const STYLE: &str = include_str!("../../site/style.css");
 const SCRIPT: &str = include_str!("../../site/app.js");
+const CHART_SCRIPT: &str = include_str!("../../site/chart.js");
 const ICON: &str = include_str!("../../site/icon.svg");
 
 /// What the site is made of.
@@ -49,6 +50,7 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
         Page { path: link::STYLE.to_owned(), bytes: STYLE.as_bytes().to_vec() },
         Page { path: link::ICON.to_owned(), bytes: ICON.as_bytes().to_vec() },
         Page { path: link::SCRIPT.to_owned(), bytes: SCRIPT.as_bytes().to_vec() },
+        Page { path: link::CHART_SCRIPT.to_owned(), bytes: CHART_SCRIPT.as_bytes().to_vec() },
         pages::missing(&analysis.project, settings)?,
     ];
     site.push(if analysis.suites.is_empty() { pages::empty(&catalog)? } else { pages::digest(&catalog)? });

@@ -70,7 +70,9 @@ fn every_page_is_there() {
     for fixed in lists.into_iter().chain(files) {
         assert!(paths.contains(fixed), "{fixed}");
     }
-    for fixed in [link::SCRIPT, link::COMPARE, link::COMMITS_DATA, link::SERIES_DATA, &link::values(0)] {
+    for fixed in
+        [link::SCRIPT, link::CHART_SCRIPT, link::COMPARE, link::COMMITS_DATA, link::SERIES_DATA, &link::values(0)]
+    {
         assert!(paths.contains(fixed), "{fixed}");
     }
     assert!(paths.contains("matrix/cpu.html") && paths.contains("matrix/gpu.html"));
@@ -79,7 +81,7 @@ fn every_page_is_there() {
     assert_eq!(pairs, 30 + 3);
     let machines: BTreeSet<&str> = sample.runs.iter().map(|run| run.run.machine.id.as_str()).collect();
     let several = [sample.analysis.series.len(), sample.runs.len(), sample.trend.events.len(), machines.len(), pairs];
-    assert_eq!(paths.len(), 14 + 5 + several.iter().sum::<usize>());
+    assert_eq!(paths.len(), 14 + 6 + several.iter().sum::<usize>());
 }
 
 /// The part of a page between two marks, without pictures.
@@ -153,6 +155,13 @@ fn pages_need_no_script_of_theirs_no_style_attribute_and_no_network() {
             assert!(!lower.contains(banned), "{path} holds {banned}");
         }
         for script in lower.split("<script").skip(1) {
+            // Data for the script, which no browser runs.
+            if let Some(json) =
+                script.strip_prefix(" type=\"application/json\">").and_then(|rest| rest.split('<').next())
+            {
+                assert!(serde_json::from_str::<serde_json::Value>(json).is_ok(), "{path} holds data that is no JSON");
+                continue;
+            }
             let file = script.strip_prefix(" src=\"").and_then(|rest| rest.split_once('"'));
             assert!(file.is_some_and(|(_, rest)| rest.starts_with(" defer></script>")), "{path} holds a script");
         }
@@ -173,15 +182,17 @@ fn pages_need_no_script_of_theirs_no_style_attribute_and_no_network() {
 
 #[test]
 fn the_script_is_small_and_writes_text_only() {
-    let script = page(rich(), link::SCRIPT);
-    // Compressed it is a third of that; a page may cost a reader 40 KB of script.
-    assert!(script.len() < 40 << 10, "{} bytes", script.len());
-    for banned in
-        ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "http"]
-    {
-        assert!(!script.contains(banned), "the script holds {banned}");
+    for path in [link::SCRIPT, link::CHART_SCRIPT] {
+        let script = page(rich(), path);
+        // Compressed it is a third of that; a page may cost a reader 40 KB of script.
+        assert!(script.len() < 40 << 10, "{path} has {} bytes", script.len());
+        for banned in
+            ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "http"]
+        {
+            assert!(!script.contains(banned), "{path} holds {banned}");
+        }
+        assert!(script.contains("\"use strict\";"));
     }
-    assert!(script.contains("\"use strict\";"));
 }
 
 #[test]
@@ -269,7 +280,7 @@ fn every_class_has_a_rule() {
 fn an_empty_history_has_a_page_that_helps() {
     let site = empty(&Settings::default()).expect("it renders");
     let paths: Vec<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    assert_eq!(paths, [link::MISSING, link::SCRIPT, link::ICON, link::DIGEST, link::STYLE]);
+    assert_eq!(paths, [link::MISSING, link::SCRIPT, link::CHART_SCRIPT, link::ICON, link::DIGEST, link::STYLE]);
     let digest = page(&site, link::DIGEST);
     assert!(digest.contains("No runs yet") && digest.contains("sprag weekly"));
     assert!(!digest.contains("series/"), "navigation shows only what there is");

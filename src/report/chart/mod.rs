@@ -14,6 +14,7 @@ mod layers;
 pub mod mini;
 mod plot;
 pub mod roofline;
+pub mod script;
 pub mod spark;
 pub mod spread;
 pub mod trend;

@@ -46,6 +46,8 @@ pub(in crate::report) struct MeasuredCommit {
     pub(in crate::report) subject: String,
     /// The tags that point at it.
     pub(in crate::report) tags: Vec<String>,
+    /// Its place on the line; absent without one.
+    pub(in crate::report) place: Option<usize>,
 }
 
 impl MeasuredCommit {
@@ -161,9 +163,10 @@ fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> {
     let positions = catalog.line.positions();
     let on_line: BTreeSet<usize> = points().filter_map(|point| positions.get(&*point.commit).copied()).collect();
     if !on_line.is_empty() {
-        let commits = on_line.into_iter().filter_map(|position| catalog.line.commits.get(position));
+        let commits = on_line.into_iter().filter_map(|place| Some((place, catalog.line.commits.get(place)?)));
         return commits
-            .map(|commit| MeasuredCommit {
+            .map(|(place, commit)| MeasuredCommit {
+                place: Some(place),
                 sha: commit.sha.clone(),
                 day: date::day(commit.commit_time),
                 subject: plain(&commit.subject, SUBJECT),
@@ -181,6 +184,7 @@ fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> {
     let first = ranked.into_values().filter(|point| seen.insert(&*point.commit));
     first
         .map(|point| MeasuredCommit {
+            place: None,
             sha: point.commit.to_string(),
             day: date::day(point.time),
             subject: String::new(),
@@ -285,12 +289,12 @@ fn ends(level: &Level) -> Option<[f64; 3]> {
 }
 
 /// A number with as many digits as count.
-pub(super) fn rounded(value: f64) -> f64 {
+pub(in crate::report) fn rounded(value: f64) -> f64 {
     format!("{value:.digits$e}", digits = DIGITS as usize - 1).parse().unwrap_or(value)
 }
 
 /// Numbers as whole ones times a common power of ten, which is the first of the two.
-pub(super) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
+pub(in crate::report) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
     let sizes = || values.iter().map(|value| value.abs()).filter(|size| *size > 0.0);
     let magnitude = |size: f64| size.log10().floor() as i32;
     let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));

@@ -18,6 +18,7 @@ use crate::model::unit::Scale;
 use crate::model::verdict::Verdict;
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_benchmark};
+use crate::report::chart::script;
 use crate::report::chart::trend::{self, MOST_DOTS, Shape};
 use crate::report::fit::Fit;
 use crate::report::link;
@@ -38,6 +39,7 @@ struct SeriesPage {
     about: String,
     wide: String,
     narrow: String,
+    data: String,
     several: String,
     is_fitted: bool,
     turns: Vec<TurnRow>,
@@ -108,6 +110,7 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
         about: about(of),
         wide: trend::draw(&trend, Shape::Wide),
         narrow: trend::draw(&trend, Shape::Narrow),
+        data: script::data(&trend, series_chart::names_commits(catalog, &trend)),
         several: if several > 1 { number::count(several) } else { String::new() },
         is_fitted: trend.fit.is_some(),
         turns,
