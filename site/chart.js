@@ -97,6 +97,9 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
       free = isLeft ? at - wide - 4 : at;
     }
   }
+  for (const [value, kind] of [[told.baseline, "base"], [told.limit, "limit"]]) {
+    if (value !== null && value >= low && value <= high) path(kind, `M${left} ${y(value)}H${right}`);
+  }
   for (const [a, b] of told.suspects) if (shown(a, b)) path("suspect", `M${x(a)} ${top}H${x(b)}V${bottom}H${x(a)}Z`);
   const fits = ({ value }) => value >= low && value <= high;
   path(inside.length > 200 ? "dots many" : "dots", inside.filter(fits).map((one) => `M${x(one.place)} ${y(one.value)}h0`).join("") || "M0 0");
@@ -182,7 +185,7 @@ function makeChart(figure) {
   };
   const nearer = button("Zoom in", () => zoom(0.5, runs[at].place)), farther = button("Zoom out", () => zoom(2, runs[at].place));
   const tools = element("div", { class: "filter tools" }, ...modes, nearer, farther, back,
-    element("span", { class: "q" }, "In the chart: arrows walk, + \u2212 0 zoom, dragging zooms in, Enter compares with the run before."));
+    element("span", { class: "opt" }, "In the chart: arrows walk, + \u2212 0 zoom, dragging zooms in, Enter compares with the run before."));
   charts[0].before(tools);
   figure.append(readout);
   const change = () => {

@@ -51,6 +51,11 @@ pub fn compare(a: &str, b: &str) -> String {
     format!("compare/{}-{}.html", short(a), short(b))
 }
 
+/// The same as Markdown.
+pub fn compare_markdown(a: &str, b: &str) -> String {
+    compare(a, b).replace(".html", ".md")
+}
+
 /// The page of a suite's matrix.
 pub fn matrix(suite: &str) -> String {
     format!("matrix/{suite}.html")

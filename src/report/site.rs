@@ -65,8 +65,9 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     for event in &catalog.trend.events {
         site.push(pages::event(&catalog, event)?);
     }
+    let data = Data::of(&catalog);
     for suite in &catalog.matrix_suites {
-        site.push(pages::matrix(&catalog, suite)?);
+        site.push(pages::matrix(&catalog, &data, suite)?);
     }
     if !analysis.series.is_empty() {
         site.push(pages::series_list(&catalog)?);
@@ -75,7 +76,6 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
         site.push(pages::series(&catalog, series)?);
     }
     if catalog.is_compared() {
-        let data = Data::of(&catalog);
         site.extend(script::pages(&data));
         site.extend(pages::compare(&catalog, &data)?);
     }

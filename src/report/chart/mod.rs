@@ -13,6 +13,7 @@ mod labels;
 mod layers;
 pub mod mini;
 mod plot;
+pub mod range;
 pub mod roofline;
 pub mod script;
 pub mod spark;

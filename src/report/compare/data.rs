@@ -10,7 +10,7 @@ use crate::model::metric::Metric;
 use crate::model::trend::{PooledPoint, SeriesTrend};
 use crate::report::catalog::{Catalog, short_benchmark};
 use crate::report::date;
-use crate::report::order::natural;
+use crate::report::order::{natural, parameters};
 use crate::report::text::{shortened, visible};
 
 /// The most characters of a name, of a subject and of a fact.
@@ -64,6 +64,8 @@ pub(super) struct SeriesData {
     pub(super) suite: String,
     /// The benchmark without its suite.
     pub(super) benchmark: String,
+    /// Its parameter `dtype`; empty where it has none.
+    pub(super) dtype: String,
     /// The id of the machine.
     pub(super) machine: String,
     pub(super) machine_name: String,
@@ -201,7 +203,8 @@ fn series_data(
     columns: &[Column],
 ) -> Option<SeriesData> {
     // Its page is what a row leads to.
-    catalog.series(&one.series)?;
+    let listed = catalog.series(&one.series)?;
+    let dtype = parameters(&listed.series.params).into_iter().find(|(name, _)| *name == "dtype");
     let of_points: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.get(&*point.commit).copied()).collect();
     let of_points = of_points.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
     let spot = |index: usize| {
@@ -227,6 +230,7 @@ fn series_data(
         id: one.series.clone(),
         suite: plain(&one.suite, NAME),
         benchmark: plain(short_benchmark(&one.benchmark), NAME),
+        dtype: dtype.map_or(String::new(), |(_, value)| plain(value, NAME)),
         machine: one.machine.id.clone(),
         machine_name: plain(&one.machine.name, NAME),
         metric: one.metric.clone(),

@@ -51,7 +51,7 @@ fn one_series(one: &SeriesData) -> Value {
         .iter()
         .map(|step| json!([spot(&step.at), spot(&step.first), spot(&step.last), step.relative]))
         .collect();
-    json!({
+    let mut told = json!({
         "id": one.id,
         "suite": one.suite,
         "benchmark": one.benchmark,
@@ -67,7 +67,11 @@ fn one_series(one: &SeriesData) -> Value {
         "least": one.least,
         "levels": one.levels,
         "changes": changes,
-    })
+    });
+    if !one.dtype.is_empty() {
+        told["dtype"] = json!(one.dtype);
+    }
+    told
 }
 
 /// The number of the commit, and the environments of it that come before.

@@ -19,6 +19,8 @@ mod frame;
 mod machine;
 mod machine_list;
 mod matrix;
+mod matrix_cell;
+mod matrix_limits;
 mod missing;
 mod points;
 mod run;
