@@ -290,7 +290,7 @@ const drawOn = (rows) => {
   const sizes = rows.map(({ drawn }) => Math.max(...drawn.ends.map(Math.abs))).sort((a, b) => a - b);
   if (!sizes.length) return "";
   const usual = sizes[Math.floor(0.9 * (sizes.length - 1))], span = SPANS.find((one) => one >= usual) ?? 1;
-  const place = (x) => Math.floor(700 + 640 * Math.min(1, Math.max(-1, x / span)) + 0.5);
+  const place = (x) => Math.floor(550 + 500 * Math.min(1, Math.max(-1, x / span)) + 0.5);
   for (const row of rows) {
     const [change, low, high] = row.drawn.ends;
     row.places = [place(row.drawn.shows), place(low), place(change), place(high), Math.sign(change) * (Math.abs(change) > span)];
@@ -543,8 +543,8 @@ function rangeOfRow({ places, kind }) {
     return made;
   };
   const end = `end ${TOLD.indexOf(kind) < 2 ? kind : ""}`.trim(), base = change - 6 * beyond;
-  const svg = draw("svg", { class: "range", width: 140, height: 16, viewBox: "0 0 140 16", "aria-hidden": true });
-  svg.append(draw("path", { class: "band", d: `M${140 - band} 1H${band}V15H${140 - band}Z` }), draw("path", { class: "axis", d: "M70 0V16" }),
+  const svg = draw("svg", { class: "range", width: 110, height: 16, viewBox: "0 0 110 16", "aria-hidden": true });
+  svg.append(draw("path", { class: "band", d: `M${110 - band} 1H${band}V15H${110 - band}Z` }), draw("path", { class: "axis", d: "M55 0V16" }),
     draw("path", { class: "base", d: `M${low} 8H${high}` }),
     beyond ? draw("path", { class: end, d: `M${base} 4L${change} 8L${base} 12Z` }) : draw("circle", { class: end, cx: change, cy: 8, r: 3.5 }));
   return svg;
@@ -578,7 +578,7 @@ function rowsTable({ groups, scale }) {
   const bodies = groups.map(({ heading, rows }) => element("tbody", { class: "group" },
     element("tr", {}, element("th", { scope: "rowgroup", colspan: String(head.cells.length) }, `${heading} `,
       element("span", { class: "q" }, `(${count(rows.length)})`))), ...rows.slice(0, AT_ONCE).map(row)));
-  const drawn = element("table", { class: "cards" },
+  const drawn = element("table", { class: "cards compared" },
     element("caption", { class: "sr" }, "Series between the two commits, by what is said of them"), element("thead", {}, head), ...bodies);
   return [drawn, () => groups.forEach(({ rows }, i) => bodies[i].append(...rows.slice(AT_ONCE).map(row)))];
 }

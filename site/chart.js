@@ -156,7 +156,7 @@ function makeChart(figure) {
   const commitOf = ({ place, commit }) => data.commits
     .findIndex(([sha, , , , at]) => (commit === undefined ? at === place : commit && sha.startsWith(commit)));
   let at = runs.length - 1, mode = address.get("mode"), part = address.get("part").split("_").map(Number), asked = null;
-  if (!usable[mode]) mode = "";
+  if (!MODES.some(([name]) => name === mode && usable[name])) mode = "";
   if (part.length !== 2 || !(part[1] - part[0] >= least * 0.99 && part[0] >= ends[0] && part[1] <= ends[1])) part = null;
   // The commits have names in a file that only those load who want to know.
   const named = () => (asked ??= data.commits.length ? Promise.resolve() : load("commits.js").catch(() => {}));

@@ -6,7 +6,7 @@ use super::backend::{SUBPIXELS, Svg};
 use super::ink::Ink;
 use super::plot::Drawn;
 
-const WIDTH: i32 = 140;
+const WIDTH: i32 = 110;
 const HEIGHT: i32 = 16;
 
 /// Where no change lies, in tenths of a unit.
@@ -48,17 +48,17 @@ mod tests {
     #[test]
     fn an_interval_lies_on_the_scale_of_its_table() {
         assert_eq!(
-            draw([828, 860, 1020, 1340, 0], Some(true)),
-            "<svg class=\"range\" width=\"140\" height=\"16\" viewBox=\"0 0 140 16\" aria-hidden=\"true\">\
-             <path class=\"band\" d=\"M57.2 1L82.8 1L82.8 15L57.2 15Z\"/><path class=\"axis\" d=\"M70 0L70 16\"/>\
-             <path class=\"base\" d=\"M86 8L134 8\"/><circle class=\"end worse\" cx=\"102\" cy=\"8\" r=\"3.5\"/></svg>"
+            draw([650, 675, 800, 1050, 0], Some(true)),
+            "<svg class=\"range\" width=\"110\" height=\"16\" viewBox=\"0 0 110 16\" aria-hidden=\"true\">\
+             <path class=\"band\" d=\"M45 1L65 1L65 15L45 15Z\"/><path class=\"axis\" d=\"M55 0L55 16\"/>\
+             <path class=\"base\" d=\"M67.5 8L105 8\"/><circle class=\"end worse\" cx=\"80\" cy=\"8\" r=\"3.5\"/></svg>"
         );
     }
 
     #[test]
     fn what_lies_beyond_the_scale_is_a_triangle_at_its_edge() {
-        let svg = draw([700, 60, 60, 60, -1], Some(false));
-        assert!(svg.contains("<path class=\"end better\" d=\"M12 4L6 8L12 12Z\"/>"), "{svg}");
-        assert!(draw([700, 60, 1340, 1340, 1], None).contains("<path class=\"end\" d=\"M128 4L134 8L128 12Z\"/>"));
+        let svg = draw([550, 50, 50, 50, -1], Some(false));
+        assert!(svg.contains("<path class=\"end better\" d=\"M11 4L5 8L11 12Z\"/>"), "{svg}");
+        assert!(draw([550, 50, 1050, 1050, 1], None).contains("<path class=\"end\" d=\"M99 4L105 8L99 12Z\"/>"));
     }
 }

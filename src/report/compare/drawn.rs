@@ -11,8 +11,8 @@ const SPANS: [f64; 7] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 const USUAL: f64 = 0.9;
 
 /// Where no change lies, and how far the scale reaches from there, in tenths of a unit of the picture.
-const ZERO: f64 = 700.0;
-const HALF: f64 = 640.0;
+const ZERO: f64 = 550.0;
+const HALF: f64 = 500.0;
 
 /// What a row draws.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn places_stay_on_the_scale() {
         let drawn = Drawn { ends: [0.05, 0.025, 9.0], shows: 0.02 };
-        assert_eq!(drawn.places(0.1), [828, 860, 1020, 1340, 0]);
+        assert_eq!(drawn.places(0.1), [650, 675, 800, 1050, 0]);
         let drawn = Drawn { ends: [-7.0, -9.0, -5.0], shows: 0.0 };
-        assert_eq!(drawn.places(1.0), [700, 60, 60, 60, -1]);
+        assert_eq!(drawn.places(1.0), [550, 50, 50, 50, -1]);
     }
 }

@@ -25,9 +25,13 @@ use crate::report::mark::{self, Mark, Tone};
 use crate::report::number;
 use crate::report::order::{self, natural};
 use crate::report::phrase::Phrase;
+use crate::report::text::shortened;
 
 /// The cells that the matrices of a suite show, so that the page stays below a megabyte.
 const CELLS: usize = 2500;
+
+/// The longest name of a release, in characters.
+const TAG: usize = 40;
 
 #[derive(Template)]
 #[template(path = "matrix.html")]
@@ -76,7 +80,7 @@ impl<'a> Place<'a> {
         let suites = &catalog.analysis.suites;
         let run = suites.iter().find(|other| other.suite == suite && other.machine == machine);
         let baseline = run.and_then(|run| run.baseline.as_ref().ok()?.commit.as_deref());
-        let newest = newest::newest(data, suite, machine, baseline);
+        let newest = newest::newest(data, catalog.line, (suite, machine), baseline);
         let here = |one: &&SeriesAnalysis| one.series.suite == suite && one.series.machine == machine;
         // What neither commit has was given up long ago.
         let is_shown = |one: &&SeriesAnalysis| {
@@ -88,6 +92,12 @@ impl<'a> Place<'a> {
 
     fn row(&self, series: &Series) -> Option<&Row> {
         self.newest.as_ref()?.rows.get(&series.id)
+    }
+
+    /// Whether no kernel has several sizes.
+    fn has_one_size_each(&self) -> bool {
+        let mut seen = BTreeSet::new();
+        self.series.iter().all(|one| seen.insert((&one.series.name, &one.series.variant, &one.series.metric)))
     }
 
     /// Whether there are no two commits to hold against each other.
@@ -113,8 +123,7 @@ pub(in crate::report) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str)
     let pairs = Pairs::of(data, catalog).all();
     let notes = |place: &Place<'_>| notes(catalog, data, &pairs, suite, place);
     let limits = |place: &Place<'_>, number: usize| Limits::of(&place.shares, place.name, number);
-    let sizes: BTreeSet<&str> = places.iter().flat_map(|place| &place.series).map(|one| &*one.series.params).collect();
-    let sections: Vec<Section> = if places.len() > 1 && sizes.len() == 1 {
+    let sections: Vec<Section> = if places.len() > 1 && places.iter().all(Place::has_one_size_each) {
         let mut sections = vec![Section {
             id: "machines".to_owned(),
             heading: format!("{suite} by machine"),
@@ -195,8 +204,15 @@ fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &BTreeSet<Pair>, suite: &str
             if place.is_one() {
                 note.text(", the only commit that was measured.")
             } else {
-                let page = pairs.contains(&newest.pair).then(|| link::compare(&a.sha, &b.sha));
-                note.text("; below it the change since ").name(page, a.name()).text(".")
+                let any = || format!("{}?a={}&b={}", link::COMPARE, &a.sha[..12], &b.sha[..12]);
+                let page = if pairs.contains(&newest.pair) { link::compare(&a.sha, &b.sha) } else { any() };
+                let note = note.text("; below it the change since ").link(page, a.name());
+                match &newest.release {
+                    Some(release) => {
+                        note.text(format!(", the last that was measured up to {}.", shortened(release, TAG)))
+                    }
+                    None => note.text("."),
+                }
             }
         }
     };
@@ -215,7 +231,8 @@ fn tables(places: &[Place<'_>], by_machine: bool) -> Vec<Table> {
     let mut kinds: BTreeMap<(Vec<&str>, &str), Vec<(usize, &SeriesAnalysis)>> = BTreeMap::new();
     for (number, place) in places.iter().enumerate() {
         for series in &place.series {
-            let names = order::parameters(&series.series.params).into_iter().map(|(name, _)| name).collect();
+            let names = order::parameters(&series.series.params).into_iter().map(|(name, _)| name);
+            let names = if by_machine { Vec::new() } else { names.collect() };
             kinds.entry((names, &series.series.metric.name)).or_default().push((number, series));
         }
     }
@@ -229,35 +246,32 @@ fn table(places: &[Place<'_>], all: &[(usize, &SeriesAnalysis)], by_machine: boo
         all.iter().map(|(number, series)| matrix_cell::value(series, row_of(*number, series))).collect();
     let scale = cell::group_scale(metric.unit, &values);
     let mut columns = BTreeSet::new();
-    let mut rows: BTreeMap<(&str, &str), BTreeMap<(usize, Column<'_>), Cell>> = BTreeMap::new();
+    let mut rows: BTreeMap<(&str, Column<'_>, &str), BTreeMap<(usize, Column<'_>), Cell>> = BTreeMap::new();
     for &(number, series) in all {
-        let column = (if by_machine { number } else { 0 }, Column(&series.series.params));
+        let (place, of) = (&places[number], &series.series);
+        // The parameters stand across, or beside the kernel where the machines do.
+        let (column, beside) =
+            if by_machine { ((number, Column("")), &*of.params) } else { ((0, Column(&of.params)), "") };
         columns.insert(column);
-        let place = &places[number];
-        let share = place.shares.of_benchmark(&series.series.benchmark);
-        let cell = matrix_cell::cell(series, place.row(&series.series), scale, share, place.is_one());
-        rows.entry((&series.series.name, &series.series.variant)).or_default().insert(column, cell);
+        let share = place.shares.of_benchmark(&of.benchmark);
+        let cell = matrix_cell::cell(series, place.row(of), scale, share, place.is_one());
+        rows.entry((&of.name, Column(beside), &of.variant)).or_default().insert(column, cell);
     }
     let across = if by_machine { "machine" } else { "parameters" };
     let on = if by_machine { String::new() } else { format!(" on {}", places[0].name) };
+    let head = |(number, column): &(usize, Column<'_>)| {
+        if by_machine { places[*number].name.to_owned() } else { column.words() }
+    };
+    let row = |((name, Column(params), variant), cells): ((&str, Column<'_>, &str), BTreeMap<_, Cell>)| TableRow {
+        name: format!("{name}{params}"),
+        variant: format!("@{variant}"),
+        cells: columns.iter().map(|column| cells.get(column).cloned().unwrap_or_else(matrix_cell::absent)).collect(),
+    };
     Table {
         caption: format!("{}{on}: level and change, kernel by {across}", metric.name),
         heading: number::column(&metric.name, scale),
-        columns: columns
-            .iter()
-            .map(|(number, column)| if by_machine { places[*number].name.to_owned() } else { column.words() })
-            .collect(),
-        rows: rows
-            .into_iter()
-            .map(|((name, variant), cells)| TableRow {
-                name: name.to_owned(),
-                variant: format!("@{variant}"),
-                cells: columns
-                    .iter()
-                    .map(|column| cells.get(column).cloned().unwrap_or_else(matrix_cell::absent))
-                    .collect(),
-            })
-            .collect(),
+        columns: columns.iter().map(head).collect(),
+        rows: rows.into_iter().map(row).collect(),
     }
 }
 

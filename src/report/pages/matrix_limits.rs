@@ -58,13 +58,14 @@ impl Limits {
         let mut all: Vec<(&&str, &Share<'_>)> = shares.by_benchmark.iter().collect();
         all.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
         let (first, last) = (all.first()?.1.share, all.last()?.1.share);
-        let range = format!("{} to {}", number::percent_size(last), number::percent_size(first));
+        let [last, first] = [last, first].map(number::percent_size);
+        let range = if last == first { first } else { format!("{last} to {first}") };
         let kernels = number::counted(all.len(), "kernel reaches", "kernels reach");
         let cut = match all.len().saturating_sub(MOST) {
             0 => String::new(),
             more => format!(" {} more are in the list of series.", number::count(more)),
         };
-        let note = format!("{kernels} {range} of what limits them on this machine.{cut}");
+        let note = format!("{kernels} {range} of the limit on this machine.{cut}");
         all.truncate(MOST);
         let figure = |share: f64| number::percent_size(share);
         let bar = |(name, share): &(&&str, &Share<'_>)| Bar {
