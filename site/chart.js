@@ -78,22 +78,24 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   inside.slice(1).forEach((one, i) => {
     if (one.place - inside[i].place > widest) path("gap", `M${x(inside[i].place)} ${top}H${x(one.place)}V${bottom}H${x(inside[i].place)}Z`);
   });
+  let highest = bottom;
   for (const tick of ticks) {
     const at = y(back(tick)), digits = decimals === null ? String(tick) : fixed(Math.abs(tick), decimals);
+    highest = Math.min(highest, at);
     path("grid", `M${left} ${at}H${right}`);
     const sign = isZero(digits) ? "" : tick < 0 ? "\u2212" : mode === "relative" ? "+" : "";
     words(sign + digits, left - 8, at + 4, "end");
   }
-  words(mode === "relative" ? "%" : symbol, left - 8, top - size * 0.4, "end");
-  for (const [flags, kind, label, base] of [[told.environments, "envl", "halo env", 4.8], [told.releases, "rel", "halo strong", 2.6]]) {
+  words(mode === "relative" ? "%" : symbol, left - 8, highest - size * 1.2, "end");
+  for (const [flags, kind, label, base] of [[told.environments, "envl", "halo env", size < 14 ? 44 : 50], [told.releases, "rel", "halo strong", size < 14 ? 26 : 32]]) {
     let free = Infinity;
     for (const [place, text] of [...flags].reverse()) {
       if (!shown(place)) continue;
       const at = x(place), wide = text.length * size * 0.58, isLeft = at + wide + 4 > Math.min(right, free);
-      path(kind, `M${at} ${top - size * (5.2 - base) + 4}V${bottom}`);
+      path(kind, `M${at} ${base - 10}V${bottom}`);
       if (isLeft && at - wide < left) continue;
       if (isLeft && at > free) continue;
-      words(text, isLeft ? at - 4 : at + 4, top - size * (5.2 - base), isLeft ? "end" : "", label);
+      words(text, isLeft ? at - 4 : at + 4, base, isLeft ? "end" : "", label);
       free = isLeft ? at - wide - 4 : at;
     }
   }

@@ -78,7 +78,7 @@ struct PairLine {
 }
 
 /// What a page says about the geometric means.
-const SUMMARY_NOTE: &str = "Mean is the geometric mean over the judged series of a suite on a machine, positive is worse. Those in one level count as unchanged.";
+const SUMMARY_NOTE: &str = "Mean is the geometric mean over the judged series of a suite and element type on a machine, positive is worse. Those in one level count as unchanged.";
 
 /// What a page says about its rows.
 const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it; where changes are drawn, the grey band is as wide.";

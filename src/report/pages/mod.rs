@@ -30,6 +30,7 @@ mod series;
 mod series_chart;
 mod series_fit;
 mod series_list;
+mod series_newest;
 mod sizes;
 mod suite_section;
 
