@@ -225,10 +225,19 @@ fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &BTreeSet<Pair>, suite: &str
     }
 }
 
+/// A series with the number of its machine.
+type Placed<'a> = (usize, &'a SeriesAnalysis);
+
+/// A row: the name, the parameters where these do not stand across, and the variant.
+type Kernel<'a> = (&'a str, Column<'a>, &'a str);
+
+/// A column: the number of the machine, or nought and the parameters.
+type Across<'a> = (usize, Column<'a>);
+
 /// A table for each set of parameter names and metric: kernels of one kind share their columns, which are the parameters, or
 /// the machines.
 fn tables(places: &[Place<'_>], by_machine: bool) -> Vec<Table> {
-    let mut kinds: BTreeMap<(Vec<&str>, &str), Vec<(usize, &SeriesAnalysis)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<(Vec<&str>, &str), Vec<Placed<'_>>> = BTreeMap::new();
     for (number, place) in places.iter().enumerate() {
         for series in &place.series {
             let names = order::parameters(&series.series.params).into_iter().map(|(name, _)| name);
@@ -239,14 +248,14 @@ fn tables(places: &[Place<'_>], by_machine: bool) -> Vec<Table> {
     kinds.values().map(|all| table(places, all, by_machine)).collect()
 }
 
-fn table(places: &[Place<'_>], all: &[(usize, &SeriesAnalysis)], by_machine: bool) -> Table {
+fn table(places: &[Place<'_>], all: &[Placed<'_>], by_machine: bool) -> Table {
     let metric = &all[0].1.series.metric;
     let row_of = |number: usize, series: &SeriesAnalysis| places[number].row(&series.series);
     let values: Vec<f64> =
         all.iter().map(|(number, series)| matrix_cell::value(series, row_of(*number, series))).collect();
     let scale = cell::group_scale(metric.unit, &values);
     let mut columns = BTreeSet::new();
-    let mut rows: BTreeMap<(&str, Column<'_>, &str), BTreeMap<(usize, Column<'_>), Cell>> = BTreeMap::new();
+    let mut rows: BTreeMap<Kernel<'_>, BTreeMap<Across<'_>, Cell>> = BTreeMap::new();
     for &(number, series) in all {
         let (place, of) = (&places[number], &series.series);
         // The parameters stand across, or beside the kernel where the machines do.
@@ -259,10 +268,10 @@ fn table(places: &[Place<'_>], all: &[(usize, &SeriesAnalysis)], by_machine: boo
     }
     let across = if by_machine { "machine" } else { "parameters" };
     let on = if by_machine { String::new() } else { format!(" on {}", places[0].name) };
-    let head = |(number, column): &(usize, Column<'_>)| {
+    let head = |(number, column): &Across<'_>| {
         if by_machine { places[*number].name.to_owned() } else { column.words() }
     };
-    let row = |((name, Column(params), variant), cells): ((&str, Column<'_>, &str), BTreeMap<_, Cell>)| TableRow {
+    let row = |((name, Column(params), variant), cells): (Kernel<'_>, BTreeMap<_, Cell>)| TableRow {
         name: format!("{name}{params}"),
         variant: format!("@{variant}"),
         cells: columns.iter().map(|column| cells.get(column).cloned().unwrap_or_else(matrix_cell::absent)).collect(),
