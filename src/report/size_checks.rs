@@ -185,38 +185,3 @@ fn a_series_of_a_thousand_points_has_a_small_page() {
     assert!(wide.contains("above the scale"), "what lies outside the range has a title");
     assert!(html.contains("After 29 earlier changes, flat at"));
 }
-
-/// The rich sample with ten thousand series, each with a page.
-fn huge() -> Sample {
-    let mut sample = sample_data::rich();
-    let (few, fits) = (sample.analysis.series.clone(), sample.trend.series.clone());
-    for i in 1..=10_000 / few.len() {
-        sample.analysis.series.extend(few.iter().cloned().map(|mut series| {
-            series.series.id = format!("{i}-{}", series.series.id);
-            series.series.name = format!("{}_{i}", series.series.name);
-            series.series.benchmark = series.series.benchmark.replacen('/', &format!("/{i}_"), 1);
-            series
-        }));
-        sample.trend.series.extend(fits.iter().cloned().map(|mut series| {
-            series.series = format!("{i}-{}", series.series);
-            series
-        }));
-    }
-    sample
-}
-
-#[test]
-#[ignore = "takes a minute without optimization"]
-fn ten_thousand_series_have_their_pages() {
-    let sample = huge();
-    assert!(sample.analysis.series.len() >= 10_000);
-    let begin = std::time::Instant::now();
-    let heads = sample.heads();
-    let site = super::render(&sample.input(&heads), &super::Settings::default()).expect("it renders");
-    eprintln!("{} files in {:.1} s", site.len(), begin.elapsed().as_secs_f64());
-    for page in site.iter().filter(|page| page.path.ends_with(".html")) {
-        assert!(page.bytes.len() < LARGEST_PAGE, "{} has {} bytes", page.path, page.bytes.len());
-    }
-    let bytes: usize = site.iter().map(|page| page.bytes.len()).sum();
-    eprintln!("{:.1} MB", bytes as f64 / 1e6);
-}

@@ -113,8 +113,13 @@ fn text_of_others_harms_no_page_and_names_no_file() {
     }
     let site = site(&history);
     assert!(site.iter().filter(|(_, text)| text.contains("script")).count() > 10, "the names are on many pages");
-    let markdown = site.iter().find(|(path, _)| path.ends_with(".md")).expect("pairs are there as Markdown");
-    assert!(!markdown.1.contains("<script") && !markdown.1.contains("</"), "{}", markdown.1);
+    let markdown: Vec<&(String, String)> = site.iter().filter(|(path, _)| path.ends_with(".md")).collect();
+    assert!(markdown.len() >= 11, "each commit is held against the one before");
+    for (path, text) in markdown {
+        // Names that would end a span of code stand in an element of their own.
+        let bare = text.replace("<code>", "").replace("</code>", "");
+        assert!(!bare.contains('<'), "{path}: {text}");
+    }
 }
 
 #[test]
