@@ -22,7 +22,7 @@ const fixed = (x, decimals) => {
   const short = x.toFixed(decimals);
   return Number.isInteger(x * 10 ** decimals * 2) ? even(short, x.toFixed(decimals + 30), decimals) : short;
 };
-const power = (x) => even(x.toExponential(3), x.toExponential(33), 3).replace("e+", "e");
+const power = (x, digits = 3) => even(x.toExponential(digits), x.toExponential(digits + 30), digits).replace("e+", "e");
 const thousands = (digits) => digits.replace(/^\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, NARROW));
 const isZero = (digits) => /^[0.]*$/.test(digits);
 const typeset = (x, plain) => (x < 0 && !isZero(plain) ? "\u2212" : "") + thousands(plain);
@@ -54,6 +54,8 @@ const sprag = {
   series(told) { this.data.series = told; },
   chunk(told) { this.data.chunks.set(told.number, told); },
   table: (a, b) => table(sprag.data, a, b),
+  markdown: (a, b) => markdown(sprag.data, a, b),
+  csv: (a, b) => csv(sprag.data, a, b),
 };
 
 const chunkOf = (data, number) => Math.floor(number / data.chunk);
@@ -197,7 +199,7 @@ const rowOf = (data, { series, outcome, kind, up }) => {
   const scale = scaleOf(series.unit, outcome.before ?? outcome.after ?? outcome.a?.value ?? outcome.b?.value ?? 0);
   const level = (x) => (x === null ? NONE : quantity(scale, x));
   const changed = outcome.verdict === "changed" || outcome.verdict === "open" || outcome.cameBack === true;
-  const [low, high] = (changed && outcome.interval) || [0, 0];
+  const [low, high] = (changed && outcome.interval) || [0, 0], told = changed ? outcome.relative : null;
   const measured = (point) => {
     if (!point) return [NONE, ""];
     const spread = point.spread && `${value(scale, point.spread[0])} to ${value(scale, point.spread[1])}`;
@@ -209,16 +211,21 @@ const rowOf = (data, { series, outcome, kind, up }) => {
     machine: series.machineName,
     name: series.benchmark,
     metric: series.metric,
+    unit: series.unit,
     kind,
     mark: markOf(series, kind, up),
     reason: reasonOf(data, outcome),
     before: level(outcome.before),
     after: level(outcome.after),
-    change: changed && outcome.relative !== null ? percent(outcome.relative) : NONE,
+    change: told !== null ? percent(told) : NONE,
     interval: low < high ? `${signed(low)} to ${signed(high)}` : "",
     shows: series.shows === null ? NONE : percent(Math.abs(series.shows)).replace(/^\+/, ""),
     measured_before: measured(outcome.a),
     measured_after: measured(outcome.b),
+    figures: [outcome.before, outcome.after, told, ...(low < high ? [low, high] : [null, null]), outcome.a?.value, outcome.b?.value]
+      .map((figure) => (Number.isFinite(figure) ? power(figure, 4) : "")),
+    drawn: told === null ? null : { ends: [told, ...(outcome.interval ?? [told, told])], shows: Math.abs(series.shows ?? 0) },
+    places: null,
   };
 };
 
@@ -277,7 +284,23 @@ const meanOf = (judged) => {
   return logs.length ? percent(Math.expm1(logs.reduce((sum, log) => sum + log, 0) / logs.length)) : NONE;
 };
 
+// The changes on one scale, as src/report/compare/drawn.rs has it.
+const SPANS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
+const drawOn = (rows) => {
+  const sizes = rows.map(({ drawn }) => Math.max(...drawn.ends.map(Math.abs))).sort((a, b) => a - b);
+  if (!sizes.length) return "";
+  const usual = sizes[Math.floor(0.9 * (sizes.length - 1))], span = SPANS.find((one) => one >= usual) ?? 1;
+  const place = (x) => Math.floor(550 + 500 * Math.min(1, Math.max(-1, x / span)) + 0.5);
+  for (const row of rows) {
+    const [change, low, high] = row.drawn.ends;
+    row.places = [place(row.drawn.shows), place(low), place(change), place(high), Math.sign(change) * (Math.abs(change) > span)];
+  }
+  return `±${span * 100}${NARROW}%`;
+};
+
 const capital = (word) => word[0].toUpperCase() + word.slice(1);
+
+const BESIDE = "Controls and calibration";
 
 function table(data, a, b) {
   const all = data.series
@@ -295,15 +318,81 @@ function table(data, a, b) {
     const rows = kernels.filter((one) => one.kind === kind).sort((one, other) => size(other) - size(one));
     return { heading, rows: rows.map((one) => rowOf(data, one)) };
   });
-  groups.push({ heading: "Controls and calibration", rows: beside.map((one) => rowOf(data, one)) });
+  groups.push({ heading: BESIDE, rows: beside.map((one) => rowOf(data, one)) });
+  const rows = groups.flatMap((group) => group.rows), scale = drawOn(rows.filter((row) => row.drawn));
+  for (const row of rows) delete row.drawn;
   return {
     headline: headlineOf(kernels, words),
     words,
     banners: bannersOf(data, kernels),
-    summary: gathered(kernels, ({ series }) => [series.suite, series.machineName, series.machine])
-      .map(([[suite, machine], judged]) => ({ suite, machine, counts: countsOf(judged), mean: meanOf(judged) })),
+    summary: gathered(kernels, ({ series }) => [series.suite, series.dtype ?? "", series.machineName, series.machine])
+      .map(([[suite, dtype, machine], judged]) =>
+        ({ suite: dtype ? `${suite}, ${dtype}` : suite, machine, counts: countsOf(judged), mean: meanOf(judged) })),
+    scale,
     groups: groups.filter(({ rows }) => rows.length),
   };
+}
+
+// ---- The same as Markdown, as src/report/compare/export.rs writes it, and as CSV.
+
+const MEANT = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "\\": "&#92;", "@": "&#64;&#8203;", "#": "\\#&#8203;" };
+const isWord = (character) => /[\p{Alphabetic}\p{N}]/u.test(character ?? "");
+const plain = (words) => [...words].reduce((escaped, one, i, all) => {
+  if (one === "_" && isWord(all[i - 1]) && isWord(all[i + 1])) return escaped + one;
+  if (one === ":" && all[i + 1] === "/") return `${escaped}&#58;`;
+  if (one === "." && escaped.endsWith("www")) return `${escaped}&#46;`;
+  return escaped + (MEANT[one] ?? ("*_`[]~$".includes(one) ? `\\${one}` : one));
+}, "");
+const code = (name) => {
+  if (!name.trim()) return "<code></code>";
+  if (!/[|`\\<>]/.test(name)) return `\`${name}\``;
+  return `<code>${name.replace(/[!-/:-@[-`{-~]/g, (one) => `&#${one.charCodeAt()};`)}</code>`;
+};
+
+const TOLD = ["worse", "better", "doubt"];
+
+function markdown(data, a, b) {
+  const { headline, banners, summary, words, groups } = table(data, a, b), lines = [];
+  const [from, to] = [data.commits[a], data.commits[b]], line = (cells) => lines.push(`| ${cells.join(" | ")} |`);
+  const head = (cells, texts) => { line(cells); line(cells.map((_, i) => (i < texts ? "---" : "--:"))); };
+  const side = ([sha, day, subject, tags]) => code(sha.slice(0, 12)) + (tags.length ? ` ${plain(tags.join(", "))}` : "")
+    + (subject && `, “${plain(subject)}”`) + `, ${day}`;
+  lines.push(`# ${plain(nameOf(from))} to ${plain(nameOf(to))}`, "");
+  lines.push(`**${headline.map(([, glyph, text]) => `${glyph} ${text}`.trim()).join(" ")}**`, "", `- A: ${side(from)}`, `- B: ${side(to)}`, "");
+  for (const [strong, text] of banners) lines.push(`**${plain(strong)}** ${plain(text)}`, "");
+  if (summary.length) {
+    head(["Suite", "Machine", "Series", ...words.map(capital), "No change", "No verdict", "Mean"], 2);
+    for (const one of summary) line([plain(one.suite), plain(one.machine), ...one.counts.map(count), one.mean]);
+    lines.push("");
+  }
+  const isTold = ({ heading, rows }) => TOLD.includes(rows[0].kind) && heading !== BESIDE;
+  for (const { heading, rows } of groups.filter(isTold)) {
+    lines.push(`## ${heading} (${count(rows.length)})`, "");
+    head(["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", `95${NARROW}% interval`, "Could see"], 3);
+    for (const row of rows.slice(0, 120)) {
+      const verdict = `${row.mark[1]} ${row.mark[2]}`;
+      line([`${code(row.name)} ${plain(row.metric)}`, plain(row.machine), row.reason ? `${verdict}: ${plain(row.reason)}` : verdict,
+        row.before, row.after, row.change, row.interval, row.shows]);
+    }
+    lines.push("");
+    if (rows.length > 120) lines.push(`And ${count(rows.length - 120)} more.`, "");
+  }
+  lines.push(groups.filter((group) => !isTold(group)).map(({ heading, rows }) => `${heading}: ${count(rows.length)}.`).join(" "));
+  return `${lines.map((text) => text.trimEnd()).join("\n")}\n`;
+}
+
+// Text that a spreadsheet would take for a formula gets a quote before it.
+const field = (text) => {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
+
+function csv(data, a, b) {
+  const heads = ["id", "suite", "benchmark", "metric", "unit", "machine", "verdict", "reason", "level_a", "level_b", "change",
+    "change_low", "change_high", "measured_a", "measured_b"];
+  const rows = table(data, a, b).groups.flatMap((group) => group.rows)
+    .map((row) => [...[row.id, row.suite, row.name, row.metric, row.unit, row.machine, row.mark[2], row.reason].map(field), ...row.figures]);
+  return [heads, ...rows].map((cells) => `${cells.join(",")}\n`).join("");
 }
 
 // ---- The page. What follows needs one.
@@ -325,6 +414,14 @@ const address = {
   },
 };
 
+// A file of data/, which calls one of the functions above.
+const load = (name) => new Promise((resolve, reject) => {
+  const script = element("script", { src: `../data/${name}` });
+  script.onload = resolve;
+  script.onerror = () => reject(new Error(`data/${name} did not load`));
+  document.head.append(script);
+});
+
 function showStale() {
   const { newest, everyDays } = document.body.dataset, banner = document.getElementById("stale");
   const age = (Date.now() - Date.parse(newest)) / 864e5;
@@ -344,14 +441,15 @@ const machineOf = (row) => row.dataset.machine ?? row.querySelector(".place").te
 function makeFilter(box, tables) {
   const fields = [...box.querySelectorAll("[name]")], found = box.querySelector("output");
   const rows = tables.flatMap(bodyRows);
-  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+  const texts = new Map();
+  const textOf = (row) => texts.get(row) ?? texts.set(row, row.textContent.toLowerCase()).get(row);
   const show = () => {
     const [find, suite, machine] = ["find", "suite", "machine"].map((name) => fields.find((one) => one.name === name).value);
     const words = find.toLowerCase().split(/\s+/).filter(Boolean);
     let seen = 0;
     for (const row of rows) {
       row.hidden = !((!suite || suiteOf(row) === suite) && (!machine || machineOf(row) === machine)
-        && words.every((word) => texts.get(row).includes(word)));
+        && words.every((word) => textOf(row).includes(word)));
       seen += !row.hidden;
     }
     for (const body of tables.flatMap((one) => [...one.tBodies])) body.hidden = bodyRows(body.parentNode)
@@ -382,76 +480,37 @@ const numberOf = (text) => {
 };
 
 // Buttons in the heads of a table sort its rows within their groups. A column of mixed units cannot be sorted by figures.
-function makeSortable(sorted) {
+// The address says which table is sorted, by which column and which way: `0.5.down`.
+function makeSortable(sorted, place) {
   const heads = [...sorted.querySelectorAll("thead th")];
   if (bodyRows(sorted).length < 3 || sorted.matches(".heat")) return;
+  const sort = (head, column, down) => {
+    for (const other of heads) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    for (const body of sorted.tBodies) {
+      const keyed = bodyRows(sorted).filter((row) => row.parentNode === body)
+        .map((row) => { const text = row.cells[column]?.textContent.trim() ?? ""; return { row, text, figure: numberOf(text) }; });
+      const figures = head.classList.contains("n");
+      keyed.sort((x, y) => {
+        // What has no figure stands last, either way.
+        if (figures && (x.figure === null || y.figure === null)) return (x.figure === null) - (y.figure === null);
+        return (down ? -1 : 1) * (figures ? x.figure - y.figure : order.compare(x.text, y.text));
+      });
+      body.append(...keyed.map(({ row }) => row));
+    }
+  };
+  const chosen = address.get("sort").split(".");
   heads.forEach((head, column) => {
     if (!head.textContent.trim() || "mixed" in head.dataset || head.querySelector(".sr, svg")) return;
     const button = element("button", { type: "button", class: "sort" }, ...head.childNodes);
     head.replaceChildren(button);
     button.addEventListener("click", () => {
       const down = head.getAttribute("aria-sort") === "ascending";
-      for (const other of heads) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      for (const body of sorted.tBodies) {
-        const keyed = bodyRows(sorted).filter((row) => row.parentNode === body)
-          .map((row) => { const text = row.cells[column]?.textContent.trim() ?? ""; return { row, text, figure: numberOf(text) }; });
-        const figures = head.classList.contains("n");
-        keyed.sort((x, y) => {
-          // What has no figure stands last, either way.
-          if (figures && (x.figure === null || y.figure === null)) return (x.figure === null) - (y.figure === null);
-          return (down ? -1 : 1) * (figures ? x.figure - y.figure : order.compare(x.text, y.text));
-        });
-        body.append(...keyed.map(({ row }) => row));
-      }
+      sort(head, column, down);
+      address.set("sort", `${place}.${column}.${down ? "down" : "up"}`);
     });
+    if (chosen[0] === String(place) && chosen[1] === String(column)) sort(head, column, chosen[2] === "down");
   });
-}
-
-// A hair line and one line of text over the commits of a trend: by pointer, or by arrow keys when the chart has the focus.
-// The picture says which places lie at the edges of its area (data-places) and where these edges are (data-area: left, right,
-// top, bottom); the rows of the table that data-points names say what is at their place (data-place).
-function makeChart(figure) {
-  const charts = [...figure.querySelectorAll("svg[data-points]")];
-  const listed = charts.length && document.getElementById(charts[0].dataset.points);
-  if (!listed) return;
-  const heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
-  const said = (row) => [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
-    .filter(([, text]) => text && text !== NONE).map(([head, text]) => `${head} ${text}`).join("; ");
-  const points = [...listed.querySelectorAll("tr[data-place]")].map((row) => ({ place: Number(row.dataset.place), row }))
-    .sort((a, b) => a.place - b.place);
-  const readout = element("output", { class: "readout q", "aria-live": "polite" });
-  figure.append(readout);
-  for (const svg of charts) {
-    const [first, last] = svg.dataset.places.split(" ").map(Number), { width } = svg.viewBox.baseVal;
-    const [left, right, top, bottom] = svg.dataset.area.split(" ").map(Number);
-    const inside = points.filter(({ place }) => place >= first && place <= last);
-    if (!inside.length) continue;
-    const line = document.createElementNS(svg.namespaceURI, "path");
-    line.setAttribute("class", "cross");
-    svg.append(line);
-    let at = inside.length - 1;
-    const show = (next) => {
-      at = Math.max(0, Math.min(inside.length - 1, next));
-      line.setAttribute("d", `M${left + (inside[at].place - first) / (last - first) * (right - left)} ${top}V${bottom}`);
-      readout.textContent = said(inside[at].row);
-    };
-    svg.setAttribute("tabindex", "0");
-    svg.addEventListener("focus", () => show(at));
-    svg.addEventListener("pointermove", (event) => {
-      const box = svg.getBoundingClientRect();
-      const share = ((event.clientX - box.left) * width / box.width - left) / (right - left);
-      const place = first + share * (last - first);
-      const far = (k) => Math.abs(inside[k].place - place);
-      show(inside.reduce((best, _, k) => (far(k) < far(best) ? k : best), 0));
-    });
-    svg.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
-      if (step === undefined) return;
-      event.preventDefault();
-      show(at + step);
-    });
-  }
 }
 
 // ---- Any two commits.
@@ -469,15 +528,36 @@ function summaryTable({ summary, words }) {
   const rows = summary.map(({ suite, machine, counts, mean }) => element("tr", {}, element("th", { scope: "row" }, suite),
     ...cells("td", [[machine, "any"], [count(counts[0]), "n opt2"], [tinted(counts[1], "worse"), "n"],
       [tinted(counts[2], "better"), "n"], [count(counts[3]), "n opt2"], [count(counts[4]), "n"], [mean, "n"]])));
-  return element("table", {}, element("caption", { class: "sr" }, "Counts and geometric mean by suite and machine"),
+  return element("table", {}, element("caption", { class: "sr" }, "Counts and geometric mean by suite, element type and machine"),
     element("thead", {}, element("tr", {}, ...cells("th", heads))), element("tbody", {}, ...rows));
 }
 
-function rowsTable({ groups }) {
+const SVG = () => document.querySelector("svg").namespaceURI;
+
+// The interval of a change, as src/report/chart/range.rs draws it.
+function rangeOfRow({ places, kind }) {
+  const [band, low, change, high, beyond] = places.map((place, i) => (i < 4 ? place / 10 : place));
+  const draw = (tag, attributes) => {
+    const made = document.createElementNS(SVG(), tag);
+    for (const [name, text] of Object.entries(attributes)) made.setAttribute(name, text);
+    return made;
+  };
+  const end = `end ${TOLD.indexOf(kind) < 2 ? kind : ""}`.trim(), base = change - 6 * beyond;
+  const svg = draw("svg", { class: "range", width: 110, height: 16, viewBox: "0 0 110 16", "aria-hidden": true });
+  svg.append(draw("path", { class: "band", d: `M${110 - band} 1H${band}V15H${110 - band}Z` }), draw("path", { class: "axis", d: "M55 0V16" }),
+    draw("path", { class: "base", d: `M${low} 8H${high}` }),
+    beyond ? draw("path", { class: end, d: `M${base} 4L${change} 8L${base} 12Z` }) : draw("circle", { class: end, cx: change, cy: 8, r: 3.5 }));
+  return svg;
+}
+
+// The rows of each group that are drawn at once; the others follow when these are seen.
+const AT_ONCE = 60;
+
+function rowsTable({ groups, scale }) {
   const heads = [["Series", ""], ["Machine", ""], ["Verdict", ""], ["Level at A", "n"], ["Level at B", "n"],
-    [`Change, 95${NARROW}% interval`, "n"], ["Could see", "n opt2"], ["Measured at A", "n opt"], ["Measured at B", "n opt"]];
+    [`Change, 95${NARROW}% interval`, "n"], ...(scale ? [[scale, "opt2"]] : []), ["Could see", "n opt2"], ["Measured at A", "n opt"], ["Measured at B", "n opt"]];
   const head = element("tr", {}, ...cells("th", heads));
-  for (const place of [3, 4, 7, 8]) head.cells[place].dataset.mixed = "";
+  for (const place of scale ? [3, 4, 6, 8, 9] : [3, 4, 7, 8]) head.cells[place].dataset.mixed = "";
   const measured = ([figure, spread]) =>
     element("td", { class: "n opt q" }, figure, ...(spread ? [" ", element("span", { class: "below" }, spread)] : []));
   const row = (one) => {
@@ -492,20 +572,47 @@ function rowsTable({ groups }) {
       element("th", { scope: "row", class: "full" }, link, " ", element("span", { class: "q" }, one.metric)),
       element("td", { class: "place" }, one.machine), verdict,
       ...cells("td", [[one.before, isChanged ? "n from" : "n opt2"], [one.after, "n"]]), change,
+      ...(scale ? [element("td", { class: "g opt2" }, ...(one.places ? [rangeOfRow(one)] : []))] : []),
       ...cells("td", [[one.shows, "n opt2"]]), measured(one.measured_before), measured(one.measured_after));
   };
-  return element("table", { class: "cards" },
-    element("caption", { class: "sr" }, "Series between the two commits, by what is said of them"), element("thead", {}, head),
-    ...groups.map(({ heading, rows }) => element("tbody", { class: "group" },
-      element("tr", {}, element("th", { scope: "rowgroup", colspan: "9" }, `${heading} `,
-        element("span", { class: "q" }, `(${count(rows.length)})`))), ...rows.map(row))));
+  const bodies = groups.map(({ heading, rows }) => element("tbody", { class: "group" },
+    element("tr", {}, element("th", { scope: "rowgroup", colspan: String(head.cells.length) }, `${heading} `,
+      element("span", { class: "q" }, `(${count(rows.length)})`))), ...rows.slice(0, AT_ONCE).map(row)));
+  const drawn = element("table", { class: "cards compared" },
+    element("caption", { class: "sr" }, "Series between the two commits, by what is said of them"), element("thead", {}, head), ...bodies);
+  return [drawn, () => groups.forEach(({ rows }, i) => bodies[i].append(...rows.slice(AT_ONCE).map(row)))];
 }
+
+// Until the browser has drawn what is there; without a window that is seen there is nothing to wait for.
+const drawn = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 250); });
 
 function sideOf(letter, [sha, day, subject, tags]) {
   const made = element("p", {}, element("b", {}, letter), " ", element("span", { class: "id" }, sha.slice(0, 12)));
   if (tags.length) made.append(" ", element("b", {}, tags.join(", ")));
   made.append(element("br"), element("span", { class: "q" }, (subject && `“${subject}”, `) + day));
   return made;
+}
+
+// Buttons that take a comparison along.
+function exported(a, b) {
+  const { data } = sprag, name = [a, b].map((number) => data.commits[number][0].slice(0, 12)).join("-");
+  const said = element("output", { class: "q", "aria-live": "polite" });
+  const button = (text, act) => {
+    const made = element("button", { type: "button" }, text);
+    made.addEventListener("click", act);
+    return made;
+  };
+  const save = (text, type, ending) => {
+    const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` })), download: `${name}.${ending}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const copy = async () => {
+    try { await navigator.clipboard.writeText(sprag.markdown(a, b)); said.textContent = "Copied."; } catch { said.textContent = "The browser does not allow it; save it instead."; }
+  };
+  return element("p", { class: "filter tools" }, button("Copy as Markdown", copy),
+    button("Save as Markdown", () => save(sprag.markdown(a, b), "text/markdown", "md")),
+    button("Save as CSV", () => save(sprag.csv(a, b), "text/csv", "csv")), said);
 }
 
 function makeCompare(box) {
@@ -521,14 +628,7 @@ function makeCompare(box) {
     const begun = data.commits.flatMap(([sha], i) => (word.length >= 4 && sha.startsWith(word) ? [i] : []));
     return begun.length === 1 ? begun[0] : null;
   };
-  const load = (number) => new Promise((resolve, reject) => {
-    const chunk = chunkOf(data, number);
-    if (data.chunks.has(chunk)) { resolve(); return; }
-    const script = element("script", { src: `../data/values-${chunk}.js` });
-    script.onload = resolve;
-    script.onerror = () => reject(new Error(`data/values-${chunk}.js did not load`));
-    document.head.append(script);
-  });
+  const loaded = (number) => (data.chunks.has(chunkOf(data, number)) ? null : load(`values-${chunkOf(data, number)}.js`));
   let asked = 0;
   const show = async () => {
     asked += 1;
@@ -538,7 +638,7 @@ function makeCompare(box) {
     if (unknown) return;
     address.set("a", field("a").value.trim());
     address.set("b", field("b").value.trim());
-    try { await load(a); await load(b); } catch (error) { said.textContent = error.message; return; }
+    try { await loaded(a); await loaded(b); } catch (error) { said.textContent = error.message; return; }
     if (mine !== asked) return;
     const made = sprag.table(a, b), apart = Math.abs(a - b) - 1;
     result.replaceChildren(element("h2", {}, ...spaced(made.headline)),
@@ -546,15 +646,20 @@ function makeCompare(box) {
         : apart < 1 ? "No commit was measured between the two."
           : `${counted(apart, "commit", "commits")} were measured between the two.`),
       element("div", { class: "sides" }, sideOf("A", data.commits[a]), sideOf("B", data.commits[b])),
+      exported(a, b),
       ...made.banners.map(([strong, words]) => element("p", { class: "banner env" }, element("b", {}, strong), " ", words)));
     filter.hidden = true;
     rows.replaceChildren();
     if (!made.groups.length) return;
     result.append(scrolled("Summary by suite and machine, table", summaryTable(made)));
-    const list = rowsTable(made);
+    const [list, complete] = rowsTable(made);
     rows.append(scrolled("Compared series, table", list));
+    filter.hidden = false;
+    if (made.groups.some((group) => group.rows.length > AT_ONCE)) await drawn();
+    if (mine !== asked) return;
+    complete();
     makeFilter(filter, [list]);
-    makeSortable(list);
+    makeSortable(list, 0);
   };
   const list = document.getElementById("commits");
   for (const [sha, day, subject, tags] of [...data.commits].reverse()) {
@@ -580,7 +685,6 @@ function start() {
   const listed = tables.filter((one) => one.querySelector("td.place"));
   if (filter && !compare && listed.length) makeFilter(filter, listed);
   tables.forEach(makeSortable);
-  document.querySelectorAll("figure.trend").forEach(makeChart);
   if (compare) makeCompare(compare);
 }
 

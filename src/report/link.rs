@@ -41,6 +41,8 @@ pub const ICON: &str = "icon.svg";
 
 /// The script.
 pub const SCRIPT: &str = "app.js";
+/// The script of the charts of series.
+pub const CHART_SCRIPT: &str = "chart.js";
 /// Where any two commits are compared.
 pub const COMPARE: &str = "compare/index.html";
 /// The commits and environments, for the script.
@@ -81,6 +83,11 @@ pub fn commit(sha: &str) -> String {
 /// The twelve digits of a commit that paths bear.
 fn digits(sha: &str) -> &str {
     sha.get(..12).unwrap_or(sha)
+}
+
+/// The same as Markdown.
+pub fn compare_markdown(a: &str, b: &str) -> String {
+    compare(a, b).replace(".html", ".md")
 }
 
 /// The page of a suite's matrix.

@@ -40,6 +40,8 @@ mod event_checks;
 #[cfg(test)]
 mod feed_checks;
 #[cfg(test)]
+mod matrix_checks;
+#[cfg(test)]
 mod sample_data;
 #[cfg(test)]
 mod site_checks;

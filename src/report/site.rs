@@ -23,6 +23,7 @@ use super::{ReportError, Settings};
 
 const STYLE: &str = include_str!("../../site/style.css");
 const SCRIPT: &str = include_str!("../../site/app.js");
+const CHART_SCRIPT: &str = include_str!("../../site/chart.js");
 const ICON: &str = include_str!("../../site/icon.svg");
 
 /// What the site is made of.
@@ -54,6 +55,7 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
         Page { path: link::STYLE.to_owned(), bytes: STYLE.as_bytes().to_vec() },
         Page { path: link::ICON.to_owned(), bytes: ICON.as_bytes().to_vec() },
         Page { path: link::SCRIPT.to_owned(), bytes: SCRIPT.as_bytes().to_vec() },
+        Page { path: link::CHART_SCRIPT.to_owned(), bytes: CHART_SCRIPT.as_bytes().to_vec() },
         pages::missing(&analysis.project, settings)?,
     ];
     site.push(if analysis.suites.is_empty() { pages::empty(&catalog)? } else { pages::digest(&catalog)? });
@@ -68,8 +70,9 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     for event in &catalog.trend.events {
         site.push(pages::event(&catalog, event)?);
     }
+    let data = Data::of(&catalog);
     for suite in &catalog.matrix_suites {
-        site.push(pages::matrix(&catalog, suite)?);
+        site.push(pages::matrix(&catalog, &data, suite)?);
     }
     if !analysis.series.is_empty() {
         site.push(pages::series_list(&catalog)?);
@@ -77,12 +80,12 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     for series in &analysis.series {
         site.push(pages::series(&catalog, series)?);
     }
-    let data = catalog.is_compared().then(|| Data::of(&catalog));
-    if let Some(data) = &data {
+    let compared = catalog.is_compared().then_some(&data);
+    if let Some(data) = compared {
         site.extend(script::pages(data));
         site.extend(pages::compare(&catalog, data)?);
     }
-    site.extend(pages::commits(&catalog, data.as_ref())?);
+    site.extend(pages::commits(&catalog, compared)?);
     site.extend(pages::weeks(&catalog)?);
     site.extend(pages::gpu(&catalog)?);
     if !heads.is_empty() {

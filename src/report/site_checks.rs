@@ -74,13 +74,16 @@ fn every_page_is_there() {
     for fixed in lists.into_iter().chain(files) {
         assert!(paths.contains(fixed), "{fixed}");
     }
-    for fixed in [link::SCRIPT, link::COMPARE, link::COMMITS_DATA, link::SERIES_DATA, &link::values(0)] {
+    for fixed in
+        [link::SCRIPT, link::CHART_SCRIPT, link::COMPARE, link::COMMITS_DATA, link::SERIES_DATA, &link::values(0)]
+    {
         assert!(paths.contains(fixed), "{fixed}");
     }
     assert!(paths.contains("matrix/cpu.html") && paths.contains("matrix/gpu.html"));
     // Of the thirty commits with a page all but the changed tree against the one before, three releases and the newest commit against the release before each.
     let pairs = paths.iter().filter(|path| path.starts_with("compare/") && **path != link::COMPARE).count();
-    assert_eq!(pairs, 29 + 3);
+    // Each as a page and as Markdown.
+    assert_eq!(pairs, 2 * (29 + 3));
     let machines: BTreeSet<&str> = sample.runs.iter().map(|run| run.run.machine.id.as_str()).collect();
     // The newest thirty of 37 measured commits; no release and no event is older.
     let commits: BTreeSet<&str> =
@@ -90,7 +93,7 @@ fn every_page_is_there() {
     let runs = super::shown_runs(&sample.input(&heads)).len();
     assert_eq!(runs, sample.runs.len() - 7 * 3, "the commits had a run of each suite on each machine but one");
     let several = [sample.analysis.series.len(), runs, sample.trend.events.len(), machines.len(), pairs];
-    assert_eq!(paths.len(), 14 + 5 + several.iter().sum::<usize>() + 30 + 1 + 2 * 26 + 1 + 2);
+    assert_eq!(paths.len(), 14 + 6 + several.iter().sum::<usize>() + 30 + 1 + 2 * 26 + 1 + 2);
 }
 
 /// The part of a page between two marks, without pictures.
@@ -170,6 +173,13 @@ fn pages_need_no_script_of_theirs_no_style_attribute_and_no_network() {
             assert!(!lower.contains(banned), "{path} holds {banned}");
         }
         for script in lower.split("<script").skip(1) {
+            // Data for the script, which no browser runs.
+            if let Some(json) =
+                script.strip_prefix(" type=\"application/json\">").and_then(|rest| rest.split('<').next())
+            {
+                assert!(serde_json::from_str::<serde_json::Value>(json).is_ok(), "{path} holds data that is no JSON");
+                continue;
+            }
             let file = script.strip_prefix(" src=\"").and_then(|rest| rest.split_once('"'));
             assert!(file.is_some_and(|(_, rest)| rest.starts_with(" defer></script>")), "{path} holds a script");
         }
@@ -190,15 +200,17 @@ fn pages_need_no_script_of_theirs_no_style_attribute_and_no_network() {
 
 #[test]
 fn the_script_is_small_and_writes_text_only() {
-    let script = page(rich(), link::SCRIPT);
-    // Compressed it is a third of that; a page may cost a reader 40 KB of script.
-    assert!(script.len() < 40 << 10, "{} bytes", script.len());
-    for banned in
-        ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "http"]
-    {
-        assert!(!script.contains(banned), "the script holds {banned}");
+    for path in [link::SCRIPT, link::CHART_SCRIPT] {
+        let script = page(rich(), path);
+        // Compressed it is a third of that; a page may cost a reader 40 KB of script.
+        assert!(script.len() < 40 << 10, "{path} has {} bytes", script.len());
+        for banned in
+            ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "http"]
+        {
+            assert!(!script.contains(banned), "{path} holds {banned}");
+        }
+        assert!(script.contains("\"use strict\";"));
     }
-    assert!(script.contains("\"use strict\";"));
 }
 
 #[test]
@@ -286,7 +298,7 @@ fn every_class_has_a_rule() {
 fn an_empty_history_has_a_page_that_helps() {
     let site = empty(&Settings::default()).expect("it renders");
     let paths: Vec<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    assert_eq!(paths, [link::MISSING, link::SCRIPT, link::ICON, link::DIGEST, link::STYLE]);
+    assert_eq!(paths, [link::MISSING, link::SCRIPT, link::CHART_SCRIPT, link::ICON, link::DIGEST, link::STYLE]);
     let digest = page(&site, link::DIGEST);
     assert!(digest.contains("No runs yet") && digest.contains("sprag weekly"));
     assert!(!digest.contains("series/"), "navigation shows only what there is");

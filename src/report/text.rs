@@ -38,6 +38,18 @@ pub fn xml(text: &str) -> String {
     escaped
 }
 
+/// JSON for the inside of a script: what would end the script or a line of it is escaped, which JSON reads alike.
+pub fn script(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => escaped.push_str(&format!("\\u{:04x}", character as u32)),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
 fn acts_unseen(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -82,6 +94,11 @@ mod tests {
     #[test]
     fn xml_gives_no_character_a_meaning() {
         assert_eq!(xml("<a b=\"c\" d='e'>&\u{1b}"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;\u{fffd}");
+    }
+
+    #[test]
+    fn json_cannot_leave_its_script() {
+        assert_eq!(script("[\"</script><!--&\u{2028}\"]"), "[\"\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\"]");
     }
 
     #[test]

@@ -87,6 +87,7 @@ mod detect;
 /// Events of many series over a history.
 mod trend;
 /// Changes that other projects acknowledged.
+mod odd_histories;
 mod real_cases;
 /// The recorded runs: listed, checked, repaired and proven.
 mod fsck;

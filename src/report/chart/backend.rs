@@ -66,6 +66,17 @@ impl Svg {
         )
     }
 
+    /// The finished picture at its natural size, for a cell beside others that say the same in words.
+    pub(super) fn hidden(mut self, class: &str) -> String {
+        self.flush();
+        let (width, height) = (self.width, self.height);
+        format!(
+            "<svg class=\"{class}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+             aria-hidden=\"true\">{}</svg>",
+            self.body.replace('\n', "")
+        )
+    }
+
     /// Dots of one ink are one path of strokes without length, which a round cap makes dots.
     fn dot(&mut self, ink: Ink, center: BackendCoord) {
         if self.dots.as_ref().is_some_and(|(current, _)| *current != ink) {

@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::data::Data;
-use super::pairs::Pairs;
+use super::export;
+use super::pairs::{Pair, Pairs};
 use super::script;
 use super::table::{self, SummaryRow, Table};
 use crate::model::page::Page;
@@ -24,7 +25,8 @@ const run = (file) => vm.runInThisContext(fs.readFileSync(file, "utf8"), { filen
 const [root, pairs] = process.argv.slice(1);
 run(path.join(root, "app.js"));
 for (const file of fs.readdirSync(path.join(root, "data")).sort()) run(path.join(root, "data", file));
-process.stdout.write(vm.runInThisContext(`JSON.stringify(${pairs}.map(([a, b]) => sprag.table(a, b)))`));
+process.stdout.write(vm.runInThisContext(`JSON.stringify(${pairs}.map(([a, b]) =>
+  ({ table: sprag.table(a, b), markdown: sprag.markdown(a, b), csv: sprag.csv(a, b) })))`));
 "#;
 
 fn with<T>(sample: &Sample, of: impl FnOnce(&Data, &Catalog<'_>) -> T) -> T {
@@ -76,8 +78,30 @@ fn check(name: &str, data: &Data, pairs: &[(usize, usize)]) {
     let Some(said) = by_script(&folder.0, pairs) else { return };
     for ((a, b), said) in pairs.iter().zip(said) {
         let expected = serde_json::to_value(table::table(data, *a, *b)).expect("a table is JSON");
-        assert_same(&format!("{a} to {b}"), &expected, &said);
+        assert_same(&format!("{a} to {b}"), &expected, &said["table"]);
+        let table = table::table(data, *a, *b);
+        let markdown = export::markdown(&data.commits[*a], &data.commits[*b], &table);
+        assert_eq!(said["markdown"].as_str(), Some(&*markdown), "{a} to {b}");
+        assert_eq!(said["csv"].as_str(), Some(&*csv(&table)), "{a} to {b}");
     }
+}
+
+/// A table as CSV, from what the pages hold: the script alone writes it.
+fn csv(table: &Table) -> String {
+    let mut lines =
+        String::from("id,suite,benchmark,metric,unit,machine,verdict,reason,level_a,level_b,change,change_low,");
+    lines += "change_high,measured_a,measured_b\n";
+    for row in table.groups.iter().flat_map(|group| &group.rows) {
+        let words = [&*row.id, &row.suite, &row.name, &row.metric, row.unit, &row.machine, &row.mark[2], &row.reason];
+        let cells = words.map(|text| {
+            let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            let safe = if formula { format!("'{text}") } else { text.to_owned() };
+            if safe.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", safe.replace('"', "\"\"")) } else { safe }
+        });
+        lines += &cells.iter().chain(&row.figures).map(String::as_str).collect::<Vec<&str>>().join(",");
+        lines.push('\n');
+    }
+    lines
 }
 
 fn assert_same(place: &str, expected: &Value, said: &Value) {
@@ -126,6 +150,39 @@ fn the_script_agrees_on_odd_numbers() {
         }
         let last = data.commits.len() - 1;
         check("odd", &data, &[(0, last), (last, 0), (0, last / 2), (last / 3, last)]);
+    });
+}
+
+#[test]
+fn the_script_agrees_on_names_that_mean_something_elsewhere() {
+    with(&sample_data::rich(), |data, _| {
+        let mut data = data.clone();
+        let names =
+            ["=1+1", "@a_b _c_ *d* [e](http://f)", "x|`y`\\<z>", "a,\"b\"", "+c", "-d #1 www.e.org", "ünï_cödé ~$"];
+        for (place, one) in data.series.iter_mut().enumerate() {
+            names[place % names.len()].clone_into(&mut one.benchmark);
+            names[place % 3].clone_into(&mut one.machine_name);
+            one.dtype = ["", "f16", "<bf16>"][place % 3].to_owned();
+        }
+        for (place, commit) in data.commits.iter_mut().enumerate() {
+            names[place % names.len()].clone_into(&mut commit.subject);
+            if place % 5 == 0 {
+                commit.tags = vec![names[place % names.len()].to_owned()];
+            }
+        }
+        let last = data.commits.len() - 1;
+        check("names", &data, &[(0, last), (last, 0), (last / 2, last), (5, 10)]);
+        let markdown = export::markdown(&data.commits[0], &data.commits[last], &table::table(&data, 0, last));
+        assert!(!markdown.contains("http://") && !markdown.contains("<z>"), "{markdown}");
+    });
+}
+
+#[test]
+fn a_comparison_can_be_pasted() {
+    with(&sample_data::rich(), |data, catalog| {
+        let pairs = Pairs::of(data, catalog);
+        let Some(Pair { a, b }) = pairs.releases.last().copied() else { panic!("there are releases") };
+        insta::assert_snapshot!(export::markdown(&data.commits[a], &data.commits[b], &table::table(data, a, b)));
     });
 }
 

@@ -10,7 +10,7 @@ use crate::model::metric::Metric;
 use crate::model::trend::{PooledPoint, SeriesTrend};
 use crate::report::catalog::{Catalog, short_benchmark};
 use crate::report::date;
-use crate::report::order::natural;
+use crate::report::order::{natural, parameters};
 use crate::report::text::{shortened, visible};
 
 /// The most characters of a name, of a subject and of a fact.
@@ -46,6 +46,8 @@ pub(in crate::report) struct MeasuredCommit {
     pub(in crate::report) subject: String,
     /// The tags that point at it.
     pub(in crate::report) tags: Vec<String>,
+    /// Its place on the line; absent without one.
+    pub(in crate::report) place: Option<usize>,
 }
 
 impl MeasuredCommit {
@@ -62,6 +64,8 @@ pub(super) struct SeriesData {
     pub(super) suite: String,
     /// The benchmark without its suite.
     pub(super) benchmark: String,
+    /// Its parameter `dtype`; empty where it has none.
+    pub(super) dtype: String,
     /// The id of the machine.
     pub(super) machine: String,
     pub(super) machine_name: String,
@@ -161,9 +165,10 @@ pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> 
     let positions = catalog.line.positions();
     let on_line: BTreeSet<usize> = points().filter_map(|point| positions.get(&*point.commit).copied()).collect();
     if !on_line.is_empty() {
-        let commits = on_line.into_iter().filter_map(|position| catalog.line.commits.get(position));
+        let commits = on_line.into_iter().filter_map(|place| Some((place, catalog.line.commits.get(place)?)));
         return commits
-            .map(|commit| MeasuredCommit {
+            .map(|(place, commit)| MeasuredCommit {
+                place: Some(place),
                 sha: commit.sha.clone(),
                 day: date::day(commit.commit_time),
                 subject: plain(&commit.subject, SUBJECT),
@@ -181,6 +186,7 @@ pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> 
     let first = ranked.into_values().filter(|point| seen.insert(&*point.commit));
     first
         .map(|point| MeasuredCommit {
+            place: None,
             sha: point.commit.to_string(),
             day: date::day(point.time),
             subject: String::new(),
@@ -197,7 +203,8 @@ fn series_data(
     columns: &[Column],
 ) -> Option<SeriesData> {
     // Its page is what a row leads to.
-    catalog.series(&one.series)?;
+    let listed = catalog.series(&one.series)?;
+    let dtype = parameters(&listed.series.params).into_iter().find(|(name, _)| *name == "dtype");
     let of_points: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.get(&*point.commit).copied()).collect();
     let of_points = of_points.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
     let spot = |index: usize| {
@@ -223,6 +230,7 @@ fn series_data(
         id: one.series.clone(),
         suite: plain(&one.suite, NAME),
         benchmark: plain(short_benchmark(&one.benchmark), NAME),
+        dtype: dtype.map_or(String::new(), |(_, value)| plain(value, NAME)),
         machine: one.machine.id.clone(),
         machine_name: plain(&one.machine.name, NAME),
         metric: one.metric.clone(),
@@ -285,12 +293,12 @@ fn ends(level: &Level) -> Option<[f64; 3]> {
 }
 
 /// A number with as many digits as count.
-pub(super) fn rounded(value: f64) -> f64 {
+pub(in crate::report) fn rounded(value: f64) -> f64 {
     format!("{value:.digits$e}", digits = DIGITS as usize - 1).parse().unwrap_or(value)
 }
 
 /// Numbers as whole ones times a common power of ten, which is the first of the two.
-pub(super) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
+pub(in crate::report) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
     let sizes = || values.iter().map(|value| value.abs()).filter(|size| *size > 0.0);
     let magnitude = |size: f64| size.log10().floor() as i32;
     let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));

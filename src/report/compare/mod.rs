@@ -23,15 +23,21 @@
 //! | [`script`] | these as scripts that call one function each, as pages opened from a folder may not fetch |
 //! | [`rule`] | the rule |
 //! | [`words`] | a row in words |
+//! | [`drawn`] | its change as an interval on the scale of the table |
 //! | [`table`] | all rows in order, with counts and geometric means |
+//! | [`newest`] | the newest commit of a suite on a machine against the release before |
 //! | [`pairs`] | which pairs have a page |
+//! | [`export`] | a table as Markdown |
 
 pub(super) mod data;
+pub(super) mod export;
+pub(super) mod newest;
 pub(super) mod pairs;
 pub(super) mod script;
 pub(super) mod table;
 pub(super) mod words;
 
 mod checks;
+mod drawn;
 mod columns;
 mod rule;

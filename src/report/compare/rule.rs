@@ -200,6 +200,7 @@ mod tests {
             id: "s".to_owned(),
             suite: "cpu".to_owned(),
             benchmark: "a".to_owned(),
+            dtype: String::new(),
             machine: "m".to_owned(),
             machine_name: "m".to_owned(),
             metric: Metric::time(),

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::columns::Place;
-use super::data::{Data, PointData, SeriesData, Spot, scaled};
+use super::data::{Data, MeasuredCommit, PointData, SeriesData, Spot, scaled};
 use crate::model::metric::Better;
 use crate::model::page::Page;
 use crate::report::link;
+use crate::report::text;
 
 /// How many commits a chunk holds.
 pub(super) const CHUNK: usize = 50;
@@ -29,24 +30,14 @@ pub(in crate::report) fn pages(data: &Data) -> Vec<Page> {
     pages
 }
 
-/// A script that calls a function with a value. What would end a script or a line of it is escaped.
+/// A script that calls a function with a value.
 fn page(path: String, function: &str, value: &Value) -> Page {
-    let json = value.to_string();
-    let mut text = String::with_capacity(json.len() + 32);
-    text.push_str(&format!("sprag.{function}("));
-    for character in json.chars() {
-        match character {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => text.push_str(&format!("\\u{:04x}", character as u32)),
-            other => text.push(other),
-        }
-    }
-    text.push_str(");\n");
-    Page { path, bytes: text.into_bytes() }
+    Page { path, bytes: format!("sprag.{function}({});\n", text::script(&value.to_string())).into_bytes() }
 }
 
 fn commits(data: &Data) -> Value {
-    let commits: Vec<Value> =
-        data.commits.iter().map(|commit| json!([commit.sha, commit.day, commit.subject, commit.tags])).collect();
+    let one = |commit: &MeasuredCommit| json!([commit.sha, commit.day, commit.subject, commit.tags, commit.place]);
+    let commits: Vec<Value> = data.commits.iter().map(one).collect();
     json!({ "chunk": CHUNK, "commits": commits, "environments": data.environments })
 }
 
@@ -60,7 +51,7 @@ fn one_series(one: &SeriesData) -> Value {
         .iter()
         .map(|step| json!([spot(&step.at), spot(&step.first), spot(&step.last), step.relative]))
         .collect();
-    json!({
+    let mut told = json!({
         "id": one.id,
         "suite": one.suite,
         "benchmark": one.benchmark,
@@ -76,7 +67,11 @@ fn one_series(one: &SeriesData) -> Value {
         "least": one.least,
         "levels": one.levels,
         "changes": changes,
-    })
+    });
+    if !one.dtype.is_empty() {
+        told["dtype"] = json!(one.dtype);
+    }
+    told
 }
 
 /// The number of the commit, and the environments of it that come before.

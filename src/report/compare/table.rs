@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::data::{Data, SeriesData};
+use super::drawn;
 use super::rule::{self, Outcome, Verdict};
 use super::words::{self, Kind, Row};
 use crate::model::metric::Better;
 use crate::report::mark;
-use crate::report::number;
+use crate::report::number::{self, NARROW};
+
+/// The heading of what kernels are held against.
+pub(super) const BESIDE: &str = "Controls and calibration";
 
 /// Two commits against each other, ready to show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,16 +24,18 @@ pub(in crate::report) struct Table {
     pub(in crate::report) words: [String; 2],
     /// Where environments differ: the strong words and those after them.
     pub(in crate::report) banners: Vec<[String; 2]>,
-    /// Each suite on each machine.
+    /// Each suite and element type on each machine.
     pub(in crate::report) summary: Vec<SummaryRow>,
+    /// How far the scale of drawn changes reaches, such as `±10 %`; empty where none is drawn.
+    pub(in crate::report) scale: String,
     /// The rows by what is said, those of what kernels are held against last.
     pub(in crate::report) groups: Vec<Group>,
 }
 
-/// A suite on a machine: figures ready to show.
+/// A suite and element type on a machine: figures ready to show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(in crate::report) struct SummaryRow {
-    /// The suite.
+    /// The suite, and the element type where its benchmarks have one.
     pub(in crate::report) suite: String,
     /// What people call the machine.
     pub(in crate::report) machine: String,
@@ -72,9 +78,20 @@ pub(in crate::report) fn table(data: &Data, a: usize, b: usize) -> Table {
     let mut groups: Vec<Group> =
         headings.into_iter().map(|(kind, heading)| Group { heading, rows: rows(data, &kernels, kind) }).collect();
     let beside = beside.iter().map(|one| words::row(data, one.series, &one.outcome)).collect();
-    groups.push(Group { heading: "Controls and calibration".to_owned(), rows: beside });
+    groups.push(Group { heading: BESIDE.to_owned(), rows: beside });
     groups.retain(|group| !group.rows.is_empty());
-    Table { headline, words: words.map(str::to_owned), banners, summary, groups }
+    let scale = draw(&mut groups);
+    Table { headline, words: words.map(str::to_owned), banners, summary, scale, groups }
+}
+
+/// Gives the rows their places on the scale of all, and the scale in words.
+fn draw(groups: &mut [Group]) -> String {
+    let rows = groups.iter().flat_map(|group| &group.rows);
+    let Some(span) = drawn::span(rows.filter_map(|row| row.drawn)) else { return String::new() };
+    for row in groups.iter_mut().flat_map(|group| &mut group.rows) {
+        row.places = row.drawn.map(|drawn| drawn.places(span));
+    }
+    format!("±{:.0}{NARROW}%", span * 100.0)
 }
 
 /// Only what changed between the commits of two numbers: the headline, and the rows of what got worse and better.
@@ -112,7 +129,7 @@ fn size(one: &Judged<'_>) -> f64 {
     if matches!(one.kind, Kind::Worse | Kind::Better) { one.outcome.relative.unwrap_or(f64::MAX).abs() } else { 0.0 }
 }
 
-fn capital(word: &str) -> String {
+pub(super) fn capital(word: &str) -> String {
     word[..1].to_ascii_uppercase() + &word[1..]
 }
 
@@ -168,13 +185,14 @@ fn banners(data: &Data, kernels: &[Judged<'_>]) -> Vec<[String; 2]> {
 }
 
 fn summary(kernels: &[Judged<'_>]) -> Vec<SummaryRow> {
-    let mut places: BTreeMap<(&str, &str, &str), Vec<&Judged<'_>>> = BTreeMap::new();
+    let mut places: BTreeMap<[&str; 4], Vec<&Judged<'_>>> = BTreeMap::new();
     for one in kernels {
         let series = one.series;
-        places.entry((&series.suite, &series.machine_name, &series.machine)).or_default().push(one);
+        let place = [&*series.suite, &series.dtype, &series.machine_name, &series.machine];
+        places.entry(place).or_default().push(one);
     }
-    let row = |((suite, machine, _), of_place): ((&str, &str, &str), Vec<&Judged<'_>>)| SummaryRow {
-        suite: suite.to_owned(),
+    let row = |([suite, dtype, machine, _], of_place): ([&str; 4], Vec<&Judged<'_>>)| SummaryRow {
+        suite: if dtype.is_empty() { suite.to_owned() } else { format!("{suite}, {dtype}") },
         machine: machine.to_owned(),
         counts: counts(of_place.iter().copied()),
         mean: mean(&of_place).map_or(number::NONE.to_owned(), number::percent),

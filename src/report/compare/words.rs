@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::data::{Data, PointData, SeriesData};
+use super::drawn::Drawn;
 use super::rule::{Outcome, Through, Verdict};
 use crate::model::metric::Better;
 use crate::model::unit::Scale;
@@ -40,6 +41,8 @@ pub(in crate::report) struct Row {
     pub(in crate::report) name: String,
     /// The metric.
     pub(in crate::report) metric: String,
+    /// The unit of its figures.
+    pub(in crate::report) unit: &'static str,
     /// What is said.
     pub(in crate::report) kind: Kind,
     /// The colour, the glyph and the word of it.
@@ -60,6 +63,23 @@ pub(in crate::report) struct Row {
     pub(in crate::report) measured_before: [String; 2],
     /// And at B.
     pub(in crate::report) measured_after: [String; 2],
+    /// For machines, in base units and shares: the levels at A and B, the change, the ends of its interval, what was measured
+    /// at A and at B. Empty where there is none.
+    pub(in crate::report) figures: [String; 7],
+    /// The levels at A and B, in base units.
+    #[serde(skip)]
+    pub(in crate::report) levels: [Option<f64>; 2],
+    /// The change that is shown.
+    #[serde(skip)]
+    pub(in crate::report) relative: Option<f64>,
+    /// What was measured at B.
+    #[serde(skip)]
+    pub(in crate::report) measured: Option<f64>,
+    /// What is drawn of it.
+    #[serde(skip)]
+    pub(in crate::report) drawn: Option<Drawn>,
+    /// The same as places on the scale of the table.
+    pub(in crate::report) places: Option<[i32; 5]>,
 }
 
 /// What is said of an outcome, and whether the number went up.
@@ -92,6 +112,7 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
         machine: series.machine_name.clone(),
         name: series.benchmark.clone(),
         metric: series.metric.name.clone(),
+        unit: series.metric.unit.symbol(),
         kind,
         mark: [mark.class().to_owned(), mark.glyph.to_owned(), mark.word],
         reason: reason(data, outcome),
@@ -102,6 +123,21 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
         shows: series.shows.map_or(number::NONE.to_owned(), number::percent_size),
         measured_before: measured_words(scale, outcome.a),
         measured_after: measured_words(scale, outcome.b),
+        figures: [
+            outcome.before,
+            outcome.after,
+            outcome.relative.filter(|_| changed),
+            interval.filter(|_| changed).map(|(low, _)| low),
+            interval.filter(|_| changed).map(|(_, high)| high),
+            measured(outcome.a),
+            measured(outcome.b),
+        ]
+        .map(|figure| figure.map_or(String::new(), |figure| format!("{figure:.4e}"))),
+        levels: [outcome.before, outcome.after],
+        relative: outcome.relative.filter(|_| changed),
+        measured: measured(outcome.b),
+        drawn: Drawn::of(series, outcome).filter(|_| changed),
+        places: None,
     }
 }
 

@@ -7,7 +7,9 @@ use super::page;
 use crate::model::page::Page;
 use crate::report::ReportError;
 use crate::report::catalog::Catalog;
+use crate::report::chart::range;
 use crate::report::compare::data::{Data, MeasuredCommit};
+use crate::report::compare::export;
 use crate::report::compare::pairs::{Pair, Pairs};
 use crate::report::compare::table::{self, Group, SummaryRow};
 use crate::report::compare::words::{Kind, Row};
@@ -29,6 +31,8 @@ struct ComparePage<'a> {
     summary: Vec<SummaryRow>,
     summary_note: &'static str,
     words: [String; 2],
+    scale: String,
+    markdown: String,
     rows_note: &'static str,
     groups: Vec<Shown>,
 }
@@ -74,10 +78,10 @@ struct PairLine {
 }
 
 /// What a page says about the geometric means.
-const SUMMARY_NOTE: &str = "Mean is the geometric mean over the judged series of a suite on a machine, positive is worse. Those in one level count as unchanged.";
+const SUMMARY_NOTE: &str = "Mean is the geometric mean over the judged series of a suite and element type on a machine, positive is worse. Those in one level count as unchanged.";
 
 /// What a page says about its rows.
-const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it.";
+const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it; where changes are drawn, the grey band is as wide.";
 
 /// The rule in words for a reader.
 pub(super) const RULE: [&str; 7] = [
@@ -94,6 +98,16 @@ impl Row {
     /// The colour of its change: there is one only where a verdict stands behind it.
     fn tint(&self) -> &str {
         if matches!(self.kind, Kind::Worse | Kind::Better) { &self.mark[0] } else { "" }
+    }
+
+    /// Its change as an interval on the scale of the table.
+    fn picture(&self) -> String {
+        let is_worse = match self.kind {
+            Kind::Worse => Some(true),
+            Kind::Better => Some(false),
+            _ => None,
+        };
+        self.places.map_or(String::new(), |places| range::draw(places, is_worse))
     }
 
     /// Whether there is a change to show.
@@ -114,7 +128,7 @@ pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<V
     let pairs = Pairs::of(data, catalog);
     let mut pages = vec![index(catalog, data, &pairs)?];
     for pair in pairs.all() {
-        pages.push(one(catalog, data, pair)?);
+        pages.extend(one(catalog, data, pair)?);
     }
     Ok(pages)
 }
@@ -126,7 +140,8 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     Ok(link::compare(a, b))
 }
 
-fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<Page, ReportError> {
+/// The page of a pair, and the same as Markdown.
+fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<[Page; 2], ReportError> {
     let path = path(data, pair)?;
     let table = table::table(data, pair.a, pair.b);
     let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
@@ -134,6 +149,8 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<Page, ReportErr
     let tags = [a.tags.join(", "), b.tags.join(", ")];
     let headline: Vec<&str> = table.headline.iter().map(|piece| piece[2].as_str()).collect();
     let title = format!("{} to {}", names[0], names[1]);
+    let markdown =
+        Page { path: link::compare_markdown(&a.sha, &b.sha), bytes: export::markdown(a, b, &table).into_bytes() };
     let template = ComparePage {
         frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" "))),
         lede: lede(pair),
@@ -145,8 +162,10 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<Page, ReportErr
         rows_note: ROWS_NOTE,
         groups: table.groups.into_iter().map(shown).collect(),
         headline: table.headline,
+        scale: table.scale,
+        markdown: markdown.path.trim_start_matches("compare/").to_owned(),
     };
-    self::page(path, &template)
+    Ok([self::page(path, &template)?, markdown])
 }
 
 fn side<'a>(letter: char, commit: &'a MeasuredCommit, name: &'a str, tags: &'a str) -> Side<'a> {

@@ -1,4 +1,5 @@
-//! The matrix of a suite: kernels down, parameters across, a table a machine and kind of kernel.
+//! The matrix of a suite: kernels down, sizes or machines across, the fitted level of each with its change since the newest
+//! release, judged as two commits are compared.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,24 +8,30 @@ use askama::Template;
 
 use super::cell;
 use super::frame::{Frame, Part};
+use super::matrix_cell::{self, Cell};
+use super::matrix_limits::{Limits, Shares};
 use super::page;
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::page::Page;
-use crate::model::unit::Scale;
-use crate::model::verdict::{Comparison, Counts, Verdict};
+use crate::model::series::Series;
 use crate::report::ReportError;
 use crate::report::catalog::Catalog;
+use crate::report::compare::data::Data;
+use crate::report::compare::newest::{self, Newest};
+use crate::report::compare::pairs::{Pair, Pairs};
+use crate::report::compare::words::{Kind, Row};
 use crate::report::link;
 use crate::report::mark::{self, Mark, Tone};
 use crate::report::number;
 use crate::report::order::{self, natural};
 use crate::report::phrase::Phrase;
-
-/// The steps of a tint: below the first, below the second, above.
-const STEPS: [f64; 2] = [0.03, 0.07];
+use crate::report::text::shortened;
 
 /// The cells that the matrices of a suite show, so that the page stays below a megabyte.
 const CELLS: usize = 2500;
+
+/// The longest name of a release, in characters.
+const TAG: usize = 40;
 
 #[derive(Template)]
 #[template(path = "matrix.html")]
@@ -33,70 +40,122 @@ struct MatrixPage {
     suite: String,
     others: Vec<(String, String)>,
     headline: Phrase,
-    machines: Vec<MachineSection>,
+    sections: Vec<Section>,
     rest: String,
+    is_compared: bool,
 }
 
-struct MachineSection {
+struct Section {
     id: String,
     heading: String,
-    note: Phrase,
+    notes: Vec<Phrase>,
     tables: Vec<Table>,
+    limits: Option<Limits>,
 }
 
 struct Table {
     caption: String,
     heading: String,
     columns: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
 }
 
-struct Row {
+struct TableRow {
     name: String,
     variant: String,
     cells: Vec<Cell>,
 }
 
-#[derive(Clone)]
-struct Cell {
-    class: &'static str,
-    page: String,
-    value: String,
-    below: String,
+/// A machine with the judged series of the suite.
+struct Place<'a> {
+    machine: &'a str,
+    name: &'a str,
+    newest: Option<Newest>,
+    series: Vec<&'a SeriesAnalysis>,
+    shares: Shares<'a>,
+}
+
+impl<'a> Place<'a> {
+    fn of(catalog: &Catalog<'a>, data: &Data, suite: &str, machine: &'a str, name: &'a str) -> Place<'a> {
+        let suites = &catalog.analysis.suites;
+        let run = suites.iter().find(|other| other.suite == suite && other.machine == machine);
+        let baseline = run.and_then(|run| run.baseline.as_ref().ok()?.commit.as_deref());
+        let newest = newest::newest(data, catalog.line, (suite, machine), baseline);
+        let here = |one: &&SeriesAnalysis| one.series.suite == suite && one.series.machine == machine;
+        // What neither commit has was given up long ago.
+        let is_shown = |one: &&SeriesAnalysis| {
+            one.judged && newest.as_ref().is_none_or(|newest| newest.rows.contains_key(&one.series.id))
+        };
+        let all = || catalog.analysis.series.iter().filter(here);
+        Place { machine, name, series: all().filter(is_shown).collect(), shares: Shares::of(catalog, all()), newest }
+    }
+
+    fn row(&self, series: &Series) -> Option<&Row> {
+        self.newest.as_ref()?.rows.get(&series.id)
+    }
+
+    /// Whether no kernel has several sizes.
+    fn has_one_size_each(&self) -> bool {
+        let mut seen = BTreeSet::new();
+        self.series.iter().all(|one| seen.insert((&one.series.name, &one.series.variant, &one.series.metric)))
+    }
+
+    /// Whether there are no two commits to hold against each other.
+    fn is_one(&self) -> bool {
+        self.newest.as_ref().is_none_or(|newest| newest.pair.a == newest.pair.b)
+    }
 }
 
 /// The matrix page of a suite.
-pub(in crate::report) fn matrix(catalog: &Catalog<'_>, suite: &str) -> Result<Page, ReportError> {
+pub(in crate::report) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<Page, ReportError> {
     link::file_word("suite", suite)?;
     let path = link::matrix(suite);
-    let mut by_machine: BTreeMap<(&str, &str), Vec<&SeriesAnalysis>> = BTreeMap::new();
-    for series in catalog.analysis.series.iter().filter(|series| series.judged && series.series.suite == suite) {
-        by_machine.entry((&series.series.machine_name, &series.series.machine)).or_default().push(series);
-    }
+    let judged = || catalog.analysis.series.iter().filter(|one| one.judged && one.series.suite == suite);
+    let machines: BTreeSet<(&str, &str)> =
+        judged().map(|one| (one.series.machine_name.as_str(), one.series.machine.as_str())).collect();
     let mut left = CELLS;
-    let machines: Vec<MachineSection> = by_machine
-        .iter()
-        .enumerate()
-        .map(|(position, ((name, machine), series))| {
-            let shown = present(series);
-            let shown = &shown[..shown.len().min(left)];
-            left -= shown.len();
-            MachineSection {
-                id: format!("machine-{}", position + 1),
-                heading: format!("{suite} on {name}"),
-                note: note(catalog, suite, machine),
-                tables: tables(shown, name),
-            }
-        })
-        .collect();
-    let headline = headline(catalog, suite);
+    let mut places: Vec<Place<'_>> =
+        machines.into_iter().map(|(name, machine)| Place::of(catalog, data, suite, machine, name)).collect();
+    for place in &mut places {
+        place.series.truncate(left);
+        left -= place.series.len();
+    }
+    let pairs = Pairs::of(data, catalog).all();
+    let notes = |place: &Place<'_>| notes(catalog, data, &pairs, suite, place);
+    let limits = |place: &Place<'_>, number: usize| Limits::of(&place.shares, place.name, number);
+    let sections: Vec<Section> = if places.len() > 1 && places.iter().all(Place::has_one_size_each) {
+        let mut sections = vec![Section {
+            id: "machines".to_owned(),
+            heading: format!("{suite} by machine"),
+            notes: places.iter().map(|place| Phrase::plain(format!("{}: ", place.name)).then(notes(place))).collect(),
+            tables: tables(&places, true),
+            limits: None,
+        }];
+        sections.extend(places.iter().enumerate().filter_map(|(number, place)| {
+            let limits = Some(limits(place, number + 1)?);
+            let (id, heading) = (format!("machine-{}", number + 1), format!("{suite} on {}", place.name));
+            Some(Section { id, heading, notes: Vec::new(), tables: Vec::new(), limits })
+        }));
+        sections
+    } else {
+        let section = |(number, place): (usize, &Place<'_>)| Section {
+            id: format!("machine-{}", number + 1),
+            heading: format!("{suite} on {}", place.name),
+            notes: vec![notes(place)],
+            tables: tables(std::slice::from_ref(place), false),
+            limits: limits(place, number + 1),
+        };
+        places.iter().enumerate().map(section).collect()
+    };
+    let headline = headline(&places, suite);
     let others = catalog.matrix_suites.iter().filter(|other| **other != suite);
     let template = MatrixPage {
         frame: Frame::new(catalog, &path, Part::Matrix, format!("Matrix of {suite}"), headline.words()),
         suite: suite.to_owned(),
         others: others.map(|other| ((*other).to_owned(), link::matrix(other))).collect(),
         headline,
-        machines,
+        is_compared: catalog.is_compared(),
+        sections,
         rest: if left == 0 {
             format!("Only the first {} cells are shown; the list of series has all.", number::count(CELLS))
         } else {
@@ -106,99 +165,122 @@ pub(in crate::report) fn matrix(catalog: &Catalog<'_>, suite: &str) -> Result<Pa
     page(path, &template)
 }
 
-fn headline(catalog: &Catalog<'_>, suite: &str) -> Phrase {
-    let own = || catalog.analysis.suites.iter().filter(|other| other.suite == suite).flat_map(|s| &s.comparisons);
-    let counts = Counts::of(own());
-    let (worse, better) = mark::words(own());
+fn headline(places: &[Place<'_>], suite: &str) -> Phrase {
+    let compared = || places.iter().filter(|place| !place.is_one());
+    let rows = || compared().flat_map(|place| place.series.iter().filter_map(|one| place.row(&one.series)));
+    let count = |kind: Kind| rows().filter(|row| row.kind == kind).count();
+    let (worse, better) = (count(Kind::Worse), count(Kind::Better));
+    let judged = worse + better + count(Kind::Same);
+    let all: usize = places.iter().map(|place| place.series.len()).sum();
+    let is_speed =
+        places.iter().flat_map(|place| &place.series).all(|one| mark::worse_word(&one.series.metric) == "slower");
+    let words = if is_speed { ["slower", "faster"] } else { ["worse", "better"] };
     let cells = |n: usize| number::counted(n, "cell", "cells");
     let mut headline = Phrase::default();
-    if counts.regressed > 0 {
-        headline = headline.mark(Mark::new(Tone::Worse, "▲", format!("{} {worse}", cells(counts.regressed))));
+    if worse > 0 {
+        headline = headline.mark(Mark::new(Tone::Worse, "▲", format!("{} {}", cells(worse), words[0])));
     }
-    if counts.improved > 0 {
-        let (join, improved) =
-            if counts.regressed > 0 { (", ", number::count(counts.improved)) } else { ("", cells(counts.improved)) };
-        headline = headline.text(join).mark(Mark::new(Tone::Better, "▼", format!("{improved} {better}")));
+    if better > 0 {
+        let (join, count) = if worse > 0 { (", ", number::count(better)) } else { ("", cells(better)) };
+        headline = headline.text(join).mark(Mark::new(Tone::Better, "▼", format!("{count} {}", words[1])));
     }
-    if headline.parts.is_empty() && counts.judged() > 0 {
-        return headline.text(format!(
-            "None of {} in {suite} changed",
-            number::counted(counts.judged(), "judged cell", "judged cells")
-        ));
+    if headline.parts.is_empty() && judged > 0 {
+        let judged = number::counted(judged, "judged cell", "judged cells");
+        return headline.text(format!("None of {judged} in {suite} changed"));
     }
     if headline.parts.is_empty() {
-        return headline.text(format!("None of {} in {suite} is judged", cells(counts.total())));
+        return headline.text(format!("None of {} in {suite} is judged", cells(all)));
     }
-    headline.text(format!(
-        " in {suite}, {} of {} judged",
-        number::count(counts.judged()),
-        number::count(counts.total())
-    ))
+    headline.text(format!(" in {suite}, {} of {} judged", number::count(judged), number::count(all)))
 }
 
-fn note(catalog: &Catalog<'_>, suite: &str, machine: &str) -> Phrase {
-    let Some(newest) = catalog.analysis.suites.iter().find(|other| other.suite == suite && other.machine == machine)
-    else {
-        return Phrase::default();
+/// What the cells of a machine show, and what its newest run lacked.
+fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &BTreeSet<Pair>, suite: &str, place: &Place<'_>) -> Phrase {
+    let note = match &place.newest {
+        None => Phrase::plain("Newest values. No commit of them is known."),
+        Some(newest) => {
+            let [a, b] = [newest.pair.a, newest.pair.b].map(|number| &data.commits[number]);
+            let note = Phrase::plain("Level at ").id(b.name());
+            if place.is_one() {
+                note.text(", the only commit that was measured.")
+            } else {
+                let any = || format!("{}?a={}&b={}", link::COMPARE, &a.sha[..12], &b.sha[..12]);
+                let page = if pairs.contains(&newest.pair) { link::compare(&a.sha, &b.sha) } else { any() };
+                let note = note.text("; below it the change since ").link(page, a.name());
+                match &newest.release {
+                    Some(release) => {
+                        note.text(format!(", the last that was measured up to {}.", shortened(release, TAG)))
+                    }
+                    None => note.text("."),
+                }
+            }
+        }
     };
-    let note = match &newest.baseline {
-        Ok(facts) => Phrase::plain("Newest median; below it the change against ").id(&facts.path).text("."),
-        Err(reason) => Phrase::plain(format!("Newest median. No baseline: {reason}.")),
-    };
-    match &newest.reason {
-        Some(reason) => note
-            .text(" The newest run ")
-            .mark(Mark::of_status(newest.status))
-            .text(format!(": {reason}. Values are those of the run before.")),
+    let run = catalog.analysis.suites.iter().find(|other| other.suite == suite && other.machine == place.machine);
+    match run.and_then(|run| Some((run.status, run.reason.as_ref()?))) {
+        Some((status, reason)) => {
+            note.text(" The newest run ").mark(Mark::of_status(status)).text(format!(": {reason}."))
+        }
         None => note,
     }
 }
 
-/// The series of the newest run that measured anything, and those that it should have had.
-fn present<'a>(series: &[&'a SeriesAnalysis]) -> Vec<&'a SeriesAnalysis> {
-    let newest_of = |series: &SeriesAnalysis| series.series.newest().map(|point| (point.time, point.run.clone()));
-    let newest = series.iter().filter_map(|series| newest_of(series)).max();
-    let missing = |series: &SeriesAnalysis| series.comparison.as_ref().is_some_and(|c| c.verdict == Verdict::Missing);
-    series.iter().copied().filter(|series| newest_of(series) == newest || missing(series)).collect()
-}
+/// A series with the number of its machine.
+type Placed<'a> = (usize, &'a SeriesAnalysis);
 
-/// A table for each set of parameter names and metric: kernels of one kind share their columns.
-fn tables(series: &[&SeriesAnalysis], machine: &str) -> Vec<Table> {
-    let mut kinds: BTreeMap<(Vec<String>, &str), Vec<&SeriesAnalysis>> = BTreeMap::new();
-    for series in series {
-        let names = order::parameters(&series.series.params).into_iter().map(|(name, _)| name.to_owned()).collect();
-        kinds.entry((names, &series.series.metric.name)).or_default().push(series);
+/// A row: the name, the parameters where these do not stand across, and the variant.
+type Kernel<'a> = (&'a str, Column<'a>, &'a str);
+
+/// A column: the number of the machine, or nought and the parameters.
+type Across<'a> = (usize, Column<'a>);
+
+/// A table for each set of parameter names and metric: kernels of one kind share their columns, which are the parameters, or
+/// the machines.
+fn tables(places: &[Place<'_>], by_machine: bool) -> Vec<Table> {
+    let mut kinds: BTreeMap<(Vec<&str>, &str), Vec<Placed<'_>>> = BTreeMap::new();
+    for (number, place) in places.iter().enumerate() {
+        for series in &place.series {
+            let names = order::parameters(&series.series.params).into_iter().map(|(name, _)| name);
+            let names = if by_machine { Vec::new() } else { names.collect() };
+            kinds.entry((names, &series.series.metric.name)).or_default().push((number, series));
+        }
     }
-    kinds.values().map(|series| table(series, machine)).collect()
+    kinds.values().map(|all| table(places, all, by_machine)).collect()
 }
 
-fn table(series: &[&SeriesAnalysis], machine: &str) -> Table {
-    let metric = &series[0].series.metric;
-    let values: Vec<f64> = series.iter().map(|series| series.latest.current).collect();
+fn table(places: &[Place<'_>], all: &[Placed<'_>], by_machine: bool) -> Table {
+    let metric = &all[0].1.series.metric;
+    let row_of = |number: usize, series: &SeriesAnalysis| places[number].row(&series.series);
+    let values: Vec<f64> =
+        all.iter().map(|(number, series)| matrix_cell::value(series, row_of(*number, series))).collect();
     let scale = cell::group_scale(metric.unit, &values);
-    let columns: BTreeSet<Column<'_>> = series.iter().map(|series| Column(&series.series.params)).collect();
-    let mut rows: BTreeMap<(&str, &str), BTreeMap<Column<'_>, Cell>> = BTreeMap::new();
-    for series in series {
-        let row = rows.entry((&series.series.name, &series.series.variant)).or_default();
-        row.insert(Column(&series.series.params), cell_of(series, scale));
+    let mut columns = BTreeSet::new();
+    let mut rows: BTreeMap<Kernel<'_>, BTreeMap<Across<'_>, Cell>> = BTreeMap::new();
+    for &(number, series) in all {
+        let (place, of) = (&places[number], &series.series);
+        // The parameters stand across, or beside the kernel where the machines do.
+        let (column, beside) =
+            if by_machine { ((number, Column("")), &*of.params) } else { ((0, Column(&of.params)), "") };
+        columns.insert(column);
+        let share = place.shares.of_benchmark(&of.benchmark);
+        let cell = matrix_cell::cell(series, place.row(of), scale, share, place.is_one());
+        rows.entry((&of.name, Column(beside), &of.variant)).or_default().insert(column, cell);
     }
-    let absent =
-        Cell { class: "nc", page: String::new(), value: number::NONE.to_owned(), below: "not in the suite".to_owned() };
+    let across = if by_machine { "machine" } else { "parameters" };
+    let on = if by_machine { String::new() } else { format!(" on {}", places[0].name) };
+    let head = |(number, column): &Across<'_>| {
+        if by_machine { places[*number].name.to_owned() } else { column.words() }
+    };
+    let row = |((name, Column(params), variant), cells): (Kernel<'_>, BTreeMap<_, Cell>)| TableRow {
+        name: format!("{name}{params}"),
+        variant: format!("@{variant}"),
+        cells: columns.iter().map(|column| cells.get(column).cloned().unwrap_or_else(matrix_cell::absent)).collect(),
+    };
     Table {
-        caption: format!(
-            "{} on {machine}: newest value and change against the baseline, kernel by parameters",
-            metric.name
-        ),
+        caption: format!("{}{on}: level and change, kernel by {across}", metric.name),
         heading: number::column(&metric.name, scale),
-        columns: columns.iter().map(|column| column.words()).collect(),
-        rows: rows
-            .into_iter()
-            .map(|((name, variant), cells)| Row {
-                name: name.to_owned(),
-                variant: format!("@{variant}"),
-                cells: columns.iter().map(|column| cells.get(column).unwrap_or(&absent).clone()).collect(),
-            })
-            .collect(),
+        columns: columns.iter().map(head).collect(),
+        rows: rows.into_iter().map(row).collect(),
     }
 }
 
@@ -222,32 +304,5 @@ impl Ord for Column<'_> {
 impl PartialOrd for Column<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
-    }
-}
-
-fn cell_of(series: &SeriesAnalysis, scale: Scale) -> Cell {
-    let page = link::series(&series.series.id);
-    let value = number::value(scale, series.latest.current);
-    let Some(comparison) = &series.comparison else {
-        return Cell { class: "nc", page, value, below: "not judged".to_owned() };
-    };
-    let (class, below) = tint(comparison);
-    let value = if comparison.verdict == Verdict::Missing { number::NONE.to_owned() } else { value };
-    Cell { class, page, value, below }
-}
-
-/// The class of a cell and what stands below its value.
-fn tint(comparison: &Comparison) -> (&'static str, String) {
-    let mark = Mark::of_comparison(comparison);
-    let Some(effect) = comparison.effect else { return ("nc", mark.word) };
-    let step = STEPS.iter().filter(|step| effect.change.abs() >= **step).count();
-    let figure = number::percent(effect.change);
-    match comparison.verdict {
-        Verdict::Regressed => (["w1", "w2", "w3"][step], format!("{} {figure}", mark.glyph)),
-        Verdict::Improved => (["b1", "b2", "b3"][step], format!("{} {figure}", mark.glyph)),
-        Verdict::Unchanged => ("", figure),
-        Verdict::Inconclusive(_) | Verdict::NotComparable(_) | Verdict::Missing | Verdict::NoBaseline => {
-            ("nc", format!("{} {}", mark.glyph, mark.word))
-        }
     }
 }

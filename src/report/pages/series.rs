@@ -9,6 +9,7 @@ use super::page;
 use super::points::{self, PointRow};
 use super::series_chart;
 use super::series_fit::{self, BeforeAfter, Fact, TurnRow};
+use super::series_newest::{self, Newest};
 use super::sizes::{self, SizeRow};
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::metric::{Better, RATIO};
@@ -18,6 +19,7 @@ use crate::model::unit::Scale;
 use crate::model::verdict::Verdict;
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_benchmark};
+use crate::report::chart::script;
 use crate::report::chart::trend::{self, MOST_DOTS, Shape};
 use crate::report::fit::Fit;
 use crate::report::link;
@@ -38,6 +40,7 @@ struct SeriesPage {
     about: String,
     wide: String,
     narrow: String,
+    data: String,
     several: String,
     is_fitted: bool,
     turns: Vec<TurnRow>,
@@ -48,6 +51,7 @@ struct SeriesPage {
     column_now: String,
     changes: Vec<ChangeRow>,
     before_after: Option<BeforeAfter>,
+    newest: Option<Newest>,
     facts: Vec<Fact>,
     sizes: Vec<SizeRow>,
     points: Vec<PointRow>,
@@ -108,6 +112,7 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
         about: about(of),
         wide: trend::draw(&trend, Shape::Wide),
         narrow: trend::draw(&trend, Shape::Narrow),
+        data: script::data(&trend, series_chart::names_commits(catalog, &trend)),
         several: if several > 1 { number::count(several) } else { String::new() },
         is_fitted: trend.fit.is_some(),
         turns,
@@ -115,6 +120,7 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
         column_from: number::column("Before", scale),
         column_to: number::column("After", scale),
         before_after: fit.and_then(|fit| series_fit::before_after(fit, scale)),
+        newest: series_newest::at_newest(series, fit, scale),
         facts: fit.map_or_else(Vec::new, |fit| series_fit::facts(fit.series, scale)),
         sizes: sizes::rows(catalog, of),
         column_before: number::column("Before", scale),

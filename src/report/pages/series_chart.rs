@@ -69,6 +69,13 @@ fn is_on_line(catalog: &Catalog<'_>, fit: &Fit<'_>) -> bool {
     fit.series.pooled.iter().all(|point| commits.get(point.place).is_some_and(|commit| commit.sha == *point.commit))
 }
 
+/// Whether a run of the chart does not stand at the place of its commit on the line, so that its name must be told beside it.
+pub(super) fn names_commits(catalog: &Catalog<'_>, trend: &Trend) -> bool {
+    let commits = &catalog.line.commits;
+    let is_at = |dot: &Dot| commits.get(dot.place as usize).is_some_and(|commit| *commit.sha == *dot.commit);
+    !trend.dots.iter().all(|dot| dot.place.fract() == 0.0 && is_at(dot))
+}
+
 /// Levels, turns and suspects by place; nothing where no level is fitted.
 fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> {
     let newest = fit.newest_level()?;

@@ -1,0 +1,265 @@
+// The chart of a series, as src/report/chart/ draws it: here from other sides, and run by run. Comes after app.js, whose
+// functions it uses, on the pages that have such a chart. Only adds, as that does.
+"use strict";
+
+// Words of which one may stand for several: `12 1x40 3`.
+const repeated = (words) => words.split(" ").filter(Boolean).flatMap((word) => {
+  const [step, times = 1] = word.split("x").map(Number);
+  return Array(times).fill(step);
+});
+const summed = (steps) => { let sum = 0; return steps.map((step) => (sum += step)); };
+
+// The runs that the data of a chart tells of: place, median, and a commit where it is named.
+const runsOf = ({ places, medians, power, commits = [] }) => {
+  const values = summed(repeated(medians)).map((whole) => Number(`${whole}e${power}`));
+  return summed(repeated(places)).map((place, i) => ({ place, value: values[i], commit: commits[i] }));
+};
+
+// Round numbers between two others, and how many decimals they need.
+const ticksOf = (low, high) => {
+  const span = high - low, power = 10 ** Math.floor(Math.log10(span / 5)), ticks = [];
+  if (!(span > 0 && span < Infinity)) return [[], 0];
+  const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => span / one <= 7) ?? 10 * power;
+  for (let k = Math.ceil(low / step); k * step <= high && ticks.length < 9; k += 1) ticks.push(k * step);
+  return [ticks, Math.max(0, -Math.floor(Math.log10(step) + 1e-9) + (Math.abs(step / power - 2.5) < 1e-6))];
+};
+
+// The same for an axis of logarithms: powers of ten with 2 and 5 times them, where these are enough.
+const logTicksOf = (low, high) => {
+  const ticks = [];
+  for (let k = Math.floor(Math.log10(low)); k <= Math.log10(high); k += 1) {
+    ticks.push(...[1, 2, 5].map((one) => Number(`${one}e${k}`)).filter((tick) => tick >= low && tick <= high));
+  }
+  return ticks.length < 3 ? ticksOf(low, high) : [ticks, null];
+};
+
+// The range of values to show: without what lies far from the middle half, except on an axis of logarithms.
+const rangeOf = (values, also, isLog) => {
+  const sorted = [...values].sort((a, b) => a - b), at = (share) => sorted[Math.round(share * (sorted.length - 1))];
+  const reach = 3 * (at(0.75) - at(0.25)) || Infinity;
+  const kept = isLog ? sorted : sorted.filter((one) => one >= at(0.25) - reach && one <= at(0.75) + reach);
+  const ends = [...kept, ...also];
+  const low = Math.min(...ends), high = Math.max(...ends);
+  if (isLog) { const more = Math.max((high / low) ** 0.08, 1.02); return [low / more, high * more]; }
+  const middle = (low + high) / 2, half = Math.max((high - low) / 2, 0.02 * Math.abs(middle), 1e-300) * 1.16;
+  return [middle - half, middle + half];
+};
+
+const MODES = [["", "Values"], ["log", "Logarithms"], ["relative", "Change from the first level"]];
+
+// What a chart shows of a part of its places, in a mode: elements to put in place of those of the page.
+function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, last], mode, size) {
+  const made = [], { factor, symbol } = told;
+  const draw = (tag, kind, attributes, text) => {
+    const one = document.createElementNS(namespace, tag);
+    for (const [name, value] of Object.entries({ class: kind, ...attributes })) if (value) one.setAttribute(name, value);
+    if (text) one.append(text);
+    made.push(one);
+    return one;
+  };
+  const path = (kind, d) => draw("path", kind, { d });
+  const words = (text, x, y, anchor, kind) => draw("text", kind, { x, y, "text-anchor": anchor }, text);
+  const shown = (...places) => places.some((place) => place >= first && place <= last);
+  const inside = runs.filter(({ place }) => shown(place));
+  const lines = told.lines.filter((line) => line[0] <= last && line[1] >= first);
+  const [low, high] = rangeOf(inside.map(({ value }) => value), lines.flatMap((line) => [line[2], line[3]]), mode === "log");
+  const reference = firstLevel(told, runs), held = (x, a, b) => Math.min(b, Math.max(a, x));
+  const scale = { log: Math.log10, relative: (v) => (v / reference - 1) * 100 }[mode] ?? ((v) => v / factor);
+  const back = mode === "relative" ? (tick) => (tick / 100 + 1) * reference : (tick) => tick * factor;
+  const x = (place) => Math.round(10 * (left + (held(place, first, last) - first) / (last - first) * (right - left))) / 10;
+  const y = (value) => {
+    const share = (scale(held(value, low, high)) - scale(low)) / (scale(high) - scale(low));
+    return Math.round(10 * (bottom - share * (bottom - top))) / 10;
+  };
+  const [ticks, decimals] = mode === "log" ? logTicksOf(low / factor, high / factor)
+    : mode === "relative" ? ticksOf(scale(low), scale(high)) : ticksOf(low / factor, high / factor);
+  const steps = runs.slice(1).map((one, i) => one.place - runs[i].place).filter((step) => step > 0).sort((a, b) => a - b);
+  const widest = Math.max(4, 3 * steps[steps.length >> 1]);
+  inside.slice(1).forEach((one, i) => {
+    if (one.place - inside[i].place > widest) path("gap", `M${x(inside[i].place)} ${top}H${x(one.place)}V${bottom}H${x(inside[i].place)}Z`);
+  });
+  let highest = bottom;
+  for (const tick of ticks) {
+    const at = y(back(tick)), digits = decimals === null ? String(tick) : fixed(Math.abs(tick), decimals);
+    highest = Math.min(highest, at);
+    path("grid", `M${left} ${at}H${right}`);
+    const sign = isZero(digits) ? "" : tick < 0 ? "\u2212" : mode === "relative" ? "+" : "";
+    words(sign + digits, left - 8, at + 4, "end");
+  }
+  words(mode === "relative" ? "%" : symbol, left - 8, highest - size * 1.2, "end");
+  for (const [flags, kind, label, base] of [[told.environments, "envl", "halo env", size < 14 ? 44 : 50], [told.releases, "rel", "halo strong", size < 14 ? 26 : 32]]) {
+    let free = Infinity;
+    for (const [place, text] of [...flags].reverse()) {
+      if (!shown(place)) continue;
+      const at = x(place), wide = text.length * size * 0.58, isLeft = at + wide + 4 > Math.min(right, free);
+      path(kind, `M${at} ${base - 10}V${bottom}`);
+      if (isLeft && at - wide < left) continue;
+      if (isLeft && at > free) continue;
+      words(text, isLeft ? at - 4 : at + 4, base, isLeft ? "end" : "", label);
+      free = isLeft ? at - wide - 4 : at;
+    }
+  }
+  for (const [value, kind] of [[told.baseline, "base"], [told.limit, "limit"]]) {
+    if (value !== null && value >= low && value <= high) path(kind, `M${left} ${y(value)}H${right}`);
+  }
+  for (const [a, b] of told.suspects) if (shown(a, b)) path("suspect", `M${x(a)} ${top}H${x(b)}V${bottom}H${x(a)}Z`);
+  const fits = ({ value }) => value >= low && value <= high;
+  path(inside.length > 200 ? "dots many" : "dots", inside.filter(fits).map((one) => `M${x(one.place)} ${y(one.value)}h0`).join("") || "M0 0");
+  for (const one of inside.filter((run) => !fits(run))) {
+    const at = x(one.place), edge = one.value > high ? [top, top + 7] : [bottom - 1, bottom - 8];
+    path("out", `M${at - 4} ${edge[1]}L${at} ${edge[0]}L${at + 4} ${edge[1]}Z`)
+      .append(draw("title", "", {}, `${quantity([factor, symbol], one.value)}, outside the scale`));
+  }
+  for (const [from, to, before, after] of lines) {
+    const value = (place) => (to > from ? before + (after - before) * (place - from) / (to - from) : after);
+    const [begin, end] = [held(from, first, last), held(to, first, last)];
+    path("level", `M${x(begin)} ${y(value(begin))}L${x(end)} ${y(value(end))}`);
+  }
+  for (const [number, tone, from, to, before, after, text] of told.turns) {
+    if (!shown(from) || !shown(to)) continue;
+    const [a, b] = [y(before), y(after)], at = (x(from) + x(to)) / 2, middle = (a + b) / 2;
+    path(`rise ${tone}`, `M${x(from)} ${a}L${x(to)} ${b}`);
+    draw("circle", `badge ${tone}`, { cx: at, cy: middle, r: 8.5 });
+    words(String(number), at, middle + 4, "middle", "in");
+    const isLeft = at + 14 + text.length * size * 0.6 > right;
+    words(text, isLeft ? at - 13 : at + 13, Math.max(top + size, Math.min(a, b) - 6), isLeft ? "end" : "", `halo ${tone}${tone === "env" ? " strong" : ""}`);
+  }
+  const now = lines.at(-1);
+  if (now && now[1] <= last) {
+    const text = mode === "relative" ? percent(now[3] / reference - 1) : quantity([factor, symbol], now[3]);
+    if (size < 14) { words(text, right + 8, y(now[3]) + 1, "", "halo strong"); words("now", right + 8, y(now[3]) + 16); }
+    else words(`now ${text}`, right, 14, "end", "halo strong");
+  }
+  path("axis", `M${left} ${bottom}H${right}`);
+  let free = 0;
+  for (const [place, text] of told.dates) {
+    const at = x(place), half = text.length * size * 0.29;
+    if (!shown(place) || at - half < free || at + half > right + 60) continue;
+    path("axis", `M${at} ${bottom}V${bottom + 5}`);
+    words(text, at, bottom + (size < 14 ? 22 : 28), "middle");
+    free = at + half + size;
+  }
+  return made.filter((one) => !one.parentNode);
+}
+
+const firstLevel = (told, runs) => told.lines[0]?.[2] ?? runs[0].value;
+
+// Modes, zoom, a hair line and one line of text over all runs of a trend: by pointer, by keys and by buttons.
+// The picture says which places lie at the edges of its area (data-places) and where these edges are (data-area: left, right,
+// top, bottom); the newest runs have a row in the table that data-points names, of any the data in the page tells.
+function makeChart(figure) {
+  const charts = [...figure.querySelectorAll("svg[data-points]")], told = JSON.parse(figure.querySelector("script").textContent);
+  const listed = charts.length && document.getElementById(charts[0].dataset.points), runs = runsOf(told), { data } = sprag;
+  if (!listed || !runs.length) return;
+  const rows = [...listed.querySelectorAll("tr[data-place]")], heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
+  const whole = [runs[0].place, runs.at(-1).place], margin = Math.max(0.5, 0.01 * (whole[1] - whole[0]));
+  const ends = [whole[0] - margin, whole[1] + margin], least = Math.min(ends[1] - ends[0], 4), reference = firstLevel(told, runs);
+  const usable = { "": true, log: runs.every(({ value }) => value > 0), relative: reference > 0 };
+  const commitOf = ({ place, commit }) => data.commits
+    .findIndex(([sha, , , , at]) => (commit === undefined ? at === place : commit && sha.startsWith(commit)));
+  let at = runs.length - 1, mode = address.get("mode"), part = address.get("part").split("_").map(Number), asked = null;
+  if (!MODES.some(([name]) => name === mode && usable[name])) mode = "";
+  if (part.length !== 2 || !(part[1] - part[0] >= least * 0.99 && part[0] >= ends[0] && part[1] <= ends[1])) part = null;
+  // The commits have names in a file that only those load who want to know.
+  const named = () => (asked ??= data.commits.length ? Promise.resolve() : load("commits.js").catch(() => {}));
+  const said = () => {
+    const run = runs[at], row = rows[runs.length - 1 - at], isListed = row && Number(row.dataset.place) === run.place;
+    const commit = data.commits[commitOf(run)], change = mode === "relative" ? [["from the first level", percent(run.value / reference - 1)]] : [];
+    const pairs = isListed ? [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
+      : [[heads[0], commit ? [commit[0].slice(0, 8), ...commit[3]].join(" ") : run.commit ?? ""], [heads[1], commit?.[2]],
+        [heads[3], value([told.factor], run.value)]];
+    return [...pairs, ...change].filter(([, text]) => text && text !== NONE).map(([head, text]) => `${head} ${text}`).join("; ");
+  };
+  const readout = element("output", { class: "readout q", "aria-live": "polite" });
+  const button = (text, act) => {
+    const made = element("button", { type: "button" }, text);
+    made.addEventListener("click", act);
+    return made;
+  };
+  const modes = MODES.map(([name, text]) => button(text, () => { mode = name; change(); }));
+  const back = button("Whole range", () => { part = null; change(); });
+  const seen = () => charts.find((one) => one.getClientRects().length) ?? charts[0];
+  const zoom = (factor, center, from = seen().places) => {
+    const span = Math.max(least, (from[1] - from[0]) * factor);
+    const begin = Math.max(ends[0], Math.min(ends[1] - span, center - span * (center - from[0]) / (from[1] - from[0])));
+    part = span >= ends[1] - ends[0] ? null : [begin, begin + span];
+    change();
+  };
+  const nearer = button("Zoom in", () => zoom(0.5, runs[at].place)), farther = button("Zoom out", () => zoom(2, runs[at].place));
+  const tools = element("div", { class: "filter tools" }, ...modes, nearer, farther, back,
+    element("span", { class: "opt" }, "In the chart: arrows walk, + \u2212 0 zoom, dragging zooms in, Enter compares with the run before."));
+  charts[0].before(tools);
+  figure.append(readout);
+  const change = () => {
+    modes.forEach((one, i) => { one.setAttribute("aria-pressed", MODES[i][0] === mode); one.disabled = !usable[MODES[i][0]]; });
+    address.set("mode", mode);
+    address.set("part", part ? part.map((place) => Math.round(place * 10) / 10).join("_") : "");
+    back.disabled = !part;
+    figure.classList.toggle("drawn", Boolean(mode || part));
+    for (const chart of charts) chart.redraw();
+  };
+  const show = (next) => {
+    at = Math.max(0, Math.min(runs.length - 1, next));
+    for (const chart of charts) chart.point();
+    readout.textContent = said();
+    named().then(() => { readout.textContent = said(); });
+  };
+  for (const svg of charts) {
+    const area = svg.dataset.area.split(" ").map(Number), { width } = svg.viewBox.baseVal, [left, right, top, bottom] = area;
+    const printed = [...svg.childNodes], heading = printed.filter((one) => one.localName === "title" || one.localName === "desc");
+    const cross = document.createElementNS(svg.namespaceURI, "path"), own = svg.dataset.places.split(" ").map(Number);
+    let from = null;
+    cross.setAttribute("class", "cross");
+    svg.places = own;
+    svg.redraw = () => {
+      svg.places = part ?? own;
+      svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, told, runs, area, svg.places, mode, width > 600 ? 12 : 15)] : printed), cross);
+      if (cross.hasAttribute("d")) svg.point();
+    };
+    svg.point = () => {
+      const [first, last] = svg.places, x = left + (runs[at].place - first) / (last - first) * (right - left);
+      cross.setAttribute("d", x >= left && x <= right ? `M${x} ${top}V${bottom}` : "");
+    };
+    const placeOf = (event) => {
+      const box = svg.getBoundingClientRect(), share = ((event.clientX - box.left) * width / box.width - left) / (right - left);
+      return svg.places[0] + Math.max(0, Math.min(1, share)) * (svg.places[1] - svg.places[0]);
+    };
+    svg.setAttribute("tabindex", "0");
+    svg.addEventListener("focus", () => show(at));
+    svg.addEventListener("pointerdown", (event) => { if (event.button === 0) from = { x: event.clientX, place: placeOf(event) }; });
+    svg.addEventListener("pointerup", (event) => {
+      const drawn = from && Math.abs(event.clientX - from.x) > 8 ? [from.place, placeOf(event)].sort((a, b) => a - b) : null;
+      from = null;
+      if (drawn) zoom(1, drawn[0], drawn[1] - drawn[0] > least ? drawn : [drawn[0], drawn[0] + least]);
+    });
+    svg.addEventListener("pointermove", (event) => {
+      const place = placeOf(event), far = (k) => Math.abs(runs[k].place - place);
+      show(runs.reduce((best, _, k) => (far(k) < far(best) ? k : best), 0));
+      const x = (one) => left + (one - svg.places[0]) / (svg.places[1] - svg.places[0]) * (right - left);
+      if (from) cross.setAttribute("d", `M${x(from.place)} ${top}V${bottom}H${x(place)}V${top}Z`);
+    });
+    svg.addEventListener("dblclick", () => { part = null; change(); });
+    svg.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
+      const act = { "+": () => zoom(0.5, runs[at].place), "=": () => zoom(0.5, runs[at].place), "-": () => zoom(2, runs[at].place), 0: () => { part = null; change(); },
+        Enter: () => named().then(() => {
+          const commits = [data.commits[commitOf(runs[at]) - 1], data.commits[commitOf(runs[at])]].map((one) => one?.[0].slice(0, 12));
+          if (commits[0] && commits[1]) location.href = `../compare/index.html?a=${commits[0]}&b=${commits[1]}`;
+        }) }[event.key];
+      if (event.ctrlKey || event.metaKey || event.altKey || (step === undefined && !act)) return;
+      event.preventDefault();
+      if (act) { act(); return; }
+      show(at + step);
+      const [first, last] = svg.places, { place } = runs[at];
+      // The part that is shown follows.
+      if (place < first || place > last) {
+        const begin = Math.max(ends[0], Math.min(ends[1] - (last - first), place - (last - first) / 2));
+        part = [begin, begin + last - first];
+        change();
+      }
+    });
+  }
+  change();
+}
+
+document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("figure.trend").forEach(makeChart));

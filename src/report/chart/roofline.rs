@@ -1,0 +1,147 @@
+//! Roofline bars: how near kernels come to what the machine can do, a bar each over one axis from nothing to its peak.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::backend::{Caption, SUBPIXELS, Svg};
+use super::ink::Ink;
+use super::plot::Drawn;
+use crate::report::number::NARROW;
+use crate::report::text::shortened;
+
+/// As wide as the chart of a distribution: its text can be read on a phone.
+const WIDTH: i32 = 440;
+
+/// A bar with the line of words above it.
+const ROW: i32 = 36;
+
+/// Below the last bar: the axis.
+const FOOT: i32 = 20;
+
+/// The most characters of a name.
+const NAME: usize = 44;
+
+/// The quarters of the axis, in percent.
+const QUARTERS: [i32; 5] = [0, 25, 50, 75, 100];
+
+/// Kernels beside one another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Roofline {
+    /// The start of the ids in the picture; unique in the page.
+    pub id: String,
+    /// What the picture shows.
+    pub title: String,
+    /// What is to be seen. The table beside it has the figures.
+    pub description: String,
+    /// The bars, from above.
+    pub bars: Vec<Bar>,
+}
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// What it is called.
+    pub name: String,
+    /// What limits it, such as `memory`; nothing where the record does not tell.
+    pub limit: String,
+    /// The share of the peak, 1 is all of it.
+    pub share: f64,
+    /// The share in words.
+    pub figure: String,
+}
+
+/// The bars as SVG; nothing where there is none. A share above 1 fills its bar, and one that is no number leaves it empty:
+/// the words say what it is.
+pub fn draw(roofline: &Roofline) -> String {
+    let Ok(rows @ 1..) = i32::try_from(roofline.bars.len()) else { return String::new() };
+    let mut svg = Svg::new(WIDTH, rows * ROW + FOOT);
+    picture(roofline, rows, &mut svg).expect("the backend writes to a String, which cannot fail");
+    let caption = Caption { id: &roofline.id, title: &roofline.title, description: &roofline.description };
+    svg.captioned("fill dist", &caption)
+}
+
+fn picture(roofline: &Roofline, rows: i32, svg: &mut Svg) -> Drawn {
+    let page = svg.into_drawing_area();
+    let bar = |top: i32, right: i32, ink: Ink| {
+        let corners = [(0, top), (right, top), (right, top + 10), (0, top + 10)];
+        page.draw(&Polygon::new(corners.map(|(x, y)| (x, y * SUBPIXELS)).to_vec(), ink.shape()))
+    };
+    for (one, top) in roofline.bars.iter().zip((0..).map(|row| row * ROW)) {
+        words(&page, &named(one), (0, top + 14), HPos::Left, Ink::Label)?;
+        words(&page, &one.figure, (WIDTH, top + 14), HPos::Right, Ink::Strong)?;
+        let share = if one.share.is_finite() { one.share.clamp(0.0, 1.0) } else { 0.0 };
+        bar(top + 20, WIDTH * SUBPIXELS, Ink::Track)?;
+        bar(top + 20, (share * f64::from(WIDTH * SUBPIXELS)).round() as i32, Ink::Bar)?;
+    }
+    let bottom = rows * ROW;
+    for percent in QUARTERS {
+        let x = WIDTH * percent / 100;
+        let ticks = vec![(x * SUBPIXELS, (bottom - 2) * SUBPIXELS), (x * SUBPIXELS, (bottom + 3) * SUBPIXELS)];
+        page.draw(&PathElement::new(ticks, Ink::Axis.shape()))?;
+        let anchor = match percent {
+            0 => HPos::Left,
+            100 => HPos::Right,
+            _ => HPos::Center,
+        };
+        words(&page, &format!("{percent}{NARROW}%"), (x, bottom + 16), anchor, Ink::Label)?;
+    }
+    Ok(())
+}
+
+fn named(bar: &Bar) -> String {
+    let name = shortened(&bar.name, NAME);
+    if bar.limit.is_empty() { name } else { format!("{name}, {}", shortened(&bar.limit, NAME / 3)) }
+}
+
+fn words(page: &DrawingArea<&mut Svg, Shift>, words: &str, (x, y): (i32, i32), anchor: HPos, ink: Ink) -> Drawn {
+    if words.is_empty() {
+        return Ok(());
+    }
+    let color = ink.color();
+    let style = TextStyle::from(("sans-serif", 12.0)).color(&color).pos(Pos::new(anchor, VPos::Bottom));
+    page.draw(&Text::new(words, (x * SUBPIXELS, y * SUBPIXELS), style))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(shares: &[f64]) -> Roofline {
+        let bar = |share: &f64| Bar {
+            name: "tile_pack{n=8192} <@cuda>".into(),
+            limit: "memory".into(),
+            share: *share,
+            figure: format!("{:.1}{NARROW}%", share * 100.0),
+        };
+        Roofline {
+            id: "roof".into(),
+            title: "Share of the peak".into(),
+            description: "One of two.".into(),
+            bars: shares.iter().map(bar).collect(),
+        }
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share_of_the_peak() {
+        let svg = draw(&of(&[0.857, 0.5]));
+        assert!(svg.contains("viewBox=\"0 0 440 92\"") && svg.contains("aria-labelledby=\"roof-t roof-d\""), "{svg}");
+        assert!(svg.contains("<path class=\"bar\" d=\"M0 20L377.1 20L377.1 30L0 30Z\"/>"), "{svg}");
+        assert!(svg.contains("<path class=\"bar\" d=\"M0 56L220 56L220 66L0 66Z\"/>"), "{svg}");
+        assert_eq!(svg.matches("class=\"bar track\"").count(), 2);
+        assert!(svg.contains("tile_pack{n=8192} &lt;@cuda&gt;, memory<") && svg.contains(">85.7\u{202f}%<"), "{svg}");
+    }
+
+    #[test]
+    fn odd_shares_are_drawn_too() {
+        let svg = draw(&of(&[f64::NAN, -1.0, 7.0, f64::INFINITY]));
+        assert!(svg.contains("L440 92L440 102L0 102Z") && !svg.contains("L-"), "{svg}");
+        assert_eq!(svg.matches("class=\"bar\" d=\"M0").count(), 4);
+        let paths = svg.split(" d=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        assert!(paths.into_iter().all(|path| !path.contains("NaN") && !path.contains("inf")));
+        assert_eq!(draw(&of(&[])), "");
+        let mut long = of(&[0.5]);
+        long.bars[0].name = "x".repeat(500);
+        assert!(draw(&long).contains(&format!(">{}…, memory<", "x".repeat(NAME - 1))));
+    }
+}

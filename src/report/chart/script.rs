@@ -1,0 +1,154 @@
+//! What a trend shows as data: the script of the site draws it from other sides (logarithms, shares of the first level, a part
+//! of it at full detail), and walks over every run, also over those that share a dot and those that no table lists.
+
+use serde_json::{Value, json};
+
+use super::trend::{Flag, Trend};
+use crate::report::compare::data::{rounded, scaled};
+use crate::report::text;
+
+/// The digits of a commit that no file beside the page tells of.
+const COMMIT: usize = 7;
+
+/// The data as JSON for a script of the page. `names_commits` where the places of the runs are not those of commits on the
+/// line, by which the script would find their names.
+///
+/// Places come as the first one and the steps from one to the next, and medians alike as whole numbers times a power of ten;
+/// what repeats is written once with its count: `12 1x40 3`.
+pub fn data(trend: &Trend, names_commits: bool) -> String {
+    let places = trend.dots.iter().map(|dot| dot.place);
+    let (power, medians) = scaled(&trend.dots.iter().map(|dot| rounded(dot.value)).collect::<Vec<f64>>());
+    let steps = std::iter::once(0).chain(medians.iter().copied()).zip(&medians).map(|(before, now)| now - before);
+    let fit = trend.fit.as_ref();
+    let lines: Vec<Value> = fit
+        .iter()
+        .flat_map(|fit| &fit.lines)
+        .map(|line| json!([line.places.0, line.places.1, rounded(line.values.0), rounded(line.values.1)]))
+        .collect();
+    let turns: Vec<Value> = fit
+        .iter()
+        .flat_map(|fit| &fit.turns)
+        .map(|turn| {
+            let values = [rounded(turn.values.0), rounded(turn.values.1)];
+            json!([turn.number, turn.tone.class(), turn.places.0, turn.places.1, values[0], values[1], turn.words])
+        })
+        .collect();
+    let mut told = json!({
+        "factor": trend.scale.factor,
+        "symbol": trend.scale.symbol,
+        "places": repeated(steps_of(places)),
+        "power": power,
+        "medians": repeated(steps.map(|step| step.to_string())),
+        "lines": lines,
+        "turns": turns,
+        "suspects": fit.map_or(&[][..], |fit| &fit.suspects),
+        "releases": flags(&trend.releases),
+        "environments": flags(&trend.environments),
+        "dates": flags(&trend.dates),
+        "baseline": trend.baseline.map(rounded),
+        "limit": trend.limit.map(rounded),
+    });
+    if names_commits {
+        let short = |sha: &str| sha.get(..COMMIT).unwrap_or(sha).to_owned();
+        told["commits"] = trend.dots.iter().map(|dot| json!(short(&dot.commit))).collect();
+    }
+    text::script(&told.to_string())
+}
+
+fn flags(flags: &[Flag]) -> Vec<Value> {
+    flags.iter().map(|flag| json!([flag.place, text::visible(&flag.label)])).collect()
+}
+
+/// The first place and the steps after it.
+fn steps_of(places: impl Iterator<Item = f64>) -> impl Iterator<Item = String> {
+    let mut before = 0.0;
+    places.map(move |place| {
+        let step = place - before;
+        before = place;
+        step.to_string()
+    })
+}
+
+/// Words with blanks between, equal ones in a row once with their count.
+fn repeated(words: impl Iterator<Item = String>) -> String {
+    let mut runs: Vec<(String, usize)> = Vec::new();
+    for word in words {
+        match runs.last_mut() {
+            Some((last, count)) if *last == word => *count += 1,
+            _ => runs.push((word, 1)),
+        }
+    }
+    let words = runs.into_iter().map(|(word, count)| if count == 1 { word } else { format!("{word}x{count}") });
+    words.collect::<Vec<String>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::unit::Unit;
+    use crate::report::chart::trend::{Dot, Fitted, Line, Turn};
+    use crate::report::mark::Tone;
+
+    fn trend(values: &[f64]) -> Trend {
+        let dot = |(place, value): (usize, &f64)| Dot {
+            place: place as f64 + if place > 2 { 5.5 } else { 0.0 },
+            value: *value,
+            interval: None,
+            commit: format!("{place}a3f19c2b01d4").into(),
+        };
+        let turn = Turn {
+            number: 1,
+            tone: Tone::Worse,
+            places: (1.5, 1.5),
+            values: (1e-3, 1.1e-3),
+            words: "+10.0\u{202f}%".into(),
+        };
+        Trend {
+            id: "trend".into(),
+            title: String::new(),
+            description: String::new(),
+            scale: Unit::Second.scale(1e-3),
+            dots: values.iter().enumerate().map(dot).collect(),
+            fit: Some(Fitted {
+                lines: vec![Line { places: (0.0, 1.5), values: (1e-3, 1e-3) }],
+                turns: vec![turn],
+                suspects: vec![(0.5, 1.5)],
+                newest: String::new(),
+            }),
+            baseline: Some(1.0 / 3.0),
+            limit: None,
+            releases: vec![Flag { place: 1.0, label: "</script><!--\u{202e}\n".into() }],
+            environments: Vec::new(),
+            dates: Vec::new(),
+            newest: String::new(),
+            tone: Tone::Plain,
+        }
+    }
+
+    #[test]
+    fn every_run_is_told_in_few_bytes() {
+        let told = data(&trend(&[1e-3, 1.01e-3, 1.01e-3, 9e-3]), false);
+        let value: Value = serde_json::from_str(&told).expect("it is JSON");
+        assert_eq!((&value["places"], &value["power"]), (&json!("0 1x2 6.5"), &json!(-7)));
+        assert_eq!(value["medians"], "10000 100 0 79900");
+        assert_eq!(value["lines"], json!([[0.0, 1.5, 1e-3, 1e-3]]));
+        assert_eq!(value["turns"], json!([[1, "worse", 1.5, 1.5, 1e-3, 1.1e-3, "+10.0\u{202f}%"]]));
+        assert_eq!((&value["baseline"], &value["limit"]), (&json!(0.33333), &Value::Null));
+        assert!(value.get("commits").is_none());
+        let long = data(&trend(&vec![1e-3; 10_000]), false);
+        assert!(long.len() < 600, "{} bytes", long.len());
+    }
+
+    #[test]
+    fn commits_are_named_where_the_line_does_not_tell_them() {
+        let value: Value = serde_json::from_str(&data(&trend(&[1.0, 2.0]), true)).expect("it is JSON");
+        assert_eq!(value["commits"], json!(["0a3f19c", "1a3f19c"]));
+    }
+
+    #[test]
+    fn labels_of_others_do_nothing() {
+        let told = data(&trend(&[]), false);
+        assert!(told.contains("\\u003c/script\\u003e\\u003c!--\u{fffd}↵"), "{told}");
+        assert!(!told.contains(['<', '>', '&', '\u{202e}']));
+    }
+}

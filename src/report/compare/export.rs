@@ -1,0 +1,82 @@
+//! A comparison as Markdown, to paste where people talk about it. The script of the site writes the same text for any pair.
+
+use super::data::MeasuredCommit;
+use super::table::{BESIDE, Group, Table, capital};
+use super::words::{Kind, Row};
+use crate::report::markdown::{Lines, code, plain};
+use crate::report::number;
+
+/// The most rows of a group; what is said of the others is counted.
+const ROWS: usize = 120;
+
+/// The heads of the rows; the figures stand to the right.
+const HEADS: [&str; 8] =
+    ["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", "95\u{202f}% interval", "Could see"];
+
+/// The comparison of two commits: the verdict, what was held against what, the means, and each series that changed or may have.
+pub(in crate::report) fn markdown(a: &MeasuredCommit, b: &MeasuredCommit, table: &Table) -> String {
+    let mut out = Lines::default();
+    out.paragraph(&format!("# {} to {}", plain(&a.name()), plain(&b.name())));
+    let pieces = table.headline.iter().map(|[_, glyph, words]| format!("{glyph} {words}").trim().to_owned());
+    out.paragraph(&format!("**{}**", pieces.collect::<Vec<String>>().join(" ")));
+    for (letter, commit) in [('A', a), ('B', b)] {
+        out.line(&format!("- {letter}: {}", side(commit)));
+    }
+    out.blank();
+    for [strong, words] in &table.banners {
+        out.paragraph(&format!("**{}** {}", plain(strong), plain(words)));
+    }
+    if !table.summary.is_empty() {
+        let [worse, better] = [0, 1].map(|place| capital(&table.words[place]));
+        let heads = ["Suite", "Machine", "Series", &worse, &better, "No change", "No verdict", "Mean"];
+        out.head(&heads, &[false, false, true, true, true, true, true, true]);
+        for row in &table.summary {
+            let counts = row.counts.map(number::count);
+            let cells = [plain(&row.suite), plain(&row.machine)].into_iter().chain(counts).chain([row.mean.clone()]);
+            out.row(&cells.collect::<Vec<String>>());
+        }
+        out.blank();
+    }
+    let (told, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_told(group));
+    for group in told {
+        out.paragraph(&format!("## {} ({})", group.heading, number::count(group.rows.len())));
+        out.head(&HEADS, &[false, false, false, true, true, true, true, true]);
+        for row in group.rows.iter().take(ROWS) {
+            out.row(&cells(row));
+        }
+        out.blank();
+        if group.rows.len() > ROWS {
+            out.paragraph(&format!("And {} more.", number::count(group.rows.len() - ROWS)));
+        }
+    }
+    let rest = counted.iter().map(|group| format!("{}: {}.", group.heading, number::count(group.rows.len())));
+    out.line(&rest.collect::<Vec<String>>().join(" "));
+    out.text
+}
+
+fn is_told(group: &Group) -> bool {
+    group.rows.first().is_some_and(|row| matches!(row.kind, Kind::Worse | Kind::Better | Kind::Doubt))
+        && group.heading != BESIDE
+}
+
+fn side(commit: &MeasuredCommit) -> String {
+    let MeasuredCommit { sha, day, subject, tags, .. } = commit;
+    let tags = if tags.is_empty() { String::new() } else { format!(" {}", plain(&tags.join(", "))) };
+    let subject = if subject.is_empty() { String::new() } else { format!(", “{}”", plain(subject)) };
+    format!("{}{tags}{subject}, {day}", code(sha.get(..12).unwrap_or(sha)))
+}
+
+fn cells(row: &Row) -> [String; 8] {
+    let [_, glyph, word] = &row.mark;
+    let verdict = format!("{glyph} {word}");
+    [
+        format!("{} {}", code(&row.name), plain(&row.metric)),
+        plain(&row.machine),
+        if row.reason.is_empty() { verdict } else { format!("{verdict}: {}", plain(&row.reason)) },
+        row.before.clone(),
+        row.after.clone(),
+        row.change.clone(),
+        row.interval.clone(),
+        row.shows.clone(),
+    ]
+}

@@ -1,0 +1,118 @@
+//! The distribution at the newest commit: what each of its processes measured, beside the newest points of its level.
+
+use crate::model::series::{Point, Series};
+use crate::model::unit::Scale;
+use crate::report::catalog::short_commit;
+use crate::report::chart::spread::{self, Spread};
+use crate::report::fit::Fit;
+use crate::report::number::{self, counted};
+
+/// The newest points of the level that are shown.
+const MOST: usize = 30;
+
+/// The fewest values of each side: a single one has no distribution.
+const FEWEST: usize = 2;
+
+/// A picture, and the same in figures.
+pub(super) struct Newest {
+    /// What it shows.
+    pub(super) note: String,
+    /// The picture.
+    pub(super) picture: String,
+    /// The head of the first column, with the unit.
+    pub(super) column: String,
+    /// A figure each, of the level and of the newest commit.
+    pub(super) rows: Vec<(&'static str, [String; 2])>,
+}
+
+/// What the table tells of each side.
+const FIGURES: [&str; 6] = ["Values", "Lowest", "First quarter", "Median", "Third quarter", "Highest"];
+
+/// The distribution at the newest commit of a series; nothing where one process measured it, or where no level is known.
+pub(super) fn at_newest(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) -> Option<Newest> {
+    let fit = fit?;
+    let last = fit.series.pooled.last()?;
+    let is_of = |point: &&Point| point.commit == last.commit && point.environment_key == last.environment_key;
+    let processes: Vec<f64> =
+        series.points.iter().filter(is_of).flat_map(|point| point.workers.iter().copied()).collect();
+    let flat = fit.flats().pop()?;
+    let points = fit.series.pooled.get(flat.start..flat.end.min(fit.series.pooled.len() - 1))?;
+    let level: Vec<f64> = points.iter().skip(points.len().saturating_sub(MOST)).map(|point| point.value).collect();
+    if processes.len() < FEWEST || level.len() < FEWEST {
+        return None;
+    }
+    let note = format!(
+        "What {} measured at {}, and {} of its level before it.",
+        counted(processes.len(), "process", "processes"),
+        short_commit(&last.commit),
+        counted(level.len(), "point", "points")
+    );
+    let median = |values: &[f64]| number::quantity(scale, spread::quarters(values).1);
+    let label = format!("{note} Medians: level {}, newest {}", median(&level), median(&processes));
+    let (of_level, of_newest) = (figures(&level, scale), figures(&processes, scale));
+    let rows = FIGURES.into_iter().zip(of_level.into_iter().zip(of_newest)).map(|(name, (a, b))| (name, [a, b]));
+    Some(Newest {
+        note,
+        column: number::column("Figure", scale),
+        rows: rows.collect(),
+        picture: spread::draw(&Spread { sides: [("level", level), ("newest", processes)], scale, label }),
+    })
+}
+
+fn figures(values: &[f64], scale: Scale) -> [String; 6] {
+    let (first, median, third) = spread::quarters(values);
+    let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let value = |value: f64| number::value(scale, value);
+    [number::count(values.len()), value(lowest), value(first), value(median), value(third), value(highest)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::trend::SeriesTrend;
+    use crate::report::fit::example;
+    use crate::report::sample_data;
+
+    /// A series of 40 points with a change at the thirtieth, whose newest commit was measured by so many processes.
+    fn of(processes: usize) -> (Series, SeriesTrend) {
+        let trend = example::series(1.0, 40, vec![example::change(30, 1.0, 1.2)], vec![]);
+        let mut series = sample_data::rich().analysis.series[0].series.clone();
+        let mut point = series.points[0].clone();
+        let last = trend.pooled.last().expect("it has points");
+        (point.commit, point.environment_key) = (last.commit.clone(), last.environment_key.clone());
+        point.workers = (0..processes).map(|i| 1.2 + 0.01 * i as f64).collect();
+        series.points = vec![point];
+        (series, trend)
+    }
+
+    #[test]
+    fn the_newest_commit_stands_beside_its_level() {
+        let (series, trend) = of(5);
+        let scale = trend.metric.unit.scale(1.0);
+        let newest = at_newest(&series, Some(&Fit::of(&trend, &[])), scale).expect("it has both");
+        assert!(
+            newest.note.starts_with("What 5 processes measured at ") && newest.note.contains("and 9 points"),
+            "{}",
+            newest.note
+        );
+        let row = |place: usize| (newest.rows[place].0, newest.rows[place].1[1].as_str());
+        assert_eq!([row(0), row(1), row(3)], [("Values", "5"), ("Lowest", "1.200"), ("Median", "1.220")]);
+        assert_eq!(newest.rows[0].1[0], "9");
+        assert!(
+            newest.picture.contains(">newest<") && newest.picture.contains("Medians: level "),
+            "{}",
+            newest.picture
+        );
+    }
+
+    #[test]
+    fn one_process_has_no_distribution() {
+        let (series, trend) = of(1);
+        let scale = trend.metric.unit.scale(1.0);
+        assert!(at_newest(&series, Some(&Fit::of(&trend, &[])), scale).is_none());
+        assert!(at_newest(&series, None, scale).is_none());
+        let empty = example::series(1.0, 0, vec![], vec![]);
+        assert!(at_newest(&series, Some(&Fit::of(&empty, &[])), scale).is_none());
+    }
+}

@@ -1,0 +1,186 @@
+// What the script adds: the chart of a series from other sides, all its runs by keyboard and pointer, any two commits with
+// their drawn changes, what a reader takes along, and an address that keeps what was chosen.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { browser, folder, pages, url } from "./site.mjs";
+
+let chromium;
+before(async () => (chromium = await browser()));
+after(async () => chromium?.close());
+
+const text = (page) => readFileSync(path.join(folder, page), "utf8");
+
+/** The data that the page of a series holds for its chart. */
+const told = (page) => JSON.parse(text(page).match(/<script type="application\/json">(.*?)<\/script>/)[1]);
+const runs = ({ places }) => places.split(" ").reduce((sum, word) => sum + Number(word.split("x")[1] ?? 1), 0);
+
+/** The series with the most runs. */
+const longest = () => pages.filter((page) => page.startsWith("series/") && text(page).includes("application/json"))
+  .reduce((best, page) => (runs(told(page)) > runs(told(best)) ? page : best));
+
+async function open(page, options = {}) {
+  const context = await chromium.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+  const tab = await context.newPage();
+  const said = [];
+  tab.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
+  tab.on("pageerror", (error) => said.push(`error: ${error.message}`));
+  await tab.goto(page.includes("?") ? url(page.split("?")[0]) + "?" + page.split("?")[1] : url(page));
+  return { context, tab, said };
+}
+
+const chart = (tab) => tab.locator("svg[data-points]:visible");
+const readout = (tab) => tab.locator("output.readout").textContent();
+const press = (tab, name) => tab.getByRole("button", { name, exact: true }).click();
+const query = (tab) => new URL(tab.url()).searchParams;
+
+for (const width of [1280, 390]) {
+  test(`the keyboard walks over every run of a series, at ${width} px`, async () => {
+    const page = longest(), all = runs(told(page));
+    assert.ok(all > 50, `${all} runs are more than the table lists`);
+    const { context, tab, said } = await open(page, { viewport: { width, height: 900 } });
+    await chart(tab).focus();
+    await tab.keyboard.press("Home");
+    await tab.waitForFunction(() => /^Commit [0-9a-f]{8}/.test(document.querySelector("output.readout").textContent));
+    const seen = [await readout(tab)];
+    for (let step = 1; step < all; step += 1) {
+      await tab.keyboard.press("ArrowRight");
+      seen.push(await readout(tab));
+    }
+    assert.equal(new Set(seen).size, all, "each run has its own words");
+    await tab.keyboard.press("ArrowRight");
+    assert.equal(await readout(tab), seen.at(-1), "there is nothing after the newest");
+    const row = await tab.locator("#point-rows tbody tr").first().locator("td.n").first().textContent();
+    assert.ok(seen.at(-1).includes(row) && seen[0].includes("Median"), `${row} is not in ${seen.at(-1)}`);
+    assert.deepEqual(said, []);
+    await context.close();
+  });
+}
+
+test("modes and zoom change the chart and the address, and the address brings them back", async () => {
+  const page = longest();
+  const { context, tab, said } = await open(page);
+  const printed = await chart(tab).innerHTML();
+  for (const [name, mode] of [["Logarithms", "log"], ["Change from the first level", "relative"]]) {
+    await press(tab, name);
+    assert.equal(query(tab).get("mode"), mode);
+    assert.equal(await tab.getByRole("button", { name, exact: true }).getAttribute("aria-pressed"), "true");
+    assert.notEqual(await chart(tab).innerHTML(), printed);
+    assert.equal(await chart(tab).locator("[style]").count(), 0);
+    assert.ok(!/NaN|Infinity|undefined/.test(await chart(tab).innerHTML()), name);
+  }
+  const all = (await chart(tab).locator("path.dots").getAttribute("d")).match(/h0/g).length;
+  await chart(tab).focus();
+  await tab.keyboard.press("+");
+  await tab.keyboard.press("+");
+  const few = (await chart(tab).locator("path.dots").getAttribute("d")).match(/h0/g).length;
+  assert.ok(few < all / 2 && few > 0, `${few} of ${all}`);
+  const part = query(tab).get("part");
+  assert.match(part, /^-?[\d.]+_-?[\d.]+$/);
+  const drawn = await chart(tab).innerHTML();
+  const again = await open(`${page}?mode=relative&part=${part}`);
+  const dots = await chart(again.tab).locator("path.dots").getAttribute("d");
+  assert.equal(dots.match(/h0/g).length, few, "another reader sees the same part");
+  await again.context.close();
+  await tab.keyboard.press("-");
+  assert.notEqual(await chart(tab).innerHTML(), drawn);
+  await tab.keyboard.press("0");
+  assert.equal(query(tab).get("part"), null);
+  await press(tab, "Values");
+  assert.equal(query(tab).get("mode"), null);
+  assert.equal((await chart(tab).innerHTML()).replace(/<path class="cross".*$/, ""), printed.replace(/<path class="cross".*$/, ""));
+  // Dragging zooms in; an address that means nothing changes nothing.
+  const box = await chart(tab).boundingBox();
+  await tab.mouse.move(box.x + box.width * 0.3, box.y + 150);
+  await tab.mouse.down();
+  await tab.mouse.move(box.x + box.width * 0.6, box.y + 150, { steps: 4 });
+  await tab.mouse.up();
+  assert.ok(query(tab).get("part"), "a part was chosen by dragging");
+  await press(tab, "Whole range");
+  assert.equal(query(tab).get("part"), null);
+  for (const odd of ["mode=<b>&part=1_2_3", "part=9_1", "part=nan_inf", "mode=constructor"]) {
+    const strange = await open(`${page}?${odd}`);
+    assert.equal(await strange.tab.locator("figure.drawn").count(), 0, odd);
+    assert.deepEqual(strange.said, []);
+    await strange.context.close();
+  }
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("Enter leads from a run to its comparison with the one before", async () => {
+  const { context, tab } = await open(longest());
+  await chart(tab).focus();
+  await tab.keyboard.press("Enter");
+  await tab.waitForURL(/compare\/index\.html\?a=[0-9a-f]{12}&b=[0-9a-f]{12}/);
+  await tab.waitForSelector("#result h2");
+  await context.close();
+});
+
+/** A page of two commits with a drawn change, and its commits. */
+function pair() {
+  const page = pages.find((one) => /^compare\/[0-9a-f]+-/.test(one) && text(one).includes('class="range"'));
+  return { page, commits: page.match(/compare\/([0-9a-f]+)-([0-9a-f]+)/).slice(1) };
+}
+
+/** The cells of the compared series, in an order that does not hang on the page. */
+const cells = (tab, where) => tab.locator(`${where} table.compared tbody tr:not(:has(th[colspan]))`)
+  .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim() + cell.querySelectorAll("svg *").length).join("|")).sort());
+
+test("the script compares as the page of a pair does, and draws the same", async () => {
+  const { page, commits } = pair();
+  const printed = await open(page);
+  const expected = await cells(printed.tab, "main");
+  const places = (tab) => tab.locator("svg.range .end").evaluateAll((ends) => ends.map((end) => end.getAttribute("cx") ?? end.getAttribute("d")).sort());
+  const { context, tab, said } = await open(`compare/index.html?a=${commits[0]}&b=${commits[1]}`);
+  await tab.waitForSelector("#result-rows table");
+  const made = await cells(tab, "#result-rows");
+  assert.deepEqual(made.filter((row) => expected.includes(row)).length, expected.length);
+  const [drawn, ends] = [await places(tab), await places(printed.tab)];
+  assert.ok(ends.length > 0 && ends.every((end) => drawn.includes(end)), `${ends} are not all in ${drawn}`);
+  assert.deepEqual(said, []);
+  await printed.context.close();
+  await context.close();
+});
+
+test("a comparison goes along as Markdown and as CSV", async () => {
+  const { page, commits } = pair();
+  const { context, tab, said } = await open(`compare/index.html?a=${commits[0]}&b=${commits[1]}`);
+  await tab.waitForSelector("#result-rows table");
+  const saved = async (name) => {
+    const [download] = await Promise.all([tab.waitForEvent("download"), press(tab, name)]);
+    return [download.suggestedFilename(), readFileSync(await download.path(), "utf8")];
+  };
+  assert.deepEqual(await saved("Save as Markdown"), [`${commits.join("-")}.md`, text(page.replace(".html", ".md"))]);
+  const [name, csv] = await saved("Save as CSV");
+  assert.equal(name, `${commits.join("-")}.csv`);
+  const lines = csv.trimEnd().split("\n"), rows = await tab.locator("#result-rows tbody tr:not(:has(th[colspan]))").count();
+  assert.equal(lines.length, rows + 1);
+  assert.ok(lines[0].startsWith("id,suite,benchmark,") && lines.every((line) => line.split(",").length >= 15));
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("filters and the order of a table stay in the address", async () => {
+  const { commits } = pair();
+  const { context, tab, said } = await open(`compare/index.html?a=${commits[0]}&b=${commits[1]}`);
+  await tab.waitForSelector("#result-rows .sort");
+  const shown = () => tab.locator("#result-rows tbody tr:visible:not(:has(th[colspan]))").count();
+  const all = await shown(), machine = await tab.locator("#result-rows td.place").first().textContent();
+  await tab.locator("#compare select[name=machine]").selectOption(machine);
+  assert.ok(await shown() < all, "the filter hides rows");
+  assert.equal(query(tab).get("machine"), machine);
+  await tab.locator("#result-rows .sort", { hasText: "Could see" }).click();
+  assert.match(query(tab).get("sort"), /^0\.\d+\.up$/);
+  await tab.locator("#result-rows .sort", { hasText: "Could see" }).click();
+  const names = () => tab.locator("#result-rows tbody tr:visible .id").allTextContents();
+  const [before, address] = [await names(), tab.url()];
+  await tab.goto("about:blank");
+  await tab.goto(address);
+  await tab.waitForSelector("#result-rows .sort");
+  assert.deepEqual(await names(), before);
+  assert.equal(await tab.locator("#result-rows th[aria-sort=descending]").count(), 1);
+  assert.deepEqual(said, []);
+  await context.close();
+});

@@ -1,0 +1,134 @@
+//! Sites of histories that hold little, or text that would harm a page that believed it.
+
+use std::fs;
+use std::path::Path;
+
+use sprag::model::benchmark::Benchmark;
+use sprag::model::environment::Machine;
+use sprag::model::run::{Run, RunStatus};
+
+use crate::crafted::{CLASS, Crafted};
+use crate::run_files;
+
+/// What a name of others may hold, and more than 500 characters of it.
+fn hostile() -> String {
+    let piece = "</td></script><script>alert('x')</script>\"'&|`=\u{202e}\u{200f}\u{2028}\n\t../../etc/x ";
+    piece.repeat(8)
+}
+
+/// All files below a folder, with their texts.
+fn files(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            files(&path, found);
+        } else {
+            let text = fs::read_to_string(&path).expect("every file of these sites is text");
+            found.push((path.display().to_string(), text));
+        }
+    }
+}
+
+/// The site of the history, after what holds of every page was held against it.
+#[track_caller]
+fn site(of: &Crafted) -> Vec<(String, String)> {
+    of.ends(0, &["site"]);
+    of.ends(0, &["site", "--check"]);
+    let mut found = Vec::new();
+    files(&of.sandbox.project.join("_site"), &mut found);
+    for (path, text) in found.iter().filter(|(path, _)| path.ends_with(".html")) {
+        let lower = text.to_lowercase();
+        assert_eq!(text.matches("<h1").count(), 1, "{path} has one headline");
+        assert!(!lower.contains("<script>") && !lower.contains(">nan"), "{path}");
+        assert!(!text.contains(['\u{202e}', '\u{200f}', '\u{2028}', '\u{0}']), "{path} hides text");
+        assert!(text.len() < 1 << 20, "{path} has {} bytes", text.len());
+        assert!(!path.contains("..") && !path.contains('<'), "{path}");
+    }
+    for (path, text) in found.iter().filter(|(path, _)| path.ends_with(".js") && path.contains("/data/")) {
+        assert!(!text.contains(['<', '>', '&', '\u{2028}', '\u{202e}']), "{path} ends its script");
+    }
+    found
+}
+
+fn page<'a>(site: &'a [(String, String)], end: &str) -> &'a str {
+    let found = site.iter().find(|(path, _)| path.ends_with(end));
+    &found.unwrap_or_else(|| panic!("there is no {end}")).1
+}
+
+#[test]
+fn one_run_gives_every_kind_of_page() {
+    let history = Crafted::with_sessions(1);
+    let site = site(&history);
+    assert!(page(&site, "/_site/index.html").contains("pack"));
+    assert!(page(&site, "/matrix/cpu.html").contains("the only commit that was measured"));
+    assert!(page(&site, "/compare/index.html").contains("1 measured commit"));
+    let series = site.iter().find(|(path, _)| path.contains("/series/cpu-pack")).expect("it has a page");
+    assert!(series.1.contains("Too few points to tell a change") && series.1.contains("<svg"), "{}", series.0);
+}
+
+#[test]
+fn a_history_of_skipped_runs_says_why() {
+    let history = Crafted::new();
+    for day in 1..=3 {
+        let run =
+            Run { status: RunStatus::Skipped, reason: Some("no such device".to_owned()), ..history.run(day, &[]) };
+        history.record(&run);
+    }
+    let site = site(&history);
+    assert!(page(&site, "/_site/index.html").contains("no such device"));
+    assert!(page(&site, "/runs/index.html").contains("skipped"));
+    assert!(
+        !site.iter().any(|(path, _)| path.contains("/matrix/") || path.contains("/series/")),
+        "nothing was measured"
+    );
+}
+
+#[test]
+fn a_series_with_one_point_stands_beside_long_ones() {
+    let history = Crafted::with_sessions(12);
+    history.change(13, &[("pack", 1e-3), ("scan", 2e-3), ("new_one", 3e-3)]);
+    let site = site(&history);
+    let one = site.iter().find(|(path, _)| path.contains("/series/cpu-new-one")).expect("it has a page");
+    assert!(one.1.contains("1 run, newest commit first"), "{}", one.0);
+    assert!(page(&site, "/matrix/cpu.html").contains("<span>– new</span>"));
+}
+
+#[test]
+fn text_of_others_harms_no_page_and_names_no_file() {
+    let history = Crafted::new();
+    let sandbox = &history.sandbox;
+    sandbox.git(&["tag", "v1\"><script>&'|`"]);
+    for day in 1..=12 {
+        sandbox.write("code.rs", &format!("// {day}"));
+        sandbox.commit(&hostile().replace('\n', " "));
+        let mut run = history.run(day, &[("pack", if day < 8 { 1e-3 } else { 2e-3 })]);
+        // As much of it as a name may hold.
+        let name = "a<script>\"'&|`=</b> %2e%2e\\..".repeat(5);
+        run.measurements[0].benchmark = Benchmark::new("cpu", &name, &[("n", "../../<b>'\"".into())], "f<i>")
+            .expect("none of it is reserved")
+            .into();
+        run.machine = Machine::named(&hostile(), CLASS);
+        run.reason = Some(hostile());
+        history.record(&run);
+    }
+    let site = site(&history);
+    assert!(site.iter().filter(|(_, text)| text.contains("script")).count() > 10, "the names are on many pages");
+    let markdown: Vec<&(String, String)> = site.iter().filter(|(path, _)| path.ends_with(".md")).collect();
+    assert!(markdown.len() >= 11, "each commit is held against the one before");
+    for (path, text) in markdown {
+        // Names that would end a span of code stand in an element of their own.
+        let bare = text.replace("<code>", "").replace("</code>", "");
+        assert!(!bare.contains('<'), "{path}: {text}");
+    }
+}
+
+#[test]
+fn a_name_that_no_benchmark_may_have_is_refused_and_the_site_stands() {
+    let history = Crafted::with_sessions(1);
+    let text = run_files::text(&history.run(2, &[("pack", 1e-3)]));
+    let named = text.replace("\"pack\"", &serde_json::to_string(&hostile()).expect("text is JSON"));
+    assert_ne!(named, text);
+    history.sandbox.write("../run.json", &named);
+    history.ends(2, &["history", "add", "../run.json"]);
+    site(&history);
+}
