@@ -1,7 +1,7 @@
 //! What the pages are made of, indexed.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use crate::model::analysis::{Analysis, SeriesAnalysis};
 use crate::model::commit::CommitLine;
@@ -34,7 +34,7 @@ pub(super) struct Catalog<'a> {
     events: BTreeMap<&'a str, &'a Event>,
     parts: BTreeMap<&'a str, Vec<(&'a Event, &'a Member)>>,
     /// Made when it is asked for: the pages of runs, of which some are made at a time, do without it.
-    positions: OnceCell<BTreeMap<&'a str, usize>>,
+    positions: OnceLock<BTreeMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Catalog<'a> {
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),
             events: trend.events.iter().map(|one| (one.id.as_str(), one)).collect(),
             parts,
-            positions: OnceCell::new(),
+            positions: OnceLock::new(),
             runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
         }
     }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::columns::Place;
 use super::data::{Data, PointData, SeriesData, Spot, scaled};
+use super::packed;
 use crate::model::metric::Better;
 use crate::model::page::Page;
 use crate::report::link;
@@ -136,7 +137,8 @@ fn group<'a>(
     json!({ "suite": suite, "machine": machine, "at": at, "environment": environment, "series": series })
 }
 
-/// The values of a series in those columns: a power of ten, the medians in it, and how far the spread reaches down and up.
+/// The values of a series in those columns: a power of ten, the least median in it, how many characters each median takes
+/// and the medians less that one; where there is a spread, the same of how far it reaches down and up.
 fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value {
     let numbers = points.iter().flat_map(|point| {
         let (low, high) = point.spread.unwrap_or((point.value, point.value));
@@ -156,8 +158,18 @@ fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value 
         down.push(spread.map(|(whole, _)| whole[0] - whole[1]));
         up.push(spread.map(|(whole, _)| whole[2] - whole[0]));
     }
-    if down.iter().all(Option::is_none) {
-        return json!([power, medians]);
+    let mut parts = vec![json!(power)];
+    let mut add = |lists: &[&[Option<i64>]]| {
+        let known = || lists.iter().copied().flatten().flatten();
+        let least = known().min().copied().unwrap_or(0);
+        let width = packed::width(known().map(|number| number - least));
+        parts.extend([json!(least), json!(width)]);
+        let text = |list: &[Option<i64>]| packed::text(list.iter().map(|number| number.map(|one| one - least)), width);
+        parts.extend(lists.iter().map(|list| json!(text(list))));
+    };
+    add(&[&medians]);
+    if down.iter().any(Option::is_some) {
+        add(&[&down, &up]);
     }
-    json!([power, medians, down, up])
+    Value::Array(parts)
 }

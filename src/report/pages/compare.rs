@@ -135,7 +135,8 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<Page, ReportErr
     let headline: Vec<&str> = table.headline.iter().map(|piece| piece[2].as_str()).collect();
     let title = format!("{} to {}", names[0], names[1]);
     let template = ComparePage {
-        frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" "))),
+        frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
+            .of_one(catalog, None),
         lede: lede(pair),
         sides: [side('A', a, &names[0], &tags[0]), side('B', b, &names[1], &tags[1])],
         banners: table.banners,
