@@ -1,6 +1,6 @@
 //! What the pages are made of, indexed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use crate::model::analysis::{Analysis, SeriesAnalysis};
@@ -34,7 +34,7 @@ pub(super) struct Catalog<'a> {
     events: BTreeMap<&'a str, &'a Event>,
     parts: BTreeMap<&'a str, Vec<(&'a Event, &'a Member)>>,
     /// Made when it is asked for: the pages of runs, of which some are made at a time, do without it.
-    positions: OnceLock<BTreeMap<&'a str, usize>>,
+    positions: OnceLock<HashMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
 }
 

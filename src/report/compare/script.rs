@@ -6,11 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::columns::Place;
-use super::data::{Data, PointData, SeriesData, Spot, scaled};
+use super::data::{Data, PointData, SeriesData, Spot};
 use super::packed;
+use super::rounding::scaled;
 use crate::model::metric::Better;
 use crate::model::page::Page;
 use crate::report::link;
@@ -24,9 +26,8 @@ pub(in crate::report) fn pages(data: &Data) -> Vec<Page> {
         page(link::COMMITS_DATA.to_owned(), "commits", &commits(data)),
         page(link::SERIES_DATA.to_owned(), "series", &series(data)),
     ];
-    for number in 0..data.commits.len().div_ceil(CHUNK) {
-        pages.push(page(link::values(number), "chunk", &chunk(data, number)));
-    }
+    let chunks = 0..data.commits.len().div_ceil(CHUNK);
+    pages.par_extend(chunks.into_par_iter().map(|number| page(link::values(number), "chunk", &chunk(data, number))));
     pages
 }
 
@@ -94,8 +95,10 @@ fn chunk(data: &Data, number: usize) -> Value {
     let commits = &data.commits[begin..data.commits.len().min(begin + CHUNK)];
     let mut places: BTreeMap<Place<'_>, Vec<InChunk<'_>>> = BTreeMap::new();
     for one in &data.series {
-        let inside = |point: &&PointData| (begin..begin + commits.len()).contains(&point.number);
-        let points: Vec<&PointData> = one.points.iter().filter(inside).collect();
+        // Columns stand in the order of their commits.
+        let from = one.points.partition_point(|point| point.number < begin);
+        let to = one.points.partition_point(|point| point.number < begin + commits.len());
+        let points: Vec<&PointData> = one.points[from..to].iter().collect();
         if !points.is_empty() {
             places.entry((&one.suite, &one.machine)).or_default().push((one, points));
         }
@@ -118,7 +121,7 @@ fn group<'a>(
 ) -> Value {
     let points = all.iter().flat_map(|(_, points)| points);
     let columns: BTreeMap<usize, (usize, &'a str)> =
-        points.map(|point| (point.column, (point.number - begin, point.environment.as_str()))).collect();
+        points.map(|point| (point.column, (point.number - begin, &*point.environment))).collect();
     let mut known = |key: &'a str| match environments.iter().position(|one| *one == key) {
         Some(place) => place,
         None => {

@@ -1,6 +1,7 @@
 //! Two commits against each other, for the pairs that have a page; the script shows any other pair alike.
 
 use askama::Template;
+use rayon::prelude::*;
 
 use super::frame::{Frame, Part};
 use super::page;
@@ -113,9 +114,8 @@ impl SummaryRow {
 pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
     let pairs = Pairs::of(data, catalog);
     let mut pages = vec![index(catalog, data, &pairs)?];
-    for pair in pairs.all() {
-        pages.push(one(catalog, data, pair)?);
-    }
+    let all: Vec<Pair> = pairs.all().into_iter().collect();
+    pages.extend(all.into_par_iter().map(|pair| one(catalog, data, pair)).collect::<Result<Vec<Page>, ReportError>>()?);
     Ok(pages)
 }
 
