@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use chrono::{DateTime, Utc};
 
 use super::Advice;
 use super::project::Project;
@@ -13,6 +14,7 @@ use super::whole_folder::{Kind, WholeFolder};
 use crate::history;
 use crate::model::page::Page;
 use crate::model::run::Quarantined;
+use crate::model::trend::Trend;
 use crate::report;
 
 /// The folder of a site.
@@ -26,9 +28,22 @@ const BATCH: usize = 256;
 /// # Errors
 /// When the folder is not ours to replace or cannot be written; what was there then stands.
 pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> anyhow::Result<PathBuf> {
+    publish_trend(project, study, &trend_of(project, study)?, out)
+}
+
+/// Likewise, with its trend as of [`present`], which is known already.
+///
+/// # Errors
+/// As [`publish`].
+pub(super) fn publish_trend(
+    project: &Project,
+    study: &Study,
+    trend: &Trend,
+    out: Option<&Path>,
+) -> anyhow::Result<PathBuf> {
     let folder = site_folder(project, out)?;
     let site = WholeFolder::begin(project, SITE, &folder)?;
-    each_page(project, study, |page| site.write(&page.path, &page.bytes))?;
+    each_page(project, study, trend, |page| site.write(&page.path, &page.bytes))?;
     site.put()?;
     Ok(folder)
 }
@@ -42,7 +57,7 @@ pub(super) fn differences(project: &Project, study: &Study, out: Option<&Path>) 
     let site = SITE.open(&folder)?;
     let mut others: BTreeSet<String> = site.files()?;
     let mut differences = Vec::new();
-    each_page(project, study, |page| {
+    each_page(project, study, &trend_of(project, study)?, |page| {
         let path = &page.path;
         match others.remove(path) {
             false => differences.push(format!("missing: {path}")),
@@ -55,18 +70,25 @@ pub(super) fn differences(project: &Project, study: &Study, out: Option<&Path>) 
     Ok(differences)
 }
 
+/// The clock of the site is the newest run: equal histories give equal bytes.
+pub(super) fn present(study: &Study) -> DateTime<Utc> {
+    study.analysis.as_of.unwrap_or_default()
+}
+
+fn trend_of(project: &Project, study: &Study) -> anyhow::Result<Trend> {
+    Ok(trend::of_study(project, study, &trend::Wish::events(present(study)), &|_| true)?.trend)
+}
+
 /// Renders every file of the site, one after the other.
 fn each_page(
     project: &Project,
     study: &Study,
+    trend: &Trend,
     mut take: impl FnMut(&Page) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let settings = report::Settings { url: project.config.site.url.clone() };
     let Study { analysis, line, heads, .. } = study;
-    // The clock of the site is the newest run: equal histories give equal bytes.
-    let wish = trend::Wish::events(analysis.as_of.unwrap_or_default());
-    let found = trend::of_study(project, study, &wish, &|_| true)?.trend;
-    let input = report::Input { analysis, trend: &found, line, heads };
+    let input = report::Input { analysis, trend, line, heads };
     report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
     for entries in study.entries.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;

@@ -18,7 +18,7 @@ use crate::history::{self, HistoryError, Record};
 use crate::measure::clock;
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::event_record::EventRecord;
-use crate::model::trend::Tables;
+use crate::model::trend::{Tables, Trend};
 use crate::report;
 
 pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -130,6 +130,20 @@ pub(super) fn of_study(
     wish: &Wish,
     selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
 ) -> anyhow::Result<Output> {
+    Ok(of_study_at(project, study, wish, None, selected)?.0)
+}
+
+/// Likewise, and as of another time.
+///
+/// # Errors
+/// As [`of_study`].
+pub(super) fn of_study_at(
+    project: &Project,
+    study: &Study,
+    wish: &Wish,
+    other: Option<DateTime<Utc>>,
+    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
+) -> anyhow::Result<(Output, Option<Trend>)> {
     let config = &project.config.trend;
     let setting = |benchmark: &str, metric: &str| setting(config, wish, benchmark, metric);
     let frame = &study.frame;
@@ -143,16 +157,18 @@ pub(super) fn of_study(
             weeks: study.analysis.weeks.clone(),
         },
     };
-    Ok(whole::analyse(Input {
+    let records = told_before(project)?;
+    let input = Input {
         analysis: &study.analysis,
         line: &study.line,
         heads: &study.heads,
         now: wish.now,
         setting: &setting,
         selected,
-        records: &told_before(project)?,
+        records: &records,
         tables,
-    }))
+    };
+    Ok(whole::analyse_at(input, other))
 }
 
 fn setting(config: &config::Trend, wish: &Wish, benchmark: &str, metric: &str) -> Setting {
