@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::columns::{self, Column};
-use super::rounding::rounded;
+use super::rounding::{measured as measured_value, rounded};
 use crate::model::change_point::Level;
 use crate::model::environment::KEY_FACTS;
 use crate::model::metric::Metric;
@@ -252,8 +252,8 @@ fn points(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &[usize], columns: 
             number: *number,
             environment: Arc::clone(&point.environment_key),
             column: first + columns[first..].iter().take_while(|column| column.number == *number).position(is_of)?,
-            value: rounded(point.value),
-            spread: several.then(|| (rounded(ends.0), rounded(ends.1))),
+            value: measured_value(point.value),
+            spread: several.then(|| (measured_value(ends.0), measured_value(ends.1))),
         })
     };
     let mut points: Vec<PointData> = numbers.iter().zip(&one.pooled).filter_map(of).collect();
