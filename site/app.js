@@ -60,20 +60,28 @@ const sprag = {
 
 const chunkOf = (data, number) => Math.floor(number / data.chunk);
 
+// One of the numbers that src/report/compare/packed.rs packs, so many characters each and less the least; null where there
+// is none.
+const DIGITS = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter((one) => !"\"&<>\\".includes(one));
+const packed = (text = "", least, width, place) => {
+  const number = [...text.slice(place * width, (place + 1) * width)].reduce((sum, one) => sum * 90 + DIGITS.indexOf(one), 0);
+  return !text || number === 90 ** width - 1 ? null : least + number;
+};
+
 // The values of a series at a commit, in the order in which they were first measured.
 const pointsAt = (data, series, number) => {
   const chunk = data.chunks.get(chunkOf(data, number));
   chunk.places ??= new Map(chunk.groups.map((group) => [group.suite + "\n" + group.machine, group]));
   const offset = number - chunk.number * data.chunk;
   const group = chunk.places.get(series.suite + "\n" + series.machine);
-  const [exponent, medians, down = [], up = []] = group && Object.hasOwn(group.series, series.id)
-    ? group.series[series.id] : [0, []];
+  if (!group || !Object.hasOwn(group.series, series.id)) return [];
+  const [exponent, least, width, medians, ...ends] = group.series[series.id], [low, size, down, up] = ends;
   const points = [];
   const real = (whole) => Number(`${whole}e${exponent}`);
-  for (let column = medians.length ? group.at.indexOf(offset) : -1; column >= 0 && group.at[column] === offset; column += 1) {
-    const median = medians[column];
+  for (let column = group.at.indexOf(offset); column >= 0 && group.at[column] === offset; column += 1) {
+    const median = packed(medians, least, width, column), lower = packed(down, low, size, column);
     if (median === null) continue;
-    const spread = down[column] == null ? null : [real(median - down[column]), real(median + up[column])];
+    const spread = lower === null ? null : [real(median - lower), real(median + packed(up, low, size, column))];
     points.push({ number, environment: chunk.environments[group.environment[column]], value: real(median), spread });
   }
   return points;

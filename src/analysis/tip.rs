@@ -6,7 +6,7 @@
 //! newest only where none has one. Where the line holds less than the half of the runs, as of a history that was imported
 //! without its repository, none has, and the youngest is the newest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use chrono::{DateTime, Utc};
 
@@ -26,7 +26,7 @@ pub(super) struct Runs<'a> {
 }
 
 /// Sorts the runs of one suite on one machine, of which there is one at least; `positions` are those of the commits on the line.
-pub(super) fn of<'a>(runs: &[&'a RunHead], positions: &BTreeMap<&str, usize>) -> Runs<'a> {
+pub(super) fn of<'a>(runs: &[&'a RunHead], positions: &HashMap<&str, usize>) -> Runs<'a> {
     let assembly = shard::assemble(runs.iter().copied());
     let on_line = |whole: &Whole<'a>| positions.get(whole.newest().commit.as_ref()?.sha.as_str()).copied();
     let placed = assembly.whole.iter().filter(|whole| on_line(whole).is_some()).count();
@@ -68,7 +68,7 @@ mod tests {
     fn check(runs: &[&str], expected: (Option<u32>, u32, &[u32])) {
         let sha = |name: &str| name.repeat(40);
         let names: Vec<String> = ('a'..='z').map(|name| sha(&name.to_string())).collect();
-        let positions: BTreeMap<&str, usize> =
+        let positions: HashMap<&str, usize> =
             names.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
         let head = |(number, words): (usize, &&str)| {
             let (commit, filter) = words.split_once(' ').unwrap_or((words, ""));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use chrono::{DateTime, Utc};
 
 use super::Advice;
 use super::export::downloads;
@@ -15,6 +16,7 @@ use super::whole_folder::{Kind, WholeFolder};
 use crate::history::{self, Entry};
 use crate::model::page::Page;
 use crate::model::run::Quarantined;
+use crate::model::trend::Trend;
 use crate::report;
 
 /// The folder of a site.
@@ -28,9 +30,22 @@ const BATCH: usize = 256;
 /// # Errors
 /// When the folder is not ours to replace or cannot be written; what was there then stands.
 pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> anyhow::Result<PathBuf> {
+    publish_trend(project, study, &trend_of(project, study)?, out)
+}
+
+/// Likewise, with its trend as of [`present`], which is known already.
+///
+/// # Errors
+/// As [`publish`].
+pub(super) fn publish_trend(
+    project: &Project,
+    study: &Study,
+    trend: &Trend,
+    out: Option<&Path>,
+) -> anyhow::Result<PathBuf> {
     let folder = site_folder(project, out)?;
     let site = WholeFolder::begin(project, SITE, &folder)?;
-    each_page(project, study, |page| site.write(&page.path, &page.bytes))?;
+    each_page(project, study, trend, |page| site.write(&page.path, &page.bytes))?;
     site.put()?;
     Ok(folder)
 }
@@ -44,7 +59,7 @@ pub(super) fn differences(project: &Project, study: &Study, out: Option<&Path>) 
     let site = SITE.open(&folder)?;
     let mut others: BTreeSet<String> = site.files()?;
     let mut differences = Vec::new();
-    each_page(project, study, |page| {
+    each_page(project, study, &trend_of(project, study)?, |page| {
         let path = &page.path;
         match others.remove(path) {
             false => differences.push(format!("missing: {path}")),
@@ -57,21 +72,28 @@ pub(super) fn differences(project: &Project, study: &Study, out: Option<&Path>) 
     Ok(differences)
 }
 
+/// The clock of the site is the newest run: equal histories give equal bytes.
+pub(super) fn present(study: &Study) -> DateTime<Utc> {
+    study.analysis.as_of.unwrap_or_default()
+}
+
+fn trend_of(project: &Project, study: &Study) -> anyhow::Result<Trend> {
+    Ok(trend::of_study(project, study, &trend::Wish::events(present(study)), &|_| true)?.trend)
+}
+
 /// Renders every file of the site, one after the other.
 fn each_page(
     project: &Project,
     study: &Study,
+    trend: &Trend,
     mut take: impl FnMut(&Page) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let site = &project.config.site;
     let downloads = if site.downloads { downloads::list() } else { Vec::new() };
     let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
     let Study { analysis, line, heads, newest, .. } = study;
-    // The clock of the site is the newest run: equal histories give equal bytes.
-    let wish = trend::Wish::events(analysis.as_of.unwrap_or_default());
-    let found = trend::of_study(project, study, &wish, &|_| true)?.trend;
     let movers = study.frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")?;
-    let input = report::Input { analysis, trend: &found, line, heads, movers: &movers, newest };
+    let input = report::Input { analysis, trend, line, heads, movers: &movers, newest };
     report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
     let shown = report::shown_runs(&input);
     let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));

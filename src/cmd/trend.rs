@@ -19,7 +19,7 @@ use crate::history::{self, HistoryError, Record};
 use crate::measure::clock;
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::event_record::EventRecord;
-use crate::model::trend::Tables;
+use crate::model::trend::{Tables, Trend};
 use crate::report;
 
 pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -132,6 +132,20 @@ pub(super) fn of_study(
     wish: &Wish,
     selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
 ) -> anyhow::Result<Output> {
+    Ok(of_study_at(project, study, wish, None, selected)?.0)
+}
+
+/// Likewise, and as of another time.
+///
+/// # Errors
+/// As [`of_study`].
+pub(super) fn of_study_at(
+    project: &Project,
+    study: &Study,
+    wish: &Wish,
+    other: Option<DateTime<Utc>>,
+    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
+) -> anyhow::Result<(Output, Option<Trend>)> {
     let config = &project.config.trend;
     let setting = |benchmark: &str, metric: &str| setting(config, wish, benchmark, metric);
     let frame = &study.frame;
@@ -147,7 +161,8 @@ pub(super) fn of_study(
     };
     let suites =
         project.config.known_suites().map(|(name, suite)| (name.to_owned(), can_be_built(suite.kind))).collect();
-    Ok(whole::analyse(Input {
+    let records = told_before(project)?;
+    let input = Input {
         analysis: &study.analysis,
         line: &study.line,
         heads: &study.heads,
@@ -155,9 +170,10 @@ pub(super) fn of_study(
         setting: &setting,
         selected,
         suites: &suites,
-        records: &told_before(project)?,
+        records: &records,
         tables,
-    }))
+    };
+    Ok(whole::analyse_at(input, other))
 }
 
 fn setting(config: &config::Trend, wish: &Wish, benchmark: &str, metric: &str) -> Setting {

@@ -37,13 +37,20 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
     progress.begin("analysing the history", 1);
     let study = study::study(&project)?;
-    let found = trend::of_study(&project, &study, &trend::Wish::events(clock::now()), &|_| true)?;
+    // The digest is of now, the site of the newest run.
+    let (wish, present) = (trend::Wish::events(clock::now()), Some(publish::present(&study)));
+    let (found, as_of_newest) = trend::of_study_at(&project, &study, &wish, present, &|_| true)?;
     // A clone that is cut short cannot tell what is new.
-    if !found.steps.is_empty() && !study.line.shallow {
+    let has_news = !found.steps.is_empty() && !study.line.shallow;
+    if has_news {
         trend::record(&project, &found.steps)?;
     }
     progress.begin("rendering the site", 1);
-    let site = publish::publish(&project, &study, site_folder.as_deref())?;
+    let site = match as_of_newest {
+        // What is recorded now is told from now on, and has a say in what is found.
+        Some(trend) if !has_news => publish::publish_trend(&project, &study, &trend, site_folder.as_deref())?,
+        _ => publish::publish(&project, &study::study(&project)?, site_folder.as_deref())?,
+    };
     progress.end();
     out.write_all(report::digest_markdown(&study.analysis).as_bytes())?;
     out.write_all(b"\n")?;

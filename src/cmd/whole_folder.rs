@@ -132,12 +132,14 @@ impl WholeFolder {
         Ok(WholeFolder { kind, folder: folder.to_owned(), aside: Aside::beside(project, kind, folder)? })
     }
 
-    /// Writes a file; the path is relative, with `/`.
+    /// Writes a file; the path is relative, with `/`. One that is there with the same bytes is taken over as it is, so that
+    /// whoever copies the folder sees what changed.
     ///
     /// # Errors
     /// Names the file that cannot be written; what was at the folder then stands.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
-        write_file(&self.aside.folder.join(NEW).join(path), bytes)
+        let new = self.aside.folder.join(NEW).join(path);
+        if take_over(&self.folder.join(path), &new, bytes) { Ok(()) } else { write_file(&new, bytes) }
     }
 
     /// Swaps it in.
@@ -192,6 +194,15 @@ impl Aside {
 
 fn parent(folder: &Path) -> &Path {
     folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Links the file at `old` to `new` where it holds these bytes; `false` where it does not, or the file system cannot.
+fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
+    let is_alike = |found: fs::Metadata| found.is_file() && found.len() == bytes.len() as u64;
+    fs::symlink_metadata(old).is_ok_and(is_alike)
+        && fs::read(old).is_ok_and(|held| held == bytes)
+        && fs::create_dir_all(parent(new)).is_ok()
+        && fs::hard_link(old, new).is_ok()
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
@@ -267,6 +278,24 @@ mod tests {
         assert_eq!(fs::read_dir(root.path().join("deep")).expect("a folder").count(), 1, "something is left beside");
         let other = Kind { name: "export", marker: ".sprag-export" };
         assert!(other.check(&folder).is_err(), "a site is no export");
+    }
+
+    #[test]
+    fn a_file_is_taken_over_where_it_is_the_same() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let (old, new) = (root.path().join("old"), root.path().join("new/deep/page"));
+        fs::write(&old, "one").expect("a file");
+        assert!(!take_over(&old, &new, b"two") && !take_over(&old, &new, b"one and more") && !new.exists());
+        assert!(take_over(&old, &new, b"one"));
+        assert_eq!(fs::read(&new).expect("it is linked"), b"one");
+        // Only a file of the folder itself: what a link leads to is somebody else's.
+        #[cfg(unix)]
+        {
+            let link = root.path().join("link");
+            std::os::unix::fs::symlink(&old, &link).expect("a link");
+            assert!(!take_over(&link, &root.path().join("other"), b"one"));
+        }
+        assert!(!take_over(&root.path().join("absent"), &root.path().join("other"), b"one"));
     }
 
     #[test]

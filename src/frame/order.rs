@@ -6,7 +6,7 @@
 //! commit counts as no older than the ones before it, as in generation number version 2 of git (git-scm.com,
 //! "Commit Graph Design Notes", corrected commit date). Several runs of a commit stand by their time, then by id.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
@@ -29,7 +29,7 @@ pub(super) struct Place<'a> {
 
 /// The commit line, ready to place runs.
 pub(super) struct Order<'a> {
-    positions: BTreeMap<&'a str, usize>,
+    positions: HashMap<&'a str, usize>,
     times: Vec<DateTime<Utc>>,
 }
 

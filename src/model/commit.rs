@@ -1,6 +1,6 @@
 //! The commit that a run measured, and the order in which commits stand.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -65,7 +65,7 @@ pub struct CommitOnLine {
 
 impl CommitLine {
     /// Position of each commit on the line, by sha.
-    pub fn positions(&self) -> BTreeMap<&str, usize> {
+    pub fn positions(&self) -> HashMap<&str, usize> {
         self.commits.iter().enumerate().map(|(position, commit)| (commit.sha.as_str(), position)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What the pages are made of, indexed.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
 
 use crate::model::analysis::{Analysis, SeriesAnalysis};
 use crate::model::commit::CommitLine;
@@ -42,11 +42,11 @@ pub(super) struct Catalog<'a> {
     events: BTreeMap<&'a str, &'a Event>,
     parts: BTreeMap<&'a str, Vec<(&'a Event, &'a Member)>>,
     /// Made when it is asked for: the pages of runs, of which some are made at a time, do without it.
-    positions: OnceCell<BTreeMap<&'a str, usize>>,
+    positions: OnceLock<HashMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
     shown: Shown<'a>,
     /// Likewise.
-    compared: OnceCell<Compared>,
+    compared: OnceLock<Compared>,
 }
 
 /// The commits that can be compared, oldest first, and their places by name.
@@ -86,10 +86,10 @@ impl<'a> Catalog<'a> {
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),
             events: trend.events.iter().map(|one| (one.id.as_str(), one)).collect(),
             parts,
-            positions: OnceCell::new(),
+            positions: OnceLock::new(),
             runs_by_id: heads.iter().map(|run| (run.id.as_str(), run)).collect(),
             shown: Shown::of(input),
-            compared: OnceCell::new(),
+            compared: OnceLock::new(),
         }
     }
 

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use rayon::prelude::*;
+
 use crate::model::analysis::Analysis;
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
@@ -67,9 +69,7 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
             feed::badge(&catalog),
         ]);
     }
-    for event in &catalog.trend.events {
-        site.push(pages::event(&catalog, event)?);
-    }
+    site.extend(all(&catalog.trend.events, |event| pages::event(&catalog, event))?);
     let data = Data::of(&catalog);
     for suite in &catalog.matrix_suites {
         site.push(pages::matrix(&catalog, &data, suite)?);
@@ -77,9 +77,7 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     if !analysis.series.is_empty() {
         site.push(pages::series_list(&catalog)?);
     }
-    for series in &analysis.series {
-        site.push(pages::series(&catalog, series)?);
-    }
+    site.extend(all(&analysis.series, |series| pages::series(&catalog, series))?);
     let compared = catalog.is_compared().then_some(&data);
     if let Some(data) = compared {
         site.extend(script::pages(data));
@@ -119,5 +117,13 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
 /// When the id of a run cannot become a file name.
 pub fn render_runs(input: &Input<'_>, runs: &[RecordedRun]) -> Result<Vec<Page>, ReportError> {
     let catalog = Catalog::new(input);
-    runs.iter().map(|run| pages::run(&catalog, run)).collect()
+    all(runs, |run| pages::run(&catalog, run))
+}
+
+/// The pages of many things, made on all cores, in the order of the things.
+fn all<T: Sync>(
+    things: &[T],
+    page: impl Fn(&T) -> Result<Page, ReportError> + Sync + Send,
+) -> Result<Vec<Page>, ReportError> {
+    things.par_iter().map(page).collect()
 }

@@ -72,6 +72,9 @@ mod trt_machine;
 mod shards;
 /// Whether a site is what a clean rebuild gives.
 mod site_check;
+/// A site that grows: what a clean build gives, and nothing written twice.
+#[cfg(target_os = "linux")]
+mod site_grown;
 /// Counts of instructions, with and without Valgrind.
 #[cfg(unix)]
 mod instructions;

@@ -73,47 +73,38 @@ pub(super) struct Pooled {
     pub(super) elsewhere: usize,
 }
 
-/// An environment key, with the points of a commit in it.
-type InEnvironment<'p> = (&'p Arc<str>, Vec<&'p Point>);
-
 /// The runs of each commit and environment as one point, in the order of the axis; the environments of a commit in that in
 /// which it was first measured in them.
 pub(super) fn pooled(series: &Series, axis: &Axis) -> Pooled {
     let mut pooled = Pooled::default();
-    let mut groups: BTreeMap<usize, Vec<InEnvironment<'_>>> = BTreeMap::new();
+    let mut placed: Vec<(usize, &Point)> = Vec::with_capacity(series.points.len());
     for point in &series.points {
-        if point.dirty {
-            pooled.dirty += 1;
-            continue;
-        }
-        let Some(place) = axis.place(&point.commit) else {
-            pooled.elsewhere += 1;
-            continue;
-        };
-        let environments = groups.entry(place).or_default();
-        match environments.iter_mut().find(|(key, _)| *key == &point.environment_key) {
-            Some((_, points)) => points.push(point),
-            None => environments.push((&point.environment_key, vec![point])),
+        match axis.place(&point.commit) {
+            _ if point.dirty => pooled.dirty += 1,
+            None => pooled.elsewhere += 1,
+            Some(place) => placed.push((place, point)),
         }
     }
-    let all = groups.into_iter().flat_map(|(place, environments)| {
-        environments.into_iter().map(move |(key, mut points)| {
-            points.sort_by(|a, b| (a.time, &a.run).cmp(&(b.time, &b.run)));
-            one_point(place, key, &points)
-        })
-    });
-    let mut all: Vec<PooledPoint> = all.collect();
-    all.sort_by_key(|point| (point.place, point.first_time));
-    pooled.points = all;
+    placed.sort_by(|(a, one), (b, other)| (a, one.time, &one.run).cmp(&(b, other.time, &other.run)));
+    for of_commit in placed.chunk_by(|(a, _), (b, _)| a == b) {
+        let mut rest: Vec<&Point> = of_commit.iter().map(|(_, point)| *point).collect();
+        // The oldest comes first, so environments stand in the order in which they first were.
+        while let Some(first) = rest.first() {
+            let key = Arc::clone(&first.environment_key);
+            let (same, others) = rest.into_iter().partition::<Vec<&Point>, _>(|point| point.environment_key == key);
+            pooled.points.push(one_point(of_commit[0].0, &key, &same));
+            rest = others;
+        }
+    }
     pooled
 }
 
-fn one_point(place: usize, key: &Arc<str>, points: &[&Point]) -> PooledPoint {
-    let of_run = |point: &&Point| match &*point.workers {
-        [] => vec![point.value],
-        workers => workers.to_vec(),
+fn one_point<'p>(place: usize, key: &Arc<str>, points: &[&'p Point]) -> PooledPoint {
+    let of_run = |point: &&'p Point| match &*point.workers {
+        [] => std::slice::from_ref(&point.value),
+        workers => workers,
     };
-    let values: Vec<f64> = points.iter().flat_map(of_run).collect();
+    let values: Vec<f64> = points.iter().flat_map(of_run).copied().collect();
     let value = match points {
         // What a run tells is what its page shows.
         [one] => one.value,

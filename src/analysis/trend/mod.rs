@@ -30,6 +30,8 @@ mod tests;
 #[cfg(test)]
 mod next_tests;
 #[cfg(test)]
+mod present_tests;
+#[cfg(test)]
 mod record_tests;
 #[cfg(test)]
 mod border_tests;

@@ -51,6 +51,12 @@ pub struct Output {
 /// Finds the events of a history. Equal input gives equal output, whatever was looked at before; series are looked at on all
 /// cores.
 pub fn analyse(input: Input<'_>) -> Output {
+    analyse_at(input, None).0
+}
+
+/// Likewise, with the trend as of another time: only what is late and what was measured lately hangs on the present, so that
+/// the series need not be looked at again.
+pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Option<Trend>) {
     let Input { analysis, line, heads, now, setting, selected, suites, records, tables } = input;
     let known = identity::known(records);
     let looked_at: Vec<&SeriesAnalysis> =
@@ -92,23 +98,23 @@ pub fn analyse(input: Input<'_>) -> Output {
         suites.map(|suite| (suite.machine.as_str(), suite.suite.as_str())).collect()
     };
     let (imported, narrowed) = (that_are(|suite| suite.imported), that_are(|suite| suite.narrowed));
-    let series: Vec<SeriesTrend> = all
-        .iter()
-        .zip(&looked_at)
-        .filter(|(_, one)| selected(one))
-        .map(|(found, one)| {
-            let machine = one.series.machine.as_str();
-            let place = (machine, one.series.suite.as_str());
-            let tip = Tip {
-                is_at_tip: one.at_tip || narrowed.contains(&place),
-                last: one.last,
-                failure: failures.get(&(machine, one.series.benchmark.as_str())).copied(),
-                allowed: (!imported.contains(&place)).then_some(i64::from(analysis.every_days)),
-            };
-            series_trend(found, &tip, now)
-        })
-        .collect();
-    let told: BTreeSet<&str> = series.iter().map(|one| one.series.as_str()).collect();
+    let series_at = |now: DateTime<Utc>| -> Vec<SeriesTrend> {
+        let asked = all.iter().zip(&looked_at).filter(|(_, one)| selected(one));
+        asked
+            .map(|(found, one)| {
+                let machine = one.series.machine.as_str();
+                let place = (machine, one.series.suite.as_str());
+                let tip = Tip {
+                    is_at_tip: one.at_tip || narrowed.contains(&place),
+                    last: one.last,
+                    failure: failures.get(&(machine, one.series.benchmark.as_str())).copied(),
+                    allowed: (!imported.contains(&place)).then_some(i64::from(analysis.every_days)),
+                };
+                series_trend(found, &tip, now)
+            })
+            .collect()
+    };
+    let told: BTreeSet<&str> = looked_at.iter().filter(|one| selected(one)).map(|one| one.series.id.as_str()).collect();
     // A suite without any series, as one that is always skipped, is nobody's to leave out.
     let place = |one: &&SeriesAnalysis| (one.series.suite.clone(), one.series.machine.clone());
     let asked: BTreeSet<(String, String)> = looked_at.iter().filter(|one| selected(one)).map(place).collect();
@@ -116,9 +122,11 @@ pub fn analyse(input: Input<'_>) -> Output {
     let is_told = |suite: &str, machine: &str| !others.contains(&(suite.to_owned(), machine.to_owned()));
     events.retain(|event| event.members.iter().any(|member| told.contains(member.series.as_str())));
     let tables = tables_of(tables, &told, is_told);
-    let schedule: Vec<Due> =
-        coverage::schedule(analysis, now).into_iter().filter(|due| is_told(&due.suite, &due.machine.id)).collect();
+    let schedule_at = |now: DateTime<Utc>| -> Vec<Due> {
+        coverage::schedule(analysis, now).into_iter().filter(|due| is_told(&due.suite, &due.machine.id)).collect()
+    };
     let newest = newest::newest(&all, |series| told.contains(series), suites);
+    let series = series_at(now);
     let trend = Trend {
         project: analysis.project.clone(),
         reference: analysis.history.reference.clone(),
@@ -130,11 +138,15 @@ pub fn analyse(input: Input<'_>) -> Output {
         events,
         newest,
         coverage: coverage::coverage(&series),
-        schedule,
+        schedule: schedule_at(now),
         tables,
         series,
     };
-    Output { trend, steps }
+    let then = other.map(|now| {
+        let series = series_at(now);
+        Trend { now, coverage: coverage::coverage(&series), schedule: schedule_at(now), series, ..trend.clone() }
+    });
+    (Output { trend, steps }, then)
 }
 
 /// Of the tables what is of the series, and of the suites on machines, that are told of.

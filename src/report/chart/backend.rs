@@ -10,6 +10,7 @@ use plotters_backend::text_anchor::HPos;
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind};
 
 use super::ink::Ink;
+use super::pen::Pen;
 use crate::report::text;
 
 /// How many pixels of plotters make one unit of the picture.
@@ -20,7 +21,7 @@ pub(super) struct Svg {
     width: i32,
     height: i32,
     body: String,
-    dots: Option<(Ink, String)>,
+    dots: Option<(Ink, Pen)>,
 }
 
 /// What a reader who does not see the picture is told.
@@ -82,15 +83,14 @@ impl Svg {
         if self.dots.as_ref().is_some_and(|(current, _)| *current != ink) {
             self.flush();
         }
-        let (_, path) = self.dots.get_or_insert_with(|| (ink, String::new()));
-        path.push('M');
-        push_point(path, center);
-        path.push_str("h0");
+        let (_, pen) = self.dots.get_or_insert_with(|| (ink, Pen::default()));
+        pen.move_to(center);
+        pen.dot();
     }
 
     fn flush(&mut self) {
-        if let Some((ink, path)) = self.dots.take() {
-            self.element(format_args!("<path{} d=\"{path}\"/>", class_attribute(ink)));
+        if let Some((ink, pen)) = self.dots.take() {
+            self.element(format_args!("<path{} d=\"{}\"/>", class_attribute(ink), pen.path));
         }
     }
 
@@ -108,18 +108,19 @@ impl Svg {
 
     fn path(&mut self, ink: Ink, points: impl IntoIterator<Item = BackendCoord>, close: bool) {
         self.flush();
-        let mut path = String::new();
+        let mut pen = Pen::default();
         for point in points {
-            path.push(if path.is_empty() { 'M' } else { 'L' });
-            push_point(&mut path, point);
+            // Nobody sees a tenth at the edge of a soft area, which has as many corners as there are runs.
+            let point = if ink == Ink::Band { (whole(point.0), whole(point.1)) } else { point };
+            if pen.path.is_empty() { pen.move_to(point) } else { pen.line_to(point) }
         }
-        if path.is_empty() {
+        if pen.path.is_empty() {
             return;
         }
         if close {
-            path.push('Z');
+            pen.path.push('Z');
         }
-        self.element(format_args!("<path{} d=\"{path}\"/>", class_attribute(ink)));
+        self.element(format_args!("<path{} d=\"{}\"/>", class_attribute(ink), pen.path));
     }
 }
 
@@ -230,17 +231,16 @@ fn class_attribute(ink: Ink) -> String {
     if ink.class().is_empty() { String::new() } else { format!(" class=\"{}\"", ink.class()) }
 }
 
-fn push_point(path: &mut String, (x, y): BackendCoord) {
-    path.push_str(&unit(x));
-    path.push(' ');
-    path.push_str(&unit(y));
-}
-
 /// Pixels of plotters as units of the picture.
-fn unit(pixels: i32) -> String {
+pub(super) fn unit(pixels: i32) -> String {
     let (whole, tenth) = (pixels / SUBPIXELS, (pixels % SUBPIXELS).abs());
     let sign = if pixels < 0 && whole == 0 { "-" } else { "" };
     if tenth == 0 { whole.to_string() } else { format!("{sign}{whole}.{tenth}") }
+}
+
+/// The nearest pixel at a whole unit.
+fn whole(pixels: i32) -> i32 {
+    (pixels + SUBPIXELS / 2).div_euclid(SUBPIXELS) * SUBPIXELS
 }
 
 #[cfg(test)]
@@ -272,8 +272,8 @@ mod tests {
             svg.captioned("fill", &caption),
             "<svg class=\"fill\" viewBox=\"0 0 20 10\" role=\"img\" aria-labelledby=\"a-t a-d\">\
              <title id=\"a-t\">&lt;b&gt;</title><desc id=\"a-d\">x\u{fffd}y</desc>\n\
-             <path class=\"dots\" d=\"M1 4h0M2.5 4h0\"/>\n\
-             <path class=\"out\" d=\"M0 0L1 0L0.5 1Z\"><title>a &lt; b</title></path>\n</svg>"
+             <path class=\"dots\" d=\"M1 4h0m1.5 0h0\"/>\n\
+             <path class=\"out\" d=\"M0 0h1l-.5 1Z\"><title>a &lt; b</title></path>\n</svg>"
         );
     }
 }

@@ -1,6 +1,7 @@
 //! The columns of values that a suite has on a machine: one a commit and environment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
@@ -15,16 +16,16 @@ pub(super) struct Column {
     /// The number of the commit.
     pub(super) number: usize,
     /// The key of the environment.
-    pub(super) environment: String,
+    pub(super) environment: Arc<str>,
 }
 
 /// The columns of each place in the order of their commits; of a commit that was measured in several environments, in the
 /// order in which it first was.
 pub(super) fn columns<'a>(
     series: impl Iterator<Item = &'a SeriesTrend>,
-    numbers: &BTreeMap<&str, usize>,
+    numbers: &HashMap<&str, usize>,
 ) -> BTreeMap<Place<'a>, Vec<Column>> {
-    let mut first: BTreeMap<Place<'a>, BTreeMap<(usize, &str), DateTime<Utc>>> = BTreeMap::new();
+    let mut first: BTreeMap<Place<'a>, HashMap<(usize, &Arc<str>), DateTime<Utc>>> = BTreeMap::new();
     for one in series {
         let of_place = first.entry((&one.suite, &one.machine.id)).or_default();
         for point in &one.pooled {
@@ -33,10 +34,10 @@ pub(super) fn columns<'a>(
             *time = point.first_time.min(*time);
         }
     }
-    let in_order = |of_place: BTreeMap<(usize, &str), DateTime<Utc>>| {
-        let mut all: Vec<((usize, &str), DateTime<Utc>)> = of_place.into_iter().collect();
+    let in_order = |of_place: HashMap<(usize, &Arc<str>), DateTime<Utc>>| {
+        let mut all: Vec<((usize, &Arc<str>), DateTime<Utc>)> = of_place.into_iter().collect();
         all.sort_by_key(|((number, key), time)| (*number, *time, *key));
-        all.into_iter().map(|((number, key), _)| Column { number, environment: key.to_owned() }).collect()
+        all.into_iter().map(|((number, key), _)| Column { number, environment: Arc::clone(key) }).collect()
     };
     first.into_iter().map(|(place, columns)| (place, in_order(columns))).collect()
 }

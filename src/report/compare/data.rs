@@ -1,9 +1,13 @@
 //! What two commits are compared by: commits, environments, series with their fits and values. All numbers are rounded as
 //! the scripts hold them, so that a page and the script compute from the same ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use super::columns::{self, Column};
+use super::rounding::{measured as measured_value, rounded};
 use crate::model::change_point::Level;
 use crate::model::environment::KEY_FACTS;
 use crate::model::metric::Metric;
@@ -17,12 +21,6 @@ use crate::report::text::{shortened, visible};
 const NAME: usize = 160;
 const SUBJECT: usize = 90;
 const FACT: usize = 60;
-
-/// The significant digits of a value, one more than pages show.
-const DIGITS: i32 = 5;
-
-/// The most digits of a whole number, so that every language holds it exactly.
-const MOST_DIGITS: i32 = 15;
 
 /// Everything.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -110,7 +108,8 @@ pub(super) struct Spot {
 impl Spot {
     /// Whether a point is this one or comes after it.
     pub(super) fn is_reached(&self, point: &PointData) -> bool {
-        point.number > self.number || (point.number == self.number && !self.before.contains(&point.environment))
+        point.number > self.number
+            || (point.number == self.number && !self.before.iter().any(|key| **key == *point.environment))
     }
 }
 
@@ -118,7 +117,7 @@ impl Spot {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PointData {
     pub(super) number: usize,
-    pub(super) environment: String,
+    pub(super) environment: Arc<str>,
     /// The place of its column among those of its suite on its machine.
     pub(super) column: usize,
     /// The median over the processes of all its runs, in base units.
@@ -131,14 +130,14 @@ impl Data {
     /// What the trend holds, for the commits of the line; without a line, for all commits in the order of their runs.
     pub(in crate::report) fn of(catalog: &Catalog<'_>) -> Data {
         let commits = catalog.compared().to_vec();
-        let numbers: BTreeMap<&str, usize> =
+        let numbers: HashMap<&str, usize> =
             commits.iter().enumerate().map(|(number, commit)| (commit.sha.as_str(), number)).collect();
         let columns = columns::columns(catalog.trend.series.iter(), &numbers);
         let of = |one: &SeriesTrend| {
             let columns = columns.get(&(one.suite.as_str(), one.machine.id.as_str()))?;
             series_data(catalog, one, &numbers, columns)
         };
-        let mut series: Vec<SeriesData> = catalog.trend.series.iter().filter_map(of).collect();
+        let mut series: Vec<SeriesData> = catalog.trend.series.par_iter().filter_map(of).collect();
         series.sort_by(|a, b| {
             (&a.suite, a.beside)
                 .cmp(&(&b.suite, b.beside))
@@ -199,7 +198,7 @@ pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> 
 fn series_data(
     catalog: &Catalog<'_>,
     one: &SeriesTrend,
-    numbers: &BTreeMap<&str, usize>,
+    numbers: &HashMap<&str, usize>,
     columns: &[Column],
 ) -> Option<SeriesData> {
     // Its page is what a row leads to.
@@ -246,23 +245,23 @@ fn series_data(
 }
 
 fn points(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &[usize], columns: &[Column]) -> Vec<PointData> {
-    let workers: BTreeMap<&str, &[f64]> = catalog
+    let workers: HashMap<&str, &[f64]> = catalog
         .series(&one.series)
         .map(|of| of.series.points.iter().map(|point| (&*point.run, &*point.workers)).collect())
         .unwrap_or_default();
     let of = |(number, point): (&usize, &PooledPoint)| {
         let first = columns.partition_point(|column| column.number < *number);
-        let is_of = |column: &Column| column.environment == *point.environment_key;
+        let is_of = |column: &Column| column.environment == point.environment_key;
         let processes =
             || point.runs.iter().filter_map(|run| workers.get(&**run)).flat_map(|list| list.iter().copied());
         let ends = (processes().fold(f64::INFINITY, f64::min), processes().fold(f64::NEG_INFINITY, f64::max));
         let several = point.processes > 1 && ends.0.is_finite() && ends.1.is_finite();
         Some(PointData {
             number: *number,
-            environment: point.environment_key.to_string(),
+            environment: Arc::clone(&point.environment_key),
             column: first + columns[first..].iter().take_while(|column| column.number == *number).position(is_of)?,
-            value: rounded(point.value),
-            spread: several.then(|| (rounded(ends.0), rounded(ends.1))),
+            value: measured_value(point.value),
+            spread: several.then(|| (measured_value(ends.0), measured_value(ends.1))),
         })
     };
     let mut points: Vec<PointData> = numbers.iter().zip(&one.pooled).filter_map(of).collect();
@@ -271,8 +270,7 @@ fn points(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &[usize], columns: 
 }
 
 fn environments(catalog: &Catalog<'_>, series: &[SeriesData]) -> BTreeMap<String, BTreeMap<&'static str, String>> {
-    let used: BTreeSet<&str> =
-        series.iter().flat_map(|one| &one.points).map(|point| point.environment.as_str()).collect();
+    let used: BTreeSet<&str> = series.iter().flat_map(|one| &one.points).map(|point| &*point.environment).collect();
     let heads = catalog.runs.iter().filter(|head| used.contains(head.environment.key.as_str()));
     let facts = |head: &crate::model::head::RunHead| -> BTreeMap<&'static str, String> {
         let known = KEY_FACTS.iter().filter_map(|name| Some((*name, plain(head.environment.facts.get(*name)?, FACT))));
@@ -290,21 +288,4 @@ fn plain(text: &str, length: usize) -> String {
 fn ends(level: &Level) -> Option<[f64; 3]> {
     let ends = [level.value, level.lower, level.upper];
     ends.iter().all(|end| end.is_finite()).then(|| ends.map(rounded))
-}
-
-/// A number with as many digits as count.
-pub(in crate::report) fn rounded(value: f64) -> f64 {
-    format!("{value:.digits$e}", digits = DIGITS as usize - 1).parse().unwrap_or(value)
-}
-
-/// Numbers as whole ones times a common power of ten, which is the first of the two.
-pub(in crate::report) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
-    let sizes = || values.iter().map(|value| value.abs()).filter(|size| *size > 0.0);
-    let magnitude = |size: f64| size.log10().floor() as i32;
-    let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
-    if most == 0.0 {
-        return (0, vec![0; values.len()]);
-    }
-    let power = (magnitude(least) - DIGITS + 1).max(magnitude(most) - MOST_DIGITS + 1);
-    (power, values.iter().map(|value| (value / 10f64.powi(power)).round() as i64).collect())
 }

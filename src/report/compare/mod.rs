@@ -21,6 +21,8 @@
 //! | [`data`] | the measured commits, their environments, each series with its fit and its values, all rounded |
 //! | [`columns`] | the columns of values that a suite has on a machine |
 //! | [`script`] | these as scripts that call one function each, as pages opened from a folder may not fetch |
+//! | [`rounding`] | how they are rounded |
+//! | [`packed`] | their whole numbers as text of few bytes |
 //! | [`rule`] | the rule |
 //! | [`words`] | a row in words |
 //! | [`drawn`] | its change as an interval on the scale of the table |
@@ -40,4 +42,6 @@ pub(super) mod words;
 mod checks;
 mod drawn;
 mod columns;
+mod packed;
+mod rounding;
 mod rule;

@@ -183,7 +183,7 @@ mod tests {
     use crate::model::metric::Metric;
 
     fn point(number: usize, environment: &str) -> PointData {
-        PointData { number, environment: environment.to_owned(), column: number, value: 1.0, spread: None }
+        PointData { number, environment: environment.into(), column: number, value: 1.0, spread: None }
     }
 
     fn spot(number: usize) -> Spot {
@@ -249,7 +249,7 @@ mod tests {
         let mut one = series();
         one.points.retain(|point| point.number != 3);
         for point in &mut one.points[14..] {
-            "new".clone_into(&mut point.environment);
+            point.environment = "new".into();
         }
         let verdict = |series: &SeriesData, a: usize, b: usize| judge(series, a, b).map(|one| one.verdict);
         assert_eq!(verdict(&one, 3, 3), None);

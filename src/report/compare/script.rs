@@ -6,10 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::columns::Place;
-use super::data::{Data, MeasuredCommit, PointData, SeriesData, Spot, scaled};
+use super::data::{Data, MeasuredCommit, PointData, SeriesData, Spot};
+use super::packed;
+use super::rounding::scaled;
 use crate::model::metric::Better;
 use crate::model::page::Page;
 use crate::report::link;
@@ -24,9 +27,8 @@ pub(in crate::report) fn pages(data: &Data) -> Vec<Page> {
         page(link::COMMITS_DATA.to_owned(), "commits", &commits(data)),
         page(link::SERIES_DATA.to_owned(), "series", &series(data)),
     ];
-    for number in 0..data.commits.len().div_ceil(CHUNK) {
-        pages.push(page(link::values(number), "chunk", &chunk(data, number)));
-    }
+    let chunks = 0..data.commits.len().div_ceil(CHUNK);
+    pages.par_extend(chunks.into_par_iter().map(|number| page(link::values(number), "chunk", &chunk(data, number))));
     pages
 }
 
@@ -88,8 +90,10 @@ fn chunk(data: &Data, number: usize) -> Value {
     let commits = &data.commits[begin..data.commits.len().min(begin + CHUNK)];
     let mut places: BTreeMap<Place<'_>, Vec<InChunk<'_>>> = BTreeMap::new();
     for one in &data.series {
-        let inside = |point: &&PointData| (begin..begin + commits.len()).contains(&point.number);
-        let points: Vec<&PointData> = one.points.iter().filter(inside).collect();
+        // Columns stand in the order of their commits.
+        let from = one.points.partition_point(|point| point.number < begin);
+        let to = one.points.partition_point(|point| point.number < begin + commits.len());
+        let points: Vec<&PointData> = one.points[from..to].iter().collect();
         if !points.is_empty() {
             places.entry((&one.suite, &one.machine)).or_default().push((one, points));
         }
@@ -112,7 +116,7 @@ fn group<'a>(
 ) -> Value {
     let points = all.iter().flat_map(|(_, points)| points);
     let columns: BTreeMap<usize, (usize, &'a str)> =
-        points.map(|point| (point.column, (point.number - begin, point.environment.as_str()))).collect();
+        points.map(|point| (point.column, (point.number - begin, &*point.environment))).collect();
     let mut known = |key: &'a str| match environments.iter().position(|one| *one == key) {
         Some(place) => place,
         None => {
@@ -131,7 +135,8 @@ fn group<'a>(
     json!({ "suite": suite, "machine": machine, "at": at, "environment": environment, "series": series })
 }
 
-/// The values of a series in those columns: a power of ten, the medians in it, and how far the spread reaches down and up.
+/// The values of a series in those columns: a power of ten, the least median in it, how many characters each median takes
+/// and the medians less that one; where there is a spread, the same of how far it reaches down and up.
 fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value {
     let numbers = points.iter().flat_map(|point| {
         let (low, high) = point.spread.unwrap_or((point.value, point.value));
@@ -151,8 +156,18 @@ fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value 
         down.push(spread.map(|(whole, _)| whole[0] - whole[1]));
         up.push(spread.map(|(whole, _)| whole[2] - whole[0]));
     }
-    if down.iter().all(Option::is_none) {
-        return json!([power, medians]);
+    let mut parts = vec![json!(power)];
+    let mut add = |lists: &[&[Option<i64>]]| {
+        let known = || lists.iter().copied().flatten().flatten();
+        let least = known().min().copied().unwrap_or(0);
+        let width = packed::width(known().map(|number| number - least));
+        parts.extend([json!(least), json!(width)]);
+        let text = |list: &[Option<i64>]| packed::text(list.iter().map(|number| number.map(|one| one - least)), width);
+        parts.extend(lists.iter().map(|list| json!(text(list))));
+    };
+    add(&[&medians]);
+    if down.iter().any(Option::is_some) {
+        add(&[&down, &up]);
     }
-    json!([power, medians, down, up])
+    Value::Array(parts)
 }

@@ -171,7 +171,7 @@ fn reason(data: &Data, outcome: &Outcome<'_>) -> String {
 
 /// The facts that differ between the environments of the two values.
 pub(super) fn differences(data: &Data, outcome: &Outcome<'_>) -> String {
-    let facts = |point: Option<&PointData>| point.and_then(|point| data.environments.get(&point.environment));
+    let facts = |point: Option<&PointData>| point.and_then(|point| data.environments.get(&*point.environment));
     let (Some(was), Some(is)) = (facts(outcome.a), facts(outcome.b)) else { return UNKNOWN.to_owned() };
     let mut names: Vec<&str> = was.keys().chain(is.keys()).copied().collect();
     names.sort_unstable();

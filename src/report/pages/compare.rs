@@ -1,6 +1,9 @@
 //! Two commits against each other, for the pairs that have a page; the script shows any other pair alike.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
+use rayon::prelude::*;
 
 use super::frame::{Frame, Part};
 use super::page;
@@ -18,7 +21,7 @@ use crate::report::number;
 
 /// The rows of a group that a page lists: of those that changed or may have, and of the others.
 const CHANGED_ROWS: usize = 120;
-const OTHER_ROWS: usize = 40;
+const OTHER_ROWS: usize = 10;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -77,6 +80,9 @@ struct PairLine {
     headline: Vec<[String; 3]>,
 }
 
+/// The pieces of a headline: class, glyph and words of each.
+type Headline = Vec<[String; 3]>;
+
 /// What a page says about the geometric means.
 const SUMMARY_NOTE: &str = "Mean is the geometric mean over the judged series of a suite and element type on a machine, positive is worse. Those in one level count as unchanged.";
 
@@ -126,10 +132,13 @@ impl SummaryRow {
 /// The pages of all pairs that have one, and the page that leads to them and compares any two.
 pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
     let pairs = Pairs::of(data, catalog);
-    let mut pages = vec![index(catalog, data, &pairs)?];
-    for pair in pairs.all() {
-        pages.extend(one(catalog, data, pair)?);
-    }
+    let all: Vec<Pair> = pairs.all().into_iter().collect();
+    let made: Result<Vec<([Page; 2], Headline)>, ReportError> =
+        all.par_iter().map(|pair| one(catalog, data, *pair)).collect();
+    let (made, headlines): (Vec<[Page; 2]>, Vec<Headline>) = made?.into_iter().unzip();
+    let mut pages: Vec<Page> = made.into_iter().flatten().collect();
+    let headlines = all.into_iter().zip(headlines).collect();
+    pages.push(index(catalog, data, &pairs, &headlines)?);
     Ok(pages)
 }
 
@@ -140,10 +149,11 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     Ok(link::compare(a, b))
 }
 
-/// The page of a pair, and the same as Markdown.
-fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<[Page; 2], ReportError> {
+/// The page of a pair and the same as Markdown; and its headline.
+fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<([Page; 2], Headline), ReportError> {
     let path = path(data, pair)?;
     let table = table::table(data, pair.a, pair.b);
+    let of_list = table.headline.clone();
     let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
     let names = [a.name(), b.name()];
     let tags = [a.tags.join(", "), b.tags.join(", ")];
@@ -152,7 +162,8 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<[Page; 2], Repo
     let markdown =
         Page { path: link::compare_markdown(&a.sha, &b.sha), bytes: export::markdown(a, b, &table).into_bytes() };
     let template = ComparePage {
-        frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" "))),
+        frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
+            .of_one(catalog, None),
         lede: lede(pair),
         sides: [side('A', a, &names[0], &tags[0]), side('B', b, &names[1], &tags[1])],
         banners: table.banners,
@@ -165,7 +176,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<[Page; 2], Repo
         scale: table.scale,
         markdown: markdown.path.trim_start_matches("compare/").to_owned(),
     };
-    Ok([self::page(path, &template)?, markdown])
+    Ok(([self::page(path, &template)?, markdown], of_list))
 }
 
 fn side<'a>(letter: char, commit: &'a MeasuredCommit, name: &'a str, tags: &'a str) -> Side<'a> {
@@ -192,9 +203,15 @@ fn shown(group: Group) -> Shown {
     Shown { heading, count: number::count(all), rest, rows }
 }
 
-fn index(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs) -> Result<Page, ReportError> {
-    let lines =
-        |pairs: &[Pair]| -> Result<Vec<PairLine>, ReportError> { pairs.iter().map(|pair| line(data, *pair)).collect() };
+fn index(
+    catalog: &Catalog<'_>,
+    data: &Data,
+    pairs: &Pairs,
+    headlines: &BTreeMap<Pair, Headline>,
+) -> Result<Page, ReportError> {
+    let lines = |pairs: &[Pair]| -> Result<Vec<PairLine>, ReportError> {
+        pairs.iter().map(|pair| line(data, *pair, headlines[pair].clone())).collect()
+    };
     let mut lists = vec![
         PairList { id: "baselines", heading: "Since the baselines", lines: lines(&pairs.baselines)? },
         PairList { id: "releases", heading: "Release by release", lines: lines(&pairs.releases)? },
@@ -210,13 +227,7 @@ fn index(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs) -> Result<Page, Repo
     page(link::COMPARE.to_owned(), &CompareIndexPage { frame, lede, lists, rule: RULE })
 }
 
-fn line(data: &Data, pair: Pair) -> Result<PairLine, ReportError> {
+fn line(data: &Data, pair: Pair, headline: Headline) -> Result<PairLine, ReportError> {
     let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
-    Ok(PairLine {
-        page: path(data, pair)?,
-        a: a.name(),
-        b: b.name(),
-        day: b.day.clone(),
-        headline: table::table(data, pair.a, pair.b).headline,
-    })
+    Ok(PairLine { page: path(data, pair)?, a: a.name(), b: b.name(), day: b.day.clone(), headline })
 }

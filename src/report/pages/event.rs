@@ -56,7 +56,8 @@ pub(in crate::report) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page
     let (members, members_rest) = event_members::groups(catalog, of);
     let more_facts = of.facts.len().saturating_sub(MOST_FACTS);
     let template = EventPage {
-        frame: Frame::new(catalog, &path, Part::Events, format!("Event {}", of.id), headline.words()),
+        frame: Frame::new(catalog, &path, Part::Events, format!("Event {}", of.id), headline.words())
+            .of_one(catalog, None),
         id: of.id.clone(),
         headline,
         lede: lede(of),

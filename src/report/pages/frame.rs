@@ -1,6 +1,9 @@
 //! What stands around every page: head, navigation and footer.
 
+use chrono::{DateTime, Utc};
+
 use super::gpu;
+use crate::model::head::RunHead;
 use crate::report::catalog::{Catalog, short_commit};
 use crate::report::date;
 use crate::report::link;
@@ -46,7 +49,7 @@ pub(super) struct Frame {
     pub(super) parts: Vec<NavigationItem>,
     /// Whether the page leads to the feeds of events.
     pub(super) feeds: bool,
-    /// The day of the newest run.
+    /// The day of the newest run, of the history or of what the page tells of; empty where neither counts.
     pub(super) as_of: String,
     /// Its commit.
     pub(super) commit: String,
@@ -87,13 +90,30 @@ impl Frame {
             feeds: !analysis.suites.is_empty() && matches!(part, Part::Digest | Part::Events),
             as_of: analysis.as_of.map_or(String::new(), date::day),
             commit: newest.map_or(String::new(), |commit| short_commit(&commit.sha).to_owned()),
-            newest: analysis.as_of.map_or(String::new(), |time| time.format("%Y-%m-%dT%H:%M:%SZ").to_string()),
+            newest: analysis.as_of.map_or(String::new(), moment),
             every_days: analysis.every_days,
             source: source(catalog),
             method: if catalog.runs.is_empty() { "" } else { link::METHOD },
             version: env!("CARGO_PKG_VERSION"),
         }
     }
+
+    /// The same around a page of one thing that was last measured by `newest`: the page says nothing of the rest of the
+    /// history, so a run that measures something else leaves the page as it is.
+    pub(super) fn of_one(self, catalog: &Catalog<'_>, newest: Option<&RunHead>) -> Frame {
+        let commit = newest.and_then(|run| run.commit.as_ref());
+        Frame {
+            as_of: newest.map_or(String::new(), |run| date::day(run.timestamp)),
+            commit: commit.map_or(String::new(), |commit| short_commit(&commit.sha).to_owned()),
+            newest: newest.map_or(String::new(), |run| moment(run.timestamp)),
+            source: branch(catalog),
+            ..self
+        }
+    }
+}
+
+fn moment(time: DateTime<Utc>) -> String {
+    time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
@@ -126,12 +146,16 @@ fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
     parts.into_iter().map(|(of, name, to)| NavigationItem { current: current(&to, of), to, name }).collect()
 }
 
-fn source(catalog: &Catalog<'_>) -> String {
-    let history = &catalog.analysis.history;
-    let mut words = match &history.reference {
+fn branch(catalog: &Catalog<'_>) -> String {
+    match &catalog.analysis.history.reference {
         Some(reference) => format!("History {}", reference.strip_prefix("refs/heads/").unwrap_or(reference)),
         None => "History".to_owned(),
-    };
+    }
+}
+
+fn source(catalog: &Catalog<'_>) -> String {
+    let history = &catalog.analysis.history;
+    let mut words = branch(catalog);
     if let Some(tip) = &history.tip {
         words += &format!(" at {}", short_commit(tip));
     }

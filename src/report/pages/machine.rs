@@ -85,7 +85,8 @@ pub(in crate::report) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) ->
     );
     let changes = environment_changes(catalog, of);
     let template = MachinePage {
-        frame: Frame::new(catalog, &path, Part::Machines, machine.name.clone(), lede.clone()),
+        frame: Frame::new(catalog, &path, Part::Machines, machine.name.clone(), lede.clone())
+            .of_one(catalog, of.runs.first().copied()),
         name: machine.name.clone(),
         lede,
         suites: suites(catalog, of),

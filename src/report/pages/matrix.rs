@@ -149,8 +149,10 @@ pub(in crate::report) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str)
     };
     let headline = headline(&places, suite);
     let others = catalog.matrix_suites.iter().filter(|other| **other != suite);
+    let newest = catalog.runs.iter().copied().find(|run| run.suite == suite);
+    let frame = Frame::new(catalog, &path, Part::Matrix, format!("Matrix of {suite}"), headline.words());
     let template = MatrixPage {
-        frame: Frame::new(catalog, &path, Part::Matrix, format!("Matrix of {suite}"), headline.words()),
+        frame: frame.of_one(catalog, newest),
         suite: suite.to_owned(),
         others: others.map(|other| ((*other).to_owned(), link::matrix(other))).collect(),
         headline,

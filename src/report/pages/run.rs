@@ -64,7 +64,7 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
     let title = format!("{} on {}, {}", run.suite, run.machine.name, date::day(run.timestamp));
     let headline = headline(run);
     let template = RunPage {
-        frame: Frame::new(catalog, &path, Part::Runs, title, headline.words()),
+        frame: Frame::new(catalog, &path, Part::Runs, title, headline.words()).of_one(catalog, None),
         short: short_digest(&recorded.id).to_owned(),
         headline,
         reason: run.reason.clone().unwrap_or_default(),

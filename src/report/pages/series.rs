@@ -98,8 +98,9 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
     let several = trend.dots.len().div_ceil(MOST_DOTS);
     let (turns, turns_note) = fit.map_or_else(Default::default, |fit| series_fit::turns(catalog, fit, scale));
     let (points, points_note) = points::rows(catalog, series, scale);
+    let newest = series.newest().and_then(|point| catalog.run(&point.run));
     let template = SeriesPage {
-        frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()),
+        frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()).of_one(catalog, newest),
         suite: series.suite.clone(),
         matrix: if catalog.matrix_suites.contains(series.suite.as_str()) {
             link::matrix(&series.suite)

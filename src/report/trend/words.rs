@@ -75,7 +75,10 @@ pub(in crate::report) fn chance(false_discovery: f64) -> String {
     if false_discovery * MOST_ALIKE < 1.0 {
         return format!("less than 1 of {} like it is chance", number::count(MOST_ALIKE as usize));
     }
-    format!("1 of {} like it is chance", number::count((1.0 / false_discovery).round() as usize))
+    // Two digits: no more is known, and one more commit changes the third.
+    let alike = 1.0 / false_discovery;
+    let unit = 10f64.powi((alike.log10().floor() as i32 - 1).max(0));
+    format!("1 of {} like it is chance", number::count(((alike / unit).round() * unit) as usize))
 }
 
 /// A probability in whole percents.
@@ -116,6 +119,9 @@ mod tests {
         check(0.0005, "1 of 2 000 like it is chance");
         check(0.05, "1 of 20 like it is chance");
         check(0.3, "1 of 3 like it is chance");
+        check(1.0 / 237_933.0, "1 of 240 000 like it is chance");
+        check(1.0 / 99_600.0, "1 of 100 000 like it is chance");
+        check(1.0 / 83.4, "1 of 83 like it is chance");
         check(0.72, "7 of 10 like it are chance");
         check(1.0, "all like it are chance");
         check(0.0, "less than 1 of 1 000 000 like it is chance");
