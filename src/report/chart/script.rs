@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::trend::{Flag, Trend};
-use crate::report::compare::data::{rounded, scaled};
+use crate::report::compare::rounding::{finely_scaled, rounded};
 use crate::report::text;
 
 /// The digits of a commit that no file beside the page tells of.
@@ -17,7 +17,7 @@ const COMMIT: usize = 7;
 /// what repeats is written once with its count: `12 1x40 3`.
 pub fn data(trend: &Trend, names_commits: bool) -> String {
     let places = trend.dots.iter().map(|dot| dot.place);
-    let (power, medians) = scaled(&trend.dots.iter().map(|dot| rounded(dot.value)).collect::<Vec<f64>>());
+    let (power, medians) = finely_scaled(&trend.dots.iter().map(|dot| rounded(dot.value)).collect::<Vec<f64>>());
     let steps = std::iter::once(0).chain(medians.iter().copied()).zip(&medians).map(|(before, now)| now - before);
     let fit = trend.fit.as_ref();
     let lines: Vec<Value> = fit

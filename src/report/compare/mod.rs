@@ -43,5 +43,5 @@ mod checks;
 mod drawn;
 mod columns;
 mod packed;
-mod rounding;
+pub(super) mod rounding;
 mod rule;

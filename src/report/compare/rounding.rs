@@ -10,7 +10,7 @@ const SHOWN: i32 = 4;
 const MOST_DIGITS: i32 = 15;
 
 /// What was fitted, with as many digits as count.
-pub(super) fn rounded(value: f64) -> f64 {
+pub(in crate::report) fn rounded(value: f64) -> f64 {
     rounded_to(value, DIGITS)
 }
 
@@ -41,13 +41,22 @@ fn quickly_rounded(value: f64, digits: i32) -> Option<f64> {
 
 /// Measured numbers as whole ones times a common power of ten, which is the first of the two.
 pub(super) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
+    scaled_to(values, SHOWN)
+}
+
+/// The same with as many digits as what was fitted has: what is drawn from them may be looked at closely.
+pub(in crate::report) fn finely_scaled(values: &[f64]) -> (i32, Vec<i64>) {
+    scaled_to(values, DIGITS)
+}
+
+fn scaled_to(values: &[f64], digits: i32) -> (i32, Vec<i64>) {
     let sizes = || values.iter().map(|value| value.abs()).filter(|size| *size > 0.0);
     let magnitude = |size: f64| size.log10().floor() as i32;
     let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
     if most == 0.0 {
         return (0, vec![0; values.len()]);
     }
-    let power = (magnitude(least) - SHOWN + 1).max(magnitude(most) - MOST_DIGITS + 1);
+    let power = (magnitude(least) - digits + 1).max(magnitude(most) - MOST_DIGITS + 1);
     (power, values.iter().map(|value| (value / 10f64.powi(power)).round() as i64).collect())
 }
 
