@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::example::{analysis, line, noisy, setting};
+use super::example::{analysis, line, noisy, setting, suites};
 use super::found::Setting;
 use super::whole::{Input, analyse_at};
 use crate::model::trend::Tables;
@@ -22,6 +22,7 @@ fn another_present_gives_what_a_look_at_that_time_gives() {
                 now,
                 setting: &setting,
                 selected: &|_| true,
+                suites: &suites(),
                 records: &[],
                 tables: Tables::default(),
             },
