@@ -10,6 +10,9 @@ use crate::model::trend::SeriesTrend;
 /// A suite and the id of a machine.
 pub(super) type Place<'a> = (&'a str, &'a str);
 
+/// The number of a commit and the key of an environment.
+type At<'a> = (usize, &'a Arc<str>);
+
 /// One commit in one environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Column {
@@ -25,7 +28,7 @@ pub(super) fn columns<'a>(
     series: impl Iterator<Item = &'a SeriesTrend>,
     numbers: &HashMap<&str, usize>,
 ) -> BTreeMap<Place<'a>, Vec<Column>> {
-    let mut first: BTreeMap<Place<'a>, HashMap<(usize, &Arc<str>), DateTime<Utc>>> = BTreeMap::new();
+    let mut first: BTreeMap<Place<'a>, HashMap<At<'a>, DateTime<Utc>>> = BTreeMap::new();
     for one in series {
         let of_place = first.entry((&one.suite, &one.machine.id)).or_default();
         for point in &one.pooled {
@@ -34,8 +37,8 @@ pub(super) fn columns<'a>(
             *time = point.first_time.min(*time);
         }
     }
-    let in_order = |of_place: HashMap<(usize, &Arc<str>), DateTime<Utc>>| {
-        let mut all: Vec<((usize, &Arc<str>), DateTime<Utc>)> = of_place.into_iter().collect();
+    let in_order = |of_place: HashMap<At<'a>, DateTime<Utc>>| {
+        let mut all: Vec<(At<'_>, DateTime<Utc>)> = of_place.into_iter().collect();
         all.sort_by_key(|((number, key), time)| (*number, *time, *key));
         all.into_iter().map(|((number, key), _)| Column { number, environment: Arc::clone(key) }).collect()
     };
