@@ -92,10 +92,13 @@ fn a_full_disk_leaves_the_state_before() {
     sandbox.sprag_with_file_limit(0, &["run", "--quick", "--record"]).expect(2).says(&["cannot write"]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(check(&sandbox, 1), 1);
-    // Files may grow to four kilobytes: the record is written, the site is not, and the old one stands.
+    // Files may grow to four kilobytes: the record is written, a site with another name is not, and the old one stands.
+    let settings = sandbox.read("sprag.toml").replace("\"sandbox\"", "\"other\"");
+    sandbox.write("sprag.toml", &settings);
     sandbox.sprag_with_file_limit(8, &["site"]).expect(2).says(&["cannot write"]);
     assert_eq!(sandbox.read("_site/index.html"), page);
     let left: Vec<_> = sandbox.project.read_dir().expect("the project is there").flatten().collect();
     assert!(!left.iter().any(|entry| entry.file_name().to_string_lossy().starts_with(".sprag-")), "{left:?}");
+    sandbox.git(&["checkout", "--quiet", "sprag.toml"]);
     check(&sandbox, 1);
 }
