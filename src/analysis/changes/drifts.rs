@@ -2,7 +2,8 @@
 //!
 //! Noise that wanders explains each step of an even climb nearly as well as the step does, so that none is proven; it does
 //! not explain that the points lie about one ramp. In every stretch between changes the best ramp is tried against one level.
-//! It must save squares, as a change must, and stand against noise that wanders about one level.
+//! It must save squares, as a change must, and stand against noise that wanders about one level. What leads far further than
+//! its own steps could by chance is a drift whatever its course, as a climb that bends is no straight ramp.
 
 use super::noise::Noise;
 use super::ramps::Ramp;
@@ -26,6 +27,10 @@ const DEARER: f64 = 2.0;
 
 /// How clearly a ramp must stand against noise that wanders, as a share of what a step must: so wide a ramp comes seldom.
 const STEADY: f64 = 0.95;
+
+/// Into how many blocks a stretch is divided to see how far it leads, and by how much that must be clearer than a step.
+const BLOCKS: usize = 60;
+const FARTHER: f64 = 1.1;
 
 /// The points of the shortest tread that a partition has: where no change is proven, so short a one holds strays.
 const STRAYS: usize = 2;
@@ -74,10 +79,15 @@ pub(super) fn of_stretch(
     // What was told before stays until steps explain more; to be told anew it must explain more by the price of a step.
     let margin = if least < 1.0 { 0.0 } else { sensitivity.penalty };
     let is_ramp = course.cost + margin <= stairs;
-    if clear < least || !is_wide || !is_ramp || !scaled.differ(level, level + size, sensitivity.least) {
+    if !scaled.differ(level, level + size, sensitivity.least) {
         return None;
     }
-    let score = clear.min(steady(&drawn, &course) / (sensitivity.steady * noise.doubt * STEADY));
+    // What leads far enough need not lie about one straight ramp.
+    let mut score = led(values) / (FARTHER * sensitivity.clear);
+    if clear >= least && is_wide && is_ramp {
+        let straight = clear.min(steady(&drawn, &course) / (sensitivity.steady * noise.doubt * STEADY));
+        score = score.max(straight);
+    }
     let ramp =
         Ramp { begin: begin + course.begin, end: begin + course.end, around: (begin, end), size, held: least < 1.0 };
     (score >= least).then_some((ramp, score))
@@ -104,6 +114,19 @@ fn drawn_in(values: &[f64], cuts: &[usize], reach: f64, deviation: f64) -> Vec<f
             tread.iter().map(move |value| (level + (value - level).clamp(-reach, reach) - zero) / deviation)
         })
         .collect()
+}
+
+/// How far the level leads from the first points to the last, in deviations of where it had come to if each of its steps had
+/// gone either way: the steps between the means of blocks, squared and summed up. A single step of any height gives 1 at most,
+/// and so many blocks the root of their number.
+fn led(values: &[f64]) -> f64 {
+    let means: Vec<f64> = values
+        .chunks(values.len().div_ceil(BLOCKS))
+        .map(|block| block.iter().sum::<f64>() / block.len() as f64)
+        .collect();
+    let squares: f64 = means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    let far = means.last().zip(means.first()).map_or(0.0, |(last, first)| (last - first).abs());
+    if squares > 0.0 { far / squares.sqrt() } else { 0.0 }
 }
 
 /// How clearly points stand against noise that wanders about one level, if they lie about a course.
@@ -160,6 +183,47 @@ mod tests {
             }
             assert!(drifts >= 38 && changes <= 2, "{drifts} drifts and {changes} changes of 40: {sensitivity:?}");
         }
+    }
+
+    #[test]
+    fn a_large_climb_is_a_drift_though_it_bends() {
+        // On a scale of logarithms an even climb to the double bends, and so does one that comes to rest.
+        let courses: [fn(f64) -> f64; 4] =
+            [|share| 1.0 + share, |share| 1.0 + 0.5 * share, |share| 1.0 - 0.5 * share, |share| 1.0 + share * share];
+        for (points, noise) in [(60, 0.002), (60, 0.005), (100, 0.002), (100, 0.01), (200, 0.002), (200, 0.01)] {
+            for (number, course) in courses.iter().enumerate() {
+                let (mut drifts, mut changes) = (0, 0);
+                for seed in 0..20 {
+                    let flat = climb(points, 0.0, noise, 0.0, 100 * number as u64 + seed);
+                    let value = |(place, one): (usize, &f64)| one * course(place as f64 / (points - 1) as f64);
+                    let values: Vec<f64> = flat.iter().enumerate().map(value).collect();
+                    let found = detect::changes(&values, &Sensitivity::BALANCED);
+                    changes += found.points.len();
+                    drifts += usize::from(!found.drifts.is_empty());
+                }
+                assert!(
+                    drifts >= 16 && changes <= 3,
+                    "{points} points, {noise}, course {number}: {drifts} and {changes}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn noise_that_walks_is_seldom_a_climb() {
+        // Nothing is known of a level that walks at random; hardly ever does it look like a climb that leads somewhere.
+        let mut random = SplitMix64::new(9);
+        let mut walk = |points: usize| -> Vec<f64> {
+            let mut level = 0.0;
+            (0..points)
+                .map(|_| {
+                    level += 0.002 * random.normal();
+                    f64::exp(level + 0.002 * random.normal())
+                })
+                .collect()
+        };
+        let far = (0..2000).filter(|seed| super::led(&walk(60 + seed % 140)) > super::FARTHER * 4.0).count();
+        assert!(far <= 4, "{far} of 2,000 walks");
     }
 
     #[test]
