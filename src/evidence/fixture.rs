@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::manifest::ManifestError;
+use super::file::{self, FileError};
 use super::trace::{Selection, Trace, TraceError};
-use crate::model::{canonical, strict_json};
+use crate::model::canonical;
 
 /// How many stages choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -54,17 +54,13 @@ impl Fixture {
     ///
     /// # Errors
     /// What is wrong with it, and where.
-    pub fn read(bytes: &[u8]) -> Result<Fixture, ManifestError> {
-        if let Some(line) = strict_json::long_integer(bytes) {
-            return Err(ManifestError::Long(line));
-        }
-        Ok(serde_json::from_value(strict_json::parse(bytes)?)?)
+    pub fn read(bytes: &[u8]) -> Result<Fixture, FileError> {
+        file::read(bytes)
     }
 
     /// The file of it: sorted keys, two spaces a level, a line feed at the end.
     pub fn to_file(&self) -> Vec<u8> {
-        let value = serde_json::to_value(self).expect("texts and numbers are JSON");
-        canonical::to_pretty(&value).into_bytes()
+        file::text(self).into_bytes()
     }
 
     /// The trace of a run of it that chose this.

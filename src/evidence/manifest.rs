@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::file::{self, FileError};
 use crate::model::canonical;
 use crate::model::digest::sha256_hex;
-use crate::model::strict_json;
 
 /// A file that belongs to a run.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -45,17 +45,6 @@ pub struct Manifest {
     pub determinism_state: Option<Map<String, Value>>,
 }
 
-/// Why a text is no manifest.
-#[derive(Debug, thiserror::Error)]
-pub enum ManifestError {
-    /// No JSON, a key twice, an unknown or missing field, or one of another kind.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    /// A whole number that 64 bits cannot hold: read as a float it would have another digest.
-    #[error("the whole number on line {0} is beyond 64 bits")]
-    Long(usize),
-}
-
 impl Manifest {
     /// The manifest of a run with that seed and configuration, and those files: by name the path and the digest of each.
     pub fn of(seed: u64, config: Map<String, Value>, artifact_hashes: BTreeMap<String, Artifact>) -> Manifest {
@@ -79,17 +68,13 @@ impl Manifest {
     ///
     /// # Errors
     /// What is wrong with it, and where.
-    pub fn read(bytes: &[u8]) -> Result<Manifest, ManifestError> {
-        if let Some(line) = strict_json::long_integer(bytes) {
-            return Err(ManifestError::Long(line));
-        }
-        Ok(serde_json::from_value(strict_json::parse(bytes)?)?)
+    pub fn read(bytes: &[u8]) -> Result<Manifest, FileError> {
+        file::read(bytes)
     }
 
     /// The file of it, for people to read: sorted keys, two spaces a level, a line feed at the end.
     pub fn to_file(&self) -> Vec<u8> {
-        let value = serde_json::to_value(self).expect("texts and numbers are JSON");
-        canonical::to_pretty(&value).into_bytes()
+        file::text(self).into_bytes()
     }
 
     /// The text that the digest of the manifest is of.

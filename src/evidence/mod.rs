@@ -2,6 +2,7 @@
 //!
 //! Pure functions from values and bytes to values; nothing here opens a file.
 
+pub mod file;
 pub mod fixture;
 pub mod manifest;
 pub mod trace;

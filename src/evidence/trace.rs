@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::file;
 use crate::model::canonical;
 use crate::model::digest::sha256_hex;
 
@@ -99,7 +100,7 @@ impl Trace {
 
     /// The file of it: sorted keys, two spaces a level, a line feed at the end.
     pub fn to_file(&self) -> String {
-        canonical::to_pretty(&self.to_value())
+        file::text(self)
     }
 
     /// The same as a JSON value.

@@ -2,9 +2,10 @@
 //!
 //! A window is so many days long. The newest one ends with the newest run of the suite on its machine, that run
 //! included, and begins so many days before it, that moment excluded; the window before has the same length and ends
-//! there. A run belongs to the window it took place in; one whose commit stands before a commit that was measured earlier tells of
-//! the past, and belongs to none. The level of a series in a window is the median of its points. Changes are turned as those of the weeks: positive is worse, `now / before - 1`, and
-//! `before / now - 1` where larger values are better.
+//! there. A run belongs to the window it took place in; one whose commit stands before a commit that was measured earlier
+//! tells of the past, and belongs to none. The level of a series in a window is the median of its points. Changes are
+//! turned as those of the weeks: positive is worse, `now / before - 1`, and `before / now - 1` where larger values are
+//! better.
 
 use polars::prelude::*;
 

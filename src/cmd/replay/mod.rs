@@ -14,11 +14,11 @@ use super::distinct::{NamedFile, check_distinct};
 use super::project::{check_writable, write_whole};
 use super::{Advice, Exit, bounded, text};
 use crate::cli::{RecordArgs, ReplayCommand, VerifyArgs};
+use crate::evidence::file;
 use crate::evidence::fixture::{Expected, Fixture};
 use crate::evidence::manifest::{Artifact, Manifest};
 use crate::evidence::trace::Trace;
 use crate::model::digest::{RunningHash, sha256_hex};
-use crate::model::strict_json;
 
 /// The most bytes of a manifest, a configuration or a fixture.
 const MOST_BYTES: usize = 64 << 20;
@@ -91,10 +91,7 @@ fn settings(folder: &Path, config: &Path) -> anyhow::Result<Map<String, Value>> 
         message: text::printable(&format!("`{}` holds no settings: {reason}", config.display())),
         hint: "it must be one JSON object, with each key once and whole numbers of at most 64 bits".to_owned(),
     };
-    if let Some(line) = strict_json::long_integer(&bytes) {
-        return Err(refused(format!("the whole number on line {line} is beyond 64 bits")).into());
-    }
-    match strict_json::parse(&bytes) {
+    match file::value(&bytes) {
         Ok(Value::Object(settings)) => Ok(settings),
         Ok(_) => Err(refused("it is no object".to_owned()).into()),
         Err(error) => Err(refused(error.to_string()).into()),
@@ -186,7 +183,7 @@ fn faults(folder: &Path, path: &Path, root: &Path) -> anyhow::Result<Vec<String>
         message: text::printable(&format!("`{}` is no {what}: {error}", path.display())),
         hint: "`sprag schema replay-manifest-1` and `replay-fixture-1` print what is verified".to_owned(),
     };
-    let value = strict_json::parse(&bytes).map_err(|error| unreadable("manifest and no fixture", &error))?;
+    let value = file::value(&bytes).map_err(|error| unreadable("manifest and no fixture", &error))?;
     if value.get("inputs").is_some() {
         let fixture = Fixture::read(&bytes).map_err(|error| unreadable("fixture", &error))?;
         let Some(expected) = &fixture.expected else {

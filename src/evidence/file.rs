@@ -1,0 +1,39 @@
+//! The files of evidence: strict JSON, so that every reader has the same value of it.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::model::{canonical, strict_json};
+
+/// Why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// No JSON, a key twice, an unknown or missing field, or one of another kind.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// A whole number that 64 bits cannot hold: read as a float it would have another digest.
+    #[error("the whole number on line {0} is beyond 64 bits")]
+    Long(usize),
+}
+
+/// The value of a file.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn value(bytes: &[u8]) -> Result<Value, FileError> {
+    match strict_json::long_integer(bytes) {
+        Some(line) => Err(FileError::Long(line)),
+        None => Ok(strict_json::parse(bytes)?),
+    }
+}
+
+/// What a file holds.
+pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FileError> {
+    Ok(serde_json::from_value(value(bytes)?)?)
+}
+
+/// The file of something, for people to read: sorted keys, two spaces a level, a line feed at the end.
+pub(super) fn text<T: Serialize>(of: &T) -> String {
+    canonical::to_pretty(&serde_json::to_value(of).expect("texts and finite numbers are JSON"))
+}
