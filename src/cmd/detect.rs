@@ -96,7 +96,7 @@ fn each<T: Send>(table: &SeriesTable, of: impl Fn(&TableSeries) -> T + Sync) -> 
 /// What changed in the first points of a series.
 fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity) -> Changes {
     let values = &series.values[..count];
-    let is_exact = series.is_exact && exact::is_steady(values);
+    let is_exact = series.exact.contains(&count) && exact::is_steady(values);
     if is_exact { exact::changes(values, sensitivity) } else { detect::changes(values, sensitivity) }
 }
 

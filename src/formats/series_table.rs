@@ -5,6 +5,7 @@
 //! median counts. A value that is empty, `NaN` or infinite is left out and counted.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use csv::{ByteRecord, ReaderBuilder};
 
@@ -47,8 +48,9 @@ pub struct TableSeries {
     pub indices: Vec<u64>,
     /// The value of each point.
     pub values: Vec<f64>,
-    /// Whether rows of one index never differ, of which there are several often enough to tell: a count, without noise.
-    pub is_exact: bool,
+    /// How many of the first points tell that they are a count, without noise: in them the rows of one index never differ, and
+    /// several rows have one often enough. What comes behind a point decides nothing about those up to it.
+    pub exact: RangeInclusive<usize>,
 }
 
 /// What a table holds.
@@ -157,17 +159,23 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
 fn ordered(name: String, mut points: Vec<(u64, f64)>) -> (TableSeries, bool, usize) {
     let is_ordered = points.is_sorted_by_key(|point| point.0);
     points.sort_by_key(|point| point.0);
-    let mut series = TableSeries { name, indices: Vec::new(), values: Vec::new(), is_exact: false };
-    let (mut pooled, mut repeated, mut differing) = (0, 0, 0);
+    let mut series = TableSeries { name, indices: Vec::new(), values: Vec::new(), exact: usize::MAX..=0 };
+    let (mut pooled, mut repeated) = (0, 0);
+    let (mut first, mut last) = (usize::MAX, usize::MAX);
     for group in points.chunk_by(|a, b| a.0 == b.0) {
+        if last == usize::MAX && group.iter().any(|point| point.1 != group[0].1) {
+            last = series.indices.len();
+        }
         series.indices.push(group[0].0);
         let values: Vec<f64> = group.iter().map(|point| point.1).collect();
         series.values.push(if values.len() == 1 { values[0] } else { describe::median(&values).unwrap_or(values[0]) });
         pooled += group.len() - 1;
         repeated += usize::from(group.len() > 1);
-        differing += usize::from(group.iter().any(|point| point.1 != group[0].1));
+        if repeated >= TELLING {
+            first = first.min(series.indices.len());
+        }
     }
-    series.is_exact = repeated >= TELLING && differing == 0;
+    series.exact = first..=last.min(series.indices.len());
     (series, is_ordered, pooled)
 }
 
@@ -178,20 +186,24 @@ mod tests {
     use super::*;
 
     fn series(name: &str, indices: &[u64], values: &[f64]) -> TableSeries {
-        TableSeries { name: name.to_owned(), indices: indices.to_vec(), values: values.to_vec(), is_exact: false }
+        let exact = usize::MAX..=values.len();
+        TableSeries { name: name.to_owned(), indices: indices.to_vec(), values: values.to_vec(), exact }
     }
 
     #[test]
     fn rows_that_repeat_themselves_are_exact() {
-        let check = |last: &str, is_exact: bool| {
+        let check = |last: &str, exact: [bool; 3]| {
             let rows: String =
                 (0..5).map(|index| format!("a,{index},,,{}\na,{index},,,{}\n", 140 + index, 140 + index)).collect();
             let text = format!("series,index,commit,time,value\n{rows}{last}");
-            assert_eq!(read(text.as_bytes()).expect("it is a table").series[0].is_exact, is_exact, "{last}");
+            let found = read(text.as_bytes()).expect("it is a table").series;
+            assert_eq!([4, 5, 6].map(|count| found[0].exact.contains(&count)), exact, "{last}");
         };
-        check("", true);
-        check("a,6,,,3\n", true);
-        check("a,4,,,144.5\n", false);
+        check("", [false, true, false]);
+        check("a,6,,,3\n", [false, true, true]);
+        check("a,4,,,144.5\n", [false, false, false]);
+        // What differs later tells nothing of what stood before it.
+        check("a,6,,,3\na,6,,,4\n", [false, true, false]);
     }
 
     #[test]

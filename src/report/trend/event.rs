@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::document::{Block, Grid, Room, Section, cell};
 use super::{shell, words};
+use crate::model::change_point::Level;
 use crate::model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
 use crate::report::date;
 use crate::report::mark::{Mark, Tone};
@@ -120,10 +121,23 @@ pub(in crate::report) fn range(event: &Event) -> Phrase {
     range.text(match (event.kind, suspects) {
         (_, 0) => String::new(),
         (EventKind::Environment, _) => "; no commit is to blame".to_owned(),
-        (EventKind::Drift, _) => format!("; {}, none of them alone to blame", counted(suspects, "commit", "commits")),
+        (EventKind::Drift, _) => {
+            let pace = pace(event).map(|pace| format!(", {} in ten of them", words::change(&pace))).unwrap_or_default();
+            format!("; {}{pace}, none of them alone to blame", counted(suspects, "commit", "commits"))
+        }
         (EventKind::Change, 1) => "; one commit can be the cause".to_owned(),
         (EventKind::Change, _) => format!("; {} may be the cause", counted(suspects, "commit", "commits")),
     })
+}
+
+/// By how much ten commits of a drift move the level of the member that it is known by, were they all alike; `None` where
+/// there are not so many.
+fn pace(event: &Event) -> Option<Level> {
+    let whole = lead(event)?.relative.as_ref()?;
+    let commits = event.suspects.len();
+    let of_ten = |whole: f64| (whole.ln_1p() * 10.0 / commits as f64).exp_m1();
+    let pace = Level { value: of_ten(whole.value), lower: of_ten(whole.lower), upper: of_ten(whole.upper) };
+    (commits >= 10 && pace.value.is_finite()).then_some(pace)
 }
 
 /// The commit that is the cause most likely, or can be it alone.

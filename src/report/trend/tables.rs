@@ -36,12 +36,12 @@ pub(in crate::report) fn reason(word: &str) -> (&str, Phrase) {
 
 /// All of them, in their order.
 pub(super) fn sections(trend: &Trend) -> Vec<Section> {
-    let days = trend.tables.days;
+    let days = against(trend.tables.days);
     let tables = [
         coverage(trend),
         movers(trend),
         grid_section(
-            &format!("Geometric means, {days} days against the {days} before"),
+            &format!("Geometric means, {days}"),
             geomeans(&trend.tables.geomeans),
         ),
         grid_section("Noise of judged series, median and 90th percentile", noise(&trend.tables.noise)),
@@ -49,6 +49,14 @@ pub(super) fn sections(trend: &Trend) -> Vec<Section> {
         Some(budget(&trend.budget)),
     ];
     tables.into_iter().flatten().collect()
+}
+
+/// The days that are held against those before them.
+fn against(days: u32) -> String {
+    match days {
+        1 => "the last day against the one before".to_owned(),
+        days => format!("{days} days against the {days} before"),
+    }
 }
 
 fn grid_section(title: &str, grid: Grid) -> Option<Section> {
@@ -133,8 +141,7 @@ fn movers(trend: &Trend) -> Option<Section> {
     };
     let heads = [("Change", true), ("Before → now", true), ("Runs", true), ("Machine", false), ("Series", false)];
     let grid = grid(&heads, &trend.tables.movers, MOST_MOVERS, row);
-    let days = trend.tables.days;
-    grid_section(&format!("Movers, {days} days against the {days} before, the worst first"), grid)
+    grid_section(&format!("Movers, {}, the worst first", against(trend.tables.days)), grid)
 }
 
 fn geomeans(rows: &[GeomeanRow]) -> Grid {
