@@ -10,7 +10,8 @@
 //! Where the line holds no commit that was measured, as without a repository, the order is that of the newest runs, and a run
 //! without a commit counts as one.
 //!
-//! A run has one where its commit has, and where it is the newest of its suite on its machine, of which the digest tells.
+//! A run has one where its commit is one of the newest or a release, and where it is the newest of its suite on its machine, of
+//! which the digest tells. At a commit in the range of an event those runs have one that the event moved something of.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,12 +39,23 @@ impl<'a> Shown<'a> {
     /// What has a page in a history.
     pub(super) fn of(input: &Input<'a>) -> Shown<'a> {
         let Input { analysis, trend, line, heads, .. } = *input;
-        let names: BTreeSet<&str> = chosen(line, heads, &trend.events);
+        let whole = of_line(line, heads);
+        let events = of_events(&trend.events);
         let commit = |head: &'a RunHead| head.commit.as_ref().map(|commit| commit.sha.as_str());
         let tips: BTreeSet<&str> = analysis.suites.iter().map(|suite| suite.run.as_str()).collect();
-        let is_shown = |head: &&RunHead| names.contains(key(head)) || tips.contains(head.id.as_str());
+        let is_moved = |head: &RunHead| {
+            let mut of_commit = events.get(key(head)).into_iter().flatten();
+            of_commit.any(|event| {
+                event.members.iter().any(|one| one.suite == head.suite && one.machine.id == head.machine.id)
+            })
+        };
+        let is_shown = |head: &&RunHead| whole.contains(key(head)) || tips.contains(head.id.as_str()) || is_moved(head);
         Shown {
-            commits: heads.iter().filter_map(commit).filter(|sha| names.contains(sha)).collect(),
+            commits: heads
+                .iter()
+                .filter_map(commit)
+                .filter(|sha| whole.contains(sha) || events.contains_key(sha))
+                .collect(),
             runs: heads.iter().filter(is_shown).map(|head| head.id.as_str()).collect(),
         }
     }
@@ -69,8 +81,8 @@ fn key(head: &RunHead) -> &str {
     head.commit.as_ref().map_or(head.id.as_str(), |commit| commit.sha.as_str())
 }
 
-/// The names of commits that are chosen, measured or not.
-fn chosen<'a>(line: &'a CommitLine, heads: &'a [RunHead], events: &'a [Event]) -> BTreeSet<&'a str> {
+/// The names of the newest commits that were measured, and of the newest releases among them.
+fn of_line<'a>(line: &'a CommitLine, heads: &'a [RunHead]) -> BTreeSet<&'a str> {
     let mut newest_run: BTreeMap<&str, Reverse<_>> = BTreeMap::new();
     for head in heads {
         let time = newest_run.entry(key(head)).or_insert(Reverse(head.age()));
@@ -84,12 +96,17 @@ fn chosen<'a>(line: &'a CommitLine, heads: &'a [RunHead], events: &'a [Event]) -
         names.extend(by_time.into_iter().take(NEWEST).map(|(name, _)| *name));
     }
     names.extend(on_line.filter(|commit| !commit.tags.is_empty()).take(RELEASES).map(|commit| commit.sha.as_str()));
+    names
+}
+
+/// The names of the commits in the ranges of events, measured or not, each with its events.
+fn of_events(events: &[Event]) -> BTreeMap<&str, Vec<&Event>> {
+    let mut names: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
     for event in events {
         let ends = event.last_good.iter().chain([&event.first_bad]);
-        names.extend(ends.map(|commit| commit.sha.as_str()));
-        if event.kind == EventKind::Change {
-            names.extend(event.suspects.iter().map(|suspect| suspect.commit.sha.as_str()));
-        }
+        let suspects = event.suspects.iter().filter(|_| event.kind == EventKind::Change).map(|suspect| &suspect.commit);
+        let all: BTreeSet<&str> = ends.chain(suspects).map(|commit| commit.sha.as_str()).collect();
+        all.into_iter().for_each(|sha| names.entry(sha).or_default().push(event));
     }
     names
 }
@@ -125,7 +142,7 @@ mod tests {
     #[test]
     fn the_newest_measured_commits_are_chosen() {
         let (line, heads) = history(100, &[98, 97]);
-        let names = chosen(&line, &heads, &[]);
+        let names = of_line(&line, &heads);
         assert_eq!(places(&line, &names), (68..97).chain([99]).collect::<Vec<usize>>());
         assert_eq!(names.len(), NEWEST);
     }
@@ -143,7 +160,8 @@ mod tests {
             ..example::event(EventKind::Change, 22)
         };
         let others = |event: &Event| {
-            let names = chosen(&line, &heads, std::slice::from_ref(event));
+            let names =
+                of_line(&line, &heads).into_iter().chain(of_events(std::slice::from_ref(event)).into_keys()).collect();
             places(&line, &names).into_iter().filter(|place| *place < 70).collect::<Vec<usize>>()
         };
         assert_eq!(others(&change), [2, 17, 18, 19, 20, 21, 22]);
@@ -157,18 +175,18 @@ mod tests {
         for commit in &mut line.commits[..60] {
             commit.tags.push("v".to_owned());
         }
-        assert_eq!(places(&line, &chosen(&line, &heads, &[])), (30..60).chain(70..100).collect::<Vec<usize>>());
+        assert_eq!(places(&line, &of_line(&line, &heads)), (30..60).chain(70..100).collect::<Vec<usize>>());
     }
 
     #[test]
     fn without_a_line_the_newest_runs_decide() {
         let (_, mut heads) = history(100, &[]);
         let empty = CommitLine::default();
-        assert_eq!(chosen(&empty, &heads, &[]).len(), NEWEST);
+        assert_eq!(of_line(&empty, &heads).len(), NEWEST);
         for head in &mut heads {
             head.commit = None;
         }
-        let names = chosen(&empty, &heads, &[]);
+        let names = of_line(&empty, &heads);
         let expected: Vec<String> = (70..100).map(|place| format!("run-{place:04}")).collect();
         assert_eq!(names.into_iter().collect::<Vec<&str>>(), expected);
     }

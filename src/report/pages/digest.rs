@@ -24,7 +24,7 @@ use crate::report::summary::{self, Fact};
 use crate::report::week;
 
 /// The newest weeks that the roll-up shows, a line a suite and machine.
-const WEEK_ROWS: usize = 40;
+const WEEK_ROWS: usize = 12;
 
 /// The damaged records that are named.
 const QUARANTINED_ROWS: usize = 50;

@@ -14,7 +14,7 @@ use crate::report::summary::Fact;
 use crate::report::trend::summary;
 
 /// The events that the digest lists.
-const MOST: usize = 12;
+const MOST: usize = 8;
 
 /// An event of so many days is new.
 const RECENT: i64 = 28;

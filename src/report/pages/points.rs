@@ -19,7 +19,7 @@ const SUBJECT: usize = 70;
 pub(super) struct PointRow {
     /// Its place in the chart.
     pub(super) place: f64,
-    /// The commit.
+    /// The commit, or of a run without one the run.
     pub(super) commit: String,
     /// Its tags.
     pub(super) tags: String,
@@ -31,9 +31,7 @@ pub(super) struct PointRow {
     pub(super) value: String,
     /// Its interval.
     pub(super) interval: String,
-    /// The short id of the run.
-    pub(super) run: String,
-    /// The page of the run, or nothing.
+    /// Where to read of the commit or the run, or nothing.
     pub(super) page: String,
     /// What is special about the point.
     pub(super) marks: Vec<Mark>,
@@ -73,7 +71,10 @@ fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Poi
     }
     PointRow {
         place,
-        commit: if point.commit.is_empty() { number::NONE } else { short_commit(&point.commit) }.to_owned(),
+        commit: match &*point.commit {
+            "" => format!("run {}", short_digest(&point.run)),
+            sha => short_commit(sha).to_owned(),
+        },
         tags: commit.map_or(String::new(), |commit| shortened(&commit.tags.join(" "), SUBJECT)),
         subject: commit.map_or(String::new(), |commit| shortened(&commit.subject, SUBJECT)),
         time: date::moment(point.time),
@@ -81,8 +82,7 @@ fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Poi
         interval: point.interval.map_or(number::NONE.to_owned(), |(low, high)| {
             format!("{} to {}", number::value(scale, low), number::value(scale, high))
         }),
-        run: short_digest(&point.run).to_owned(),
-        page: catalog.run_place(&point.run).unwrap_or_default(),
+        page: catalog.commit_page(&point.commit).or_else(|| catalog.run_place(&point.run)).unwrap_or_default(),
         marks,
     }
 }

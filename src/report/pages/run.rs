@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::frame::{Frame, Part};
 use super::page;
-use super::run_tables::{self, MetricGroup, ParityRow};
+use super::run_tables::{self, MetricGroup, Metrics, ParityRow};
 use crate::model::canonical;
 use crate::model::environment::KEY_FACTS;
 use crate::model::page::Page;
@@ -42,9 +42,10 @@ struct RunPage {
     facts: Vec<(&'static str, Phrase, String)>,
     quality: Vec<String>,
     metrics: Vec<MetricGroup>,
-    metrics_rest: String,
+    columns: Vec<&'static str>,
+    metrics_note: String,
     parity: Vec<ParityRow>,
-    parity_rest: String,
+    parity_note: String,
     failures: Vec<(String, String)>,
     environment: Vec<(String, String, bool)>,
     environment_key: String,
@@ -59,8 +60,8 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
     link::file_word("run", &recorded.id)?;
     let path = link::run(&recorded.id);
     let run = &recorded.run;
-    let (metrics, metrics_rest) = run_tables::metrics(catalog, run);
-    let (parity, parity_rest) = run_tables::parity(run);
+    let Metrics { groups: metrics, columns, note: metrics_note } = run_tables::metrics(catalog, run);
+    let (parity, parity_note) = run_tables::parity(run);
     let title = format!("{} on {}, {}", run.suite, run.machine.name, date::day(run.timestamp));
     let headline = headline(run);
     let template = RunPage {
@@ -71,9 +72,10 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
         facts: facts(catalog, run),
         quality: run.quality.reasons.clone(),
         metrics,
-        metrics_rest,
+        columns,
+        metrics_note,
         parity,
-        parity_rest,
+        parity_note,
         failures: run_tables::failures(run),
         environment: environment(&run.environment.facts),
         environment_key: run.environment.key.clone(),

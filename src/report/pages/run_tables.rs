@@ -1,7 +1,7 @@
 //! The tables of a run's page: metrics, checks against the reference, failures.
 
 use super::cell::{self, MetricRows};
-use crate::model::benchmark::Attributes;
+use crate::model::benchmark::{Attributes, ParityStatus};
 use crate::model::metric::Metric;
 use crate::model::run::Run;
 use crate::model::sample::{Estimate, Measurement};
@@ -14,8 +14,24 @@ use crate::report::number;
 /// The rows of metrics that a page shows, so that it stays below a megabyte.
 const METRIC_ROWS: usize = 1000;
 
+/// The columns behind value and interval.
+const MEDIAN: &str = "All samples, median";
+const PERCENTILE: &str = "95th percentile";
+const PROCESSES: &str = "Processes";
+const SAMPLES: &str = "Samples";
+
 /// The rows of checks that a page shows.
 const PARITY_ROWS: usize = 500;
+
+/// The metrics of a run.
+pub(super) struct Metrics {
+    /// The rows.
+    pub(super) groups: Vec<MetricGroup>,
+    /// What stands in columns behind value and interval.
+    pub(super) columns: Vec<&'static str>,
+    /// What all rows have in common, and what is left out.
+    pub(super) note: String,
+}
 
 /// Estimates that share a metric and a prefix.
 pub(super) struct MetricGroup {
@@ -37,14 +53,8 @@ pub(super) struct MetricRow {
     pub(super) value: String,
     /// Its interval.
     pub(super) interval: String,
-    /// The median of all samples.
-    pub(super) p50: String,
-    /// The 95th percentile.
-    pub(super) p95: String,
-    /// How many worker processes.
-    pub(super) workers: String,
-    /// How many samples.
-    pub(super) samples: String,
+    /// What the columns hold.
+    pub(super) more: Vec<String>,
 }
 
 /// One check against the reference.
@@ -61,8 +71,8 @@ pub(super) struct ParityRow {
     pub(super) attributes: String,
 }
 
-/// The metrics of a run, and what is left out.
-pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run) -> (Vec<MetricGroup>, String) {
+/// The metrics of a run. What is the same in all rows is told once.
+pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run) -> Metrics {
     let all: Vec<(&Measurement, &Estimate)> = run
         .measurements
         .iter()
@@ -70,6 +80,21 @@ pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run) -> (Vec<MetricGroup>, St
         .collect();
     let rest = rest(all.len(), METRIC_ROWS, "metrics are only in the record");
     let shown: Vec<(&Measurement, &Estimate)> = all.into_iter().take(METRIC_ROWS).collect();
+    let any = |is: &dyn Fn(&Estimate) -> bool| shown.iter().any(|(_, one)| is(one));
+    let mut columns = Vec::new();
+    columns.extend(any(&|one| one.p50.is_some_and(|median| median != one.value)).then_some(MEDIAN));
+    columns.extend(any(&|one| one.p95.is_some()).then_some(PERCENTILE));
+    let note = match shown.first() {
+        Some((_, first)) if !any(&|one| (one.workers.len(), one.n) != (first.workers.len(), first.n)) => format!(
+            "Each row has {} of {}.",
+            number::counted(samples(first), "sample", "samples"),
+            number::counted(first.workers.len(), "process", "processes")
+        ),
+        _ => {
+            columns.extend([PROCESSES, SAMPLES]);
+            String::new()
+        }
+    };
     let (beside, kernels): (Vec<_>, Vec<_>) = shown.into_iter().partition(|(of, _)| of.is_beside());
     let mut groups = Vec::new();
     for (part, words) in [(kernels, cell::metric_words as fn(&Metric, Scale) -> String), (beside, cell::beside_words)] {
@@ -77,18 +102,20 @@ pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run) -> (Vec<MetricGroup>, St
         groups.extend(by_metric.into_iter().map(|MetricRows { metric, scale, rows }| MetricGroup {
             heading: words(&metric, scale),
             count: number::count(rows.len()),
-            rows: rows.into_iter().map(|(of, estimate)| metric_row(catalog, run, of, estimate, scale)).collect(),
+            rows: rows.into_iter().map(|(of, one)| metric_row(catalog, run, of, one, scale, &columns)).collect(),
         }));
     }
-    (groups, rest)
+    Metrics { groups, columns, note: [note, rest].join(" ").trim().to_owned() }
 }
 
-/// The checks of a run, wrong ones first, and what is left out.
+/// The checks of a run, wrong ones first; and a note on those of which there is no more to say than that they are bit-equal, and
+/// on what is left out.
 pub(super) fn parity(run: &Run) -> (Vec<ParityRow>, String) {
     let number = |value: Option<f64>| value.map_or(number::NONE.to_owned(), number::rough);
-    let mut rows: Vec<ParityRow> = run
-        .measurements
-        .iter()
+    let is_plain = |one: &&Measurement| one.parity.status == ParityStatus::Exact && one.attributes.is_empty();
+    let (plain, others): (Vec<&Measurement>, Vec<&Measurement>) = run.measurements.iter().partition(is_plain);
+    let mut rows: Vec<ParityRow> = others
+        .into_iter()
         .map(|measurement| ParityRow {
             benchmark: short_benchmark(&measurement.benchmark.id()).to_owned(),
             mark: Mark::of_parity(&measurement.parity),
@@ -99,8 +126,15 @@ pub(super) fn parity(run: &Run) -> (Vec<ParityRow>, String) {
         .collect();
     rows.sort_by_key(|row| row.mark.tone != Tone::Worse);
     let rest = rest(rows.len(), PARITY_ROWS, "checks are only in the record");
+    let alike = match (plain.len(), rows.len()) {
+        (0, _) => String::new(),
+        (1, 0) => "What was measured is bit-equal with its reference.".to_owned(),
+        (plain, 0) => format!("All {} benchmarks are bit-equal with their references.", number::count(plain)),
+        (1, _) => "One more is bit-equal with its reference.".to_owned(),
+        (plain, _) => format!("{} more are bit-equal with their references.", number::count(plain)),
+    };
     rows.truncate(PARITY_ROWS);
-    (rows, rest)
+    (rows, [alike, rest].join(" ").trim().to_owned())
 }
 
 /// The benchmarks of a run that failed, with the reason.
@@ -115,10 +149,27 @@ pub(super) fn failures(run: &Run) -> Vec<(String, String)> {
         .collect()
 }
 
-fn metric_row(catalog: &Catalog<'_>, run: &Run, of: &Measurement, estimate: &Estimate, scale: Scale) -> MetricRow {
+fn samples(estimate: &Estimate) -> usize {
+    usize::try_from(estimate.n).unwrap_or(usize::MAX)
+}
+
+fn metric_row(
+    catalog: &Catalog<'_>,
+    run: &Run,
+    of: &Measurement,
+    estimate: &Estimate,
+    scale: Scale,
+    columns: &[&'static str],
+) -> MetricRow {
     let benchmark = of.benchmark.id();
     let id = Series::id_of(&benchmark, of.benchmark.version, &estimate.metric.name, &run.machine.id);
     let value = |value: Option<f64>| value.map_or(number::NONE.to_owned(), |value| number::value(scale, value));
+    let figure = |column: &&str| match *column {
+        MEDIAN => value(estimate.p50),
+        PERCENTILE => value(estimate.p95),
+        PROCESSES => number::count(estimate.workers.len()),
+        _ => number::count(samples(estimate)),
+    };
     MetricRow {
         benchmark: short_benchmark(&benchmark).to_owned(),
         page: catalog.series_page(&id).unwrap_or_default(),
@@ -126,10 +177,7 @@ fn metric_row(catalog: &Catalog<'_>, run: &Run, of: &Measurement, estimate: &Est
         interval: estimate.interval.map_or(number::NONE.to_owned(), |(low, high)| {
             format!("{} to {}", number::value(scale, low), number::value(scale, high))
         }),
-        p50: value(estimate.p50),
-        p95: value(estimate.p95),
-        workers: number::count(estimate.workers.len()),
-        samples: number::count(usize::try_from(estimate.n).unwrap_or(usize::MAX)),
+        more: columns.iter().map(figure).collect(),
     }
 }
 

@@ -14,11 +14,11 @@ use crate::report::phrase::Phrase;
 use crate::report::reasons::{self, Shared};
 use crate::report::text::shortened;
 
-/// The rows that all suites together show, so that the digest stays below a megabyte.
-const ROWS: usize = 400;
+/// The rows that all suites together show, so that the digest is read on a slow line at once.
+const ROWS: usize = 30;
 
 /// The rows that a suite shows in any case.
-const FEWEST_ROWS: usize = 20;
+const FEWEST_ROWS: usize = 3;
 
 /// The failed benchmarks that are named.
 const FAILURES: usize = 50;
@@ -78,7 +78,8 @@ impl SuiteSection {
     /// All suites on all machines.
     pub(super) fn all(catalog: &Catalog<'_>) -> Vec<SuiteSection> {
         let suites = &catalog.analysis.suites;
-        let rows = (ROWS / suites.len().max(1)).max(FEWEST_ROWS);
+        let all = |most: usize| suites.iter().map(|suite| suite.comparisons.len().min(most)).sum::<usize>();
+        let rows = (FEWEST_ROWS..=ROWS).rev().find(|most| all(*most) <= ROWS).unwrap_or(FEWEST_ROWS);
         suites.iter().enumerate().map(|(position, suite)| section(position, suite, rows, catalog)).collect()
     }
 }

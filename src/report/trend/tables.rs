@@ -40,10 +40,7 @@ pub(super) fn sections(trend: &Trend) -> Vec<Section> {
     let tables = [
         coverage(trend),
         movers(trend),
-        grid_section(
-            &format!("Geometric means, {days}"),
-            geomeans(&trend.tables.geomeans),
-        ),
+        grid_section(&format!("Geometric means, {days}"), geomeans(&trend.tables.geomeans)),
         grid_section("Noise of judged series, median and 90th percentile", noise(&trend.tables.noise)),
         grid_section("Schedule", schedule(&trend.schedule)),
         Some(budget(&trend.budget)),
