@@ -159,24 +159,24 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
 fn ordered(name: String, mut points: Vec<(u64, f64)>) -> (TableSeries, bool, usize) {
     let is_ordered = points.is_sorted_by_key(|point| point.0);
     points.sort_by_key(|point| point.0);
-    let mut series = TableSeries { name, indices: Vec::new(), values: Vec::new(), exact: usize::MAX..=0 };
+    let (mut indices, mut values) = (Vec::new(), Vec::new());
     let (mut pooled, mut repeated) = (0, 0);
     let (mut first, mut last) = (usize::MAX, usize::MAX);
     for group in points.chunk_by(|a, b| a.0 == b.0) {
         if last == usize::MAX && group.iter().any(|point| point.1 != group[0].1) {
-            last = series.indices.len();
+            last = indices.len();
         }
-        series.indices.push(group[0].0);
-        let values: Vec<f64> = group.iter().map(|point| point.1).collect();
-        series.values.push(if values.len() == 1 { values[0] } else { describe::median(&values).unwrap_or(values[0]) });
+        indices.push(group[0].0);
+        let found: Vec<f64> = group.iter().map(|point| point.1).collect();
+        values.push(if found.len() == 1 { found[0] } else { describe::median(&found).unwrap_or(found[0]) });
         pooled += group.len() - 1;
         repeated += usize::from(group.len() > 1);
         if repeated >= TELLING {
-            first = first.min(series.indices.len());
+            first = first.min(indices.len());
         }
     }
-    series.exact = first..=last.min(series.indices.len());
-    (series, is_ordered, pooled)
+    let exact = first..=last.min(indices.len());
+    (TableSeries { name, indices, values, exact }, is_ordered, pooled)
 }
 
 #[cfg(test)]
@@ -210,7 +210,8 @@ mod tests {
     fn a_table_is_read_in_the_order_of_its_indices() {
         let text = "series,index,commit,time,value\na,0,f0,1,1.5\nb,2,,,4\na,2,f2,3,2.5\na,1,f1,2,2\nb,2,,,8\nb,3,,,NaN\nb,4,,,\n";
         let found = read(text.as_bytes()).expect("it is a table");
-        assert_eq!(found.series, [series("a", &[0, 1, 2], &[1.5, 2.0, 2.5]), series("b", &[2], &[6.0])]);
+        let differing = TableSeries { exact: RangeInclusive::new(usize::MAX, 0), ..series("b", &[2], &[6.0]) };
+        assert_eq!(found.series, [series("a", &[0, 1, 2], &[1.5, 2.0, 2.5]), differing]);
         assert_eq!((found.without_value, found.pooled, found.unordered), (2, 1, 1));
         let other = "value,index,series,more\n1e-9,7,\"a, b\",x\n";
         assert_eq!(read(other.as_bytes()).expect("it is a table").series, [series("a, b", &[7], &[1e-9])]);

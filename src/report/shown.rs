@@ -2,7 +2,8 @@
 //!
 //! A commit has one where a run of it is known and it is
 //!
-//! - among the newest [`NEWEST`] commits that were measured, in the order of the line,
+//! - among the newest [`NEWEST`] to [`NEWEST`] + [`STEP`] - 1 commits that were measured, in the order of the line: where they
+//!   begin is a multiple of [`STEP`], so that a new commit seldom takes a page from another one, and with it the links to that,
 //! - or among the newest [`RELEASES`] of them that bear a tag,
 //! - or in the range of an event: its last good commit, its first bad one, or a commit between that may be the cause. Of a
 //!   drift, whose ramp may be long, and of an event of the environment no single commit is, so these show their ends alone.
@@ -22,8 +23,11 @@ use crate::model::head::RunHead;
 
 use super::site::Input;
 
-/// How many of the newest commits that were measured have a page, and one against the commit that was measured before.
+/// How many of the newest commits that were measured have a page at least, and one against the commit that was measured before.
 pub(super) const NEWEST: usize = 30;
+
+/// The place of the oldest of them, counted from the oldest commit that was measured, is a multiple of this.
+const STEP: usize = 5;
 
 /// How many of the newest releases have a page, and one against the release before.
 pub(super) const RELEASES: usize = 30;
@@ -88,15 +92,15 @@ fn of_line<'a>(line: &'a CommitLine, heads: &'a [RunHead]) -> BTreeSet<&'a str> 
         let time = newest_run.entry(key(head)).or_insert(Reverse(head.age()));
         *time = (*time).min(Reverse(head.age()));
     }
-    let on_line = line.commits.iter().rev().filter(|commit| newest_run.contains_key(commit.sha.as_str()));
-    let mut names: BTreeSet<&str> = on_line.clone().take(NEWEST).map(|commit| commit.sha.as_str()).collect();
-    if names.is_empty() {
-        let mut by_time: Vec<_> = newest_run.iter().collect();
-        by_time.sort_by_key(|(_, time)| **time);
-        names.extend(by_time.into_iter().take(NEWEST).map(|(name, _)| *name));
+    let on_line: Vec<_> = line.commits.iter().filter(|commit| newest_run.contains_key(commit.sha.as_str())).collect();
+    let mut measured: Vec<&str> = on_line.iter().map(|commit| commit.sha.as_str()).collect();
+    if measured.is_empty() {
+        measured.extend(newest_run.keys());
+        measured.sort_by_key(|name| Reverse(newest_run[name]));
     }
-    names.extend(on_line.filter(|commit| !commit.tags.is_empty()).take(RELEASES).map(|commit| commit.sha.as_str()));
-    names
+    let first = measured.len().saturating_sub(NEWEST) / STEP * STEP;
+    let releases = on_line.iter().rev().filter(|commit| !commit.tags.is_empty()).take(RELEASES);
+    measured[first..].iter().copied().chain(releases.map(|commit| commit.sha.as_str())).collect()
 }
 
 /// The names of the commits in the ranges of events, measured or not, each with its events.
@@ -142,9 +146,18 @@ mod tests {
     #[test]
     fn the_newest_measured_commits_are_chosen() {
         let (line, heads) = history(100, &[98, 97]);
-        let names = of_line(&line, &heads);
-        assert_eq!(places(&line, &names), (68..97).chain([99]).collect::<Vec<usize>>());
-        assert_eq!(names.len(), NEWEST);
+        assert_eq!(places(&line, &of_line(&line, &heads)), (65..97).chain([99]).collect::<Vec<usize>>());
+    }
+
+    #[test]
+    fn a_new_commit_seldom_takes_the_page_of_another_one() {
+        let oldest = |commits: usize| {
+            let (line, heads) = history(commits, &[]);
+            places(&line, &of_line(&line, &heads))[0]
+        };
+        let taken: Vec<usize> = (1..100).filter(|commits| oldest(*commits) != oldest(commits + 1)).collect();
+        assert_eq!(taken, (34..100).step_by(5).collect::<Vec<usize>>());
+        assert!((NEWEST..100).all(|commits| (NEWEST..NEWEST + STEP).contains(&(commits - oldest(commits)))));
     }
 
     #[test]
@@ -162,7 +175,7 @@ mod tests {
         let others = |event: &Event| {
             let names =
                 of_line(&line, &heads).into_iter().chain(of_events(std::slice::from_ref(event)).into_keys()).collect();
-            places(&line, &names).into_iter().filter(|place| *place < 70).collect::<Vec<usize>>()
+            places(&line, &names).into_iter().filter(|place| *place < 60).collect::<Vec<usize>>()
         };
         assert_eq!(others(&change), [2, 17, 18, 19, 20, 21, 22]);
         assert_eq!(others(&Event { kind: EventKind::Drift, ..change.clone() }), [2, 17, 22]);

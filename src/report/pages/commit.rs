@@ -177,7 +177,7 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
         facts: facts(commits, of, &sinces),
         sections,
     };
-    sheet::sheet(commits.catalog, (of.page(), Part::Runs, format!("Commit {name}")), content)
+    sheet::of_one(commits.catalog, (of.page(), Part::Runs, format!("Commit {name}")), content)
 }
 
 fn runs(n: usize) -> String {

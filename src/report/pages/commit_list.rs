@@ -30,7 +30,7 @@ fn list(commits: &Commits<'_, '_>) -> Result<Page, ReportError> {
     let all = commits.all();
     let headline = format!("{} with a page", counted(all.len(), "commit", "commits"));
     let lede = format!(
-        "Of those that were measured: the newest {}, the newest {} releases, and the ranges of events. ",
+        "Of those that were measured: at least the newest {}, the newest {} releases, and the ranges of events. ",
         count(NEWEST),
         count(RELEASES)
     );

@@ -19,9 +19,9 @@ use crate::report::compare::words::{Kind, Row};
 use crate::report::link;
 use crate::report::number;
 
-/// The rows of a group that a page lists: of those that changed or may have, and of the others.
+/// The rows that a page lists of a group that changed or may have, and up to how many it lists of another one: beyond, none.
 const CHANGED_ROWS: usize = 120;
-const OTHER_ROWS: usize = 10;
+const OTHER_ROWS: usize = 24;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -195,9 +195,14 @@ fn shown(group: Group) -> Shown {
     let Group { heading, mut rows } = group;
     let all = rows.len();
     let changed = rows.first().is_some_and(|row| matches!(row.kind, Kind::Worse | Kind::Better | Kind::Doubt));
-    rows.truncate(if changed { CHANGED_ROWS } else { OTHER_ROWS });
+    rows.truncate(match changed {
+        true => CHANGED_ROWS,
+        false if all > OTHER_ROWS => 0,
+        false => OTHER_ROWS,
+    });
     let rest = match all - rows.len() {
         0 => String::new(),
+        hidden if hidden == all => "listed with script, under “Compare other commits”".to_owned(),
         more => format!("{} more with script, under “Compare other commits”", number::count(more)),
     };
     Shown { heading, count: number::count(all), rest, rows }

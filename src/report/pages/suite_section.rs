@@ -15,10 +15,10 @@ use crate::report::reasons::{self, Shared};
 use crate::report::text::shortened;
 
 /// The rows that all suites together show, so that the digest is read on a slow line at once.
-const ROWS: usize = 30;
+const ROWS: usize = 24;
 
 /// The rows that a suite shows in any case.
-const FEWEST_ROWS: usize = 3;
+const FEWEST_ROWS: usize = 2;
 
 /// The failed benchmarks that are named.
 const FAILURES: usize = 50;

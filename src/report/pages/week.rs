@@ -24,7 +24,7 @@ pub(in crate::report) fn weeks(catalog: &Catalog<'_>) -> Result<Vec<Page>, Repor
         let report = week::sheet(catalog, week);
         pages.push(Page { path: link::week_text(week.monday), bytes: report.markdown().into_bytes() });
         let title = format!("Week of {}", date::calendar_day(week.monday));
-        pages.push(sheet::sheet(catalog, (link::week(week.monday), Part::Digest, title), report)?);
+        pages.push(sheet::of_one(catalog, (link::week(week.monday), Part::Digest, title), report)?);
     }
     Ok(pages)
 }
