@@ -56,7 +56,7 @@ pub(super) struct Loaded {
 /// # Errors
 /// When the history cannot be read. Single bad records are findings, not errors.
 pub(super) fn load(project: &Project, store: &Store) -> anyhow::Result<Loaded> {
-    let source = history::source(store, project.config.history.reference.as_deref())?;
+    let source = project.source()?;
     let listing = history::list(store, &source).context("cannot read the history")?;
     let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;
     let mut facts = HistoryFacts {

@@ -196,7 +196,7 @@ fn setting(config: &config::Trend, wish: &Wish, benchmark: &str, metric: &str) -
 /// The records of events. One that cannot be read is told of and left out: an event then has the id of the present data.
 fn told_before(project: &Project) -> anyhow::Result<Vec<EventRecord>> {
     let store = project.store()?;
-    let source = history::source(store, project.config.history.reference.as_deref())?;
+    let source = project.source()?;
     let files = history::event_files(store, &source).context("cannot read the records of events")?;
     let mut records = Vec::new();
     let mut bad: Vec<(String, String)> = files.quarantined.into_iter().map(|one| (one.path, one.reason)).collect();
