@@ -4,5 +4,6 @@
 
 pub mod file;
 pub mod fixture;
+pub mod ledger;
 pub mod manifest;
 pub mod trace;
