@@ -8,6 +8,7 @@ pub mod envelope;
 pub mod file;
 pub mod filled;
 pub mod fixture;
+pub mod ledger;
 pub mod manifest;
 mod mend;
 pub mod releases;

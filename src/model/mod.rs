@@ -24,6 +24,7 @@ pub mod fsck;
 pub mod gate;
 pub mod calibration;
 pub mod history_log;
+pub mod ledger;
 pub mod head;
 pub mod imported;
 pub mod method;
