@@ -2,6 +2,7 @@
 //!
 //! Pure functions from values and bytes to values; nothing here opens a file.
 
+pub mod bundle;
 pub mod checklist;
 pub mod derive;
 pub mod envelope;

@@ -4,18 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::cmd::project::Project;
 use crate::cmd::replay::digest_of;
 use crate::cmd::{Advice, text};
 use crate::config::nearest;
+use crate::evidence::bundle;
 use crate::evidence::derive::FoundFile;
-use crate::evidence::sums;
 use crate::model::checklist::{Checklist, Item, NeededFile, Rests};
-
-/// The name of the list of artifacts in what an attestation writes.
-pub(super) const ARTIFACTS: &str = "artifacts.json";
 
 /// A file that was found for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,18 +19,6 @@ pub(super) struct Artifact {
     pub(super) path: String,
     /// Where it lies now.
     pub(super) file: PathBuf,
-}
-
-/// A line of the list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Listed {
-    /// The key by which the checklist names it.
-    pub(super) key: String,
-    /// Its path as it was named.
-    pub(super) path: String,
-    /// Where it lies in the folder; absent where it was not there.
-    pub(super) file: Option<String>,
 }
 
 /// The artifacts of a checklist, by key: where they were named, else where the checklist says.
@@ -138,14 +121,7 @@ fn content(file: &Path) -> Result<Option<(String, u64)>, String> {
 pub(super) fn rests(files: &[FoundFile]) -> Vec<Rests> {
     let rests = |file: &FoundFile| {
         let (sha256, bytes) = file.content.clone()?;
-        Some(Rests { path: bundled(&file.needed.key, &file.needed.path), sha256, bytes })
+        Some(Rests { path: bundle::place(&file.needed.key, &file.needed.path), sha256, bytes })
     };
     files.iter().filter_map(rests).collect()
-}
-
-/// Where a file lies in what an attestation writes: below its key, under its own name where that is a plain one.
-pub(super) fn bundled(key: &str, path: &str) -> String {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    let plain = format!("artifacts/{key}/{name}");
-    if sums::is_plain(&plain) { plain } else { format!("artifacts/{key}/file") }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::found::Look;
 use super::gather::Gathered;
 use crate::evidence::derive;
-use crate::model::checklist::{Filled, FilledChecklist, Item, Rests, RuntimeTarget, SCHEMA_VERSION, Signed, Waiving};
+use crate::model::checklist::{Filled, FilledChecklist, Item, RuntimeTarget, SCHEMA_VERSION, Signed, Waiving};
 use crate::model::ledger::{State, Waiver, day};
 
 /// Fills the checklist of a release: every status from the records.
@@ -86,9 +86,4 @@ fn waiving(of: &Waiver, in_force: bool) -> Waiving {
         expires: *expires,
         in_force,
     }
-}
-
-/// The paths that statuses rest on and that belong into what an attestation writes, beside the project's files.
-pub(super) fn resting(filled: &FilledChecklist) -> BTreeSet<&Rests> {
-    filled.items.iter().flat_map(|item| &item.rests_on).collect()
 }

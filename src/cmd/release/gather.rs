@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use chrono::{DateTime, Utc};
@@ -204,10 +204,5 @@ impl Gathered {
         paths.extend(names_in(root, "baselines", "json")?);
         paths.sort();
         Ok(paths)
-    }
-
-    /// Where a file lies that is no record.
-    pub(super) fn place(&self, path: &str) -> PathBuf {
-        self.project.root.join(path)
     }
 }

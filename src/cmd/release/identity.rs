@@ -44,11 +44,51 @@ pub(super) fn of(project: &Project, release: &Release) -> anyhow::Result<Identit
             }
         },
     };
-    let measured = history::commit_at(store, &commit)?.ok_or_else(|| Advice {
+    with_measured(project, name, commit, tagged)
+}
+
+fn with_measured(project: &Project, name: &str, commit: String, tagged: bool) -> anyhow::Result<Identity> {
+    let measured = history::commit_at(project.store()?, &commit)?.ok_or_else(|| Advice {
         message: format!("`{name}` is {}, which holds records alone", text::printable(&commit)),
         hint: "tag a commit that holds code".to_owned(),
     })?;
     Ok(Identity { commit, tagged, measured: measured.sha })
+}
+
+/// The commit that a release was recorded with, which tag and list must not deny.
+///
+/// # Errors
+/// When they do, or the commit is not here.
+pub(super) fn recorded(project: &Project, release: &Release, commit: &str, tagged: bool) -> anyhow::Result<Identity> {
+    let store = project.store()?;
+    let name = &release.name;
+    if let Some(stated) = release.commit.as_deref().filter(|stated| *stated != commit) {
+        return Err(damaged(
+            format!("this evidence of `{name}` is about {}, and the release is {stated}", text::printable(commit)),
+            "ask for the evidence of the release".to_owned(),
+        ));
+    }
+    match history::tagged(store, name)? {
+        Some(tag) if tag != commit => return Err(moved(name, &tag, commit).into()),
+        None if tagged => {
+            return Err(damaged(
+                format!("the tag `{name}`, which this evidence is about, is not in the repository"),
+                "fetch it with `git fetch --tags`, or ask why it was taken away".to_owned(),
+            ));
+        }
+        _ => {}
+    }
+    if !history::has_commit(store, commit) {
+        return Err(damaged(
+            format!("the commit {} of `{name}` is not in the repository", text::printable(commit)),
+            "it is another repository, or the branch that holds it is not fetched".to_owned(),
+        ));
+    }
+    with_measured(project, name, commit.to_owned(), tagged)
+}
+
+fn damaged(message: String, hint: String) -> anyhow::Error {
+    Trouble::Damaged(Advice { message, hint }).into()
 }
 
 /// Checks that no tag of the list moved.

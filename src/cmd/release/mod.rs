@@ -1,11 +1,18 @@
 //! `sprag release`: what a release rests on, filled, attested and verified.
 
+mod again;
 mod artifacts;
+mod attest;
 mod checklist;
+mod fault;
 mod fill;
 mod found;
 mod gather;
 mod identity;
+mod seed_form;
+mod sign;
+mod sound;
+mod verify;
 
 use std::io::Write;
 use std::path::Path;
@@ -16,5 +23,7 @@ use crate::cli::ReleaseCommand;
 pub(super) fn run(folder: &Path, command: &ReleaseCommand, out: &mut dyn Write) -> anyhow::Result<Exit> {
     match command {
         ReleaseCommand::Checklist(args) => checklist::run(folder, args, out),
+        ReleaseCommand::Attest(args) => attest::run(folder, args, out),
+        ReleaseCommand::Verify(args) => verify::run(folder, args, out),
     }
 }
