@@ -49,7 +49,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Listed>, FileError> {
 
 /// The command that verifies a folder against a clone of the repository.
 pub fn command(folder: &str) -> String {
-    format!("sprag -C CLONE release verify {folder}")
+    format!("sprag release verify {folder} --repository CLONE")
 }
 
 /// The page that says how to verify; names of releases and commits are plain words.
@@ -61,8 +61,8 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
     };
     format!(
         "# How to verify the release {release}: {go}\n\n\
-        Nothing here needs a network or us. `CLONE` is a whole clone of the repository, with its tags and the branch that\n\
-        holds the history.\n\n\
+        Nothing here needs a network or us. Each command runs in this folder; `CLONE` is a whole clone of the repository, with\n\
+        its tags and the branch that holds the history.\n\n\
         1. The files are those that are listed:\n\n\
         \x20   sha256sum -c --strict {SUMS}\n\n\
         2. The release is the commit that was judged:\n\n\

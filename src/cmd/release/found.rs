@@ -12,6 +12,7 @@ use crate::cmd::study::{self, Along, Study};
 use crate::cmd::trend::{self, Wish};
 use crate::cmd::{Exit, exit_of, publish, replay, text};
 use crate::evidence::derive::{Checked, Found, FoundFile, Judged, Surroundings};
+use crate::history;
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::benchmark::ParityStatus;
 use crate::model::checklist::{Against, Item, Rests, Rule};
@@ -129,10 +130,12 @@ impl<'g> Look<'g> {
             return Ok((previous()?, None));
         }
         let mut file = self.baselines.of_file(&run.suite, &run.machine.class)?;
-        // What was taken from the commit that is judged says nothing about it.
-        let own = file.baseline.as_ref().is_some_and(|one| one.commit.as_ref() == Some(&self.of.identity.measured));
-        if own {
-            file = nothing(&format!("{}, which was taken from this very commit", file.label));
+        // What was taken from the commit that is judged, or after it, says nothing about it.
+        let taken = file.baseline.as_ref().and_then(|one| one.commit.clone());
+        let store = self.of.project.store()?;
+        let later = |taken: String| history::comes_after(store, &taken, &self.of.identity.measured);
+        if taken.map(later).transpose()?.unwrap_or(false) {
+            file = nothing(&format!("{}, which was not taken before it", file.label));
         }
         if file.baseline.is_none() && against == Against::Usual && self.previous.is_some() {
             return Ok((previous()?, None));
