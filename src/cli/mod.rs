@@ -11,6 +11,8 @@ mod import;
 mod history;
 mod detect;
 mod replay;
+mod release;
+mod waive;
 mod trend;
 
 pub use command::{
@@ -28,7 +30,9 @@ pub use history::{
 };
 pub use import::ImportArgs;
 pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
+pub use release::ReleaseCommand;
 pub use replay::{RecordArgs, ReplayCommand, VerifyArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
 pub use trend::{TrendArgs, TrendFormat};
+pub use waive::WaiveArgs;

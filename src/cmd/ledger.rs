@@ -24,7 +24,20 @@ use crate::model::verdict::{Comparison, Verdict};
 /// When the folder cannot be listed, or a file of it not be read: whoever took it for empty would let an acceptance lapse, or
 /// believe that one stands.
 pub(super) fn read(project: &Project) -> anyhow::Result<Ledger> {
-    let files = files(project)?;
+    of(&files(project)?)
+}
+
+/// Likewise, with one more file that is not there yet.
+///
+/// # Errors
+/// As [`read`], and where the new file is at fault.
+pub(super) fn read_with(project: &Project, path: &str, text: &str) -> anyhow::Result<Ledger> {
+    let mut files = files(project)?;
+    files.push((path.to_owned(), text.as_bytes().to_vec()));
+    of(&files)
+}
+
+fn of(files: &[(String, Vec<u8>)]) -> anyhow::Result<Ledger> {
     let files = files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()));
     ledger::read(files).map_err(|error| faulty(&error.to_string()).into())
 }

@@ -174,5 +174,8 @@ fn an_empty_ledger_says_how_to_write_an_entry() {
     sample.ledger = Ledger::default();
     let page = text(&sample.render().expect("it renders"), link::LEDGER);
     assert!(page.contains("Nothing is accepted or waived") && !page.contains("<table"), "{page}");
-    assert!(page.contains("sprag release waive --event ID --reason TEXT") && page.contains("sprag release waive ITEM"));
+    assert!(
+        page.contains("sprag release waive --event ID --reason TEXT")
+            && page.contains("sprag release waive --release TAG --item ID --reason TEXT")
+    );
 }
