@@ -13,6 +13,7 @@ mod detect;
 mod replay;
 mod release;
 mod evidence;
+mod waive;
 mod trend;
 
 pub use command::{
@@ -36,3 +37,4 @@ pub use replay::{RecordArgs, ReplayCommand, VerifyArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
 pub use trend::{TrendArgs, TrendFormat};
+pub use waive::WaiveArgs;

@@ -3,6 +3,7 @@
 use clap::Subcommand;
 
 use super::evidence::{AttestArgs, ChecklistArgs, VerifyReleaseArgs};
+use super::waive::WaiveArgs;
 
 /// What `release` does.
 #[derive(Debug, Subcommand)]
@@ -15,4 +16,6 @@ pub enum ReleaseCommand {
     /// Verify such a folder offline: digests, history, statement, signature, and every verdict from the records again.
     /// Exits with 4 where anything disagrees, and names the file and the byte.
     Verify(VerifyReleaseArgs),
+    /// Write an entry of the ledger for review: a regression that is accepted, or an item of a release that is waived.
+    Waive(WaiveArgs),
 }

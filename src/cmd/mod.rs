@@ -24,6 +24,7 @@ mod pending;
 mod history;
 mod cache;
 mod study;
+mod ledger;
 mod whole_folder;
 mod publish;
 mod choose;

@@ -28,6 +28,8 @@ pub const COMMIT_LIST: &str = "commits/index.html";
 pub const COVERAGE: &str = "coverage.html";
 /// The rules by which everything is judged.
 pub const METHOD: &str = "about/method.html";
+/// Who accepted which regression, and who waived which item of a release.
+pub const LEDGER: &str = "ledger.html";
 /// Kernels on devices against their limits, and what the tuner chose.
 pub const GPU: &str = "gpu/index.html";
 /// The list of machines.

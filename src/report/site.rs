@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::model::analysis::Analysis;
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
+use crate::model::ledger::Ledger;
 use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
 use crate::model::run::RecordedRun;
@@ -43,6 +44,8 @@ pub struct Input<'a> {
     pub movers: &'a [WeekMovers],
     /// The newest run of each suite on each machine as a whole.
     pub newest: &'a [RecordedRun],
+    /// What is accepted and waived.
+    pub ledger: &'a Ledger,
 }
 
 /// The site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset, by path.
@@ -89,6 +92,7 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     if !heads.is_empty() {
         site.push(pages::run_list(&catalog)?);
         site.push(pages::coverage(&catalog)?);
+        site.push(pages::ledger(&catalog)?);
         site.push(pages::method(&catalog, settings)?);
         site.push(pages::machine_list(&catalog)?);
         for machine in catalog.machines.values() {

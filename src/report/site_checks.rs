@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::sample_data::{self, Sample};
 use super::{Input, ReportError, Settings, link, render};
 use crate::model::commit::CommitLine;
+use crate::model::ledger::Ledger;
 use crate::model::page::Page;
 use crate::model::sample::Role;
 use crate::model::trend::Trend;
@@ -20,7 +21,16 @@ fn site_of(sample: &Sample) -> Vec<Page> {
 /// The site of a history in which nothing has happened.
 fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let (analysis, trend, line) = (sample_data::empty(), Trend::default(), CommitLine::default());
-    let input = Input { analysis: &analysis, trend: &trend, line: &line, heads: &[], movers: &[], newest: &[] };
+    let ledger = Ledger::default();
+    let input = Input {
+        analysis: &analysis,
+        trend: &trend,
+        line: &line,
+        heads: &[],
+        movers: &[],
+        newest: &[],
+        ledger: &ledger,
+    };
     render(&input, settings)
 }
 
@@ -66,7 +76,15 @@ fn every_page_is_there() {
     let sample = sample_data::rich();
     let site = rich();
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    let lists = [link::DIGEST, link::EVENT_LIST, link::SERIES_LIST, link::RUN_LIST, link::COVERAGE, link::MACHINE_LIST];
+    let lists = [
+        link::DIGEST,
+        link::EVENT_LIST,
+        link::SERIES_LIST,
+        link::RUN_LIST,
+        link::COVERAGE,
+        link::LEDGER,
+        link::MACHINE_LIST,
+    ];
     for fixed in [link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU] {
         assert!(paths.contains(fixed), "{fixed}");
     }
@@ -93,7 +111,7 @@ fn every_page_is_there() {
     let runs = super::shown_runs(&sample.input(&heads)).len();
     assert_eq!(runs, sample.runs.len() - 7 * 3, "the commits had a run of each suite on each machine but one");
     let several = [sample.analysis.series.len(), runs, sample.trend.events.len(), machines.len(), pairs];
-    assert_eq!(paths.len(), 14 + 6 + several.iter().sum::<usize>() + 30 + 1 + 2 * 26 + 1 + 2);
+    assert_eq!(paths.len(), 15 + 6 + several.iter().sum::<usize>() + 30 + 1 + 2 * 26 + 1 + 2);
 }
 
 /// The part of a page between two marks, without pictures.
@@ -131,6 +149,7 @@ fn the_pages_read_as_they_should() {
     insta::assert_snapshot!("week", part(page(site, "week/2026-11-09.html"), head, end));
     insta::assert_snapshot!("gpu", part(page(site, link::GPU), head, end));
     insta::assert_snapshot!("method", part(page(site, link::METHOD), head, end));
+    insta::assert_snapshot!("ledger", part(page(site, link::LEDGER), head, end));
     insta::assert_snapshot!("run_skipped", part(skipped, "<div class=\"head\">", "</main>"));
 }
 

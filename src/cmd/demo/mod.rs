@@ -45,8 +45,8 @@ pub(super) fn run(folder: &Path, args: &DemoArgs, out: &mut dyn Write) -> anyhow
     let folder = folder.join(&args.folder);
     let facts = generate(&folder, args.seed)?;
     let project = super::project::Project::open(&folder)?;
-    let study = study::study(&project)?;
-    let site = publish::publish(&project, &study, None)?;
+    let mut study = study::study(&project)?;
+    let site = publish::publish(&project, &mut study, None)?;
     writeln!(out, "{} commits and {} runs in `{}`.", facts.commits, facts.runs, folder.display())?;
     writeln!(out, "\nPlanted, for you to find:")?;
     for sentence in &facts.planted {

@@ -13,6 +13,7 @@ mod seed_form;
 mod sign;
 mod sound;
 mod verify;
+mod waive;
 
 use std::io::Write;
 use std::path::Path;
@@ -25,5 +26,6 @@ pub(super) fn run(folder: &Path, command: &ReleaseCommand, out: &mut dyn Write) 
         ReleaseCommand::Checklist(args) => checklist::run(folder, args, out),
         ReleaseCommand::Attest(args) => attest::run(folder, args, out),
         ReleaseCommand::Verify(args) => verify::run(folder, args, out),
+        ReleaseCommand::Waive(args) => waive::run(folder, args, out),
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Acceptance, State};
 
 /// What an acceptance comes to for one regression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It is in force and covers the regression.

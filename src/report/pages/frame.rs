@@ -30,7 +30,7 @@ pub(super) enum Part {
     Machines,
     /// The list of runs and their pages, and those of commits.
     Runs,
-    /// How everything is judged; the footer leads there.
+    /// How everything is judged, and what is accepted; the footer leads there.
     About,
 }
 
@@ -61,6 +61,8 @@ pub(super) struct Frame {
     pub(super) source: String,
     /// The page that says how everything is judged; empty where there is nothing to judge.
     pub(super) method: &'static str,
+    /// The page of the ledger; empty where there is none.
+    pub(super) ledger: &'static str,
     /// The version that made the page.
     pub(super) version: &'static str,
 }
@@ -94,6 +96,7 @@ impl Frame {
             every_days: analysis.every_days,
             source: source(catalog),
             method: if catalog.runs.is_empty() { "" } else { link::METHOD },
+            ledger: if catalog.runs.is_empty() { "" } else { link::LEDGER },
             version: env!("CARGO_PKG_VERSION"),
         }
     }

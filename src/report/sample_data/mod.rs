@@ -4,6 +4,7 @@
 //! improvement, a drift, an environment change, a skipped suite, a failed benchmark, a damaged record, hostile names.
 
 mod findings;
+mod ledger;
 mod planted;
 mod runs;
 mod trend;
@@ -12,6 +13,7 @@ use super::{Input, ReportError, Settings, render, render_runs, shown_runs};
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
+use crate::model::ledger::Ledger;
 use crate::model::method::{Constants, Figure, Limits, MeasuredTable, Method};
 use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
@@ -26,6 +28,7 @@ pub(super) struct Sample {
     pub(super) runs: Vec<RecordedRun>,
     pub(super) movers: Vec<WeekMovers>,
     pub(super) newest: Vec<RecordedRun>,
+    pub(super) ledger: Ledger,
 }
 
 impl Sample {
@@ -36,8 +39,8 @@ impl Sample {
 
     /// What the pages are made of.
     pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
-        let Sample { analysis, trend, line, movers, newest, .. } = self;
-        Input { analysis, trend, line, heads, movers, newest }
+        let Sample { analysis, trend, line, movers, newest, ledger, .. } = self;
+        Input { analysis, trend, line, heads, movers, newest, ledger }
     }
 
     /// The whole site.
@@ -85,11 +88,13 @@ pub(super) fn rich() -> Sample {
     let line = runs::commit_line();
     let runs = runs::all(&line);
     let analysis = findings::analysis(&line, &runs);
-    let trend = trend::trend(&analysis, &line);
+    let mut trend = trend::trend(&analysis, &line);
+    let day = crate::model::ledger::day(analysis.as_of.expect("it has runs"));
+    let ledger = ledger::ledger(day, &line, &mut trend);
     let movers = findings::movers(&analysis);
     let newest =
         analysis.suites.iter().filter_map(|suite| runs.iter().find(|run| run.id == suite.run)).cloned().collect();
-    Sample { analysis, trend, line, runs, movers, newest }
+    Sample { analysis, trend, line, runs, movers, newest, ledger }
 }
 
 /// A history in which nothing has.
