@@ -58,7 +58,7 @@ pub(super) fn of_history(
     folder: &Path,
     sums: &BTreeMap<String, String>,
     recorded: &FilledChecklist,
-) -> anyhow::Result<Vec<Fault>> {
+) -> anyhow::Result<Result<Entries, Vec<Fault>>> {
     let store = project.store()?;
     let point = &recorded.history;
     let mut faults = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn of_history(
     }
     faults.extend(records.keys().map(|path| Fault::of(path, "is a record of the history and not here")));
     if !faults.is_empty() {
-        return Ok(faults);
+        return Ok(Err(faults));
     }
     let then = history::entries(store, &project.source()?).context("cannot read the history")?;
     let (size, root) = (then.tree.len() as u64, then.tree.root().to_string());
@@ -87,33 +87,28 @@ pub(super) fn of_history(
             "names {} runs with the Merkle root {}, and the history at {} has {size} with {root}",
             point.size, point.root, point.commit
         );
-        return Ok(vec![Fault::of(CHECKLIST_JSON, what)]);
+        return Ok(Err(vec![Fault::of(CHECKLIST_JSON, what)]));
     }
     let target = history::source(store, project.config.history.reference.as_deref())?;
-    let now = if tip(project, &target)? == Some(point.commit.clone()) {
-        then
-    } else {
-        history::entries(store, &target).context("cannot read the history")?
-    };
+    let tip = history::list(store, &target).context("cannot read the history")?.tip;
+    if tip == then.tip {
+        return Ok(Ok(then));
+    }
+    let now = history::entries(store, &target).context("cannot read the history")?;
     identity::check_point(project, &recorded.release, point, &now)?;
-    Ok(Vec::new())
+    Ok(Ok(then))
 }
 
-fn tip(project: &Project, target: &history::Target) -> anyhow::Result<Option<String>> {
-    Ok(history::list(project.store()?, target).context("cannot read the history")?.tip)
-}
-
-/// Derives the checklist again and holds all that follows from it against what was recorded.
+/// Derives the checklist again, where `then` is the history that it rests on, and holds all that follows from it against what was recorded.
 ///
 /// # Errors
 /// When something cannot be read, or a tag moved.
-pub(super) fn derive(project: Project, of: &Recorded<'_>) -> anyhow::Result<Vec<Fault>> {
+pub(super) fn derive(project: Project, then: &Entries, of: &Recorded<'_>) -> anyhow::Result<Vec<Fault>> {
     let recorded = of.checklist;
-    let stated = Stated::read(&project.root)?;
+    let stated = Stated::read(&project)?;
     let release = gather::find(&stated.releases, &recorded.release)?.clone();
     identity::check_all(&project, &stated.releases)?;
-    let now: Entries = history::entries(project.store()?, &project.source()?).context("cannot read the history")?;
-    identity::check_history(&project, &stated.releases, &now)?;
+    identity::check_history(&project, &stated.releases, then)?;
     let identity = identity::recorded(&project, &release, &recorded.commit, recorded.tagged)?;
     let artifacts = match artifacts(of)? {
         Ok(artifacts) => artifacts,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::artifacts;
 use super::gather::Gathered;
+use crate::analysis::ledger::{Accepting, Held, tell_events};
 use crate::cli::Inconclusive;
 use crate::cmd::gate::{self, Against as GateAgainst, Base, Bases};
 use crate::cmd::study::{self, Along, Study};
@@ -16,14 +17,13 @@ use crate::history;
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::benchmark::ParityStatus;
 use crate::model::checklist::{Against, Item, Rests, Rule};
-use crate::model::event::Event;
 use crate::model::gate::Outcome;
-use crate::model::ledger::scope::Scope;
-use crate::model::ledger::{State, day};
+use crate::model::ledger::answer::Answer;
+use crate::model::ledger::day;
 use crate::model::run::{RecordedRun, Run};
 use crate::model::sample::Measurement;
 use crate::model::trend::Trend;
-use crate::model::verdict::Verdict;
+use crate::model::verdict::{Comparison, Verdict};
 
 /// What there is to look at for a release.
 pub(super) struct Look<'g> {
@@ -114,7 +114,9 @@ impl<'g> Look<'g> {
             let Some((newest, again)) = runs.split_last() else { continue };
             let (base, path) = self.base(&newest.run, against)?;
             rests.extend(path.map(|path| self.of.rests(&path)).transpose()?);
-            judged.push(self.judged(newest, again, base));
+            let (one, answers) = self.judged(newest, again, base)?;
+            rests.extend(self.entries(answers.iter())?);
+            judged.push(one);
         }
         Ok((Found::Verdicts(judged), rests))
     }
@@ -144,16 +146,35 @@ impl<'g> Look<'g> {
         Ok((file, path.map(str::to_owned)))
     }
 
-    fn judged(&self, newest: &RecordedRun, again: &[&RecordedRun], base: Base) -> Judged {
+    /// The verdict of the gate on a run, and what the ledger says to its regressions.
+    fn judged(
+        &self,
+        newest: &RecordedRun,
+        again: &[&RecordedRun],
+        base: Base,
+    ) -> anyhow::Result<(Judged, Vec<Answer>)> {
         let again: Vec<RecordedRun> = again.iter().map(|one| (*one).clone()).collect();
-        let suite = gate::judge(newest, &again, base, None);
-        let is_worse = |verdict: &Verdict| matches!(verdict, Verdict::Regressed | Verdict::Missing);
-        let worse = suite.comparisons.iter().filter(|one| is_worse(&one.verdict));
-        let worse = worse.map(|one| one.benchmark.clone()).collect();
+        let mut suite = gate::judge(newest, &again, base, None);
+        let has_regressed = suite.comparisons.iter().any(|one| one.verdict == Verdict::Regressed);
+        if has_regressed && !self.of.ledger.acceptances.is_empty() {
+            let (ledger, events, line) = (&self.of.ledger, &self.trend()?.events, &self.study()?.line);
+            let held = Held {
+                machine: &newest.run.machine.id,
+                machine_name: &newest.run.machine.name,
+                base: suite.base_commit.as_deref(),
+                commit: newest.run.commit.as_ref().map(|commit| commit.sha.as_str()),
+            };
+            Accepting::new(ledger, events, line, day(self.of.as_of)).tell(&held, &mut suite.comparisons);
+        }
+        let answers: Vec<Answer> = suite.comparisons.iter().filter_map(|one| one.answer.as_deref()).cloned().collect();
+        let is_accepted = |one: &Comparison| one.answer.as_ref().is_some_and(|answer| answer.is_accepted());
+        let is_worse =
+            |one: &&Comparison| matches!(one.verdict, Verdict::Regressed | Verdict::Missing) && !is_accepted(one);
+        let worse = suite.comparisons.iter().filter(is_worse).map(|one| one.benchmark.clone()).collect();
         let suites = [suite];
         let exit = gate::exit_code(&suites, true, Inconclusive::Report);
         let [suite] = &suites;
-        Judged {
+        let judged = Judged {
             machine: newest.run.machine.name.clone(),
             outcome: match exit {
                 Exit::Done => Outcome::Pass,
@@ -164,7 +185,8 @@ impl<'g> Look<'g> {
             counts: suite.counts(),
             against: suite.against.clone(),
             worse,
-        }
+        };
+        Ok((judged, answers))
     }
 
     fn replay(&self, item: &Item) -> anyhow::Result<(Found, Vec<Rests>)> {
@@ -193,7 +215,9 @@ impl<'g> Look<'g> {
         let study = self.study()?;
         // As on the site, the present is the newest run: what is overdue by then was left out, not forgotten since.
         let wish = Wish::events(publish::present(study));
-        Ok(trend::of_study(&self.of.project, study, &wish, selected)?.trend)
+        let mut trend = trend::of_study(&self.of.project, study, &wish, selected)?.trend;
+        tell_events(&mut trend.events, &self.of.ledger, day(self.of.as_of));
+        Ok(trend)
     }
 
     fn trend(&self) -> anyhow::Result<&Trend> {
@@ -207,33 +231,26 @@ impl<'g> Look<'g> {
     fn events(&self) -> anyhow::Result<(Found, Vec<Rests>)> {
         let trend = self.trend()?;
         let (mut open, mut accepted) = (Vec::new(), Vec::new());
-        let mut entries = BTreeSet::new();
+        let mut answers = Vec::new();
         for event in trend.events.iter().filter(|event| event.is_standing_regression()) {
             let size = event.worst.map_or(String::new(), |worst| format!(", {} at worst", text::percent(worst)));
             let words = format!("{} at {}{size}", event.id, event.first_bad.short());
-            match self.acceptance(event) {
-                Some((entry, author)) => {
-                    accepted.push(format!("{words}, by {author}"));
-                    entries.insert(entry);
-                }
+            match &event.answer {
+                Some(answer) if answer.is_accepted() => accepted.push(format!("{words}, by {}", answer.author)),
+                Some(answer) => open.push(format!("{words}, {}", answer.words())),
                 None => open.push(words),
             }
+            answers.extend(&event.answer);
         }
-        let rests = entries.into_iter().map(|entry| self.of.rests(entry)).collect::<anyhow::Result<_>>()?;
+        let rests = self.entries(answers.into_iter())?;
         Ok((Found::Events { series: trend.series.len(), open, accepted }, rests))
     }
 
-    /// The file and the author of the acceptance in force that covers an event.
-    fn acceptance(&self, event: &Event) -> Option<(&str, &str)> {
-        let covers = |scope: &str| Scope::parse(scope).is_some_and(|scope| scope.of_event && scope.machine.is_none());
-        let all = self.of.ledger.acceptances.iter();
-        let mut fitting = all.filter(|one| {
-            one.event == event.id
-                && one.state(day(self.of.as_of)) == State::InForce
-                && covers(&one.scope)
-                && event.worst.is_some_and(|worst| worst <= one.at_most)
-        });
-        fitting.next().map(|one| (one.entry.path.as_str(), one.author.as_str()))
+    /// The files of the ledger in which answers stand.
+    fn entries<'a>(&self, answers: impl Iterator<Item = &'a Answer>) -> anyhow::Result<Vec<Rests>> {
+        let path = |answer: &'a Answer| answer.entry.rsplit_once(':').map_or(answer.entry.as_str(), |(path, _)| path);
+        let paths: BTreeSet<&str> = answers.map(path).collect();
+        paths.into_iter().map(|path| self.of.rests(path)).collect()
     }
 
     fn coverage(&self, suites: &BTreeSet<String>) -> anyhow::Result<(Found, Vec<Rests>)> {

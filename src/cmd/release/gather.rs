@@ -11,10 +11,9 @@ use super::artifacts::{self, Artifact};
 use super::identity::{self, Identity};
 use crate::cli::{LookArgs, TargetArg};
 use crate::cmd::project::Project;
-use crate::cmd::{Advice, bounded, text};
+use crate::cmd::{Advice, bounded, ledger, text};
 use crate::config::{FILE_NAME, nearest};
 use crate::evidence::checklist::{CHECKLIST_PATH, read_checklist};
-use crate::evidence::ledger;
 use crate::evidence::releases::{RELEASES_PATH, read_releases};
 use crate::evidence::toml_text::MOST_BYTES;
 use crate::history;
@@ -62,12 +61,11 @@ impl Stated {
     ///
     /// # Errors
     /// When one of them is not there or cannot be read, with the line.
-    pub(super) fn read(root: &Path) -> anyhow::Result<Stated> {
+    pub(super) fn read(project: &Project) -> anyhow::Result<Stated> {
+        let root = &project.root;
         let checklist = read_checklist(CHECKLIST_PATH, &stated(root, CHECKLIST_PATH)?)?;
         let releases = read_releases(RELEASES_PATH, &stated(root, RELEASES_PATH)?)?;
-        let files = ledger_files(root)?;
-        let ledger = ledger::read(files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())))?;
-        Ok(Stated { checklist, releases, ledger })
+        Ok(Stated { checklist, releases, ledger: ledger::read(project)? })
     }
 }
 
@@ -81,16 +79,6 @@ fn stated(root: &Path, path: &str) -> anyhow::Result<Vec<u8>> {
         .into()),
         Err(error) => Err(error).with_context(|| format!("cannot read `{path}`")),
     }
-}
-
-/// The files of the ledger, by path.
-fn ledger_files(root: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
-    let names = names_in(root, LEDGER, "toml")?;
-    let read = |path: String| {
-        let bytes = bounded::read(&root.join(&path), ledger::MOST_BYTES);
-        Ok((path.clone(), bytes.with_context(|| format!("cannot read `{path}`"))?))
-    };
-    names.into_iter().map(read).collect()
 }
 
 /// The files with that extension in a folder of the project, by path; none where there is no folder.
@@ -119,7 +107,7 @@ fn names_in(root: &Path, folder: &str, extension: &str) -> anyhow::Result<Vec<St
 /// tag moved, or the history was rewritten since a release.
 pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered> {
     let mut project = Project::open(folder)?;
-    let stated = Stated::read(&project.root)?;
+    let stated = Stated::read(&project)?;
     let release = find(&stated.releases, &args.tag)?.clone();
     identity::check_all(&project, &stated.releases)?;
     let identity = identity::of(&project, &release)?;

@@ -108,14 +108,14 @@ fn check(folder: &Path, repository: &Path, trusted: &Trusted<'_>) -> anyhow::Res
         .into());
     }
     let project = Project::at(folder, repository, &recorded.history.commit)?;
-    let mut faults = again::of_history(&project, folder, &sums, &recorded)?;
-    if !faults.is_empty() {
-        return Ok(Err(faults));
-    }
+    let then = match again::of_history(&project, folder, &sums, &recorded)? {
+        Ok(then) => then,
+        Err(faults) => return Ok(Err(faults)),
+    };
     let notes = notes(&project, &recorded, &sums)?;
     let files = sums.len();
-    let found = again::derive(project, &Recorded { folder, checklist: &recorded, bytes: &bytes, sums: &sums })?;
-    faults.extend(found);
+    let of = Recorded { folder, checklist: &recorded, bytes: &bytes, sums: &sums };
+    let mut faults = again::derive(project, &then, &of)?;
     let signature = signature(folder, trusted, &mut faults)?;
     Ok(if faults.is_empty() { Ok(Verified { checklist: recorded, files, signature, notes }) } else { Err(faults) })
 }
