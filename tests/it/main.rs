@@ -100,6 +100,8 @@ mod event_records;
 mod export;
 /// The published schemas.
 mod replay;
+/// Releases: their checklists, what is attested of them, and whether it holds.
+mod release;
 mod schemas;
 /// Killed, or on a full disk.
 mod interrupted;
