@@ -98,10 +98,11 @@ mod fsck;
 mod event_records;
 /// The history in other forms.
 mod export;
-/// The published schemas.
+/// Manifests of deterministic runs.
 mod replay;
 /// Releases: their checklists, what is attested of them, and whether it holds.
 mod release;
+/// The published schemas.
 mod schemas;
 /// Killed, or on a full disk.
 mod interrupted;
