@@ -11,6 +11,7 @@ use super::export::downloads;
 use super::ledger;
 use super::method;
 use super::project::Project;
+use super::release;
 use super::study::Study;
 use super::trend;
 use super::whole_folder::{Kind, WholeFolder};
@@ -98,7 +99,8 @@ fn each_page(
     let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
     let Study { analysis, line, heads, newest, ledger, .. } = study;
     let movers = study.frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")?;
-    let input = report::Input { analysis, trend, line, heads, movers: &movers, newest, ledger };
+    let releases = release::reports(project)?;
+    let input = report::Input { analysis, trend, line, heads, movers: &movers, newest, ledger, releases: &releases };
     report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
     let shown = report::shown_runs(&input);
     let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));

@@ -1,6 +1,6 @@
 //! The releases of a project, as `release/releases.toml` lists them.
 
-use super::checklist::HistoryPoint;
+use super::checklist::{FilledChecklist, HistoryPoint};
 
 /// A release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,4 +31,13 @@ impl Releases {
     pub fn before(&self, release: &Release) -> Option<&Release> {
         self.find(release.previous.as_deref()?)
     }
+}
+
+/// What a release came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseReport {
+    /// Its name.
+    pub name: String,
+    /// Its checklist; why there is none where what is recorded does not hold together.
+    pub came: Result<FilledChecklist, String>,
 }

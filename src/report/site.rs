@@ -13,6 +13,7 @@ use crate::model::head::RunHead;
 use crate::model::ledger::Ledger;
 use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
+use crate::model::release::ReleaseReport;
 use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
 
@@ -46,6 +47,8 @@ pub struct Input<'a> {
     pub newest: &'a [RecordedRun],
     /// What is accepted and waived.
     pub ledger: &'a Ledger,
+    /// The releases, in their order.
+    pub releases: &'a [ReleaseReport],
 }
 
 /// The site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset, by path.
@@ -89,6 +92,7 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     site.extend(pages::commits(&catalog, compared)?);
     site.extend(pages::weeks(&catalog)?);
     site.extend(pages::gpu(&catalog)?);
+    site.extend(pages::releases(&catalog)?);
     if !heads.is_empty() {
         site.push(pages::run_list(&catalog)?);
         site.push(pages::coverage(&catalog)?);

@@ -30,6 +30,7 @@ fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
         movers: &[],
         newest: &[],
         ledger: &ledger,
+        releases: &[],
     };
     render(&input, settings)
 }
@@ -85,7 +86,10 @@ fn every_page_is_there() {
         link::LEDGER,
         link::MACHINE_LIST,
     ];
-    for fixed in [link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU] {
+    for release in &sample.releases {
+        assert!(paths.contains(&*link::release(&release.name)), "{}", release.name);
+    }
+    for fixed in [link::RELEASE_LIST, link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU] {
         assert!(paths.contains(fixed), "{fixed}");
     }
     let files = [link::ATOM_FEED, link::JSON_FEED, link::BADGE, link::MISSING, link::STYLE, link::ICON];
@@ -111,7 +115,10 @@ fn every_page_is_there() {
     let runs = super::shown_runs(&sample.input(&heads)).len();
     assert_eq!(runs, sample.runs.len() - 7 * 3, "the commits had a run of each suite on each machine but one");
     let several = [sample.analysis.series.len(), runs, sample.trend.events.len(), machines.len(), pairs];
-    assert_eq!(paths.len(), 15 + 6 + several.iter().sum::<usize>() + 30 + 1 + 2 * 26 + 1 + 2);
+    assert_eq!(
+        paths.len(),
+        15 + 6 + several.iter().sum::<usize>() + 30 + 1 + 2 * 26 + 1 + 2 + 1 + 2 * sample.releases.len()
+    );
 }
 
 /// The part of a page between two marks, without pictures.
@@ -136,6 +143,8 @@ fn the_pages_read_as_they_should() {
     let (head, end) = ("<div class=\"head\">", "</main>");
     insta::assert_snapshot!("events", part(page(site, link::EVENT_LIST), head, end));
     insta::assert_snapshot!("event", part(page(site, &link::event("e-7c1f03")), head, end));
+    insta::assert_snapshot!("releases", part(page(site, link::RELEASE_LIST), head, end));
+    insta::assert_snapshot!("release", part(page(site, &link::release("v1.1")), head, end));
     insta::assert_snapshot!("matrix", part(page(site, "matrix/cpu.html"), "<div class=\"head\">", "</main>"));
     let worst = analysis.suites[0].comparisons[0].series.as_deref().expect("it has a series");
     let series = page(site, &link::series(worst));

@@ -13,9 +13,16 @@ use crate::model::ledger::{State, Waiver, day};
 /// # Errors
 /// When something cannot be read.
 pub(super) fn fill(of: &Gathered) -> anyhow::Result<FilledChecklist> {
-    let look = Look::of(of)?;
+    fill_by(of, &Look::of(of, None)?)
+}
+
+/// Likewise, by what there is to look at.
+///
+/// # Errors
+/// As [`fill`].
+pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledChecklist> {
     let items =
-        of.checklist.items.iter().map(|item| filled(of, &look, item)).collect::<anyhow::Result<Vec<Filled>>>()?;
+        of.checklist.items.iter().map(|item| filled(of, look, item)).collect::<anyhow::Result<Vec<Filled>>>()?;
     let signed = |role: &String| {
         let found = of.release.signed.iter().find(|(of, ..)| of == role);
         Signed {

@@ -35,16 +35,18 @@ pub(super) struct Look<'g> {
 }
 
 impl<'g> Look<'g> {
+    /// What there is, with the history up to the commit of the release where it was studied already.
+    ///
     /// # Errors
     /// When the baselines or the history cannot be read.
-    pub(super) fn of(of: &'g Gathered) -> anyhow::Result<Look<'g>> {
+    pub(super) fn of(of: &'g Gathered, study: Option<Study>) -> anyhow::Result<Look<'g>> {
         let previous = of.previous.as_ref().and_then(|release| release.commit.clone());
         let previous = previous.map(|commit| Bases::open(&of.project, GateAgainst::Revision(commit), None));
         Ok(Look {
             of,
             baselines: Bases::open(&of.project, GateAgainst::Baseline, None)?,
             previous: previous.transpose()?,
-            study: OnceCell::new(),
+            study: study.map_or_else(OnceCell::new, OnceCell::from),
             trend: OnceCell::new(),
         })
     }

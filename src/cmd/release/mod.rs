@@ -9,6 +9,7 @@ mod fill;
 mod found;
 mod gather;
 mod identity;
+mod reports;
 mod seed_form;
 mod sign;
 mod sound;
@@ -17,6 +18,8 @@ mod waive;
 
 use std::io::Write;
 use std::path::Path;
+
+pub(super) use reports::reports;
 
 use super::Exit;
 use crate::cli::ReleaseCommand;

@@ -30,6 +30,8 @@ pub(super) enum Part {
     Machines,
     /// The list of runs and their pages, and those of commits.
     Runs,
+    /// The list of releases and their pages.
+    Releases,
     /// How everything is judged, and what is accepted; the footer leads there.
     About,
 }
@@ -135,6 +137,9 @@ fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
     }
     if !gpu::runs(catalog).is_empty() {
         parts.push((Part::Gpu, "GPU", link::GPU.to_owned()));
+    }
+    if !catalog.releases.is_empty() {
+        parts.push((Part::Releases, "Releases", link::RELEASE_LIST.to_owned()));
     }
     if !catalog.runs.is_empty() {
         parts.push((Part::Coverage, "Coverage", link::COVERAGE.to_owned()));

@@ -6,6 +6,7 @@
 mod findings;
 mod ledger;
 mod planted;
+mod releases;
 mod runs;
 mod trend;
 
@@ -17,6 +18,7 @@ use crate::model::ledger::Ledger;
 use crate::model::method::{Constants, Figure, Limits, MeasuredTable, Method};
 use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
+use crate::model::release::ReleaseReport;
 use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
 
@@ -29,6 +31,7 @@ pub(super) struct Sample {
     pub(super) movers: Vec<WeekMovers>,
     pub(super) newest: Vec<RecordedRun>,
     pub(super) ledger: Ledger,
+    pub(super) releases: Vec<ReleaseReport>,
 }
 
 impl Sample {
@@ -39,8 +42,8 @@ impl Sample {
 
     /// What the pages are made of.
     pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
-        let Sample { analysis, trend, line, movers, newest, ledger, .. } = self;
-        Input { analysis, trend, line, heads, movers, newest, ledger }
+        let Sample { analysis, trend, line, movers, newest, ledger, releases, .. } = self;
+        Input { analysis, trend, line, heads, movers, newest, ledger, releases }
     }
 
     /// The whole site.
@@ -91,10 +94,11 @@ pub(super) fn rich() -> Sample {
     let mut trend = trend::trend(&analysis, &line);
     let day = crate::model::ledger::day(analysis.as_of.expect("it has runs"));
     let ledger = ledger::ledger(day, &line, &mut trend);
+    let releases = releases::releases(day, &line);
     let movers = findings::movers(&analysis);
     let newest =
         analysis.suites.iter().filter_map(|suite| runs.iter().find(|run| run.id == suite.run)).cloned().collect();
-    Sample { analysis, trend, line, runs, movers, newest, ledger }
+    Sample { analysis, trend, line, runs, movers, newest, ledger, releases }
 }
 
 /// A history in which nothing has.
