@@ -58,12 +58,27 @@ fn mark(item: &Filled) -> Mark {
     Mark::new(tone, glyph, item.status.word())
 }
 
+/// A sentence, cut where it is very long; what stands in backticks is a name.
+fn sentence(text: &str) -> Phrase {
+    let text = shortened(text, SENTENCE);
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return Phrase::plain(text);
+    }
+    let part = |phrase: Phrase, (place, part): (usize, &str)| match (part.is_empty(), place.is_multiple_of(2)) {
+        (true, _) => phrase,
+        (false, true) => phrase.text(part),
+        (false, false) => phrase.id(part),
+    };
+    parts.into_iter().enumerate().fold(Phrase::default(), part)
+}
+
 fn content(catalog: &Catalog<'_>, release: &ReleaseReport) -> Sheet {
     let crumb = Phrase::default().link(link::RELEASE_LIST, "Releases").text(" / ").text(release.name.clone());
     let headline = Phrase::default().text(format!("{}: ", release.name)).mark(verdict(release));
     match &release.came {
         Err(fault) => {
-            let note = Phrase::plain(shortened(fault, SENTENCE)).text(". Nothing waives this.");
+            let note = sentence(fault).text(". Nothing waives this.");
             let section = Section { id: "blocks", heading: "What blocks".to_owned(), note, ..Section::default() };
             let lede = Phrase::plain("What is recorded of it does not hold together, so nothing of it was derived.");
             Sheet { crumb, headline, lede, sections: vec![section], ..Sheet::default() }
@@ -124,9 +139,9 @@ fn facts(filled: &FilledChecklist) -> Vec<Fact> {
             "What blocks it?",
             Phrase::plain(if blocking == 0 { "nothing".to_owned() } else { counted(blocking, "item", "items") }),
             Phrase::plain(match filled.is_damaged() {
-                true => "some evidence does not hold together",
-                false if blocking > 0 => "each with what to do next, below",
-                false => "all that is needed is shown or waived",
+                true => "Some evidence does not hold together",
+                false if blocking > 0 => "Each with what to do next, below",
+                false => "All that is needed is shown or waived",
             }),
         ),
         fact(
@@ -136,12 +151,12 @@ fn facts(filled: &FilledChecklist) -> Vec<Fact> {
             } else {
                 counted(waived, "waiver", "waivers")
             }),
-            Phrase::default().text("the ").link(link::LEDGER, "ledger").text(" has them all"),
+            Phrase::default().text("The ").link(link::LEDGER, "ledger").text(" has them all"),
         ),
         fact(
             "Can others check it?",
             Phrase::plain(counted(filled.history.size as usize, "run", "runs")),
-            Phrase::plain(format!("offline, from a clone; Merkle root {}…", start(&filled.history.root))),
+            Phrase::plain(format!("Offline, from a clone; Merkle root {}…", start(&filled.history.root))),
         ),
     ]
 }
@@ -155,9 +170,9 @@ fn blocks(filled: &FilledChecklist) -> Section {
         .blocking()
         .map(|item| {
             let phrase = Phrase::default().mark(mark(item)).text(" ").id(item.id.clone());
-            let phrase = phrase.text(format!(": {}.", shortened(&item.why, SENTENCE)));
+            let phrase = phrase.text(": ").join(sentence(&item.why)).text(".");
             let Some(mend) = &item.mend else { return phrase };
-            phrase.text(" Next: ").text(shortened(mend, SENTENCE)).text(".")
+            phrase.text(" Next: ").join(sentence(mend)).text(".")
         })
         .collect();
     let note = if list.is_empty() { Phrase::plain("Nothing.") } else { Phrase::default() };
@@ -171,7 +186,7 @@ fn items(filled: &FilledChecklist) -> Section {
             Phrase::default().id(item.id.clone()),
             Phrase::default().mark(mark(item)),
             Phrase::plain(shortened(&item.title, NAME)),
-            Phrase::plain(shortened(&item.why, SENTENCE)),
+            sentence(&item.why),
             Phrase::plain(item.rule.replace('_', " ")),
             Phrase::default().id(shortened(&item.producer, NAME)),
         ])
@@ -181,7 +196,7 @@ fn items(filled: &FilledChecklist) -> Section {
         (
             "Items of the checklist, in its order",
             &[
-                ("Item", "any"),
+                ("Item", "place"),
                 ("Status", "push"),
                 ("Asked", "any full"),
                 ("What the evidence says", "any full"),
@@ -275,10 +290,10 @@ fn rollback(filled: &FilledChecklist) -> Section {
         || Phrase::plain("No release came before. "),
         |name| Phrase::plain("The release before is ").id(name.clone()).text(". "),
     );
-    let sentence = |begin: &str, text: &String| Phrase::plain(format!("{begin} {}", shortened(text, SENTENCE)));
-    let triggers = filled.rollback.triggers.iter().map(|one| sentence("Go back where", one));
-    let steps =
-        filled.rollback.steps.iter().enumerate().map(|(place, one)| sentence(&format!("Step {}:", place + 1), one));
+    let begun = |begin: String, text: &String| Phrase::plain(begin).join(sentence(text));
+    let triggers = filled.rollback.triggers.iter().map(|one| begun("Go back where ".to_owned(), one));
+    let steps = filled.rollback.steps.iter().enumerate();
+    let steps = steps.map(|(place, one)| begun(format!("Step {}: ", place + 1), one));
     let list: Vec<Phrase> = triggers.chain(steps).collect();
     let note = if list.is_empty() { before.text("Nothing is planned.") } else { before };
     Section { id: "back", heading: "How to go back".to_owned(), note, list, ..Section::default() }
