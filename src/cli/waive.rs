@@ -18,19 +18,19 @@ pub struct WaiveArgs {
     #[arg(long, value_name = "NAME", requires = "item")]
     pub release: Option<String>,
     /// The id of the item.
-    #[arg(long, value_name = "ID", requires = "release")]
+    #[arg(long, value_name = "ID", requires = "release", conflicts_with = "event")]
     pub item: Option<String>,
     /// Only for this runtime target (default: all).
-    #[arg(long, value_name = "NAME", requires = "item")]
+    #[arg(long, value_name = "NAME", requires = "item", conflicts_with = "event")]
     pub target: Option<String>,
     /// Why; kept in the entry, and shown wherever it counts.
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
     /// The largest relative change that is accepted, such as 0.12 for 12 % worse (default: what the event did).
-    #[arg(long, value_name = "SHARE", requires = "event")]
+    #[arg(long, value_name = "SHARE", conflicts_with = "release")]
     pub at_most: Option<f64>,
     /// What of it is accepted: `event`, a part of `benchmark metric`, or either with ` on MACHINE` (default: event).
-    #[arg(long, value_name = "SCOPE", requires = "event")]
+    #[arg(long, value_name = "SCOPE", conflicts_with = "release")]
     pub scope: Option<String>,
     /// Who answers for it (default: as git knows you).
     #[arg(long, value_name = "TEXT")]

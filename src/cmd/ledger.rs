@@ -10,7 +10,7 @@ use super::project::Project;
 use super::study::{self, Study};
 use super::{Advice, bounded, text, trend};
 use crate::analysis::ledger::{Accepting, Held};
-use crate::evidence::ledger::{self, MOST_BYTES};
+use crate::evidence::ledger::{self, LedgerError, MOST_BYTES};
 use crate::measure::clock;
 use crate::model::gate::SuiteGate;
 use crate::model::ledger::{FOLDER, Ledger, day};
@@ -24,7 +24,7 @@ use crate::model::verdict::{Comparison, Verdict};
 /// When the folder cannot be listed, or a file of it not be read: whoever took it for empty would let an acceptance lapse, or
 /// believe that one stands.
 pub(super) fn read(project: &Project) -> anyhow::Result<Ledger> {
-    of(&files(project)?)
+    of(&files(project)?).map_err(|error| faulty(&error.to_string()).into())
 }
 
 /// Likewise, with one more file that is not there yet.
@@ -34,12 +34,12 @@ pub(super) fn read(project: &Project) -> anyhow::Result<Ledger> {
 pub(super) fn read_with(project: &Project, path: &str, text: &str) -> anyhow::Result<Ledger> {
     let mut files = files(project)?;
     files.push((path.to_owned(), text.as_bytes().to_vec()));
-    of(&files)
+    let hint = "nothing was written; `--date` and `--expires` name other days".to_owned();
+    of(&files).map_err(|error| Advice { message: text::printable(&error.to_string()), hint }.into())
 }
 
-fn of(files: &[(String, Vec<u8>)]) -> anyhow::Result<Ledger> {
-    let files = files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()));
-    ledger::read(files).map_err(|error| faulty(&error.to_string()).into())
+fn of(files: &[(String, Vec<u8>)]) -> Result<Ledger, LedgerError> {
+    ledger::read(files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())))
 }
 
 /// The files of the ledger: path from the root of the project, and content.

@@ -274,10 +274,12 @@ mod tests {
             accepted.at_most = at_most;
             let mut waived = example::waiver("v1.0", "gpu", target.as_deref(), "2026-05-01", "2026-05-31");
             for (one, other) in [(&mut accepted.reason, &mut waived.reason), (&mut accepted.scope, &mut waived.item)] {
-                (one.clone_from(&reason), other.clone_from(&reason));
+                one.clone_from(&reason);
+                other.clone_from(&reason);
             }
             accepted.scope.push_str("x on y");
-            (accepted.author.clone_from(&author), waived.author.clone_from(&author));
+            accepted.author.clone_from(&author);
+            waived.author.clone_from(&author);
             let written = [text::acceptance(&accepted), text::waiver(&waived)].concat().join("\n");
             waived.entry.line = 10;
             let expected = Ledger { acceptances: vec![accepted], waivers: vec![waived] };

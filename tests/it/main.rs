@@ -89,6 +89,8 @@ mod demo;
 mod detect;
 /// Events of many series over a history.
 mod trend;
+/// What is accepted and waived, and what that changes.
+mod ledger;
 /// Changes that other projects acknowledged.
 mod odd_histories;
 mod real_cases;

@@ -58,7 +58,7 @@ fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
     let mut sentences = vec![told::place(of), told::range(of)];
     sentences.extend(told::likely(of).map(|(label, words)| Phrase::plain(label).then(words)));
     sentences.extend([told::chance(of), told::state(of)]);
-    sentences.extend(of.answer.as_ref().map(answer::reason));
+    sentences.extend(of.answer.as_ref().map(|said| Phrase::plain("Ledger:").then(answer::told(said))));
     let sentences: Vec<String> = sentences.into_iter().map(|sentence| sentence.begun().words()).collect();
     let taken_back = match &of.state {
         EventState::TakenBack { by } => catalog.trend.events.iter().find(|one| one.id == *by).map(|one| one.since),

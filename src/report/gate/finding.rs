@@ -203,8 +203,8 @@ pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
         _ => changed,
     };
     let figures: Vec<String> = words.into_iter().chain(Some(values).filter(|values| !values.is_empty())).collect();
-    let mut parts: Vec<String> = answer(comparison).into_iter().collect();
-    parts.extend(comparison.verdict.reason().map(str::to_owned));
+    let reason = comparison.verdict.reason().map(str::to_owned);
+    let mut parts: Vec<String> = answer(comparison).into_iter().chain(reason).collect();
     if !figures.is_empty() {
         parts.push(figures.join(", "));
     }
@@ -221,8 +221,7 @@ pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
 
 /// What the ledger says to a regression, with the reason that was given.
 pub fn answer(comparison: &Comparison) -> Option<String> {
-    let answer = comparison.answer.as_ref()?;
-    Some(format!("{} ({}: {})", answer.words(), answer.entry, answer.reason))
+    comparison.answer.as_ref().map(|answer| format!("{} ({}: {})", answer.words(), answer.entry, answer.reason))
 }
 
 /// How much a comparison changed; nothing where the baseline is zero, since no share of that can be told.

@@ -88,10 +88,7 @@ pub(in crate::report) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page
             0 => String::new(),
             more => format!("{} more are not listed here.", count(more)),
         },
-        accepted: of
-            .answer
-            .as_ref()
-            .map(|answer| answer::said(answer).text(". ").join(answer::reason(answer)).text(".")),
+        accepted: of.answer.as_ref().map(|answer| answer::told(answer).text(".")),
         acceptance: acceptance(catalog, of),
     };
     page(path, &template)

@@ -23,7 +23,7 @@ pub(super) fn section(event: &Event, room: &Room) -> Section {
     blocks.extend(likely(event).map(|(label, words)| Block::Fact(label, words)));
     blocks.push(Block::Fact("chance", chance(event)));
     blocks.push(Block::Fact("state", state(event)));
-    blocks.extend(event.answer.as_ref().map(|answer| Block::Fact("ledger", answer::reason(answer))));
+    blocks.extend(event.answer.as_ref().map(|answer| Block::Fact("ledger", answer::told(answer))));
     blocks.extend(environment(event));
     blocks.extend(next(event));
     blocks.extend(suspects(event).map(Block::Grid));
@@ -166,7 +166,7 @@ pub(in crate::report) fn state(event: &Event) -> Phrase {
     }
     match &event.answer {
         None => Phrase::plain(words),
-        Some(answer) => Phrase::plain(words + "; ").join(answer::said(answer)),
+        Some(answer) => Phrase::plain(words + "; ").join(answer::brief(answer)),
     }
 }
 
