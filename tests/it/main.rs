@@ -6,6 +6,8 @@ mod sandbox;
 mod run_files;
 /// Projects whose runs are written down.
 mod crafted;
+/// A release of such a project.
+mod released;
 /// A remote and its clones, in such a project.
 mod clones;
 /// A driver, a compiler and a device that are made of files in `tests/cuda`.
@@ -104,6 +106,8 @@ mod export;
 mod replay;
 /// Releases: their checklists, what is attested of them, and whether it holds.
 mod release;
+/// What verifies of them, and what does not.
+mod release_evidence;
 /// The published schemas.
 mod schemas;
 /// Killed, or on a full disk.
