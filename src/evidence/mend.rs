@@ -15,7 +15,11 @@ pub(super) fn mend(item: &Item, status: Status, integrity: bool) -> String {
         (Rule::SuiteVerdict { suite, .. }, Status::Fail) => {
             format!("find the commit with `sprag trend --suite {suite}`, mend it, and measure again")
         }
-        (Rule::SuiteVerdict { suite, .. } | Rule::Parity { suite } | Rule::Environment { suite, .. }, _) => {
+        (Rule::SuiteVerdict { suite, .. }, _) => format!(
+            "measure it from a clean tree, `sprag run --suite {suite} --record`, with something to hold it against: \
+             `sprag baseline list`"
+        ),
+        (Rule::Parity { suite } | Rule::Environment { suite, .. }, _) => {
             format!("measure it from a clean tree: `sprag run --suite {suite} --record`")
         }
         (Rule::File | Rule::Replay, _) => {
