@@ -129,6 +129,16 @@ fn evidence_that_disagrees_is_named_by_file_and_byte() {
         },
         &["is a record of the history and not here"],
     );
+    for (time, words) in [("2020-01-01T00:00:00Z", "before the history"), ("2999-01-01T00:00:00Z", "yet to come")] {
+        check(
+            &|p| {
+                let as_of = p.json("checklist.json")["as_of"].as_str().expect("a time").to_owned();
+                replace(p, "checklist.json", &as_of, time);
+                forge(&p.evidence(""));
+            },
+            &["fails: checklist.json: is as of", words],
+        );
+    }
     // Tags and branches that are others now.
     check(&|p| drop(p.sandbox().git(&["tag", "-f", "v2", &first])), &["the tag `v2` moved"]);
     check(&|p| drop(p.sandbox().git(&["tag", "-d", "v2"])), &["the tag `v2`, which this evidence is about"]);

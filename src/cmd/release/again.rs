@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
+use chrono::TimeDelta;
 
 use super::artifacts::Artifact;
 use super::fault::Fault;
@@ -17,10 +18,14 @@ use crate::evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
 use crate::evidence::statement::{self, STATEMENT};
 use crate::evidence::sums::{SUMS, first_difference};
 use crate::history::{self, Entries};
+use crate::measure::clock;
 use crate::model::checklist::{Filled, FilledChecklist};
 use crate::model::digest::sha256_hex;
 use crate::model::run::RECORD_ROOT;
 use crate::model::statement::{GIT_COMMIT, SHA256};
+
+/// How far the clocks of two machines may be apart.
+const CLOCKS_APART: TimeDelta = TimeDelta::days(1);
 
 /// What an attestation recorded.
 pub(super) struct Recorded<'a> {
@@ -110,6 +115,9 @@ pub(super) fn derive(project: Project, then: &Entries, of: &Recorded<'_>) -> any
     identity::check_all(&project, &stated.releases)?;
     identity::check_history(&project, &stated.releases, then)?;
     let identity = identity::recorded(&project, &release, &recorded.commit, recorded.tagged)?;
+    if let Some(fault) = wrong_time(&project, recorded)? {
+        return Ok(vec![fault]);
+    }
     let artifacts = match artifacts(of)? {
         Ok(artifacts) => artifacts,
         Err(fault) => return Ok(vec![fault]),
@@ -130,6 +138,19 @@ pub(super) fn derive(project: Project, then: &Entries, of: &Recorded<'_>) -> any
     // The program that wrote it is named, and not this one.
     let again = FilledChecklist { version: recorded.version.clone(), ..fill::fill(&gathered)? };
     Ok(unknown.into_iter().chain(differences(of, &again)?).collect())
+}
+
+/// That the time by which waivers were looked at is before the history or yet to come.
+fn wrong_time(project: &Project, recorded: &FilledChecklist) -> anyhow::Result<Option<Fault>> {
+    let found = history::find_commit(project.store()?, &recorded.history.commit)?;
+    let is_before = found.is_some_and(|commit| commit.commit_time > recorded.as_of + CLOCKS_APART);
+    let why = match (is_before, recorded.as_of > clock::now() + CLOCKS_APART) {
+        (true, _) => "before the history that it rests on",
+        (false, true) => "which is yet to come",
+        (false, false) => return Ok(None),
+    };
+    let what = format!("is as of {}, {why}", recorded.as_of.format("%Y-%m-%d %H:%M UTC"));
+    Ok(Some(Fault::of(CHECKLIST_JSON, what)))
 }
 
 /// The artifacts as they lie in the folder.
