@@ -5,6 +5,7 @@
 pub mod compare;
 pub mod paired;
 pub mod interleaved;
+pub mod ledger;
 pub mod sample_gate;
 pub mod sides;
 pub mod digest;

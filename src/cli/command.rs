@@ -10,6 +10,7 @@ use super::gate::{BaselineCommand, CheckArgs, CompareArgs};
 use super::history::HistoryCommand;
 use super::import::ImportArgs;
 use super::kernels::KernelsCommand;
+use super::release::ReleaseCommand;
 use super::replay::ReplayCommand;
 use super::run::{RunArgs, WeeklyArgs};
 use super::trend::TrendArgs;
@@ -63,6 +64,9 @@ pub enum Command {
     Export(ExportCommand),
     /// Print the JSON Schema of a file that sprag writes, or the list of them.
     Schema(SchemaArgs),
+    /// Releases: their checklist, filled from what is recorded, and what others can verify of it.
+    #[command(subcommand)]
+    Release(ReleaseCommand),
     /// Manifests of deterministic runs: the digests of settings and files, and of what a selection chose.
     #[command(subcommand)]
     Replay(ReplayCommand),

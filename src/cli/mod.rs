@@ -11,12 +11,16 @@ mod import;
 mod history;
 mod detect;
 mod replay;
+mod release;
+mod evidence;
+mod waive;
 mod trend;
 
 pub use command::{
     Cli, Command, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, SchemaArgs, SiteArgs, Task, WorkerArgs, parse,
 };
 pub use detect::{DetectArgs, SensitivityArg};
+pub use evidence::{AttestArgs, AttestFormat, ChecklistArgs, LookArgs, TargetArg, VerifyReleaseArgs};
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
 pub use gate::{
     BaselineAcceptArgs, BaselineCommand, BaselineDiffArgs, BaselineEmitArgs, BaselineListArgs, CheckArgs, CompareArgs,
@@ -28,7 +32,9 @@ pub use history::{
 };
 pub use import::ImportArgs;
 pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
+pub use release::ReleaseCommand;
 pub use replay::{RecordArgs, ReplayCommand, VerifyArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
 pub use trend::{TrendArgs, TrendFormat};
+pub use waive::WaiveArgs;

@@ -11,7 +11,7 @@ use super::project::Project;
 use super::run_file::{self, RunFile};
 use super::suites::{self, Wish};
 use super::trt_options::TrtOptions;
-use super::{Advice, Exit, Trouble, calibrate, foreign_gate, gate_reports, policy, seed_gate, text, verdicts};
+use super::{Advice, Exit, Trouble, calibrate, foreign_gate, gate_reports, ledger, policy, seed_gate, text, verdicts};
 use crate::cli::CheckArgs;
 use crate::measure::environment;
 use crate::model::run::{RecordedRun, Run};
@@ -48,6 +48,8 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
     }
     let policy = args.policy.as_ref().map(|path| PolicyFile::read(&folder.join(path))).transpose()?;
     let wishes = gate_reports::of_check(folder, args)?;
+    // Which commit made something slower is the same, whoever accepts that.
+    let ledger = if args.bisect { None } else { Some(ledger::read(&project)?) };
     let against = match &args.baseline {
         Some(path) => Against::File(folder.join(path)),
         None => Against::parse(&project, folder, args.against.as_deref())?,
@@ -100,6 +102,10 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
     }
     for suite in &mut suites {
         suite.quality.extend(bases.faults(&suite.suite));
+    }
+    if let Some(ledger) = &ledger {
+        let runs: Vec<Option<&Run>> = chosen.iter().map(Chosen::run).collect();
+        ledger::tell_gate(&project, ledger, &mut suites, &runs)?;
     }
     let exit = gate::exit_code(&suites, !asked.is_empty(), args.inconclusive);
     let gate = gate::finish("check", suites, exit, (!asked.is_empty(), args.inconclusive));

@@ -59,6 +59,16 @@ pub(super) enum Chosen {
     },
 }
 
+impl Chosen {
+    /// The run, where there is one.
+    pub(super) fn run(&self) -> Option<&Run> {
+        match self {
+            Chosen::Run(recorded) => Some(&recorded.run),
+            Chosen::Nothing { .. } => None,
+        }
+    }
+}
+
 /// What to judge: for each asked suite the newest whole run of this machine at HEAD. A complete set of shards is one whole
 /// run; it bears the id of the newest of them. Where none has a run, the advice says why and what to do.
 ///

@@ -19,7 +19,7 @@ use crate::report::gate;
 const OPTION: &str = "--report";
 
 /// Folders of a project that the gate reads.
-const KEPT: [&str; 2] = ["baselines", "history"];
+const KEPT: [&str; 3] = ["baselines", "history", "ledger"];
 
 /// The variable with the file to which a job of GitHub adds what its page shows.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";

@@ -4,7 +4,8 @@
 //! baselines, so that those of all suites stand beside each other; where the gate holds a suite on several machines, the
 //! machine goes before. Values of time are in milliseconds as the fields' names say; all others are plain numbers in the
 //! unit of the metric, and where more is better, `allowed_max_ms` holds the least that passes. `regression_ratio` is
-//! current over baseline, less one. What could not be judged is `fail`, never `pass`. A suite that should have been
+//! current over baseline, less one. What could not be judged is `fail`, never `pass`; a regression that the ledger accepts is
+//! `pass`, as it does not fail the gate, with its figures as they are. A suite that should have been
 //! measured and was not gives the check `__status__`, and so does a gate that did not pass though no check failed.
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -76,6 +77,7 @@ fn check(gate: &Gate, suite: &SuiteGate, comparison: &Comparison) -> Check {
         metric: if is_on_several { format!("{place}: {name}") } else { name },
         status: match comparison.verdict {
             Verdict::Unchanged | Verdict::Improved => CheckStatus::Pass,
+            Verdict::Regressed if comparison.is_accepted() => CheckStatus::Pass,
             Verdict::Missing => CheckStatus::Missing,
             Verdict::Regressed | Verdict::Inconclusive(_) | Verdict::NotComparable(_) | Verdict::NoBaseline => {
                 CheckStatus::Fail

@@ -24,6 +24,7 @@ mod pending;
 mod history;
 mod cache;
 mod study;
+mod ledger;
 mod whole_folder;
 mod publish;
 mod choose;
@@ -54,6 +55,7 @@ mod worker;
 mod guard;
 mod kernels;
 mod replay;
+mod release;
 pub mod autotune;
 pub mod conformance;
 pub mod demo;
@@ -142,6 +144,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Command::Site(args) => site::run(&folder, &args, out),
         Command::Export(command) => export::run(&folder, &command, out),
         Command::Schema(args) => schema::run(&args, out),
+        Command::Release(command) => release::run(&folder, &command, out),
         Command::Replay(command) => replay::run(&folder, &command, out),
         Command::Conformance(args) => {
             let folders: Vec<PathBuf> = args.folders.iter().map(|one| folder.join(one)).collect();

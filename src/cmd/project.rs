@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 use super::{Advice, bounded};
 use crate::config::Config;
-use crate::history::{self, HistoryError, Store};
+use crate::history::{self, HistoryError, Store, Target};
 use crate::model::baseline::{Baseline, BaselineFile};
 use crate::model::record::MAX_RECORD_BYTES;
 
@@ -32,6 +32,8 @@ pub(super) struct Project {
     pub(super) is_bare: bool,
     /// Whether decoded runs are kept from one command to the next.
     pub(super) has_cache: bool,
+    /// The commit that the history is read at, in place of the branch that holds it.
+    pub(super) pinned: Option<String>,
     store: Result<Store, HistoryError>,
 }
 
@@ -53,7 +55,7 @@ impl Project {
         let is_bare = store.is_ok() && workdir.is_none();
         let root = workdir.unwrap_or(folder);
         let config = Config::load(&root)?;
-        Ok(Project { root, config, is_bare, has_cache: true, store })
+        Ok(Project { root, config, is_bare, has_cache: true, pinned: None, store })
     }
 
     /// A path as others of the project know it: from its root where it lies inside, else as it was named.
@@ -78,6 +80,29 @@ impl Project {
     /// The repository, if there is one.
     pub(super) fn find_store(&self) -> Option<&Store> {
         self.store.as_ref().ok()
+    }
+
+    /// Where the history is read from.
+    ///
+    /// # Errors
+    /// When there is no repository, or `[history] ref` names no branch.
+    pub(super) fn source(&self) -> anyhow::Result<Target> {
+        let store = self.store()?;
+        match &self.pinned {
+            Some(commit) => Ok(Target { reference: commit.clone(), remote: None, configured: false }),
+            None => Ok(history::source(store, self.config.history.reference.as_deref())?),
+        }
+    }
+
+    /// The project whose files lie in one folder and whose repository is another's, with its history as of a commit.
+    /// Nothing is kept of what is decoded.
+    ///
+    /// # Errors
+    /// When there is no repository, or `sprag.toml` is faulty.
+    pub(super) fn at(files: &Path, repository: &Path, commit: &str) -> anyhow::Result<Project> {
+        let store = Ok(history::open(repository)?);
+        let (root, config) = (files.to_owned(), Config::load(files)?);
+        Ok(Project { root, config, is_bare: false, has_cache: false, pinned: Some(commit.to_owned()), store })
     }
 
     /// Why there is no repository, unless it is simply not there.

@@ -8,8 +8,10 @@ use chrono::{DateTime, Utc};
 
 use super::Advice;
 use super::export::downloads;
+use super::ledger;
 use super::method;
 use super::project::Project;
+use super::release;
 use super::study::Study;
 use super::trend;
 use super::whole_folder::{Kind, WholeFolder};
@@ -29,8 +31,9 @@ const BATCH: usize = 256;
 ///
 /// # Errors
 /// When the folder is not ours to replace or cannot be written; what was there then stands.
-pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> anyhow::Result<PathBuf> {
-    publish_trend(project, study, &trend_of(project, study)?, out)
+pub(super) fn publish(project: &Project, study: &mut Study, out: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let trend = trend_of(project, study)?;
+    publish_trend(project, study, &trend, out)
 }
 
 /// Likewise, with its trend as of [`present`], which is known already.
@@ -39,12 +42,13 @@ pub(super) fn publish(project: &Project, study: &Study, out: Option<&Path>) -> a
 /// As [`publish`].
 pub(super) fn publish_trend(
     project: &Project,
-    study: &Study,
+    study: &mut Study,
     trend: &Trend,
     out: Option<&Path>,
 ) -> anyhow::Result<PathBuf> {
     let folder = site_folder(project, out)?;
     let site = WholeFolder::begin(project, SITE, &folder)?;
+    ledger::tell_newest(study, trend, present(study));
     each_page(project, study, trend, |page| site.write(&page.path, &page.bytes))?;
     site.put()?;
     Ok(folder)
@@ -54,12 +58,14 @@ pub(super) fn publish_trend(
 ///
 /// # Errors
 /// When there is no site of ours, or it cannot be read.
-pub(super) fn differences(project: &Project, study: &Study, out: Option<&Path>) -> anyhow::Result<Vec<String>> {
+pub(super) fn differences(project: &Project, study: &mut Study, out: Option<&Path>) -> anyhow::Result<Vec<String>> {
     let folder = site_folder(project, out)?;
     let site = SITE.open(&folder)?;
     let mut others: BTreeSet<String> = site.files()?;
     let mut differences = Vec::new();
-    each_page(project, study, &trend_of(project, study)?, |page| {
+    let trend = trend_of(project, study)?;
+    ledger::tell_newest(study, &trend, present(study));
+    each_page(project, study, &trend, |page| {
         let path = &page.path;
         match others.remove(path) {
             false => differences.push(format!("missing: {path}")),
@@ -91,9 +97,10 @@ fn each_page(
     let site = &project.config.site;
     let downloads = if site.downloads { downloads::list() } else { Vec::new() };
     let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
-    let Study { analysis, line, heads, newest, .. } = study;
+    let Study { analysis, line, heads, newest, ledger, .. } = study;
     let movers = study.frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")?;
-    let input = report::Input { analysis, trend, line, heads, movers: &movers, newest };
+    let releases = release::reports(project)?;
+    let input = report::Input { analysis, trend, line, heads, movers: &movers, newest, ledger, releases: &releases };
     report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
     let shown = report::shown_runs(&input);
     let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));

@@ -15,10 +15,12 @@ use crate::model::baseline::Baseline;
 use crate::model::baseline::diff::BaselineDiffs;
 use crate::model::baseline::list::BaselineList;
 use crate::model::calibration::Calibration;
+use crate::model::checklist::FilledChecklist;
 use crate::model::event_record::EventRecord;
 use crate::model::fsck::FsckReport;
 use crate::model::history_log::{HistoryLog, HistoryRoot};
 use crate::model::proof::Proof;
+use crate::model::statement::{Envelope, Statement};
 use crate::model::{canonical, record, schema};
 use crate::report::{gate, trend};
 
@@ -33,7 +35,7 @@ struct Published {
 
 /// Every file that Sprag writes for others to read, and the one that it asks other programs to write. A version stays
 /// when a newer one comes: its files are read for ever.
-const SCHEMAS: [Published; 30] = [
+const SCHEMAS: [Published; 33] = [
     Published {
         name: "run-1",
         title: "A run record under history/v1, version 1",
@@ -83,6 +85,21 @@ const SCHEMAS: [Published; 30] = [
         name: "replay-manifest-1",
         title: "A manifest of `sprag replay record`",
         schema: schema::of::<Manifest>,
+    },
+    Published {
+        name: "release-checklist-1",
+        title: "A release's checklist.json, as `sprag release` fills it",
+        schema: schema::of::<FilledChecklist>,
+    },
+    Published {
+        name: "release-statement-1",
+        title: "A release's statement.json: an in-toto Statement v1 with the predicate test-result",
+        schema: schema::of::<Statement>,
+    },
+    Published {
+        name: "release-envelope-1",
+        title: "A release's statement.dsse.json: the signed statement",
+        schema: schema::of::<Envelope>,
     },
     Published { name: "replay-fixture-1", title: "A fixture of `sprag replay record`", schema: schema::of::<Fixture> },
     Published { name: "history-proof-1", title: "A proof of `sprag history prove`", schema: schema::of::<Proof> },

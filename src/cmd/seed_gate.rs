@@ -173,6 +173,7 @@ fn verdict(check: &compare::Check) -> crate::model::verdict::Comparison {
             CheckStatus::Missing => Verdict::Missing,
         },
         note: None,
+        answer: None,
     }
 }
 

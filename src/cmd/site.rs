@@ -16,8 +16,8 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow
         return check(project, site_folder.as_deref(), out);
     }
     publish::check(&project, site_folder.as_deref())?;
-    let study = study::study(&project)?;
-    let site = publish::publish(&project, &study, site_folder.as_deref())?;
+    let mut study = study::study(&project)?;
+    let site = publish::publish(&project, &mut study, site_folder.as_deref())?;
     writeln!(
         out,
         "{}, {} series: {}",
@@ -34,8 +34,8 @@ const MOST_NAMED: usize = 20;
 /// Whether the folder of the site is what a clean rebuild gives: nothing that was kept from earlier commands is used.
 fn check(mut project: Project, folder: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<Exit> {
     project.has_cache = false;
-    let study = study::study(&project)?;
-    let differences = publish::differences(&project, &study, folder)?;
+    let mut study = study::study(&project)?;
+    let differences = publish::differences(&project, &mut study, folder)?;
     if differences.is_empty() {
         writeln!(out, "the site is what a clean rebuild gives")?;
         return Ok(Exit::Done);

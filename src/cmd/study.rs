@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::Context as _;
 
-use super::cache;
 use super::project::Project;
+use super::{cache, ledger};
 use crate::analysis::digest::{self, Input, Newest};
 use crate::frame::{DecodedRuns, Frame};
 use crate::history::{self, Entry, Store};
@@ -14,6 +14,7 @@ use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::baseline::{Baseline, BaselineFile};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
+use crate::model::ledger::Ledger;
 use crate::model::run::{Quarantined, RecordedRun};
 
 /// A history, and what was found in it.
@@ -30,6 +31,8 @@ pub(super) struct Study {
     pub(super) newest: Vec<RecordedRun>,
     /// The baseline files of the project.
     pub(super) baselines: Vec<BaselineFile>,
+    /// What is accepted and waived.
+    pub(super) ledger: Ledger,
     /// The runs as a dataframe.
     pub(super) frame: Frame,
 }
@@ -56,7 +59,7 @@ pub(super) struct Loaded {
 /// # Errors
 /// When the history cannot be read. Single bad records are findings, not errors.
 pub(super) fn load(project: &Project, store: &Store) -> anyhow::Result<Loaded> {
-    let source = history::source(store, project.config.history.reference.as_deref())?;
+    let source = project.source()?;
     let listing = history::list(store, &source).context("cannot read the history")?;
     let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;
     let mut facts = HistoryFacts {
@@ -74,7 +77,7 @@ pub(super) fn load(project: &Project, store: &Store) -> anyhow::Result<Loaded> {
 /// Loads the whole history of a project and analyses it.
 ///
 /// # Errors
-/// When there is no repository or it cannot be read. Single bad records are findings, not errors.
+/// When there is no repository, or it or the ledger cannot be read. Single bad records are findings, not errors.
 pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
     study_along(project, Along::default())
 }
@@ -85,6 +88,7 @@ pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
 /// Also when the revision names no commit.
 pub(super) fn study_along(project: &Project, along: Along<'_>) -> anyhow::Result<Study> {
     let store = project.store()?;
+    let ledger = ledger::read(project)?;
     let Loaded { mut facts, mut runs } = load(project, store)?;
     let line = if along.all_parents {
         history::commit_graph(store, along.revision)
@@ -136,7 +140,7 @@ pub(super) fn study_along(project: &Project, along: Along<'_>) -> anyhow::Result
         weeks: frame.weeks().context("cannot make the weekly table")?,
         suites: frame.suites(&usable).context("cannot make the table of suites")?,
     });
-    Ok(Study { analysis, line, heads, entries, newest: records, baselines, frame })
+    Ok(Study { analysis, line, heads, entries, newest: records, baselines, ledger, frame })
 }
 
 /// Reads the records of what is judged, and tells which of them cannot be read.

@@ -9,8 +9,9 @@ use chrono::{DateTime, Utc};
 use super::project::{Project, check_writable, write_whole};
 use super::revision::can_be_built;
 use super::study::{self, Along, Study};
-use super::{Advice, Exit, text};
+use super::{Advice, Exit, ledger, text};
 use crate::analysis::changes::sensitivity::Sensitivity;
+use crate::analysis::ledger::tell_events;
 use crate::analysis::trend::found::Setting;
 use crate::analysis::trend::whole::{self, Input, Output};
 use crate::cli::{SensitivityArg, TrendArgs, TrendFormat};
@@ -19,6 +20,7 @@ use crate::history::{self, HistoryError, Record};
 use crate::measure::clock;
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::event_record::EventRecord;
+use crate::model::ledger::day;
 use crate::model::trend::{Tables, Trend};
 use crate::report;
 
@@ -49,6 +51,9 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
         days: Some(args.days),
     };
     let output = of_study(&project, &study, &wish, &|one| selection.has(one))?;
+    if selection.is_all() {
+        ledger::tell_unknown(&study.ledger, &output.trend);
+    }
     let text = match args.format {
         TrendFormat::Table => report::trend::table(&output.trend, args.all).into_bytes(),
         TrendFormat::Md => report::trend::markdown(&output.trend, args.all).into_bytes(),
@@ -173,7 +178,12 @@ pub(super) fn of_study_at(
         records: &records,
         tables,
     };
-    Ok(whole::analyse_at(input, other))
+    let (mut output, mut as_of_other) = whole::analyse_at(input, other);
+    tell_events(&mut output.trend.events, &study.ledger, day(wish.now));
+    if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
+        tell_events(&mut trend.events, &study.ledger, day(time));
+    }
+    Ok((output, as_of_other))
 }
 
 fn setting(config: &config::Trend, wish: &Wish, benchmark: &str, metric: &str) -> Setting {
@@ -196,7 +206,7 @@ fn setting(config: &config::Trend, wish: &Wish, benchmark: &str, metric: &str) -
 /// The records of events. One that cannot be read is told of and left out: an event then has the id of the present data.
 fn told_before(project: &Project) -> anyhow::Result<Vec<EventRecord>> {
     let store = project.store()?;
-    let source = history::source(store, project.config.history.reference.as_deref())?;
+    let source = project.source()?;
     let files = history::event_files(store, &source).context("cannot read the records of events")?;
     let mut records = Vec::new();
     let mut bad: Vec<(String, String)> = files.quarantined.into_iter().map(|one| (one.path, one.reason)).collect();
@@ -288,6 +298,11 @@ impl<'a> Selection<'a> {
             return Err(Advice { message, hint: "a filter is a part of the id of a benchmark".to_owned() }.into());
         }
         Ok(selection)
+    }
+
+    /// Whether nothing was narrowed.
+    fn is_all(&self) -> bool {
+        self.suites.is_empty() && self.machine.is_none() && self.filters.is_empty()
     }
 
     fn has(&self, one: &SeriesAnalysis) -> bool {

@@ -3,7 +3,7 @@
 use super::{Exit, text};
 use crate::cli::Inconclusive;
 use crate::model::verdict::{Comparison, Counts};
-use crate::report::gate::effect;
+use crate::report::gate::{answer, effect};
 
 /// One row a comparison; nothing for none.
 pub(super) fn table(comparisons: &[Comparison]) -> String {
@@ -20,7 +20,7 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
         let value = |value: Option<f64>| value.map_or(text::NONE.to_owned(), |value| scale.text(value));
         let effect = effect(comparison);
         let mut row = vec![
-            comparison.verdict.word().to_owned(),
+            comparison.word().to_owned(),
             text::printable(&comparison.benchmark),
             comparison.metric.name.clone(),
             value(comparison.baseline),
@@ -30,8 +30,11 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
             value(comparison.allowed),
             effect.and_then(|effect| effect.detectable).map_or(text::NONE.to_owned(), text::percent_size),
         ];
-        let reason = comparison.verdict.reason().or(comparison.note.as_deref());
-        row.extend(reason.map(text::printable));
+        let reason = comparison.verdict.reason().or(comparison.note.as_deref()).map(str::to_owned);
+        let told: Vec<String> = answer(comparison).into_iter().chain(reason).collect();
+        if !told.is_empty() {
+            row.push(text::printable(&told.join("; ")));
+        }
         rows.push(row);
     }
     text::columns(&rows, &[3, 4, 5, 6, 7, 8])

@@ -9,13 +9,14 @@ use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, Wish};
 use super::trt_options::TrtOptions;
-use super::{Exit, pending, publish, study, trend};
+use super::{Exit, ledger, pending, publish, study, trend};
 use crate::analysis::digest;
 use crate::cli::WeeklyArgs;
 use crate::history::Record;
 use crate::measure::clock;
 use crate::model::analysis::NoBaseline;
 use crate::model::run::Run;
+use crate::model::trend::Trend;
 use crate::model::verdict::Counts;
 use crate::report;
 
@@ -27,6 +28,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     // What would make the end fail is told before minutes of measuring, not after.
     pending::foretell(&project, None)?;
     publish::check(&project, site_folder.as_deref())?;
+    ledger::read(&project)?;
     let asked = project.config.select(&[]).map_err(anyhow::Error::msg)?;
     let progress = Progress::new();
     let trt = TrtOptions::none(folder);
@@ -36,9 +38,10 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     progress.begin("recording", 1);
     pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
     progress.begin("analysing the history", 1);
-    let study = study::study(&project)?;
+    let mut study = study::study(&project)?;
     // The digest is of now, the site of the newest run.
-    let (wish, present) = (trend::Wish::events(clock::now()), Some(publish::present(&study)));
+    let now = clock::now();
+    let (wish, present) = (trend::Wish::events(now), Some(publish::present(&study)));
     let (found, as_of_newest) = trend::of_study_at(&project, &study, &wish, present, &|_| true)?;
     // A clone that is cut short cannot tell what is new.
     let has_news = !found.steps.is_empty() && !study.line.shallow;
@@ -48,19 +51,20 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     progress.begin("rendering the site", 1);
     let site = match as_of_newest {
         // What is recorded now is told from now on, and has a say in what is found.
-        Some(trend) if !has_news => publish::publish_trend(&project, &study, &trend, site_folder.as_deref())?,
-        _ => publish::publish(&project, &study::study(&project)?, site_folder.as_deref())?,
+        Some(trend) if !has_news => publish::publish_trend(&project, &mut study, &trend, site_folder.as_deref())?,
+        _ => publish::publish(&project, &mut study::study(&project)?, site_folder.as_deref())?,
     };
     progress.end();
+    ledger::tell_newest(&mut study, &found.trend, now);
     out.write_all(report::digest_markdown(&study.analysis).as_bytes())?;
     out.write_all(b"\n")?;
     out.write_all(report::trend::digest(&found.trend).as_bytes())?;
     writeln!(out, "\nSite: {}", site.join("index.html").display())?;
-    Ok(exit(&study, &runs))
+    Ok(exit(&study, &found.trend, &runs))
 }
 
 /// What the build of these runs comes to: only what was measured now decides, not what else the history holds.
-fn exit(study: &study::Study, runs: &[Run]) -> Exit {
+fn exit(study: &study::Study, trend: &Trend, runs: &[Run]) -> Exit {
     let mut counts = Counts::default();
     let mut unusable = false;
     for run in runs {
@@ -69,7 +73,10 @@ fn exit(study: &study::Study, runs: &[Run]) -> Exit {
             super::warn(&format!("{fault}; nothing of `{}` was judged", run.suite));
             unusable = true;
         }
-        counts = counts.plus(Counts::of(&digest::judge(run, &found)));
+        let mut comparisons = digest::judge(run, &found);
+        let base = found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
+        ledger::tell_runs(study, trend, [(run, base, comparisons.as_mut_slice())]);
+        counts = counts.plus(Counts::of(&comparisons));
     }
     match (counts.failing() > 0, unusable) {
         (true, _) => Exit::Failed,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change_point::Level;
 use super::environment::FactChange;
+use super::ledger::answer::Answer;
 use super::metric::Metric;
 
 /// What an event is put down to.
@@ -179,6 +180,8 @@ pub struct Event {
     pub facts: Vec<FactChange>,
     /// What to measure next to narrow it down; absent where one commit is left or none can be named.
     pub next: Option<NextStep>,
+    /// What the ledger says to it; absent where that says nothing, or nothing of it stands.
+    pub answer: Option<Answer>,
 }
 
 impl Event {
@@ -188,6 +191,24 @@ impl Event {
             && self.state == EventState::Standing
             && self.kind != EventKind::Environment
             && self.direction != Direction::Better
+    }
+
+    /// Whether the ledger accepts what it did.
+    pub fn is_accepted(&self) -> bool {
+        self.answer.as_ref().is_some_and(Answer::is_accepted)
+    }
+
+    /// Whether it is a regression that stands and that nobody accepts.
+    pub fn is_open_regression(&self) -> bool {
+        self.is_standing_regression() && !self.is_accepted()
+    }
+
+    /// By how much the member got worse that did so most, of those whose level still is what it became, positive is worse; absent
+    /// where one of them has no such share, as its level was zero before.
+    pub fn worst_standing(&self) -> Option<f64> {
+        let standing = self.members.iter().filter(|one| one.standing);
+        let worse: Option<Vec<f64>> = standing.map(|one| one.worse.filter(|worse| worse.is_finite())).collect();
+        worse?.into_iter().reduce(f64::max).filter(|worst| *worst > 0.0)
     }
 
     /// The commit that is the cause most likely.

@@ -1,6 +1,10 @@
 //! What a rule says about one metric, and how many verdicts of each kind there are.
 
+use super::ledger::answer::Answer;
 use super::metric::Metric;
+
+/// The word of a regression that is accepted.
+pub const ACCEPTED: &str = "accepted";
 
 /// What a rule decided about a metric of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +94,8 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// What else a reader should know, such as why a benchmark failed.
     pub note: Option<String>,
+    /// What the ledger says to a regression; absent where it says nothing. The verdict stays what it is.
+    pub answer: Option<Box<Answer>>,
 }
 
 impl Comparison {
@@ -107,7 +113,18 @@ impl Comparison {
             rule,
             verdict,
             note: None,
+            answer: None,
         }
+    }
+
+    /// Whether it regressed, and that is accepted. Nothing else can be: what is missing or wrong stays so.
+    pub fn is_accepted(&self) -> bool {
+        self.verdict == Verdict::Regressed && self.answer.as_ref().is_some_and(|answer| answer.is_accepted())
+    }
+
+    /// The word of the verdict; that of a regression that is accepted says so.
+    pub fn word(&self) -> &'static str {
+        if self.is_accepted() { ACCEPTED } else { self.verdict.word() }
     }
 
     /// The interval of the effect. One without width says something where the rule `interval` gave it; from any other it
@@ -125,8 +142,10 @@ pub struct Counts {
     pub unchanged: usize,
     /// [`Verdict::Improved`].
     pub improved: usize,
-    /// [`Verdict::Regressed`].
+    /// [`Verdict::Regressed`], and not accepted.
     pub regressed: usize,
+    /// [`Verdict::Regressed`], and accepted by the ledger.
+    pub accepted: usize,
     /// [`Verdict::Inconclusive`].
     pub inconclusive: usize,
     /// [`Verdict::NotComparable`].
@@ -145,6 +164,7 @@ impl Counts {
             *match comparison.verdict {
                 Verdict::Unchanged => &mut counts.unchanged,
                 Verdict::Improved => &mut counts.improved,
+                Verdict::Regressed if comparison.is_accepted() => &mut counts.accepted,
                 Verdict::Regressed => &mut counts.regressed,
                 Verdict::Inconclusive(_) => &mut counts.inconclusive,
                 Verdict::NotComparable(_) => &mut counts.not_comparable,
@@ -161,6 +181,7 @@ impl Counts {
             unchanged: self.unchanged + other.unchanged,
             improved: self.improved + other.improved,
             regressed: self.regressed + other.regressed,
+            accepted: self.accepted + other.accepted,
             inconclusive: self.inconclusive + other.inconclusive,
             not_comparable: self.not_comparable + other.not_comparable,
             missing: self.missing + other.missing,
@@ -173,9 +194,9 @@ impl Counts {
         self.judged() + self.inconclusive + self.not_comparable + self.missing + self.no_baseline
     }
 
-    /// How many got a plain verdict: unchanged, improved or regressed.
+    /// How many got a plain verdict: unchanged, improved or regressed, accepted or not.
     pub fn judged(&self) -> usize {
-        self.unchanged + self.improved + self.regressed
+        self.unchanged + self.improved + self.regressed + self.accepted
     }
 
     /// How many of which verdict in words, such as `2 regressed, 17 unchanged`.
@@ -186,6 +207,7 @@ impl Counts {
             (self.inconclusive, "inconclusive"),
             (self.not_comparable, "not comparable"),
             (self.no_baseline, "without a baseline"),
+            (self.accepted, ACCEPTED),
             (self.improved, "improved"),
             (self.unchanged, "unchanged"),
         ];
@@ -193,7 +215,7 @@ impl Counts {
         if list.is_empty() { "nothing was judged".to_owned() } else { list.join(", ") }
     }
 
-    /// How many fail a gate: regressed or missing.
+    /// How many fail a gate: regressed and not accepted, or missing.
     pub fn failing(&self) -> usize {
         self.regressed + self.missing
     }

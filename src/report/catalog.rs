@@ -8,7 +8,9 @@ use crate::model::commit::CommitLine;
 use crate::model::environment::Machine;
 use crate::model::event::{Event, Member};
 use crate::model::head::RunHead;
+use crate::model::ledger::Ledger;
 use crate::model::movers::WeekMovers;
+use crate::model::release::ReleaseReport;
 use crate::model::run::RecordedRun;
 use crate::model::trend::{SeriesTrend, Trend};
 
@@ -30,6 +32,10 @@ pub(super) struct Catalog<'a> {
     pub(super) movers: &'a [WeekMovers],
     /// The newest run of each suite on each machine.
     pub(super) newest: &'a [RecordedRun],
+    /// What is accepted and waived.
+    pub(super) ledger: &'a Ledger,
+    /// The releases, in their order.
+    pub(super) releases: &'a [ReleaseReport],
     /// The heads of the runs, newest first.
     pub(super) runs: Vec<&'a RunHead>,
     /// The machines with their runs, by id.
@@ -58,7 +64,7 @@ struct Compared {
 impl<'a> Catalog<'a> {
     /// Indexes the input.
     pub(super) fn new(input: &Input<'a>) -> Catalog<'a> {
-        let Input { analysis, trend, line, heads, movers, newest } = *input;
+        let Input { analysis, trend, line, heads, movers, newest, ledger, releases } = *input;
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
         newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);
@@ -78,6 +84,8 @@ impl<'a> Catalog<'a> {
             line,
             movers,
             newest,
+            ledger,
+            releases,
             machines: machines(&newest_first),
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),

@@ -28,8 +28,12 @@ pub const COMMIT_LIST: &str = "commits/index.html";
 pub const COVERAGE: &str = "coverage.html";
 /// The rules by which everything is judged.
 pub const METHOD: &str = "about/method.html";
+/// Who accepted which regression, and who waived which item of a release.
+pub const LEDGER: &str = "ledger.html";
 /// Kernels on devices against their limits, and what the tuner chose.
 pub const GPU: &str = "gpu/index.html";
+/// The list of releases.
+pub const RELEASE_LIST: &str = "releases/index.html";
 /// The list of machines.
 pub const MACHINE_LIST: &str = "machines/index.html";
 /// What a server shows for a page that is not there.
@@ -88,6 +92,16 @@ fn digits(sha: &str) -> &str {
 /// The same as Markdown.
 pub fn compare_markdown(a: &str, b: &str) -> String {
     compare(a, b).replace(".html", ".md")
+}
+
+/// The page of a release.
+pub fn release(name: &str) -> String {
+    format!("release/{name}.html")
+}
+
+/// The same as Markdown.
+pub fn release_text(name: &str) -> String {
+    format!("release/{name}.md")
 }
 
 /// The page of a suite's matrix.

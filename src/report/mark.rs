@@ -1,6 +1,7 @@
 //! A state as a glyph, a word and a colour, always all three.
 
 use crate::model::benchmark::{Parity, ParityStatus};
+use crate::model::ledger::answer::{Answer, Standing};
 use crate::model::metric::{Better, Metric, RATIO};
 use crate::model::run::{Quality, RunStatus};
 use crate::model::unit::Unit;
@@ -68,6 +69,17 @@ impl Mark {
             Verdict::NotComparable(_) => Mark::new(tone, "≠", "not comparable"),
             Verdict::Missing => Mark::new(tone, "–", "missing"),
             Verdict::NoBaseline => Mark::new(tone, "○", "no baseline"),
+        }
+    }
+
+    /// The mark of what the ledger says to a regression.
+    pub fn of_answer(answer: &Answer) -> Mark {
+        match answer.standing {
+            Standing::Accepted => Mark::new(Tone::Doubt, "◆", "accepted"),
+            Standing::Exceeded => Mark::new(Tone::Worse, "▲", "more than accepted"),
+            Standing::BeyondScope => Mark::new(Tone::Worse, "▲", "beyond what is accepted"),
+            Standing::Expired => Mark::new(Tone::Worse, "●", "open again"),
+            Standing::NotYet => Mark::new(Tone::Worse, "●", "not accepted yet"),
         }
     }
 
@@ -165,6 +177,7 @@ mod tests {
             rule: "tolerance",
             verdict,
             note: None,
+            answer: None,
         }
     }
 

@@ -21,6 +21,7 @@ pub mod trend;
 use crate::model::method::Method;
 
 mod advice;
+mod answer;
 mod catalog;
 mod compare;
 mod feed;
@@ -39,6 +40,8 @@ mod contrast_checks;
 mod event_checks;
 #[cfg(test)]
 mod feed_checks;
+#[cfg(test)]
+mod ledger_checks;
 #[cfg(test)]
 mod matrix_checks;
 #[cfg(test)]

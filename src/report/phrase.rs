@@ -83,6 +83,12 @@ impl Phrase {
         self
     }
 
+    /// The sentence with more of it at its end.
+    pub fn join(mut self, rest: Phrase) -> Phrase {
+        self.parts.extend(rest.parts);
+        self
+    }
+
     /// Another sentence behind this one.
     pub fn then(mut self, other: Phrase) -> Phrase {
         if !self.parts.is_empty() && !other.parts.is_empty() {

@@ -1,6 +1,7 @@
 //! Why verdicts are not plain ones: said once where many share a reason, else beside the verdict.
 
 use crate::model::verdict::Comparison;
+use crate::report::answer;
 
 use super::mark::Mark;
 use super::number;
@@ -41,9 +42,10 @@ pub(super) fn shared(comparisons: &[Comparison]) -> Vec<Shared<'_>> {
     all
 }
 
-/// What is left to say beside the verdict itself: its reason unless that is shared, and its note.
+/// What is left to say beside the verdict itself: what the ledger says to it, its reason unless that is shared, and its note.
 pub(super) fn own(comparison: &Comparison, shared: &[Shared<'_>]) -> String {
     let reason = comparison.verdict.reason().filter(|reason| shared.iter().all(|shared| shared.reason != *reason));
-    let parts: Vec<&str> = reason.into_iter().chain(comparison.note.as_deref()).collect();
+    let answer = comparison.answer.as_deref().map(|answer| answer::said(answer).words());
+    let parts: Vec<&str> = answer.as_deref().into_iter().chain(reason).chain(comparison.note.as_deref()).collect();
     parts.join("; ")
 }

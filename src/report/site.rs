@@ -10,8 +10,10 @@ use rayon::prelude::*;
 use crate::model::analysis::Analysis;
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
+use crate::model::ledger::Ledger;
 use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
+use crate::model::release::ReleaseReport;
 use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
 
@@ -43,6 +45,10 @@ pub struct Input<'a> {
     pub movers: &'a [WeekMovers],
     /// The newest run of each suite on each machine as a whole.
     pub newest: &'a [RecordedRun],
+    /// What is accepted and waived.
+    pub ledger: &'a Ledger,
+    /// The releases, in their order.
+    pub releases: &'a [ReleaseReport],
 }
 
 /// The site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset, by path.
@@ -86,9 +92,11 @@ pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, Repor
     site.extend(pages::commits(&catalog, compared)?);
     site.extend(pages::weeks(&catalog)?);
     site.extend(pages::gpu(&catalog)?);
+    site.extend(pages::releases(&catalog)?);
     if !heads.is_empty() {
         site.push(pages::run_list(&catalog)?);
         site.push(pages::coverage(&catalog)?);
+        site.push(pages::ledger(&catalog)?);
         site.push(pages::method(&catalog, settings)?);
         site.push(pages::machine_list(&catalog)?);
         for machine in catalog.machines.values() {

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::sample_data::{self, Sample};
 use super::{Input, ReportError, Settings, link, render};
 use crate::model::commit::CommitLine;
+use crate::model::ledger::Ledger;
 use crate::model::page::Page;
 use crate::model::sample::Role;
 use crate::model::trend::Trend;
@@ -20,7 +21,17 @@ fn site_of(sample: &Sample) -> Vec<Page> {
 /// The site of a history in which nothing has happened.
 fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let (analysis, trend, line) = (sample_data::empty(), Trend::default(), CommitLine::default());
-    let input = Input { analysis: &analysis, trend: &trend, line: &line, heads: &[], movers: &[], newest: &[] };
+    let ledger = Ledger::default();
+    let input = Input {
+        analysis: &analysis,
+        trend: &trend,
+        line: &line,
+        heads: &[],
+        movers: &[],
+        newest: &[],
+        ledger: &ledger,
+        releases: &[],
+    };
     render(&input, settings)
 }
 
@@ -66,8 +77,19 @@ fn every_page_is_there() {
     let sample = sample_data::rich();
     let site = rich();
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    let lists = [link::DIGEST, link::EVENT_LIST, link::SERIES_LIST, link::RUN_LIST, link::COVERAGE, link::MACHINE_LIST];
-    for fixed in [link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU] {
+    let lists = [
+        link::DIGEST,
+        link::EVENT_LIST,
+        link::SERIES_LIST,
+        link::RUN_LIST,
+        link::COVERAGE,
+        link::LEDGER,
+        link::MACHINE_LIST,
+    ];
+    for release in &sample.releases {
+        assert!(paths.contains(&*link::release(&release.name)), "{}", release.name);
+    }
+    for fixed in [link::RELEASE_LIST, link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU] {
         assert!(paths.contains(fixed), "{fixed}");
     }
     let files = [link::ATOM_FEED, link::JSON_FEED, link::BADGE, link::MISSING, link::STYLE, link::ICON];
@@ -93,7 +115,10 @@ fn every_page_is_there() {
     let runs = super::shown_runs(&sample.input(&heads)).len();
     assert_eq!(runs, sample.runs.len() - 5 * 3, "the commits had a run of each suite on each machine but one");
     let several = [sample.analysis.series.len(), runs, sample.trend.events.len(), machines.len(), pairs];
-    assert_eq!(paths.len(), 14 + 6 + several.iter().sum::<usize>() + 32 + 1 + 2 * 26 + 1 + 2);
+    assert_eq!(
+        paths.len(),
+        15 + 6 + several.iter().sum::<usize>() + 32 + 1 + 2 * 26 + 1 + 2 + 1 + 2 * sample.releases.len()
+    );
 }
 
 /// The part of a page between two marks, without pictures.
@@ -118,6 +143,8 @@ fn the_pages_read_as_they_should() {
     let (head, end) = ("<div class=\"head\">", "</main>");
     insta::assert_snapshot!("events", part(page(site, link::EVENT_LIST), head, end));
     insta::assert_snapshot!("event", part(page(site, &link::event("e-7c1f03")), head, end));
+    insta::assert_snapshot!("releases", part(page(site, link::RELEASE_LIST), head, end));
+    insta::assert_snapshot!("release", part(page(site, &link::release("v1.1")), head, end));
     insta::assert_snapshot!("matrix", part(page(site, "matrix/cpu.html"), "<div class=\"head\">", "</main>"));
     let worst = analysis.suites[0].comparisons[0].series.as_deref().expect("it has a series");
     let series = page(site, &link::series(worst));
@@ -131,6 +158,7 @@ fn the_pages_read_as_they_should() {
     insta::assert_snapshot!("week", part(page(site, "week/2026-11-09.html"), head, end));
     insta::assert_snapshot!("gpu", part(page(site, link::GPU), head, end));
     insta::assert_snapshot!("method", part(page(site, link::METHOD), head, end));
+    insta::assert_snapshot!("ledger", part(page(site, link::LEDGER), head, end));
     insta::assert_snapshot!("run_skipped", part(skipped, "<div class=\"head\">", "</main>"));
 }
 

@@ -55,14 +55,14 @@ pub fn late_suites(analysis: &Analysis) -> Vec<&SuiteAnalysis> {
     own.filter(|suite| (as_of - suite.last).num_days() > allowed).collect()
 }
 
-/// The comparison with the largest change of that verdict, over all suites.
+/// The comparison with the largest change of that verdict, over all suites; what is accepted is none of them.
 pub fn largest<'a>(analysis: &'a Analysis, verdict: &Verdict) -> Option<(&'a SuiteAnalysis, &'a Comparison)> {
     let size = |comparison: &Comparison| comparison.effect.map_or(0.0, |effect| effect.change.abs());
     analysis
         .suites
         .iter()
         .flat_map(|suite| suite.comparisons.iter().map(move |comparison| (suite, comparison)))
-        .filter(|(_, comparison)| comparison.verdict == *verdict)
+        .filter(|(_, comparison)| comparison.verdict == *verdict && !comparison.is_accepted())
         .reduce(|best, next| if size(next.1) > size(best.1) { next } else { best })
 }
 
@@ -140,6 +140,14 @@ fn headline(totals: &Totals) -> Phrase {
         let metrics = number::counted(counts.total(), "metric has", "metrics have");
         return verdict(Tone::Doubt, "?", "Not judged:", format!(" {metrics} no verdict"));
     }
+    if counts.accepted > 0 {
+        let rest = format!(
+            " {} of {judged} judged {metrics} got {}, as accepted",
+            number::count(counts.accepted),
+            totals.slower
+        );
+        return verdict(Tone::Doubt, "◆", "Accepted:", rest);
+    }
     if counts.improved > 0 {
         let rest = format!(" {} of {judged} judged {metrics} improved, none got {}", counts.improved, totals.slower);
         return verdict(Tone::Better, "▼", &capital(totals.faster), rest);
@@ -174,6 +182,11 @@ fn lede(analysis: &Analysis, totals: &Totals) -> Phrase {
             .strong(format!("{size}{word}"))
             .text(format!(" than its baseline in {} on {}{rank}.", suite.suite, suite.machine_name));
         lede = lede.then(sentence);
+    }
+    if totals.counts.accepted > 0 {
+        let accepted = number::counted(totals.counts.accepted, "metric is", "metrics are");
+        let words = format!("{accepted} {} than the baseline, which the ", totals.slower);
+        lede = lede.then(Phrase::plain(words).link(link::LEDGER, "ledger").text(" accepts."));
     }
     match totals.counts.unchanged {
         0 => lede,
@@ -240,22 +253,20 @@ fn complete(totals: &Totals) -> Fact {
 fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
     let counts = &totals.counts;
     let mut answer = Phrase::default();
-    match (counts.regressed, counts.improved, counts.judged()) {
-        (_, _, 0) => answer = answer.text("Cannot be told"),
-        (0, 0, _) => answer = answer.text("Nothing"),
-        (regressed, improved, _) => {
-            if regressed > 0 {
-                let words = format!("{} {}", number::count(regressed), totals.slower);
-                answer = answer.mark(Mark::new(Tone::Worse, "", words));
-            }
-            if regressed > 0 && improved > 0 {
-                answer = answer.text(", ");
-            }
-            if improved > 0 {
-                let words = format!("{} {}", number::count(improved), totals.faster);
-                answer = answer.mark(Mark::new(Tone::Better, "", words));
-            }
-        }
+    let moved = [
+        (counts.regressed, Tone::Worse, totals.slower.to_owned()),
+        (counts.accepted, Tone::Doubt, format!("{}, accepted", totals.slower)),
+        (counts.improved, Tone::Better, totals.faster.to_owned()),
+    ];
+    if counts.judged() == 0 {
+        answer = answer.text("Cannot be told");
+    } else if moved.iter().all(|(count, ..)| *count == 0) {
+        answer = answer.text("Nothing");
+    }
+    for (count, tone, word) in moved.into_iter().filter(|(count, ..)| counts.judged() > 0 && *count > 0) {
+        let glyph = if tone == Tone::Doubt { "◆" } else { "" };
+        let mark = Mark::new(tone, glyph, format!("{} {word}", number::count(count)));
+        answer = if answer.parts.is_empty() { answer.mark(mark) } else { answer.text(", ").mark(mark) };
     }
     let mut note = Phrase::default();
     if let Some(could_see) = totals.could_see {

@@ -6,6 +6,8 @@ mod sandbox;
 mod run_files;
 /// Projects whose runs are written down.
 mod crafted;
+/// A release of such a project.
+mod released;
 /// A remote and its clones, in such a project.
 mod clones;
 /// A driver, a compiler and a device that are made of files in `tests/cuda`.
@@ -89,6 +91,8 @@ mod demo;
 mod detect;
 /// Events of many series over a history.
 mod trend;
+/// What is accepted and waived, and what that changes.
+mod ledger;
 /// Changes that other projects acknowledged.
 mod odd_histories;
 mod real_cases;
@@ -98,8 +102,13 @@ mod fsck;
 mod event_records;
 /// The history in other forms.
 mod export;
-/// The published schemas.
+/// Manifests of deterministic runs.
 mod replay;
+/// Releases: their checklists, what is attested of them, and whether it holds.
+mod release;
+/// What verifies of them, and what does not.
+mod release_evidence;
+/// The published schemas.
 mod schemas;
 /// Killed, or on a full disk.
 mod interrupted;

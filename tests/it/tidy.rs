@@ -36,7 +36,7 @@ const DOORS: [(&str, &[&str]); 12] = [
     ("plotters_backend", &["src/report/chart/"]),
     ("clap", &["src/cli/"]),
     ("anyhow", &["src/cmd/", "src/main.rs"]),
-    ("toml", &["src/config/"]),
+    ("toml", &["src/config/", "src/evidence/"]),
     ("statrs", &["src/stats/"]),
 ];
 

@@ -102,6 +102,7 @@ fn event(
         facts: facts(draft, &known.environments),
         next: next(draft, all, known.suites),
         members,
+        answer: None,
     }
 }
 

@@ -9,6 +9,7 @@ mod machines;
 mod planted;
 mod project;
 mod random;
+mod releases;
 mod runs;
 
 use std::fs;
@@ -24,7 +25,7 @@ use crate::history::{self, Author, NewCommit, Record, Store};
 use crate::model::commit::Commit;
 use crate::model::run::Run;
 
-use self::project::{BASELINES, Change, Project};
+use self::project::{BASELINES, Change, LISTED, Project, RELEASED};
 use self::runs::Recorder;
 
 /// What was generated.
@@ -44,8 +45,8 @@ pub(super) fn run(folder: &Path, args: &DemoArgs, out: &mut dyn Write) -> anyhow
     let folder = folder.join(&args.folder);
     let facts = generate(&folder, args.seed)?;
     let project = super::project::Project::open(&folder)?;
-    let study = study::study(&project)?;
-    let site = publish::publish(&project, &study, None)?;
+    let mut study = study::study(&project)?;
+    let site = publish::publish(&project, &mut study, None)?;
     writeln!(out, "{} commits and {} runs in `{}`.", facts.commits, facts.runs, folder.display())?;
     writeln!(out, "\nPlanted, for you to find:")?;
     for sentence in &facts.planted {
@@ -70,6 +71,7 @@ pub fn generate(folder: &Path, seed: u64) -> anyhow::Result<DemoFacts> {
     for (position, change) in Project::new(seed).changes().into_iter().enumerate() {
         let files = match position {
             BASELINES => baselines::files(&runs, &change.author, change.time)?,
+            LISTED => releases::files(&commits[RELEASED].sha, &change.author, change.time),
             _ => Vec::new(),
         };
         let commit = commit_code(&store, change, files, commits.last())?;
@@ -163,7 +165,7 @@ mod tests {
             let line = history::commit_line(&store, None).unwrap();
             assert_eq!((line.commits.len(), facts.commits), (project::COMMITS, project::COMMITS));
             let tags: Vec<&str> = line.commits.iter().flat_map(|commit| &commit.tags).map(String::as_str).collect();
-            assert_eq!(tags, ["v0.1.0", "v0.2.0", "v0.3.0"]);
+            assert_eq!(tags, ["v0.1.0", "v0.2.0", "v0.3.0", "v0.4.0"]);
             let subjects: BTreeSet<&str> = line.commits.iter().map(|commit| commit.subject.as_str()).collect();
             assert_eq!(subjects.len(), project::COMMITS);
             let measured = history::measured_commit(&store).unwrap().unwrap();

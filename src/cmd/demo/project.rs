@@ -13,14 +13,24 @@ const WEEKS: usize = 26;
 /// How many commits of code there are.
 pub(super) const COMMITS: usize = WEEKS * 5;
 
-/// The commit that adds the baselines, soon after the last release and before the planted regression.
+/// The commit that adds the baselines, soon after a release and before the planted regression.
 pub(super) const BASELINES: usize = 108;
 
 /// Monday, 18 May 2026.
 const START: i64 = 1_779_062_400;
 
-const RELEASES: [(usize, &str, &str); 3] =
-    [(35, "v0.1.0", "Release 0.1.0"), (72, "v0.2.0", "Release 0.2.0"), (106, "v0.3.0", "Release 0.3.0")];
+/// The commit that lists the newest release, right after it and before the planted regression.
+pub(super) const LISTED: usize = RELEASED + 1;
+
+/// The newest release: one that is measured on every machine, with baselines of the release before it.
+pub(super) const RELEASED: usize = 117;
+
+const RELEASES: [(usize, &str, &str); 4] = [
+    (35, "v0.1.0", "Release 0.1.0"),
+    (72, "v0.2.0", "Release 0.2.0"),
+    (106, "v0.3.0", "Release 0.3.0"),
+    (RELEASED, "v0.4.0", "Release 0.4.0"),
+];
 
 const KERNELS: [&str; 5] = ["tile_pack", "tile_unpack", "fusion_gate", "tile_ssm_scan", "infer"];
 
@@ -109,6 +119,8 @@ impl Project {
             (*subject).to_owned()
         } else if position == BASELINES {
             "Take baselines from the runs of 0.3.0".to_owned()
+        } else if position == LISTED {
+            "Say what a release rests on".to_owned()
         } else if position == SLOWER.position {
             kernel = Some(0);
             "Handle ragged edges in tile_pack".to_owned()

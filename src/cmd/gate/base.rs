@@ -240,6 +240,11 @@ impl<'p> Bases<'p> {
         }
     }
 
+    /// The path of the baseline file of a suite and class, where it can be used.
+    pub(in crate::cmd) fn path_of(&self, suite: &str, class: &str) -> Option<&str> {
+        digest::find_baseline(&self.files, suite, class).ok().map(|(path, _)| path)
+    }
+
     /// What a suite without a run is held against, so that all of it is missing: its baseline, the run of the file or the
     /// runs of the revision that was named, or else the newest run that this machine ever recorded of it.
     ///

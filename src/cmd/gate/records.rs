@@ -31,7 +31,7 @@ impl<'p> Records<'p> {
     /// When there is no repository, or its history cannot be read.
     pub(in crate::cmd) fn open(project: &'p Project) -> anyhow::Result<Records<'p>> {
         let store = project.store()?;
-        let source = history::source(store, project.config.history.reference.as_deref())?;
+        let source = project.source()?;
         let listing = history::list(store, &source).context("cannot read the history")?;
         Ok(Records { store, listing, left_out: RefCell::default() })
     }

@@ -31,6 +31,6 @@ pub(super) fn run(folder: &Path, args: &RootArgs, out: &mut dyn Write) -> anyhow
 /// The list of the project's history.
 pub(super) fn entries(project: &Project) -> anyhow::Result<Entries> {
     let store = project.store()?;
-    let source = history::source(store, project.config.history.reference.as_deref())?;
+    let source = project.source()?;
     Ok(history::entries(store, &source)?)
 }

@@ -179,25 +179,39 @@ fn verify(folder: &Path, args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Resu
 /// What of a manifest or a fixture does not hold, a sentence each.
 fn faults(folder: &Path, path: &Path, root: &Path) -> anyhow::Result<Vec<String>> {
     let bytes = read(folder, path)?;
+    let digest = |named: &str| digest_of(&root.join(named)).map_err(|error| format!("cannot be read: {error}"));
+    faults_of(&bytes, path, &digest)
+}
+
+/// What of the manifest or fixture with these bytes does not hold, a sentence each; `digest` gives that of a file by the
+/// path that a manifest names.
+///
+/// # Errors
+/// When they are neither, or a fixture that cannot be run; `path` is for messages.
+pub(super) fn faults_of(
+    bytes: &[u8],
+    path: &Path,
+    digest: &dyn Fn(&str) -> Result<String, String>,
+) -> anyhow::Result<Vec<String>> {
     let unreadable = |what: &str, error: &dyn std::fmt::Display| Advice {
         message: text::printable(&format!("`{}` is no {what}: {error}", path.display())),
         hint: "`sprag schema replay-manifest-1` and `replay-fixture-1` print what is verified".to_owned(),
     };
-    let value = file::value(&bytes).map_err(|error| unreadable("manifest and no fixture", &error))?;
+    let value = file::value(bytes).map_err(|error| unreadable("manifest and no fixture", &error))?;
     if value.get("inputs").is_some() {
-        let fixture = Fixture::read(&bytes).map_err(|error| unreadable("fixture", &error))?;
+        let fixture = Fixture::read(bytes).map_err(|error| unreadable("fixture", &error))?;
         let Some(expected) = &fixture.expected else {
             return Err(unreadable("fixture that can be verified", &"it has no `expected`").into());
         };
         let played = play(&fixture, "trace.json").with_context(|| format!("cannot run `{}`", path.display()))?;
         return Ok(expected.differences(&played.expected));
     }
-    let manifest = Manifest::read(&bytes).map_err(|error| unreadable("manifest", &error))?;
-    Ok(manifest.faults(|named| digest_of(&root.join(named)).map_err(|error| format!("cannot be read: {error}"))))
+    let manifest = Manifest::read(bytes).map_err(|error| unreadable("manifest", &error))?;
+    Ok(manifest.faults(digest))
 }
 
 /// The digest of a file of any size.
-fn digest_of(path: &Path) -> std::io::Result<String> {
+pub(super) fn digest_of(path: &Path) -> std::io::Result<String> {
     let mut hasher = RunningHash::default();
     let mut file = File::open(path)?;
     let mut part = vec![0; 1 << 16];

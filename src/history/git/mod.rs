@@ -27,6 +27,7 @@ pub use commits::create::{Author, NewCommit, check_out, commit_files, create, ta
 pub use commits::facts::{Activity, Facts, Head, facts, has_commit};
 pub use commits::line::{commit_graph, commit_line};
 pub use commits::measured::{commit_at, find_commit, measured_commit};
+pub use commits::tags::{comes_after, files_of, tagged};
 pub use commits::target::{Target, bisects_aside, check_writable, source, target};
 pub use commits::worktree::{Lacking, check_out_aside};
 pub use fsck::{Repaired, fsck, recorded, repair};

@@ -14,9 +14,9 @@ use crate::report::text::{shortened, visible};
 /// The longest message, in characters: a badge is small.
 const MESSAGE: usize = 60;
 
-/// The badge: the regressions that stand, else the verdict of the newest runs.
+/// The badge: the regressions that stand and nobody accepts, else the verdict of the newest runs.
 pub(in crate::report) fn badge(catalog: &Catalog<'_>) -> Page {
-    let standing = catalog.trend.events.iter().filter(|one| one.is_standing_regression()).count();
+    let standing = catalog.trend.events.iter().filter(|one| one.is_open_regression()).count();
     let headline = summary::summarise(catalog.analysis).headline;
     let (message, color) = match standing {
         0 => (headline.words(), color(&headline)),

@@ -1,9 +1,11 @@
 //! The entries of feeds: one an event that is sure, the newest first.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveTime, Utc};
 
 use crate::model::digest::sha256_hex;
 use crate::model::event::{Event, EventState};
+use crate::model::ledger::answer::{Answer, Standing};
+use crate::report::answer;
 use crate::report::catalog::Catalog;
 use crate::report::link;
 use crate::report::phrase::Phrase;
@@ -28,7 +30,7 @@ pub(super) struct Entry {
     pub(super) text: String,
     /// When the first run after it took place.
     pub(super) published: DateTime<Utc>,
-    /// When it was taken back; else as `published`.
+    /// When it was taken back, or accepted, or open again; else as `published`.
     pub(super) updated: DateTime<Utc>,
 }
 
@@ -56,6 +58,7 @@ fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
     let mut sentences = vec![told::place(of), told::range(of)];
     sentences.extend(told::likely(of).map(|(label, words)| Phrase::plain(label).then(words)));
     sentences.extend([told::chance(of), told::state(of)]);
+    sentences.extend(of.answer.as_ref().map(|said| Phrase::plain("Ledger:").then(answer::told(said))));
     let sentences: Vec<String> = sentences.into_iter().map(|sentence| sentence.begun().words()).collect();
     let taken_back = match &of.state {
         EventState::TakenBack { by } => catalog.trend.events.iter().find(|one| one.id == *by).map(|one| one.since),
@@ -66,9 +69,19 @@ fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
         title: visible(&told::title(of).words()).into_owned(),
         text: visible(&(sentences.join(". ") + ".")).into_owned(),
         published: of.since,
-        updated: taken_back.map_or(of.since, |time| time.max(of.since)),
+        updated: taken_back.or(of.answer.as_ref().and_then(said_on)).map_or(of.since, |time| time.max(of.since)),
         path,
     }
+}
+
+/// When what the ledger says to an event became so.
+fn said_on(answer: &Answer) -> Option<DateTime<Utc>> {
+    let day = match answer.standing {
+        Standing::Accepted | Standing::Exceeded | Standing::BeyondScope => answer.date,
+        Standing::Expired => answer.expires.succ_opt()?,
+        Standing::NotYet => return None,
+    };
+    Some(day.and_time(NaiveTime::MIN).and_utc())
 }
 
 /// The title of a feed.

@@ -143,5 +143,6 @@ pub(in crate::report) fn event(kind: EventKind, at: usize) -> Event {
         machine_signs: Vec::new(),
         facts: Vec::new(),
         next: None,
+        answer: None,
     }
 }

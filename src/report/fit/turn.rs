@@ -141,9 +141,9 @@ impl Turn<'_> {
         (self.what.after() > self.what.before()) == (metric.better == Better::Lower)
     }
 
-    /// Whether it got the metric worse, still does, and a commit is to blame for sure.
+    /// Whether it got the metric worse, still does, a commit is to blame for sure, and nobody accepts that.
     pub fn is_open(&self, metric: &Metric) -> bool {
-        let stands = self.part.is_some_and(|(event, member)| event.is_standing_regression() && member.standing);
+        let stands = self.part.is_some_and(|(event, member)| event.is_open_regression() && member.standing);
         stands && self.is_worse(metric)
     }
 

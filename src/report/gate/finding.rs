@@ -16,6 +16,8 @@ pub(super) const COMPARE: &str = "compare";
 pub(super) enum Kind {
     /// A metric is worse than is tolerated.
     Regressed,
+    /// It is, and that is accepted.
+    Accepted,
     /// A metric is gone.
     Missing,
     /// The data cannot tell.
@@ -30,13 +32,21 @@ pub(super) enum Kind {
 
 impl Kind {
     /// All of them, the worst first.
-    pub(super) const ALL: [Kind; 6] =
-        [Kind::Regressed, Kind::Missing, Kind::NotMeasured, Kind::Inconclusive, Kind::NotComparable, Kind::NoBaseline];
+    pub(super) const ALL: [Kind; 7] = [
+        Kind::Regressed,
+        Kind::Missing,
+        Kind::NotMeasured,
+        Kind::Inconclusive,
+        Kind::NotComparable,
+        Kind::NoBaseline,
+        Kind::Accepted,
+    ];
 
     /// The word by which other programs know it, for ever the same.
     pub(super) fn id(self) -> &'static str {
         match self {
             Kind::Regressed => "regressed",
+            Kind::Accepted => "accepted",
             Kind::Missing => "missing",
             Kind::Inconclusive => "inconclusive",
             Kind::NotComparable => "not-comparable",
@@ -46,9 +56,10 @@ impl Kind {
     }
 
     /// What kind of thing a verdict tells of; `None` where there is nothing to do.
-    fn of(verdict: &Verdict) -> Option<Kind> {
-        match verdict {
+    fn of(comparison: &Comparison) -> Option<Kind> {
+        match &comparison.verdict {
             Verdict::Unchanged | Verdict::Improved => None,
+            Verdict::Regressed if comparison.is_accepted() => Some(Kind::Accepted),
             Verdict::Regressed => Some(Kind::Regressed),
             Verdict::Inconclusive(_) => Some(Kind::Inconclusive),
             Verdict::NotComparable(_) => Some(Kind::NotComparable),
@@ -107,9 +118,10 @@ fn suite_metrics<'a>(gate: &'a Gate, suite: &'a SuiteGate) -> impl Iterator<Item
 
 /// What there is to tell of a metric.
 pub(super) fn of_comparison<'a>(gate: &Gate, suite: &'a SuiteGate, comparison: &'a Comparison) -> Option<Finding<'a>> {
-    let kind = Kind::of(&comparison.verdict)?;
+    let kind = Kind::of(comparison)?;
     let level = match kind {
         Kind::Regressed | Kind::Missing => Level::Error,
+        Kind::Accepted => Level::Note,
         _ if gate.doubt_fails => Level::Error,
         Kind::NoBaseline => Level::Note,
         _ => Level::Warning,
@@ -119,7 +131,7 @@ pub(super) fn of_comparison<'a>(gate: &Gate, suite: &'a SuiteGate, comparison: &
         level,
         suite,
         comparison: Some(comparison),
-        title: format!("{}: {}", comparison.verdict.word(), metric_name(comparison)),
+        title: format!("{}: {}", comparison.word(), metric_name(comparison)),
         message: sentence(gate.command, comparison),
     })
 }
@@ -191,7 +203,8 @@ pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
         _ => changed,
     };
     let figures: Vec<String> = words.into_iter().chain(Some(values).filter(|values| !values.is_empty())).collect();
-    let mut parts: Vec<String> = comparison.verdict.reason().map(str::to_owned).into_iter().collect();
+    let reason = comparison.verdict.reason().map(str::to_owned);
+    let mut parts: Vec<String> = answer(comparison).into_iter().chain(reason).collect();
     if !figures.is_empty() {
         parts.push(figures.join(", "));
     }
@@ -204,6 +217,11 @@ pub(super) fn sentence(command: &str, comparison: &Comparison) -> String {
     }
     parts.extend(comparison.note.clone());
     if parts.is_empty() { comparison.verdict.word().to_owned() } else { parts.join("; ") }
+}
+
+/// What the ledger says to a regression, with the reason that was given.
+pub fn answer(comparison: &Comparison) -> Option<String> {
+    comparison.answer.as_ref().map(|answer| format!("{} ({}: {})", answer.words(), answer.entry, answer.reason))
 }
 
 /// How much a comparison changed; nothing where the baseline is zero, since no share of that can be told.

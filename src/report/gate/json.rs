@@ -11,6 +11,7 @@ use super::finding::{self, Rows};
 use crate::model::canonical;
 use crate::model::commit::Commit;
 use crate::model::gate::{Gate, Outcome, SuiteGate};
+use crate::model::ledger::answer::Answer;
 use crate::model::metric::Better;
 use crate::model::run::RunStatus;
 use crate::model::schema::{self, patterns};
@@ -69,7 +70,10 @@ struct Report<'a> {
 struct CountsReport {
     unchanged: usize,
     improved: usize,
+    /// Without those that the ledger accepts.
     regressed: usize,
+    /// Regressed, and accepted by the ledger.
+    accepted: usize,
     inconclusive: usize,
     not_comparable: usize,
     missing: usize,
@@ -165,6 +169,8 @@ struct ComparisonReport<'a> {
     reason: Option<&'a str>,
     /// What else there is to know.
     note: Option<&'a str>,
+    /// What the ledger says to a regression; null where it says nothing. Only `accepted` keeps it from failing the gate.
+    ledger: Option<&'a Answer>,
 }
 
 /// What is compared.
@@ -203,8 +209,9 @@ impl<'a> Report<'a> {
 }
 
 fn counts(counts: Counts) -> CountsReport {
-    let Counts { unchanged, improved, regressed, inconclusive, not_comparable, missing, no_baseline } = counts;
-    CountsReport { unchanged, improved, regressed, inconclusive, not_comparable, missing, no_baseline }
+    let Counts { unchanged, improved, regressed, accepted, inconclusive, not_comparable, missing, no_baseline } =
+        counts;
+    CountsReport { unchanged, improved, regressed, accepted, inconclusive, not_comparable, missing, no_baseline }
 }
 
 fn suite(suite: &SuiteGate, rows: Rows) -> SuiteReport<'_> {
@@ -252,6 +259,7 @@ fn comparison(comparison: &Comparison) -> ComparisonReport<'_> {
         verdict: comparison.verdict.word(),
         reason: comparison.verdict.reason(),
         note: comparison.note.as_deref(),
+        ledger: comparison.answer.as_deref(),
     }
 }
 
@@ -324,7 +332,8 @@ mod tests {
           "rule": "interval",
           "verdict": "regressed",
           "reason": null,
-          "note": null
+          "note": null,
+          "ledger": null
         }
         "#);
     }

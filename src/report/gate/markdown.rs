@@ -212,6 +212,10 @@ fn verdict(comparison: &Comparison, noted: Option<&str>) -> String {
     if comparison.verdict == Verdict::Regressed {
         words = format!("**{words}**");
     }
+    if let Some(answer) = &comparison.answer {
+        words += &format!(", {}", shown(&Mark::of_answer(answer)));
+        words += &format!("; {}", cut(&finding::answer(comparison).unwrap_or_default()));
+    }
     if let Some(note) = comparison.note.as_deref().filter(|note| noted != Some(note)) {
         words += &format!("; {}", cut(note));
     }

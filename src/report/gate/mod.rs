@@ -18,7 +18,7 @@ mod turns;
 #[cfg(test)]
 pub(crate) mod example;
 
-pub use finding::{effect, was_not_judged};
+pub use finding::{answer, effect, was_not_judged};
 pub use github::gate_commands;
 pub use json::{changed_json, gate_json, gate_schema};
 pub use junit::gate_junit;

@@ -66,6 +66,12 @@ fn words(kind: Kind, is_compare: bool) -> [&'static str; 4] {
                 "Find the commit, or accept the new value with a word on why: `sprag baseline accept --why TEXT`."
             },
         ],
+        Kind::Accepted => [
+            "RegressionAccepted",
+            "A benchmark is worse than its tolerance allows, and that is accepted",
+            "The ledger accepts the change of a judged metric up to a size and a day; it does not fail the gate until then.",
+            "Nothing until its last day is over; the entry in `ledger/` says who answers for it, and why.",
+        ],
         Kind::Missing if is_compare => [
             "MetricMissing",
             "A benchmark of the base was not measured",
@@ -123,7 +129,7 @@ fn rule(kind: Kind, command: &str) -> Value {
     let level = match kind {
         Kind::Regressed | Kind::Missing | Kind::NotMeasured => "error",
         Kind::Inconclusive | Kind::NotComparable => "warning",
-        Kind::NoBaseline => "note",
+        Kind::NoBaseline | Kind::Accepted => "note",
     };
     json!({
         "id": kind.id(),

@@ -8,6 +8,7 @@ use crate::report::chart::spark::{self, Spark};
 use crate::report::fit::Fit;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
+use crate::report::reasons;
 use crate::stats::describe;
 
 /// One prefix is kept for a group of values when the largest is at most this many times the smallest; beyond, four
@@ -55,7 +56,6 @@ impl Judgement {
         let effect = comparison.effect;
         let mark = Mark::of_comparison(comparison);
         let decided = matches!(comparison.verdict, Verdict::Improved | Verdict::Regressed);
-        let reason: Vec<&str> = comparison.verdict.reason().into_iter().chain(comparison.note.as_deref()).collect();
         Judgement {
             change: Change {
                 class: if decided { mark.class() } else { "" },
@@ -67,8 +67,8 @@ impl Judgement {
                 .and_then(|effect| effect.detectable)
                 .map_or(number::NONE.to_owned(), number::percent_size),
             mark,
-            reason: reason.join("; "),
-            bad: matches!(comparison.verdict, Verdict::Regressed | Verdict::Missing),
+            reason: reasons::own(comparison, &[]),
+            bad: matches!(comparison.verdict, Verdict::Regressed | Verdict::Missing) && !comparison.is_accepted(),
         }
     }
 }

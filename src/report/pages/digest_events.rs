@@ -22,9 +22,9 @@ const RECENT: i64 = 28;
 /// The new events that a fact names.
 const NAMED: usize = 3;
 
-/// The verdict of the newest runs, with the regressions of the history that stand.
+/// The verdict of the newest runs, with the regressions of the history that stand and that nobody accepts.
 pub(super) fn headline(newest: Phrase, catalog: &Catalog<'_>) -> Phrase {
-    let standing = catalog.trend.events.iter().filter(|one| one.is_standing_regression()).count();
+    let standing = catalog.trend.events.iter().filter(|one| one.is_open_regression()).count();
     if standing == 0 {
         return newest;
     }

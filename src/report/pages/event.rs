@@ -9,8 +9,11 @@ use super::event_suspects::{self, Suspects};
 use super::frame::{Frame, Part};
 use super::page;
 use crate::model::event::{Event, EventKind};
+use crate::model::ledger::scope::Scope;
+use crate::model::ledger::text;
 use crate::model::page::Page;
 use crate::report::ReportError;
+use crate::report::answer;
 use crate::report::catalog::Catalog;
 use crate::report::date;
 use crate::report::link;
@@ -44,7 +47,10 @@ struct EventPage {
     members_rest: String,
     environment: Vec<(String, String, String)>,
     environment_rest: String,
-    acceptance: Vec<String>,
+    /// What the ledger says to it.
+    accepted: Option<Phrase>,
+    /// What stands in the place of text that accepts it, where nobody could.
+    acceptance: Result<Vec<String>, &'static str>,
 }
 
 /// The page of an event.
@@ -82,7 +88,8 @@ pub(in crate::report) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page
             0 => String::new(),
             more => format!("{} more are not listed here.", count(more)),
         },
-        acceptance: acceptance(of),
+        accepted: of.answer.as_ref().map(|answer| answer::told(answer).text(".")),
+        acceptance: acceptance(catalog, of),
     };
     page(path, &template)
 }
@@ -162,13 +169,20 @@ fn reproduce(of: &Event) -> Vec<String> {
     [compare, measure].iter().filter_map(|words| shell::line(words)).collect()
 }
 
-/// The entry of a ledger that accepts it, where there is something to accept.
-fn acceptance(of: &Event) -> Vec<String> {
-    if !of.is_standing_regression() {
-        return Vec::new();
+/// The entry of the ledger that accepts it, with what only a person can say left empty; nothing where there is nothing to accept
+/// or it is accepted, and a sentence where no size can be accepted.
+fn acceptance(catalog: &Catalog<'_>, of: &Event) -> Result<Vec<String>, &'static str> {
+    if !of.is_open_regression() {
+        return Ok(Vec::new());
     }
-    let event = format!("event = \"{}\"", of.id);
-    ["[[accept]]", &event, "scope = \"\"", "reason = \"\"", "author = \"\"", "expires = \"\""]
-        .map(str::to_owned)
-        .to_vec()
+    let Some(worst) = of.worst_standing() else {
+        return Err("A level of it was zero before, so no relative change can be accepted.");
+    };
+    let newest = told::lead(of).and_then(|lead| {
+        let suites = &catalog.analysis.suites;
+        let suite = suites.iter().find(|one| one.suite == lead.suite && one.machine == lead.machine.id);
+        suite?.commit.as_ref().map(|commit| commit.sha.as_str())
+    });
+    let commit = newest.unwrap_or(&of.first_bad.sha);
+    Ok(text::acceptance_to_fill(&of.id, Scope::EVENT, text::rounded_up(worst), commit))
 }

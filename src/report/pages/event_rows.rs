@@ -153,7 +153,7 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
         since: date::day(of.since),
         confidence: chance(of.false_discovery),
         state: linked(event::state(of), catalog),
-        bad: of.is_standing_regression(),
+        bad: of.is_open_regression(),
     }
 }
 

@@ -30,7 +30,9 @@ pub(super) enum Part {
     Machines,
     /// The list of runs and their pages, and those of commits.
     Runs,
-    /// How everything is judged; the footer leads there.
+    /// The list of releases and their pages.
+    Releases,
+    /// How everything is judged, and what is accepted; the footer leads there.
     About,
 }
 
@@ -61,6 +63,8 @@ pub(super) struct Frame {
     pub(super) source: String,
     /// The page that says how everything is judged; empty where there is nothing to judge.
     pub(super) method: &'static str,
+    /// The page of the ledger; empty where there is none.
+    pub(super) ledger: &'static str,
     /// The version that made the page.
     pub(super) version: &'static str,
 }
@@ -94,6 +98,7 @@ impl Frame {
             every_days: analysis.every_days,
             source: source(catalog),
             method: if catalog.runs.is_empty() { "" } else { link::METHOD },
+            ledger: if catalog.runs.is_empty() { "" } else { link::LEDGER },
             version: env!("CARGO_PKG_VERSION"),
         }
     }
@@ -132,6 +137,9 @@ fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
     }
     if !gpu::runs(catalog).is_empty() {
         parts.push((Part::Gpu, "GPU", link::GPU.to_owned()));
+    }
+    if !catalog.releases.is_empty() {
+        parts.push((Part::Releases, "Releases", link::RELEASE_LIST.to_owned()));
     }
     if !catalog.runs.is_empty() {
         parts.push((Part::Coverage, "Coverage", link::COVERAGE.to_owned()));

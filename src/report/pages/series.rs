@@ -18,6 +18,7 @@ use crate::model::sample::Role;
 use crate::model::unit::Scale;
 use crate::model::verdict::Verdict;
 use crate::report::ReportError;
+use crate::report::answer;
 use crate::report::catalog::{Catalog, short_benchmark};
 use crate::report::chart::script;
 use crate::report::chart::trend::{self, MOST_DOTS, Shape};
@@ -166,7 +167,11 @@ fn headline(of: &SeriesAnalysis, name: &str) -> Phrase {
     match comparison.verdict {
         Verdict::Regressed | Verdict::Improved => {
             let word = format!("{size}{}", mark.word);
-            subject.text("is ").mark(Mark { word, ..mark }).text(" than its baseline")
+            let words = subject.text("is ").mark(Mark { word, ..mark }).text(" than its baseline");
+            match &comparison.answer {
+                None => words,
+                Some(answer) => words.text(", ").join(answer::said(answer)),
+            }
         }
         Verdict::Unchanged => subject.text("did not change against its baseline"),
         Verdict::Inconclusive(_) => subject.text("is ").mark(mark),

@@ -3,6 +3,7 @@
 use super::cell::Change;
 use crate::model::change_point::Level;
 use crate::model::event::EventState;
+use crate::model::ledger::answer::Answer;
 use crate::model::metric::Metric;
 use crate::model::trend::SeriesTrend;
 use crate::model::unit::Scale;
@@ -165,9 +166,11 @@ fn state(turn: &Turn<'_>, metric: &Metric) -> (Mark, String) {
         }
         EventState::Standing if !event.sure => Mark::new(Tone::Doubt, "?", "may be chance"),
         EventState::Standing if !member.standing => Mark::new(Tone::Plain, "✓", "gone here"),
+        EventState::Standing if event.is_accepted() && turn.is_worse(metric) => Mark::new(Tone::Doubt, "◆", "accepted"),
         EventState::Standing if turn.is_open(metric) => Mark::new(Tone::Worse, "●", "open"),
         EventState::Standing => Mark::new(Tone::Plain, "=", "stands"),
     };
+    notes.extend(event.answer.as_ref().map(Answer::words));
     notes.extend(turn.facts());
     if member.held {
         notes.push("held: told before, and no longer by the data alone".to_owned());

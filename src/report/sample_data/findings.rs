@@ -149,6 +149,7 @@ fn compare(series: &Series, baseline: Option<f64>, current: Option<f64>) -> Comp
         }),
         p_value: None,
         rule: "interval",
+        answer: None,
         note: (verdict == Verdict::Missing).then(|| format!("failed: worker 3 ended by signal 11 {HOSTILE}")),
         verdict,
     }

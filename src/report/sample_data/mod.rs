@@ -4,7 +4,9 @@
 //! improvement, a drift, an environment change, a skipped suite, a failed benchmark, a damaged record, hostile names.
 
 mod findings;
+mod ledger;
 mod planted;
+mod releases;
 mod runs;
 mod trend;
 
@@ -12,9 +14,11 @@ use super::{Input, ReportError, Settings, render, render_runs, shown_runs};
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
+use crate::model::ledger::Ledger;
 use crate::model::method::{Constants, Figure, Limits, MeasuredTable, Method};
 use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
+use crate::model::release::ReleaseReport;
 use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
 
@@ -26,6 +30,8 @@ pub(super) struct Sample {
     pub(super) runs: Vec<RecordedRun>,
     pub(super) movers: Vec<WeekMovers>,
     pub(super) newest: Vec<RecordedRun>,
+    pub(super) ledger: Ledger,
+    pub(super) releases: Vec<ReleaseReport>,
 }
 
 impl Sample {
@@ -36,8 +42,8 @@ impl Sample {
 
     /// What the pages are made of.
     pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
-        let Sample { analysis, trend, line, movers, newest, .. } = self;
-        Input { analysis, trend, line, heads, movers, newest }
+        let Sample { analysis, trend, line, movers, newest, ledger, releases, .. } = self;
+        Input { analysis, trend, line, heads, movers, newest, ledger, releases }
     }
 
     /// The whole site.
@@ -85,11 +91,14 @@ pub(super) fn rich() -> Sample {
     let line = runs::commit_line();
     let runs = runs::all(&line);
     let analysis = findings::analysis(&line, &runs);
-    let trend = trend::trend(&analysis, &line);
+    let mut trend = trend::trend(&analysis, &line);
+    let day = crate::model::ledger::day(analysis.as_of.expect("it has runs"));
+    let ledger = ledger::ledger(day, &line, &mut trend);
+    let releases = releases::releases(day, &line);
     let movers = findings::movers(&analysis);
     let newest =
         analysis.suites.iter().filter_map(|suite| runs.iter().find(|run| run.id == suite.run)).cloned().collect();
-    Sample { analysis, trend, line, runs, movers, newest }
+    Sample { analysis, trend, line, runs, movers, newest, ledger, releases }
 }
 
 /// A history in which nothing has.

@@ -258,6 +258,7 @@ fn event(planted: &Planted, all: &[SeriesTrend], judged: &[&SeriesAnalysis], lin
         machine_signs: planted.signs.clone(),
         facts: planted.facts.clone(),
         next,
+        answer: None,
     }
 }
 

@@ -6,6 +6,7 @@ use super::document::{Block, Grid, Room, Section, cell};
 use super::{shell, words};
 use crate::model::change_point::Level;
 use crate::model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
+use crate::report::answer;
 use crate::report::date;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number::{self, count, counted};
@@ -23,6 +24,7 @@ pub(super) fn section(event: &Event, room: &Room) -> Section {
     blocks.extend(likely(event).map(|(label, words)| Block::Fact(label, words)));
     blocks.push(Block::Fact("chance", chance(event)));
     blocks.push(Block::Fact("state", state(event)));
+    blocks.extend(event.answer.as_ref().map(|answer| Block::Fact("ledger", answer::told(answer))));
     blocks.extend(environment(event));
     blocks.extend(next(event));
     blocks.extend(suspects(event).map(Block::Grid));
@@ -44,6 +46,7 @@ pub(in crate::report) fn mark(event: &Event) -> Mark {
         one if one.state != EventState::Standing => (Tone::Plain, "="),
         one if !one.sure => (Tone::Doubt, "?"),
         one if one.kind == EventKind::Environment => (Tone::Environment, "◇"),
+        one if one.is_accepted() => (Tone::Doubt, "◆"),
         one => match one.direction {
             Direction::Worse => (Tone::Worse, "▲"),
             Direction::Better => (Tone::Better, "▼"),
@@ -160,7 +163,7 @@ pub(in crate::report) fn chance(event: &Event) -> Phrase {
     Phrase::plain(if event.sure { format!("sure: {words}") } else { format!("may be chance: {words}") })
 }
 
-/// Whether it still holds.
+/// Whether it still holds, and what the ledger says to that.
 pub(in crate::report) fn state(event: &Event) -> Phrase {
     if let EventState::TakenBack { by } = &event.state {
         return Phrase::plain("taken back by ").id(words::name(by));
@@ -175,7 +178,10 @@ pub(in crate::report) fn state(event: &Event) -> Phrase {
         let held = counted(held, "series is", "series are");
         words += &format!("; {held} held: told before, and no longer by the data alone");
     }
-    Phrase::plain(words)
+    match &event.answer {
+        None => Phrase::plain(words),
+        Some(answer) => Phrase::plain(words + "; ").join(answer::brief(answer)),
+    }
 }
 
 /// What speaks for the machine, and what changed about it.

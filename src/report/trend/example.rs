@@ -81,6 +81,7 @@ pub(crate) fn event(id: &str, members: Vec<Member>) -> Event {
         machine_signs: Vec::new(),
         facts: Vec::new(),
         next: None,
+        answer: None,
     }
 }
 

@@ -28,12 +28,16 @@ pub(in crate::report) fn headline(trend: &Trend) -> Phrase {
         return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing to look at:")).text(rest);
     }
     let standing = |is: &dyn Fn(&Event) -> bool| trend.events.iter().filter(|one| is_listed(one) && is(one)).count();
-    let regressions = standing(&|one| one.is_standing_regression());
+    let regressions = standing(&|one| one.is_open_regression());
+    let accepted = standing(&|one| one.is_standing_regression() && one.is_accepted());
     let environment = standing(&|one| one.kind == EventKind::Environment);
     let improvements = standing(&|one| one.kind != EventKind::Environment && one.direction == Direction::Better);
     let mut parts = Vec::new();
     if regressions > 0 {
         parts.push(counted(regressions, "regression stands", "regressions stand"));
+    }
+    if accepted > 0 {
+        parts.push(counted(accepted, "accepted regression", "accepted regressions"));
     }
     if improvements > 0 {
         parts.push(counted(improvements, "improvement", "improvements"));
@@ -45,6 +49,7 @@ pub(in crate::report) fn headline(trend: &Trend) -> Phrase {
         format!("; {} of {} judged", count(coverage.judged), counted(coverage.total, "series is", "series are"));
     let mark = match parts.first() {
         Some(first) if regressions > 0 => Mark::new(Tone::Worse, "▲", first),
+        Some(first) if accepted > 0 => Mark::new(Tone::Doubt, "◆", first),
         Some(first) if improvements > 0 => Mark::new(Tone::Better, "▼", first),
         Some(first) => Mark::new(Tone::Environment, "◇", first),
         None if coverage.judged == 0 => Mark::new(Tone::Doubt, "?", "nothing can be told"),

@@ -5,6 +5,7 @@ pub(super) mod facts;
 pub(super) mod line;
 pub(super) mod measured;
 pub(super) mod trees;
+pub(super) mod tags;
 pub(super) mod target;
 pub(super) mod create;
 pub(super) mod worktree;

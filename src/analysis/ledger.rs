@@ -1,0 +1,388 @@
+//! What the ledger says to regressions: to events of the history, and to what a gate finds.
+//!
+//! An acceptance answers for a regression where its event is told and still stands, its scope holds the series, and what got
+//! worse is no more than it accepts, as far as the interval goes. A gate asks further that what it holds a run against lies
+//! before the event and the run after it: what got worse since has another cause. In doubt nothing is accepted.
+
+use std::collections::HashMap;
+
+use chrono::NaiveDate;
+
+use crate::model::analysis::Analysis;
+use crate::model::commit::CommitLine;
+use crate::model::event::{Event, Member};
+use crate::model::ledger::answer::{Answer, Standing};
+use crate::model::ledger::scope::{Scope, Subject};
+use crate::model::ledger::{Acceptance, Ledger};
+use crate::model::metric::Better;
+use crate::model::verdict::{Comparison, Counts, Verdict};
+
+/// By how much rounding may take a change over what is accepted.
+const ROUNDING: f64 = 1e-9;
+
+/// What decides about a regression.
+pub struct Accepting<'a> {
+    ledger: &'a Ledger,
+    events: &'a [Event],
+    places: HashMap<&'a str, usize>,
+    day: NaiveDate,
+}
+
+/// Which run was held against what.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a> {
+    /// The id of the machine.
+    pub machine: &'a str,
+    /// What people call it.
+    pub machine_name: &'a str,
+    /// The commit of what it is held against.
+    pub base: Option<&'a str>,
+    /// The commit that was measured.
+    pub commit: Option<&'a str>,
+}
+
+/// Writes to each event what the ledger says to it on a day.
+pub fn tell_events(events: &mut [Event], ledger: &Ledger, day: NaiveDate) {
+    for event in events {
+        event.answer = of_event(event, ledger, day);
+    }
+}
+
+/// What the ledger says to an event: nothing where it stands for no regression.
+fn of_event(event: &Event, ledger: &Ledger, day: NaiveDate) -> Option<Answer> {
+    let acceptance = ledger.acceptance(&event.id, day).filter(|_| event.is_standing_regression())?;
+    let scope = Scope::parse(&acceptance.scope);
+    let holds = |one: &Member| scope.is_some_and(|scope| scope.has(subject(one), true));
+    let mut open = event.members.iter().filter(|one| one.standing && one.worse.is_none_or(|worse| worse > 0.0));
+    let mut standing = Standing::Accepted;
+    if open.clone().any(|one| !holds(one)) {
+        standing = Standing::BeyondScope;
+    } else if open.any(|one| exceeds(acceptance, least_of_member(one))) {
+        standing = Standing::Exceeded;
+    }
+    Some(Answer::of(acceptance, day, standing))
+}
+
+impl<'a> Accepting<'a> {
+    /// What decides on a day, by the events that are told along a line of commits.
+    pub fn new(ledger: &'a Ledger, events: &'a [Event], line: &'a CommitLine, day: NaiveDate) -> Accepting<'a> {
+        Accepting { ledger, events, places: line.positions(), day }
+    }
+
+    /// Writes to each regression of the newest runs what the ledger says to it, and counts anew.
+    pub fn tell_newest(&self, analysis: &mut Analysis) {
+        for suite in &mut analysis.suites {
+            let held = Held {
+                machine: &suite.machine,
+                machine_name: &suite.machine_name,
+                base: suite.baseline.as_ref().ok().and_then(|baseline| baseline.commit.as_deref()),
+                commit: suite.commit.as_ref().map(|commit| commit.sha.as_str()),
+            };
+            self.tell(&held, &mut suite.comparisons);
+            suite.counts = Counts::of(&suite.comparisons);
+        }
+        let by_suite: HashMap<(&str, &str), &[Comparison]> = analysis
+            .suites
+            .iter()
+            .map(|suite| ((suite.machine.as_str(), suite.suite.as_str()), suite.comparisons.as_slice()))
+            .collect();
+        for one in &mut analysis.series {
+            let place = (one.series.machine.as_str(), one.series.suite.as_str());
+            let Some((own, all)) = one.comparison.as_mut().zip(by_suite.get(&place)) else { continue };
+            let is_same = |other: &&Comparison| other.benchmark == own.benchmark && other.metric == own.metric;
+            own.answer = all.iter().find(is_same).and_then(|same| same.answer.clone());
+        }
+    }
+
+    /// Writes to each regression among some comparisons what the ledger says to it.
+    pub fn tell(&self, held: &Held<'_>, comparisons: &mut [Comparison]) {
+        for one in comparisons {
+            one.answer = self.of_comparison(held, one).map(Box::new);
+        }
+    }
+
+    /// What the ledger says to what a gate found: nothing but to a regression. Of several acceptances the one that accepts it.
+    fn of_comparison(&self, held: &Held<'_>, one: &Comparison) -> Option<Answer> {
+        if one.verdict != Verdict::Regressed {
+            return None;
+        }
+        let answers = self.events.iter().filter_map(|event| self.by_event(event, held, one));
+        answers.min_by_key(|answer| answer.standing)
+    }
+
+    fn by_event(&self, event: &Event, held: &Held<'_>, one: &Comparison) -> Option<Answer> {
+        let acceptance = self.ledger.acceptance(&event.id, self.day)?;
+        if !event.is_standing_regression() || !self.lies_between(event, held) {
+            return None;
+        }
+        let is_it = |member: &&Member| {
+            member.machine.id == held.machine && member.benchmark == one.benchmark && member.metric == one.metric
+        };
+        let member = event.members.iter().find(is_it);
+        if member.is_some_and(|member| !member.standing) {
+            return None;
+        }
+        let subject = Subject {
+            benchmark: &one.benchmark,
+            metric: &one.metric.name,
+            machine: held.machine,
+            machine_name: held.machine_name,
+        };
+        Scope::parse(&acceptance.scope).filter(|scope| scope.has(subject, member.is_some()))?;
+        let standing =
+            if exceeds(acceptance, least_of_comparison(one)) { Standing::Exceeded } else { Standing::Accepted };
+        Some(Answer::of(acceptance, self.day, standing))
+    }
+
+    /// Whether an event lies between the two sides. What stands on no line of commits cannot be told to.
+    fn lies_between(&self, event: &Event, held: &Held<'_>) -> bool {
+        let place = |sha: &str| self.places.get(sha).copied();
+        let (Some(base), Some(commit)) = (held.base.and_then(place), held.commit.and_then(place)) else {
+            return false;
+        };
+        match event.last_good.as_ref().map(|good| place(&good.sha)) {
+            Some(Some(good)) => base <= good && good < commit,
+            Some(None) => false,
+            None => place(&event.first_bad.sha).is_some_and(|bad| base < bad && bad <= commit),
+        }
+    }
+}
+
+fn subject(member: &Member) -> Subject<'_> {
+    Subject {
+        benchmark: &member.benchmark,
+        metric: &member.metric.name,
+        machine: &member.machine.id,
+        machine_name: &member.machine.name,
+    }
+}
+
+/// Whether what got worse by that much at least is more than is accepted; what cannot be told is.
+fn exceeds(acceptance: &Acceptance, least: Option<f64>) -> bool {
+    !least.is_some_and(|least| least <= acceptance.at_most + ROUNDING)
+}
+
+/// By how much a member got worse at least.
+fn least_of_member(member: &Member) -> Option<f64> {
+    let level = member.relative?;
+    let bound = if member.metric.better == Better::Lower { level.lower } else { level.upper };
+    Some(turned(if bound.is_finite() { bound } else { level.value }, member.metric.better))
+}
+
+/// By how much a comparison got worse at least.
+fn least_of_comparison(one: &Comparison) -> Option<f64> {
+    let effect = one.effect.filter(|_| one.baseline != Some(0.0))?;
+    let nearest = |(low, high)| if one.metric.better == Better::Lower { low } else { high };
+    let bound = one.interval().map(nearest).filter(|bound: &f64| bound.is_finite());
+    Some(turned(bound.unwrap_or(effect.change), one.metric.better))
+}
+
+/// A change such that positive is worse: after over before less 1, or before over after less 1 where larger is better.
+fn turned(change: f64, better: Better) -> f64 {
+    match better {
+        Better::Lower => change,
+        Better::Higher => 1.0 / (1.0 + change).max(0.0) - 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+
+    use super::*;
+    use crate::model::change_point::Level;
+    use crate::model::commit::CommitOnLine;
+    use crate::model::event::{Direction, EventKind, EventState, NamedCommit, NamedMachine};
+    use crate::model::ledger::example;
+    use crate::model::metric::Metric;
+    use crate::model::verdict::Effect;
+
+    const EVENT: &str = "e-0a1b2c";
+
+    fn member(benchmark: &str, metric: Metric, (lower, value, upper): (f64, f64, f64)) -> Member {
+        let flat = Level { value: 1.0, lower: 1.0, upper: 1.0 };
+        let worse = turned(value, metric.better);
+        Member {
+            series: "0123456789abcdef".to_owned(),
+            suite: "cpu".to_owned(),
+            benchmark: benchmark.to_owned(),
+            metric,
+            machine: machine(),
+            before: flat,
+            after: Level { value: 1.0 + value, lower: 1.0 + lower, upper: 1.0 + upper },
+            relative: Some(Level { value, lower, upper }),
+            worse: Some(worse),
+            at: named(2),
+            points_since: 9,
+            chance: 1e-6,
+            held: false,
+            standing: true,
+        }
+    }
+
+    fn machine() -> NamedMachine {
+        NamedMachine { id: "0a1b".to_owned(), name: "ci-box".to_owned() }
+    }
+
+    fn sha(place: usize) -> String {
+        format!("{place:040}")
+    }
+
+    fn named(place: usize) -> NamedCommit {
+        NamedCommit { sha: sha(place), ..NamedCommit::default() }
+    }
+
+    /// An event between the commits 1 and 2.
+    fn event(members: Vec<Member>) -> Event {
+        Event {
+            id: EVENT.to_owned(),
+            kind: EventKind::Change,
+            direction: Direction::Worse,
+            state: EventState::Standing,
+            sure: true,
+            false_discovery: 1e-6,
+            machines: vec![machine()],
+            last_good: Some(named(1)),
+            first_bad: named(2),
+            suspects: Vec::new(),
+            measured_series: members.len(),
+            worst: None,
+            typical: None,
+            since: DateTime::<Utc>::UNIX_EPOCH,
+            machine_signs: Vec::new(),
+            facts: Vec::new(),
+            next: None,
+            answer: None,
+            members,
+        }
+    }
+
+    /// One acceptance of the event, up to 25 %, in May.
+    fn ledger(scope: &str) -> Ledger {
+        let mut one = example::acceptance(EVENT, "2026-05-01", "2026-05-31");
+        one.scope = scope.to_owned();
+        Ledger { acceptances: vec![one], waivers: Vec::new() }
+    }
+
+    fn slower() -> Vec<Member> {
+        vec![member("cpu/copy @fast", Metric::time(), (0.14, 0.15, 0.16))]
+    }
+
+    #[test]
+    fn an_event_is_accepted_as_far_as_its_members_and_the_days_go() {
+        let standing = |members: Vec<Member>, scope: &str, day: &str| {
+            let mut events = [event(members)];
+            tell_events(&mut events, &ledger(scope), example::day(day));
+            let [event] = events;
+            event.answer.map(|answer| answer.standing)
+        };
+        assert_eq!(standing(slower(), "event", "2026-05-01"), Some(Standing::Accepted));
+        assert_eq!(standing(slower(), "event", "2026-05-31"), Some(Standing::Accepted));
+        assert_eq!(standing(slower(), "event", "2026-06-01"), Some(Standing::Expired));
+        assert_eq!(standing(slower(), "event", "2026-04-30"), Some(Standing::NotYet));
+        assert_eq!(standing(slower(), "cpu/scan", "2026-05-02"), Some(Standing::BeyondScope));
+        assert_eq!(standing(slower(), "event on other", "2026-05-02"), Some(Standing::BeyondScope));
+        let larger = |metric: Metric, level| vec![member("cpu/copy @fast", metric, level)];
+        assert_eq!(standing(larger(Metric::time(), (0.26, 0.3, 0.4)), "event", "2026-05-02"), Some(Standing::Exceeded));
+        // Its interval reaches to what is accepted: it may be no more.
+        assert_eq!(standing(larger(Metric::time(), (0.2, 0.3, 0.4)), "event", "2026-05-02"), Some(Standing::Accepted));
+        // A level that was zero before has no share that could be within anything.
+        let mut of_zero = slower();
+        (of_zero[0].relative, of_zero[0].worse) = (None, None);
+        assert_eq!(standing(of_zero, "event", "2026-05-02"), Some(Standing::Exceeded));
+        // What is gone needs nobody's leave.
+        let mut gone = event(slower());
+        gone.state = EventState::TakenBack { by: "e-ffffff".to_owned() };
+        tell_events(std::slice::from_mut(&mut gone), &ledger("event"), example::day("2026-05-02"));
+        assert_eq!(gone.answer, None);
+    }
+
+    /// What the ledger says on 2 May to a regression of `change`, with its interval, held so against the commit `base`.
+    fn told(
+        events: &[Event],
+        scope: &str,
+        (base, commit): (Option<usize>, usize),
+        (change, interval): (f64, Option<(f64, f64)>),
+    ) -> Option<Standing> {
+        let commits = (0..5).map(|place| CommitOnLine {
+            sha: sha(place),
+            commit_time: DateTime::<Utc>::UNIX_EPOCH,
+            subject: String::new(),
+            tags: Vec::new(),
+        });
+        let line = CommitLine { commits: commits.collect(), ..CommitLine::default() };
+        let (ledger, base, commit) = (ledger(scope), base.map(sha), sha(commit));
+        let accepting = Accepting::new(&ledger, events, &line, example::day("2026-05-02"));
+        let mut one = Comparison::bare("cpu/copy @fast", Metric::time(), "interval", Verdict::Regressed);
+        one.baseline = Some(1.0);
+        one.effect = Some(Effect { change, interval, detectable: None });
+        let held =
+            Held { machine: "0a1b", machine_name: "ci-box", base: base.as_deref(), commit: Some(commit.as_str()) };
+        accepting.tell(&held, std::slice::from_mut(&mut one));
+        one.answer.map(|answer| answer.standing)
+    }
+
+    const ACROSS: (Option<usize>, usize) = (Some(1), 2);
+
+    const WORSE: (f64, Option<(f64, f64)>) = (0.15, Some((0.1, 0.2)));
+
+    #[test]
+    fn a_gate_accepts_what_the_event_between_its_sides_did() {
+        let events = [event(slower())];
+        assert_eq!(told(&events, "event", ACROSS, WORSE), Some(Standing::Accepted));
+        assert_eq!(told(&events, "event", (Some(0), 4), WORSE), Some(Standing::Accepted));
+        assert_eq!(told(&events, "copy @fast on ci-box", ACROSS, WORSE), Some(Standing::Accepted));
+        assert_eq!(told(&events, "event", ACROSS, (0.3, Some((0.26, 0.34)))), Some(Standing::Exceeded));
+        assert_eq!(told(&events, "event", ACROSS, (0.3, None)), Some(Standing::Exceeded));
+        assert_eq!(
+            told(&events, "event", ACROSS, (0.25, None)),
+            Some(Standing::Accepted),
+            "that very size is within it"
+        );
+        // Both sides lie after it or before it, or one of them is nowhere.
+        for sides in [(Some(2), 4), (Some(0), 1), (None, 3), (Some(9), 3), (Some(0), 9)] {
+            assert_eq!(told(&events, "event", sides, WORSE), None, "{sides:?}");
+        }
+        assert_eq!(told(&events, "cpu/scan", ACROSS, WORSE), None);
+        assert_eq!(told(&[], "event", ACROSS, WORSE), None);
+    }
+
+    #[test]
+    fn a_gate_accepts_nothing_that_the_event_does_not_stand_for() {
+        let change = |change: &dyn Fn(&mut Event)| {
+            let mut one = event(slower());
+            change(&mut one);
+            told(&[one], "event", ACROSS, WORSE)
+        };
+        assert_eq!(change(&|_| {}), Some(Standing::Accepted));
+        assert_eq!(change(&|one| one.sure = false), None);
+        assert_eq!(change(&|one| one.kind = EventKind::Environment), None);
+        assert_eq!(change(&|one| one.members[0].standing = false), None);
+        assert_eq!(change(&|one| one.members[0].benchmark.push('x')), None);
+        assert_eq!(change(&|one| one.members[0].machine.id.push('x')), None);
+        // Of which nobody knows what was before, the first that has it must lie after the base.
+        assert_eq!(change(&|one| one.last_good = None), Some(Standing::Accepted));
+        assert_eq!(change(&|one| (one.last_good, one.first_bad) = (None, named(1))), None);
+        assert_eq!(change(&|one| one.last_good = Some(named(9))), None);
+    }
+
+    #[test]
+    fn only_a_regression_is_ever_answered() {
+        let (ledger, line) = (ledger("event"), CommitLine::default());
+        let events = [event(slower())];
+        let accepting = Accepting::new(&ledger, &events, &line, example::day("2026-05-02"));
+        let held = Held { machine: "0a1b", machine_name: "ci-box", base: None, commit: None };
+        let verdicts =
+            [Verdict::Missing, Verdict::Inconclusive("x".to_owned()), Verdict::NoBaseline, Verdict::Improved];
+        let mut all = verdicts.map(|verdict| Comparison::bare("cpu/copy @fast", Metric::time(), "interval", verdict));
+        accepting.tell(&held, &mut all);
+        assert!(all.iter().all(|one| one.answer.is_none()));
+    }
+
+    #[test]
+    fn where_more_is_better_less_is_worse() {
+        assert!((turned(-0.2, Better::Higher) - 0.25).abs() < 1e-12);
+        assert!((turned(0.25, Better::Lower) - 0.25).abs() < 1e-12);
+        assert!(turned(-1.0, Better::Higher).is_infinite(), "what is gone is endlessly worse");
+    }
+}

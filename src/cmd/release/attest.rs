@@ -1,0 +1,178 @@
+//! `sprag release attest`: all that a release rests on in a folder, with a statement about it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::checklist::{exit_of, table};
+use super::gather::{self, Gathered};
+use super::{fill, seed_form, sign, verify};
+use crate::cli::{AttestArgs, AttestFormat};
+use crate::cmd::project::write_whole;
+use crate::cmd::replay::digest_of;
+use crate::cmd::{Advice, Exit, text};
+use crate::evidence::bundle::{self, ARTIFACTS, Listed, VERIFY_MD};
+use crate::evidence::envelope::{self, ENVELOPE};
+use crate::evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
+use crate::evidence::statement::{self, STATEMENT};
+use crate::evidence::sums::{self, SUMS};
+use crate::history;
+use crate::model::checklist::FilledChecklist;
+use crate::model::digest::sha256_hex;
+use crate::model::run::RECORD_ROOT;
+use crate::model::statement::{PAYLOAD_TYPE, pre_authentication};
+
+pub(super) fn run(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let place = folder.join(&args.out);
+    check_empty(&place)?;
+    let gathered = gather::gather(folder, &args.look)?;
+    let checklist = fill::fill(&gathered)?;
+    let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).with_context(|| format!("cannot make `{}`", parent.display()))?;
+    let aside = tempfile::Builder::new().prefix(".sprag-").tempdir_in(parent);
+    let aside = aside.with_context(|| format!("cannot write beside `{}`", place.display()))?;
+    let shown = text::printable(&args.out.display().to_string());
+    let next = match args.format {
+        AttestFormat::ApexX => {
+            let summary = seed_form::write(&gathered, &checklist, args.owner.as_deref(), aside.path())?;
+            format!("{summary} in {shown}\n")
+        }
+        AttestFormat::InToto => {
+            write_evidence(
+                &gathered,
+                &checklist,
+                aside.path(),
+                args.key.as_ref().map(|key| folder.join(key)).as_deref(),
+            )?;
+            // What others would refuse is not handed out.
+            verify::check_own(&gathered.project, aside.path())?;
+            let signed = if args.key.is_some() { "signed" } else { "not signed" };
+            let history = &checklist.history;
+            format!(
+                "{shown}: {signed}\nhistory: {} runs at {}, Merkle root {}\nverify:  {}\n",
+                history.size,
+                history.commit,
+                history.root,
+                bundle::command(&shown)
+            )
+        }
+    };
+    put(&aside.keep(), &place)?;
+    out.write_all(table(&checklist).as_bytes())?;
+    write!(out, "\n{next}")?;
+    Ok(exit_of(&checklist))
+}
+
+fn check_empty(place: &Path) -> anyhow::Result<()> {
+    match fs::read_dir(place).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot look into `{}`", place.display())),
+        Ok(false) => Err(Advice {
+            message: format!("`{}` holds something already, and evidence is never overwritten", place.display()),
+            hint: "name a new folder with `--out`".to_owned(),
+        }
+        .into()),
+    }
+}
+
+fn put(aside: &Path, place: &Path) -> anyhow::Result<()> {
+    let put = || -> std::io::Result<()> {
+        open_to_others(aside)?;
+        match fs::remove_dir(place) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::rename(aside, place)
+    };
+    put()
+        .inspect_err(|_| drop(fs::remove_dir_all(aside)))
+        .with_context(|| format!("cannot write `{}`", place.display()))
+}
+
+/// A temporary folder is its owner's only; what we leave behind is an ordinary one.
+#[cfg(unix)]
+fn open_to_others(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_folder: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Writes the evidence, the checklist, the sums and the statement, signed where there is a key.
+fn write_evidence(of: &Gathered, checklist: &FilledChecklist, into: &Path, key: Option<&Path>) -> anyhow::Result<()> {
+    let mut files = Files { into, sums: BTreeMap::new() };
+    for path in of.project_files()? {
+        files.write(&path, &of.bytes(&path)?)?;
+    }
+    for (path, bytes) in history::files_of(of.project.store()?, &of.history.commit, RECORD_ROOT)? {
+        files.write(&path, &bytes)?;
+    }
+    let mut listed = Vec::new();
+    for (key, artifact) in &of.artifacts {
+        let file = artifact.file.is_file().then(|| bundle::place(key, &artifact.path));
+        if let Some(path) = &file {
+            files.copy(path, &artifact.file)?;
+        }
+        listed.push(Listed { key: key.clone(), path: artifact.path.clone(), file });
+    }
+    files.write(ARTIFACTS, &bundle::to_file(&listed))?;
+    files.write(CHECKLIST_JSON, &filled::to_json(checklist))?;
+    files.write(CHECKLIST_MD, filled::to_markdown(checklist).as_bytes())?;
+    files.write(VERIFY_MD, bundle::to_markdown(checklist).as_bytes())?;
+    let sums = sums::text(&files.sums);
+    write_whole(&into.join(SUMS), sums.as_bytes())?;
+    let statement = statement::statement(checklist, &files.sums, &sha256_hex(sums.as_bytes()));
+    let statement = statement::to_file(&statement);
+    write_whole(&into.join(STATEMENT), &statement)?;
+    if let Some(key) = key {
+        let (keyid, signature) = sign::sign(key, &pre_authentication(PAYLOAD_TYPE, &statement))?;
+        let sealed = envelope::sealed(&statement, keyid, &signature);
+        write_whole(&into.join(ENVELOPE), &envelope::to_file(&sealed))?;
+    }
+    Ok(())
+}
+
+/// The files that are listed, as they are written.
+struct Files<'a> {
+    into: &'a Path,
+    sums: BTreeMap<String, String>,
+}
+
+impl Files<'_> {
+    fn write(&mut self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
+        self.list(path, sha256_hex(bytes))?;
+        let place = self.into.join(path);
+        let written = place.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&place, bytes));
+        written.with_context(|| format!("cannot write `{}`", place.display()))
+    }
+
+    fn copy(&mut self, path: &str, from: &Path) -> anyhow::Result<()> {
+        let to = self.into.join(path);
+        let copied = || -> std::io::Result<String> {
+            to.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::copy(from, &to)?;
+            digest_of(&to)
+        };
+        let digest = copied().with_context(|| format!("cannot copy `{}`", from.display()))?;
+        self.list(path, digest)
+    }
+
+    fn list(&mut self, path: &str, digest: String) -> anyhow::Result<()> {
+        if !sums::is_plain(path) {
+            return Err(Advice {
+                message: format!("`{}` cannot be listed in {SUMS}: its name is no plain one", text::printable(path)),
+                hint: "rename it: letters, digits, `.`, `_` and `-`, and no `.` or `-` at its beginning".to_owned(),
+            }
+            .into());
+        }
+        self.sums.insert(path.to_owned(), digest);
+        Ok(())
+    }
+}

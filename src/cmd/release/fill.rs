@@ -1,0 +1,96 @@
+//! A checklist filled from what was gathered.
+
+use std::collections::BTreeSet;
+
+use super::found::Look;
+use super::gather::Gathered;
+use crate::evidence::derive;
+use crate::model::checklist::{Filled, FilledChecklist, Item, RuntimeTarget, SCHEMA_VERSION, Signed, Waiving};
+use crate::model::ledger::{State, Waiver, day};
+
+/// Fills the checklist of a release: every status from the records.
+///
+/// # Errors
+/// When something cannot be read.
+pub(super) fn fill(of: &Gathered) -> anyhow::Result<FilledChecklist> {
+    fill_by(of, &Look::of(of, None)?)
+}
+
+/// Likewise, by what there is to look at.
+///
+/// # Errors
+/// As [`fill`].
+pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledChecklist> {
+    let items =
+        of.checklist.items.iter().map(|item| filled(of, look, item)).collect::<anyhow::Result<Vec<Filled>>>()?;
+    let signed = |role: &String| {
+        let found = of.release.signed.iter().find(|(of, ..)| of == role);
+        Signed {
+            role: role.clone(),
+            owner: found.map(|(_, owner, _)| owner.clone()),
+            date: found.map(|(_, _, date)| date.clone()),
+        }
+    };
+    Ok(FilledChecklist {
+        schema_version: SCHEMA_VERSION,
+        release: of.release.name.clone(),
+        commit: of.identity.commit.clone(),
+        tagged: of.identity.tagged,
+        measured: of.identity.measured.clone(),
+        previous: of.release.previous.clone(),
+        targets: of.targets.clone(),
+        as_of: of.as_of,
+        history: of.history.clone(),
+        go: items.iter().all(|item| !item.status.blocks()),
+        items,
+        rollback: of.checklist.rollback.clone(),
+        sign_off: of.checklist.sign_off.iter().map(signed).collect(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+fn filled(of: &Gathered, look: &Look<'_>, item: &Item) -> anyhow::Result<Filled> {
+    if !item.is_needed(&of.targets) {
+        return Ok(derive::filled(item, None, Vec::new(), None));
+    }
+    let (found, mut rests) = look.found(item)?;
+    let waiver = waiver(of, item);
+    if let Some((one, _)) = waiver {
+        rests.push(of.rests(&one.entry.path)?);
+        rests.sort();
+        rests.dedup();
+    }
+    let waiving = waiver.map(|(one, in_force)| waiving(one, in_force));
+    Ok(derive::filled(item, Some(&found), rests, waiving))
+}
+
+/// What the ledger says of an item: a waiver for each target that needs it, or one for all of them. Where one is not in
+/// force, that one is told.
+fn waiver<'g>(of: &'g Gathered, item: &Item) -> Option<(&'g Waiver, bool)> {
+    let today = day(of.as_of);
+    let concerned: BTreeSet<RuntimeTarget> = match item.targets.is_empty() {
+        true => of.targets.clone(),
+        false => of.targets.intersection(&item.targets).copied().collect(),
+    };
+    let is_in_force = |one: &Waiver| one.state(today) == State::InForce;
+    let best = |target: RuntimeTarget| {
+        let about = |one: &&Waiver| one.is_about(&of.release.name, &item.id, Some(target.word()));
+        of.ledger.waivers.iter().filter(about).max_by_key(|one| (is_in_force(one), one.expires))
+    };
+    let found: Vec<&Waiver> = concerned.iter().filter_map(|target| best(*target)).collect();
+    let holds = found.len() == concerned.len() && found.iter().all(|one| is_in_force(one));
+    let told = found.iter().find(|one| !is_in_force(one)).or(found.first())?;
+    Some((told, holds))
+}
+
+fn waiving(of: &Waiver, in_force: bool) -> Waiving {
+    let Waiver { reason, author, date, expires, entry, .. } = of;
+    Waiving {
+        entry: format!("{}:{}", entry.path, entry.line),
+        author: author.clone(),
+        reason: reason.clone(),
+        date: *date,
+        expires: *expires,
+        in_force,
+    }
+}

@@ -1,0 +1,196 @@
+//! What a release rests on: the files of the project, its history as of a commit, and the artifacts that were named.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use chrono::{DateTime, Utc};
+
+use super::artifacts::{self, Artifact};
+use super::identity::{self, Identity};
+use crate::cli::{LookArgs, TargetArg};
+use crate::cmd::project::Project;
+use crate::cmd::{Advice, bounded, ledger, text};
+use crate::config::{FILE_NAME, nearest};
+use crate::evidence::checklist::{CHECKLIST_PATH, read_checklist};
+use crate::evidence::releases::{RELEASES_PATH, read_releases};
+use crate::evidence::toml_text::MOST_BYTES;
+use crate::history;
+use crate::measure::clock;
+use crate::model::checklist::{Checklist, HistoryPoint, Rests, RuntimeTarget};
+use crate::model::digest::sha256_hex;
+use crate::model::ledger::{FOLDER as LEDGER, Ledger};
+use crate::model::record::MAX_RECORD_BYTES;
+use crate::model::release::{Release, Releases};
+use crate::model::run::RECORD_ROOT;
+
+/// All that a checklist is filled from.
+pub(super) struct Gathered {
+    /// The project, its history as of `history.commit`.
+    pub(super) project: Project,
+    /// What must hold.
+    pub(super) checklist: Checklist,
+    /// What was accepted and waived.
+    pub(super) ledger: Ledger,
+    /// The release.
+    pub(super) release: Release,
+    /// The release before.
+    pub(super) previous: Option<Release>,
+    /// Which commit it is.
+    pub(super) identity: Identity,
+    /// What it is for.
+    pub(super) targets: BTreeSet<RuntimeTarget>,
+    /// The present, by which waivers expire.
+    pub(super) as_of: DateTime<Utc>,
+    /// The history.
+    pub(super) history: HistoryPoint,
+    /// The artifacts, by key.
+    pub(super) artifacts: BTreeMap<String, Artifact>,
+}
+
+/// What a project says about its releases.
+pub(super) struct Stated {
+    pub(super) checklist: Checklist,
+    pub(super) releases: Releases,
+    pub(super) ledger: Ledger,
+}
+
+impl Stated {
+    /// Reads it from the files of a project.
+    ///
+    /// # Errors
+    /// When one of them is not there or cannot be read, with the line.
+    pub(super) fn read(project: &Project) -> anyhow::Result<Stated> {
+        let root = &project.root;
+        let checklist = read_checklist(CHECKLIST_PATH, &stated(root, CHECKLIST_PATH)?)?;
+        let releases = read_releases(RELEASES_PATH, &stated(root, RELEASES_PATH)?)?;
+        Ok(Stated { checklist, releases, ledger: ledger::read(project)? })
+    }
+}
+
+fn stated(root: &Path, path: &str) -> anyhow::Result<Vec<u8>> {
+    match bounded::read(&root.join(path), MOST_BYTES) {
+        Ok(bytes) => Ok(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Advice {
+            message: format!("there is no `{path}`"),
+            hint: "docs/RELEASE.md says what it holds".to_owned(),
+        }
+        .into()),
+        Err(error) => Err(error).with_context(|| format!("cannot read `{path}`")),
+    }
+}
+
+/// The files with that extension in a folder of the project, by path; none where there is no folder.
+fn names_in(root: &Path, folder: &str, extension: &str) -> anyhow::Result<Vec<String>> {
+    let entries = match fs::read_dir(root.join(folder)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot list `{folder}`")),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let name = entry.with_context(|| format!("cannot list `{folder}`"))?.file_name();
+        let name = name.to_string_lossy();
+        if Path::new(&*name).extension().is_some_and(|one| one == extension) {
+            paths.push(format!("{folder}/{name}"));
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// What a command was asked to look at.
+///
+/// # Errors
+/// When a file of the release cannot be read, it names no such release, or an artifact is named that no item needs; when a
+/// tag moved, or the history was rewritten since a release.
+pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered> {
+    let mut project = Project::open(folder)?;
+    let stated = Stated::read(&project)?;
+    let release = find(&stated.releases, &args.tag)?.clone();
+    identity::check_all(&project, &stated.releases)?;
+    let identity = identity::of(&project, &release)?;
+    let entries = history::entries(project.store()?, &project.source()?).context("cannot read the history")?;
+    let commit = entries.tip.clone().ok_or_else(|| Advice {
+        message: "nothing is recorded yet, so nothing can be shown".to_owned(),
+        hint: "measure the release first: `sprag weekly`".to_owned(),
+    })?;
+    identity::check_history(&project, &stated.releases, &entries)?;
+    let history =
+        HistoryPoint { commit: commit.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };
+    let artifacts = artifacts::named(&project, folder, &stated.checklist, &args.artifacts)?;
+    project.pinned = Some(commit);
+    Ok(Gathered {
+        previous: stated.releases.before(&release).cloned(),
+        checklist: stated.checklist,
+        ledger: stated.ledger,
+        release,
+        identity,
+        targets: targets(&args.targets),
+        as_of: clock::now(),
+        history,
+        artifacts,
+        project,
+    })
+}
+
+/// The release of that name.
+pub(super) fn find<'r>(releases: &'r Releases, name: &str) -> anyhow::Result<&'r Release> {
+    Ok(releases.find(name).ok_or_else(|| {
+        let known: Vec<&str> = releases.0.iter().map(|one| one.name.as_str()).collect();
+        let near = nearest(name, &known).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        Advice {
+            message: format!("`{RELEASES_PATH}` names no release `{}`", text::printable(name)),
+            hint: format!("{near}it names: {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") }),
+        }
+    })?)
+}
+
+fn targets(args: &[TargetArg]) -> BTreeSet<RuntimeTarget> {
+    let target = |arg: &TargetArg| match arg {
+        TargetArg::Cpu => RuntimeTarget::Cpu,
+        TargetArg::Torch => RuntimeTarget::Torch,
+        TargetArg::Triton => RuntimeTarget::Triton,
+        TargetArg::Tensorrt => RuntimeTarget::Tensorrt,
+    };
+    if args.is_empty() { BTreeSet::from([RuntimeTarget::Cpu]) } else { args.iter().map(target).collect() }
+}
+
+impl Gathered {
+    /// The bytes of a file of the project: of a record as the history holds it, of any other as it lies there.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn bytes(&self, path: &str) -> anyhow::Result<Vec<u8>> {
+        if path.starts_with(RECORD_ROOT) {
+            let found = history::files_of(self.project.store()?, &self.history.commit, path)?;
+            return found.into_iter().next().map(|(_, bytes)| bytes).with_context(|| format!("`{path}` is gone"));
+        }
+        bounded::read(&self.project.root.join(path), MAX_RECORD_BYTES).with_context(|| format!("cannot read `{path}`"))
+    }
+
+    /// A file of the project that a status rests on.
+    ///
+    /// # Errors
+    /// As [`Gathered::bytes`].
+    pub(super) fn rests(&self, path: &str) -> anyhow::Result<Rests> {
+        let bytes = self.bytes(path)?;
+        Ok(Rests { path: path.to_owned(), sha256: sha256_hex(&bytes), bytes: bytes.len() as u64 })
+    }
+
+    /// The paths of the files of the project that a release rests on beside its history: settings, releases, checklist,
+    /// ledger, baselines.
+    ///
+    /// # Errors
+    /// When a folder cannot be listed.
+    pub(super) fn project_files(&self) -> anyhow::Result<Vec<String>> {
+        let root = &self.project.root;
+        let mut paths = vec![CHECKLIST_PATH.to_owned(), RELEASES_PATH.to_owned()];
+        paths.extend(self.project.root.join(FILE_NAME).is_file().then(|| FILE_NAME.to_owned()));
+        paths.extend(names_in(root, LEDGER, "toml")?);
+        paths.extend(names_in(root, "baselines", "json")?);
+        paths.sort();
+        Ok(paths)
+    }
+}

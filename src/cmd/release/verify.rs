@@ -1,0 +1,208 @@
+//! `sprag release verify`: everything that an attestation wrote, held against the records again.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::again::{self, Recorded};
+use super::checklist::{exit_of, table};
+use super::fault::Fault;
+use super::sign::{self, Trusted};
+use super::sound;
+use crate::cli::VerifyReleaseArgs;
+use crate::cmd::project::Project;
+use crate::cmd::{Advice, Exit, Trouble, text};
+use crate::evidence::envelope::{self, ENVELOPE};
+use crate::evidence::filled::{self, CHECKLIST_JSON};
+use crate::evidence::statement::STATEMENT;
+use crate::evidence::sums::first_difference;
+use crate::history::{self, Store};
+use crate::measure::clock;
+use crate::model::checklist::FilledChecklist;
+use crate::model::digest::sha256_hex;
+use crate::model::ledger::day;
+use crate::model::statement::{PAYLOAD_TYPE, pre_authentication};
+
+/// What was verified.
+struct Verified {
+    checklist: FilledChecklist,
+    files: usize,
+    signature: String,
+    notes: Vec<String>,
+}
+
+pub(super) fn run(folder: &Path, args: &VerifyReleaseArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let place = folder.join(&args.folder);
+    let repository = args.repository.as_ref().map_or_else(|| folder.to_owned(), |one| folder.join(one));
+    let named = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| folder.join(path));
+    let (signers, key) = (named(&args.allowed_signers), named(&args.public_key));
+    let trusted = match (&signers, &key) {
+        (Some(signers), _) => Trusted::Signers(signers),
+        (None, Some(key)) => Trusted::Key(key),
+        (None, None) => Trusted::Nobody,
+    };
+    match check(&place, &repository, &trusted)? {
+        Err(faults) => {
+            for fault in &faults {
+                writeln!(out, "{}", fault.line())?;
+            }
+            let files = text::count(faults.len(), "disagreement");
+            writeln!(out, "\n{}: no-go, {files}", text::printable(&args.folder.display().to_string()))?;
+            Ok(Exit::Integrity)
+        }
+        Ok(verified) => {
+            let Verified { checklist, files, signature, notes } = verified;
+            let history = &checklist.history;
+            out.write_all(table(&checklist).as_bytes())?;
+            writeln!(out, "\nverified as of {}:", checklist.as_of.format("%Y-%m-%d %H:%M UTC"))?;
+            writeln!(out, "  {} as listed, every status derived again from the records", text::count(files, "file"))?;
+            writeln!(out, "  history: {} runs at {}, Merkle root {}", history.size, history.commit, history.root)?;
+            writeln!(out, "  signature: {}", text::printable(&signature))?;
+            for note in notes {
+                writeln!(out, "  note: {}", text::printable(&note))?;
+            }
+            Ok(exit_of(&checklist))
+        }
+    }
+}
+
+/// Verifies what was just written for a project.
+///
+/// # Errors
+/// What disagrees: something changed while it was gathered.
+pub(super) fn check_own(project: &Project, folder: &Path) -> anyhow::Result<()> {
+    match check(folder, &project.root, &Trusted::Nobody)? {
+        Ok(_) => Ok(()),
+        Err(faults) => Err(Advice {
+            message: format!(
+                "what was gathered does not verify: {}",
+                faults.first().map_or_else(String::new, Fault::line)
+            ),
+            hint: "something changed meanwhile; try again".to_owned(),
+        }
+        .into()),
+    }
+}
+
+fn check(folder: &Path, repository: &Path, trusted: &Trusted<'_>) -> anyhow::Result<Result<Verified, Vec<Fault>>> {
+    let store = history::open(repository)?;
+    let checklist = bytes_of(folder, CHECKLIST_JSON).ok().and_then(|bytes| filled::from_json(&bytes).ok());
+    let original = |path: &str, digest: &str| original(&store, checklist.as_ref(), path, digest);
+    let sums = match sound::check(folder, &original)? {
+        Ok(sums) => sums,
+        Err(faults) => return Ok(Err(faults)),
+    };
+    let bytes = bytes_of(folder, CHECKLIST_JSON)?;
+    let recorded = match filled::from_json(&bytes) {
+        Ok(recorded) => recorded,
+        Err(error) => return Ok(Err(vec![Fault::of(CHECKLIST_JSON, error.to_string())])),
+    };
+    if !history::has_commit(&store, &recorded.history.commit) {
+        return Err(Trouble::Damaged(Advice {
+            message: format!("the history of this evidence, {}, is not in the repository", recorded.history.commit),
+            hint: "it is another repository, its history was rewritten, or the branch that holds it is not fetched"
+                .to_owned(),
+        })
+        .into());
+    }
+    let project = Project::at(folder, repository, &recorded.history.commit)?;
+    let then = match again::of_history(&project, folder, &sums, &recorded)? {
+        Ok(then) => then,
+        Err(faults) => return Ok(Err(faults)),
+    };
+    let notes = notes(&project, &recorded, &sums)?;
+    let files = sums.len();
+    let of = Recorded { folder, checklist: &recorded, bytes: &bytes, sums: &sums };
+    let mut faults = again::derive(project, &then, &of)?;
+    let signature = signature(folder, trusted, &mut faults)?;
+    Ok(if faults.is_empty() { Ok(Verified { checklist: recorded, files, signature, notes }) } else { Err(faults) })
+}
+
+pub(super) fn bytes_of(folder: &Path, name: &str) -> anyhow::Result<Vec<u8>> {
+    let path = folder.join(name);
+    fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+/// What a file with that digest holds, as git or the checklist know it.
+fn original(store: &Store, checklist: Option<&FilledChecklist>, path: &str, digest: &str) -> Option<Vec<u8>> {
+    let derived = checklist.and_then(|checklist| again::derived(checklist, path));
+    let commits = checklist.map_or_else(Vec::new, |one| vec![one.history.commit.as_str(), one.commit.as_str()]);
+    let in_git = commits.into_iter().chain(["HEAD"]).filter_map(|commit| {
+        let found = history::files_of(store, commit, path).ok()?;
+        found.into_iter().next().filter(|(of, _)| of == path).map(|(_, bytes)| bytes)
+    });
+    derived.into_iter().chain(in_git).find(|bytes| sha256_hex(bytes) == digest)
+}
+
+/// What a reader should know though nothing disagrees.
+fn notes(
+    project: &Project,
+    recorded: &FilledChecklist,
+    sums: &std::collections::BTreeMap<String, String>,
+) -> anyhow::Result<Vec<String>> {
+    let mut notes = Vec::new();
+    let today = day(clock::now());
+    for item in &recorded.items {
+        if let Some(waiver) = item.waiver.as_ref().filter(|waiver| waiver.in_force && waiver.expires < today) {
+            notes.push(format!("the waiver of `{}` ended on {}: it is open again", item.id, waiver.expires));
+        }
+    }
+    let store = project.store()?;
+    for (path, digest) in sums.iter().filter(|(path, _)| again::is_of_project(path)) {
+        let known =
+            original(store, None, path, digest).is_some() || original(store, Some(recorded), path, digest).is_some();
+        if !known {
+            notes.push(format!(
+                "{path} is in no commit of the release, its history or HEAD: nobody may have reviewed it"
+            ));
+        }
+    }
+    if recorded.version != env!("CARGO_PKG_VERSION") {
+        notes.push(format!("it was written by sprag {}, and this is {}", recorded.version, env!("CARGO_PKG_VERSION")));
+    }
+    Ok(notes)
+}
+
+/// Checks the envelope, where there is one: who signed, in words.
+fn signature(folder: &Path, trusted: &Trusted<'_>, faults: &mut Vec<Fault>) -> anyhow::Result<String> {
+    if !folder.join(ENVELOPE).is_file() {
+        if !matches!(trusted, Trusted::Nobody) {
+            faults.push(Fault::of(ENVELOPE, "is not there, and a signature was asked for"));
+        }
+        return Ok("none".to_owned());
+    }
+    let (bytes, statement) = (bytes_of(folder, ENVELOPE)?, bytes_of(folder, STATEMENT)?);
+    let mut fault = |byte: Option<usize>, what: String| {
+        faults.push(Fault { path: ENVELOPE.to_owned(), byte, what });
+        Ok(String::new())
+    };
+    let sealed = match envelope::read(&bytes) {
+        Ok(sealed) => sealed,
+        Err(error) => return fault(None, error.to_string()),
+    };
+    if let Some(byte) = first_difference(&bytes, &envelope::to_file(&sealed)) {
+        return fault(Some(byte), "is not as it is written".to_owned());
+    }
+    if sealed.payload_type != PAYLOAD_TYPE {
+        return fault(None, format!("is of the type `{}`, and not `{PAYLOAD_TYPE}`", sealed.payload_type));
+    }
+    match envelope::decoded(&sealed.payload) {
+        None => return fault(None, "its payload is no Base64".to_owned()),
+        Some(payload) if payload != statement => {
+            return fault(None, format!("holds another statement than {STATEMENT}"));
+        }
+        Some(_) => {}
+    }
+    let [one] = &sealed.signatures[..] else {
+        return fault(None, format!("has {} signatures, and not one", sealed.signatures.len()));
+    };
+    let Some(signature) = envelope::decoded(&one.sig) else {
+        return fault(None, "its signature is no Base64".to_owned());
+    };
+    match sign::check(&one.keyid, &signature, &pre_authentication(PAYLOAD_TYPE, &statement), trusted)? {
+        Ok(who) => Ok(format!("by {who}")),
+        Err(why) => fault(None, format!("its signature does not count: {why}")),
+    }
+}

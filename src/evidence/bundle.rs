@@ -1,0 +1,108 @@
+//! What an attestation writes beside the evidence itself: which artifacts lie where, and how others verify all of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::file::{self, FileError};
+use super::sums::{self, SUMS};
+use crate::model::checklist::FilledChecklist;
+
+/// The name of the list of artifacts.
+pub const ARTIFACTS: &str = "artifacts.json";
+
+/// The name of the page that says how to verify.
+pub const VERIFY_MD: &str = "VERIFY.md";
+
+/// The folder of the artifacts.
+const FOLDER: &str = "artifacts";
+
+/// An artifact of the checklist.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Listed {
+    /// The key by which the checklist names it.
+    pub key: String,
+    /// Its path as it was named.
+    pub path: String,
+    /// Where it lies in the folder; absent where it was not there.
+    pub file: Option<String>,
+}
+
+/// Where an artifact lies in the folder: below its key, under its own name where that is a plain one.
+pub fn place(key: &str, path: &str) -> String {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    let plain = format!("{FOLDER}/{key}/{name}");
+    if sums::is_plain(&plain) { plain } else { format!("{FOLDER}/{key}/file") }
+}
+
+/// The list as a file.
+pub fn to_file(listed: &[Listed]) -> Vec<u8> {
+    file::text(&listed).into_bytes()
+}
+
+/// Reads the list.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn read(bytes: &[u8]) -> Result<Vec<Listed>, FileError> {
+    file::read(bytes)
+}
+
+/// The command that verifies a folder against a clone of the repository.
+pub fn command(folder: &str) -> String {
+    format!("sprag release verify {folder} --repository CLONE")
+}
+
+/// The page that says how to verify; names of releases and commits are plain words.
+pub fn to_markdown(filled: &FilledChecklist) -> String {
+    let FilledChecklist { release, commit, history, version, .. } = filled;
+    let tag = match filled.tagged {
+        true => format!("git -C CLONE rev-parse --verify 'refs/tags/{release}^{{commit}}'   # {commit}"),
+        false => format!("git -C CLONE cat-file -e {commit}   # {release} was not yet tagged"),
+    };
+    format!(
+        "# How to verify the release {release}: {go}\n\n\
+        Nothing here needs a network or us. Each command runs in this folder; `CLONE` is a whole clone of the repository, with\n\
+        its tags and the branch that holds the history.\n\n\
+        1. The files are those that are listed:\n\n\
+        \x20   sha256sum -c --strict {SUMS}\n\n\
+        2. The release is the commit that was judged:\n\n\
+        \x20   {tag}\n\n\
+        3. Every status again from the records, byte for byte (sprag {version}):\n\n\
+        \x20   {command}\n\n\
+        Exit code 0: all of it holds, and the release may go. 1: all of it holds, and it may not. 4: something disagrees; the\n\
+        file and the byte are named.\n\n\
+        ## What to compare with a copy from elsewhere\n\n\
+        - History: {size} runs at `{tip}`\n\
+        - Merkle root: `{root}`\n\n\
+        A history that was rewritten as a whole has another root. Release notes and mails that bear this one are what makes\n\
+        that visible.\n\n\
+        ## What this does not prove\n\n\
+        That the numbers were measured honestly, and who wrote them: a signature says who vouches for them, and only where its\n\
+        key is known from elsewhere (`--allowed-signers` or `--public-key`).\n",
+        go = filled.word(),
+        command = command("."),
+        size = history.size,
+        tip = history.commit,
+        root = history.root,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_artifact_lies_below_its_key_under_a_plain_name() {
+        assert_eq!(place("engine", "out/a.bin"), "artifacts/engine/a.bin");
+        assert_eq!(place("engine", "out\\a.bin"), "artifacts/engine/a.bin");
+        assert_eq!(place("engine", "out/a b"), "artifacts/engine/file");
+        assert_eq!(place("engine", "out/.."), "artifacts/engine/file");
+    }
+
+    #[test]
+    fn the_list_reads_back() {
+        let listed = vec![Listed { key: "a".to_owned(), path: "b c".to_owned(), file: None }];
+        assert_eq!(read(&to_file(&listed)).unwrap(), listed);
+        assert!(read(b"[{\"key\": \"a\", \"path\": \"b\", \"status\": \"pass\"}]").is_err());
+    }
+}

@@ -1,0 +1,280 @@
+//! Reading `release/checklist.toml`: text to values, with the place of every fault.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::toml_text::{ChecklistError, Text, WORD, is_word, word};
+use crate::model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rule, RuntimeTarget};
+use crate::model::digest::Digest;
+
+/// Where the checklist lies in a project.
+pub const CHECKLIST_PATH: &str = "release/checklist.toml";
+
+/// The facts that an environment must name where the item says nothing else.
+const USUAL_FACTS: [&str; 3] = ["compiler", "cpu_model", "os_release"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChecklistFile {
+    schema_version: Spanned<u64>,
+    #[serde(default)]
+    item: Vec<Spanned<ItemEntry>>,
+    #[serde(default)]
+    rollback: Rollback,
+    #[serde(default)]
+    sign_off: Vec<SignOff>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignOff {
+    role: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ItemEntry {
+    id: Spanned<String>,
+    title: Spanned<String>,
+    rule: Option<Spanned<String>>,
+    #[serde(default)]
+    targets: Vec<Spanned<String>>,
+    #[serde(default)]
+    artifacts: Vec<Spanned<ArtifactEntry>>,
+    producer: String,
+    suite: Option<Spanned<String>>,
+    against: Option<Spanned<String>>,
+    suites: Option<Spanned<BTreeSet<String>>>,
+    facts: Option<Spanned<Vec<String>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArtifactEntry {
+    key: String,
+    path: String,
+    sha256: Option<String>,
+}
+
+/// Reads a checklist; `path` is for messages.
+///
+/// # Errors
+/// The first fault with its line: no TOML, an unknown key, a name that stands twice, an item without a rule or with one
+/// that there is not, or a setting that its rule does not have.
+pub fn read_checklist(path: &str, bytes: &[u8]) -> Result<Checklist, ChecklistError> {
+    let text = Text::of(path, bytes)?;
+    let file: ChecklistFile = text.parse()?;
+    text.check_version(&file.schema_version)?;
+    let mut checklist = Checklist { rollback: file.rollback, ..Checklist::default() };
+    let (mut ids, mut files) = (BTreeSet::new(), BTreeMap::new());
+    for entry in file.item {
+        let id = entry.get_ref().id.clone();
+        let item = item(&text, entry)?;
+        if !ids.insert(item.id.clone()) {
+            return Err(text.at(&id, format!("two items are named `{}`", item.id)));
+        }
+        for needed in &item.files {
+            let other = files.insert(needed.key.clone(), needed.clone());
+            if other.is_some_and(|other| other != *needed) {
+                let message = format!("two artifacts of different path or digest have the key `{}`", needed.key);
+                return Err(text.at(&id, message));
+            }
+        }
+        checklist.items.push(item);
+    }
+    if checklist.items.is_empty() {
+        return Err(text.fault(0, "has no item: a release would go whatever was measured".to_owned()));
+    }
+    for SignOff { role } in file.sign_off {
+        if role.get_ref().trim().is_empty() || checklist.sign_off.contains(role.get_ref()) {
+            return Err(text.at(&role, "names no role, or one a second time".to_owned()));
+        }
+        checklist.sign_off.push(role.into_inner());
+    }
+    Ok(checklist)
+}
+
+fn item(text: &Text<'_>, entry: Spanned<ItemEntry>) -> Result<Item, ChecklistError> {
+    let place = entry.span().start;
+    let entry = entry.into_inner();
+    let id = word(text, "id", &entry.id)?;
+    if entry.title.get_ref().trim().is_empty() {
+        return Err(text.at(&entry.title, format!("the item `{id}` has an empty title")));
+    }
+    let Some(named) = &entry.rule else {
+        let message =
+            format!("the item `{id}` has no `rule`, so nothing decides it; rules: {}", Rule::NAMES.join(", "));
+        return Err(text.fault(place, message));
+    };
+    let rule = rule(text, &id, named, &entry)?;
+    let mut targets = BTreeSet::new();
+    for target in &entry.targets {
+        let known = RuntimeTarget::parse(target.get_ref());
+        let words = RuntimeTarget::ALL.map(RuntimeTarget::word).join(", ");
+        let unknown = || {
+            text.at(target, format!("the item `{id}` is for `{}`; targets: {words}", target.get_ref().escape_debug()))
+        };
+        targets.insert(known.ok_or_else(unknown)?);
+    }
+    let files: Vec<NeededFile> =
+        entry.artifacts.iter().map(|one| needed(text, &id, one)).collect::<Result<_, ChecklistError>>()?;
+    let takes_files = matches!(rule, Rule::File | Rule::Replay);
+    if takes_files == files.is_empty() {
+        let message = match takes_files {
+            true => {
+                format!("the rule `{}` of the item `{id}` looks at files, and it names no `artifacts`", rule.name())
+            }
+            false => {
+                format!("the rule `{}` of the item `{id}` looks at no files, and it names `artifacts`", rule.name())
+            }
+        };
+        return Err(text.at(named, message));
+    }
+    Ok(Item { id, title: entry.title.into_inner(), targets, files, producer: entry.producer, rule })
+}
+
+/// The rule of that name, with the settings that it takes and no others.
+fn rule(text: &Text<'_>, id: &str, named: &Spanned<String>, entry: &ItemEntry) -> Result<Rule, ChecklistError> {
+    let name = named.get_ref().as_str();
+    let given: [(&str, Option<usize>); 4] = [
+        ("suite", entry.suite.as_ref().map(|one| one.span().start)),
+        ("against", entry.against.as_ref().map(|one| one.span().start)),
+        ("suites", entry.suites.as_ref().map(|one| one.span().start)),
+        ("facts", entry.facts.as_ref().map(|one| one.span().start)),
+    ];
+    let takes: &[&str] = match name {
+        "suite_verdict" => &["suite", "against"],
+        "parity" => &["suite"],
+        "environment" => &["suite", "facts"],
+        "coverage" => &["suites"],
+        "file" | "replay" | "events_resolved" => &[],
+        other => {
+            let message = format!(
+                "the item `{id}` has the rule `{}`, which there is not; rules: {}",
+                other.escape_debug(),
+                Rule::NAMES.join(", ")
+            );
+            return Err(text.at(named, message));
+        }
+    };
+    if let Some((key, Some(place))) = given.iter().find(|(key, place)| place.is_some() && !takes.contains(key)) {
+        return Err(text.fault(*place, format!("the rule `{name}` of the item `{id}` has no `{key}`")));
+    }
+    let suite = || {
+        let suite = entry.suite.as_ref().map(|suite| suite.get_ref().clone()).filter(|suite| !suite.is_empty());
+        suite.ok_or_else(|| text.at(named, format!("the rule `{name}` of the item `{id}` needs a `suite`")))
+    };
+    Ok(match name {
+        "suite_verdict" => Rule::SuiteVerdict { suite: suite()?, against: against(text, entry)? },
+        "parity" => Rule::Parity { suite: suite()? },
+        "environment" => {
+            let usual = || USUAL_FACTS.map(str::to_owned).to_vec();
+            Rule::Environment {
+                suite: suite()?,
+                facts: entry.facts.as_ref().map_or_else(usual, |facts| facts.get_ref().clone()),
+            }
+        }
+        "coverage" => {
+            Rule::Coverage { suites: entry.suites.as_ref().map(|one| one.get_ref().clone()).unwrap_or_default() }
+        }
+        "replay" => Rule::Replay,
+        "events_resolved" => Rule::EventsResolved,
+        _ => Rule::File,
+    })
+}
+
+fn against(text: &Text<'_>, entry: &ItemEntry) -> Result<Against, ChecklistError> {
+    let Some(named) = &entry.against else { return Ok(Against::Usual) };
+    match named.get_ref().as_str() {
+        "baseline" => Ok(Against::Baseline),
+        "previous" => Ok(Against::Previous),
+        other => {
+            let message = format!("`against` is `baseline` or `previous`, and not `{}`", other.escape_debug());
+            Err(text.at(named, message))
+        }
+    }
+}
+
+fn needed(text: &Text<'_>, id: &str, entry: &Spanned<ArtifactEntry>) -> Result<NeededFile, ChecklistError> {
+    let place = entry.span().start;
+    let ArtifactEntry { key, path, sha256 } = entry.get_ref();
+    if !is_word(key) {
+        let message = format!("the item `{id}` names the artifact `{}`: {WORD}", key.escape_debug());
+        return Err(text.fault(place, message));
+    }
+    let odd = |part: &str| part.is_empty() || part == "." || part == "..";
+    if path.split('/').any(odd) || path.contains('\\') || path.chars().any(char::is_control) {
+        let message = format!("the path of the artifact `{key}` leads out of the project, or is no plain path");
+        return Err(text.fault(place, message));
+    }
+    if let Some(fault) = sha256.as_ref().and_then(|digest| digest.parse::<Digest>().err()) {
+        return Err(text.fault(place, format!("the digest of the artifact `{key}`: {fault}")));
+    }
+    Ok(NeededFile { key: key.clone(), path: path.clone(), sha256: sha256.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"schema_version = 1
+[[item]]
+id = "cpu_perf"
+title = "CPU kernels did not get slower"
+rule = "suite_verdict"
+suite = "cpu"
+producer = "sprag weekly"
+[[item]]
+id = "engine"
+title = "The engine is there"
+targets = ["tensorrt"]
+rule = "file"
+artifacts = [{ key = "engine", path = "artifacts/engine.bin" }]
+producer = "make engine"
+[rollback]
+triggers = ["p95 above the limit"]
+steps = ["retag"]
+[[sign_off]]
+role = "Release owner"
+"#;
+
+    #[test]
+    fn a_checklist_reads_as_it_is_written() {
+        let checklist = read_checklist("c", GOOD.as_bytes()).unwrap();
+        assert_eq!(checklist.items.len(), 2);
+        assert_eq!(checklist.items[0].rule, Rule::SuiteVerdict { suite: "cpu".to_owned(), against: Against::Usual });
+        assert!(!checklist.items[1].is_needed(&BTreeSet::from([RuntimeTarget::Cpu])));
+        assert!(checklist.items[1].is_needed(&BTreeSet::from([RuntimeTarget::Cpu, RuntimeTarget::Tensorrt])));
+        assert_eq!(checklist.sign_off, ["Release owner"]);
+        assert_eq!(checklist.rollback.steps, ["retag"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let check = |from: &str, to: &str, line: usize, words: &str| {
+            let text = GOOD.replacen(from, to, 1);
+            assert_ne!(text, GOOD, "{from}");
+            let error = read_checklist("c.toml", text.as_bytes()).expect_err(to);
+            assert!(error.to_string().contains(words), "{to}: {error}");
+            assert_eq!(error.line, line, "{to}: {error}");
+        };
+        check("rule = \"suite_verdict\"\n", "", 2, "the item `cpu_perf` has no `rule`");
+        check("\"suite_verdict\"", "\"vibes\"", 5, "the rule `vibes`, which there is not");
+        check("suite = \"cpu\"", "sweet = \"cpu\"", 6, "unknown field `sweet`");
+        check("suite = \"cpu\"", "status = \"pass\"", 6, "unknown field `status`");
+        check("suite = \"cpu\"\n", "", 5, "needs a `suite`");
+        check("suite = \"cpu\"", "suite = \"cpu\"\nfacts = []", 7, "has no `facts`");
+        check("suite = \"cpu\"", "suite = \"cpu\"\nagainst = \"luck\"", 7, "`against` is");
+        check("tensorrt\"]", "vulkan\"]", 11, "is for `vulkan`");
+        check("id = \"engine\"", "id = \"cpu_perf\"", 9, "two items are named `cpu_perf`");
+        check("artifacts/engine.bin", "../engine.bin", 13, "leads out of the project");
+        check("artifacts = [{ key = \"engine\", path = \"artifacts/engine.bin\" }]\n", "", 12, "names no `artifacts`");
+        check(".bin\" }", ".bin\", sha256 = \"md5\" }", 13, "is no SHA-256");
+        check("schema_version = 1", "schema_version = 2", 1, "schema version 2");
+        check("[[item]]\nid = \"cpu", "[[item]\nid = \"cpu", 2, "");
+        let empty = read_checklist("c.toml", b"schema_version = 1\n").expect_err("no item");
+        assert!(empty.message.contains("has no item"));
+    }
+}

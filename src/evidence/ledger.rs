@@ -1,0 +1,298 @@
+//! Reading the ledger: the text of `ledger/*.toml` to entries, with the place of every fault.
+
+use chrono::NaiveDate;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::model::ledger::text::{acceptance_fault, waiver_fault};
+use crate::model::ledger::{Acceptance, Entry, Ledger, Waiver};
+
+/// The largest file that is read, in bytes: thousands of entries.
+pub const MOST_BYTES: usize = 1 << 20;
+
+/// What is wrong with a file of the ledger.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}:{line}: {message}")]
+pub struct LedgerError {
+    /// Which file.
+    pub path: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong, and what it must be.
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    accept: Vec<Spanned<Accept>>,
+    #[serde(default)]
+    waive: Vec<Spanned<Waive>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Accept {
+    event: String,
+    scope: String,
+    at_most: f64,
+    reason: String,
+    author: String,
+    date: Spanned<String>,
+    commit: String,
+    expires: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Waive {
+    release: String,
+    item: String,
+    #[serde(default)]
+    target: Option<String>,
+    reason: String,
+    author: String,
+    date: Spanned<String>,
+    commit: String,
+    expires: Spanned<String>,
+}
+
+/// The ledger of some files, each with its path and its bytes.
+///
+/// # Errors
+/// The first fault, with its place: text that is not UTF-8 or no TOML, an unknown or missing key, a value that is not what it
+/// must be, or two entries that speak of the same at the same time.
+pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Ledger, LedgerError> {
+    let mut ledger = Ledger::default();
+    for (path, bytes) in files {
+        ledger.extend(of_file(path, bytes)?);
+    }
+    match ledger.duplicate() {
+        None => Ok(ledger),
+        Some((one, other)) => Err(LedgerError {
+            path: other.path.clone(),
+            line: other.line,
+            message: format!(
+                "speaks of the same as {}:{} and for some of the same days: shorten one of them, or take it out",
+                one.path, one.line
+            ),
+        }),
+    }
+}
+
+fn of_file(path: &str, bytes: &[u8]) -> Result<Ledger, LedgerError> {
+    let fault = |line, message| LedgerError { path: path.to_owned(), line, message };
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = line_at(bytes, error.valid_up_to());
+        fault(line, "is not UTF-8: save the file with that encoding".to_owned())
+    })?;
+    let text = Text { path, text };
+    let file: File = toml::from_str(text.text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_at(bytes, span.start));
+        fault(line, mended(error.message()))
+    })?;
+    let acceptances = file.accept.into_iter().map(|one| text.acceptance(one)).collect::<Result<_, _>>()?;
+    let waivers = file.waive.into_iter().map(|one| text.waiver(one)).collect::<Result<_, _>>()?;
+    Ok(Ledger { acceptances, waivers })
+}
+
+/// The message of the reader of TOML on one line, with what to do where it does not say so itself.
+fn mended(message: &str) -> String {
+    let message = message.trim().replace('\n', " ");
+    let hint = if message.starts_with("missing field") {
+        "; every entry has all of its keys, see docs/LEDGER.md"
+    } else if message.contains("expected a string") {
+        "; texts and days stand in quotes, such as \"2026-12-31\""
+    } else {
+        ""
+    };
+    message + hint
+}
+
+/// A file and its text.
+struct Text<'a> {
+    path: &'a str,
+    text: &'a str,
+}
+
+impl Text<'_> {
+    fn line(&self, offset: usize) -> usize {
+        line_at(self.text.as_bytes(), offset)
+    }
+
+    /// Where an entry begins: at its `[[…]]`, or where an inline table does.
+    fn entry<T>(&self, one: &Spanned<T>) -> Entry {
+        Entry { path: self.path.to_owned(), line: self.line(one.span().start) }
+    }
+
+    fn acceptance(&self, one: Spanned<Accept>) -> Result<Acceptance, LedgerError> {
+        let entry = self.entry(&one);
+        let (span, Accept { event, scope, at_most, reason, author, date, commit, expires }) =
+            (one.span(), one.into_inner());
+        let (date, expires) = self.days(&date, &expires)?;
+        let read = Acceptance { event, scope, at_most, reason, author, date, commit, expires, entry };
+        self.fine(span, acceptance_fault(&read)).map(|()| read)
+    }
+
+    fn waiver(&self, one: Spanned<Waive>) -> Result<Waiver, LedgerError> {
+        let entry = self.entry(&one);
+        let (span, Waive { release, item, target, reason, author, date, commit, expires }) =
+            (one.span(), one.into_inner());
+        let (date, expires) = self.days(&date, &expires)?;
+        let read = Waiver { release, item, target, reason, author, date, commit, expires, entry };
+        self.fine(span, waiver_fault(&read)).map(|()| read)
+    }
+
+    /// The first and the last day of an entry.
+    fn days(&self, date: &Spanned<String>, expires: &Spanned<String>) -> Result<(NaiveDate, NaiveDate), LedgerError> {
+        let (first, last) = (self.day("date", date)?, self.day("expires", expires)?);
+        if first <= last {
+            return Ok((first, last));
+        }
+        let message = format!("`expires` is {last}, before `date`, {first}: it would never hold");
+        Err(self.fault(expires.span().start, message))
+    }
+
+    fn day(&self, key: &str, text: &Spanned<String>) -> Result<NaiveDate, LedgerError> {
+        let written = text.get_ref();
+        let day = written.parse::<NaiveDate>().ok().filter(|day| day.to_string() == *written);
+        day.ok_or_else(|| {
+            let message = format!(
+                "`{key}` is `{}`, which is no day: write year, month and day, such as \"2026-12-31\"",
+                written.escape_debug()
+            );
+            self.fault(text.span().start, message)
+        })
+    }
+
+    /// Fails where a field is not what it must be, on the line of that field.
+    fn fine(&self, span: std::ops::Range<usize>, fault: Option<(&str, String)>) -> Result<(), LedgerError> {
+        let Some((key, fault)) = fault else { return Ok(()) };
+        Err(self.fault(self.key(span, key), format!("`{key}` {fault}")))
+    }
+
+    /// Where a key stands in the entry that begins there; of an inline table, where the entry does.
+    fn key(&self, span: std::ops::Range<usize>, key: &str) -> usize {
+        let rest = self.text.get(span.start..).unwrap_or_default();
+        let mut offset = 0;
+        for (number, line) in rest.split_inclusive('\n').enumerate() {
+            if number > 0 && line.trim_start().starts_with("[[") {
+                break;
+            }
+            let is_key = |rest: &str| rest.trim_start().starts_with('=');
+            if line.trim_start().strip_prefix(key).is_some_and(is_key) {
+                return span.start + offset;
+            }
+            offset += line.len();
+        }
+        span.start
+    }
+
+    fn fault(&self, offset: usize, message: String) -> LedgerError {
+        LedgerError { path: self.path.to_owned(), line: self.line(offset), message }
+    }
+}
+
+/// The line of an offset, from 1.
+fn line_at(bytes: &[u8], offset: usize) -> usize {
+    bytes.iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::ledger::{example, text};
+
+    const ENTRY: &str = "# Read by all.\n[[accept]]\nevent = \"e-0a1b2c\"\nscope = \"event\"\nat_most = 0.25\nreason = \"r\"\n\
+        author = \"a\"\ndate = \"2026-05-01\"\ncommit = \"cccccccccccccccccccccccccccccccccccccccc\"\nexpires = \"2026-05-31\"\n";
+
+    fn of(text: &str) -> Result<Ledger, LedgerError> {
+        read([("ledger/2026.toml", text.as_bytes())])
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line_and_how_to_mend_it() {
+        let read = of(ENTRY).expect("it is an entry");
+        let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 2 };
+        assert_eq!(read.acceptances.iter().map(|one| &one.entry).collect::<Vec<_>>(), [&entry]);
+        assert_eq!(of("").expect("nothing is an empty ledger"), Ledger::default());
+        let check = |from: &str, to: &str, line: usize, words: &str| {
+            let text = ENTRY.replacen(from, to, 1);
+            assert_ne!(text, ENTRY, "{from}");
+            let error = of(&text).expect_err(to);
+            assert_eq!(error.line, line, "{error}");
+            assert!(error.to_string().starts_with("ledger/2026.toml:") && error.message.contains(words), "{error}");
+        };
+        check("reason =", "reson =", 6, "unknown field `reson`, expected one of");
+        check("[[accept]]", "[[acept]]", 2, "unknown field `acept`");
+        check("[[accept]]", "[accept]", 2, "expected a sequence");
+        check("reason = \"r\"\n", "", 2, "missing field `reason`; every entry has all of its keys");
+        check("reason = \"r\"", "reason = \" \"", 6, "`reason` is empty");
+        check("reason = \"r\"", "reason = \"a\\nb\"", 6, "one line of text");
+        check("reason = \"r\"", "reason = \"r\"\nreason = \"r\"", 7, "duplicate key");
+        check("scope = \"event\"", "  scope=\"\"", 4, "`scope` is empty");
+        check("0.25", "\"25 %\"", 5, "invalid type");
+        check("0.25", "25e300", 5, "`at_most` must be above 0");
+        check("0.25", "nan", 5, "`at_most` must be above 0");
+        check("e-0a1b2c", "<b>", 3, "`event` is no id of an event");
+        check("\"2026-05-01\"", "2026-05-01", 8, "days stand in quotes");
+        check("2026-05-31", "2026-02-30", 10, "`expires` is `2026-02-30`, which is no day");
+        check("2026-05-01", "1 May 2026", 8, "`date` is `1 May 2026`");
+        check("2026-05-01", "2026-5-1", 8, "which is no day");
+        check("2026-05-31", "2026-04-30", 10, "before `date`, 2026-05-01: it would never hold");
+        check("cccccccc", "HEAD", 9, "`commit` must be the forty digits");
+        check("\"r\"", "\"r", 6, "");
+    }
+
+    #[test]
+    fn what_is_no_text_and_what_stands_twice_is_told() {
+        let mut bytes = ENTRY.as_bytes().to_vec();
+        bytes.extend(b"# caf\xe9\n");
+        let error = read([("ledger/a.toml", bytes.as_slice())]).expect_err("it is Latin 1");
+        assert_eq!(error.to_string(), "ledger/a.toml:11: is not UTF-8: save the file with that encoding");
+        let error = read([("ledger/a.toml", ENTRY.as_bytes()), ("ledger/b.toml", ENTRY.as_bytes())]);
+        let error = error.expect_err("it stands twice").to_string();
+        assert!(error.starts_with("ledger/b.toml:2: speaks of the same as ledger/a.toml:2"), "{error}");
+    }
+
+    proptest! {
+        /// What is written is what is read, whatever the texts hold.
+        #[test]
+        fn an_entry_is_read_as_it_was_written(
+            reason in "\\PC{1,40}",
+            author in "[\"'\\\\<>&#a-z\u{e9}\u{202e}]{1,20}",
+            at_most in 1e-9..1000.0_f64,
+            days in 0_u32..400,
+            target in proptest::option::of("[a-z\"\\\\]{1,8}"),
+        ) {
+            prop_assume!(!reason.trim().is_empty());
+            let mut accepted = example::acceptance("e-0a1b2c", "2026-05-01", "2026-05-31");
+            accepted.expires = accepted.date + chrono::Days::new(days.into());
+            accepted.at_most = at_most;
+            let mut waived = example::waiver("v1.0", "gpu", target.as_deref(), "2026-05-01", "2026-05-31");
+            for (one, other) in [(&mut accepted.reason, &mut waived.reason), (&mut accepted.scope, &mut waived.item)] {
+                one.clone_from(&reason);
+                other.clone_from(&reason);
+            }
+            accepted.scope.push_str("x on y");
+            accepted.author.clone_from(&author);
+            waived.author.clone_from(&author);
+            let written = [text::acceptance(&accepted), text::waiver(&waived)].concat().join("\n");
+            waived.entry.line = 10;
+            let expected = Ledger { acceptances: vec![accepted], waivers: vec![waived] };
+            prop_assert_eq!(of(&written).map_err(|error| error.to_string()), Ok::<_, String>(expected).map(|mut one| {
+                one.acceptances[0].entry.line = 1;
+                one
+            }));
+        }
+
+        /// No text of whatever kind brings the reader down.
+        #[test]
+        fn any_text_is_read_or_refused(text in "[\\[\\]{}a-z\"'=0-9.\n#-]{0,80}") {
+            let _ = of(&text);
+        }
+    }
+}

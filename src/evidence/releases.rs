@@ -1,0 +1,117 @@
+//! Reading `release/releases.toml`: which commits were released under which names.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::toml_text::{ChecklistError, Text, is_commit, word};
+use crate::model::checklist::HistoryPoint;
+use crate::model::digest::Digest;
+use crate::model::release::{Release, Releases};
+
+/// Where the releases are listed.
+pub const RELEASES_PATH: &str = "release/releases.toml";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReleasesFile {
+    schema_version: Spanned<u64>,
+    #[serde(default)]
+    release: Vec<Spanned<ReleaseEntry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReleaseEntry {
+    name: Spanned<String>,
+    commit: Option<Spanned<String>>,
+    previous: Option<Spanned<String>>,
+    #[serde(default)]
+    signed: Vec<SignedEntry>,
+    history: Option<Spanned<HistoryEntry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignedEntry {
+    role: String,
+    owner: String,
+    date: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HistoryEntry {
+    commit: String,
+    size: u64,
+    root: String,
+}
+
+/// Reads the list of releases; `path` is for messages.
+///
+/// # Errors
+/// The first fault with its line, as [`read_checklist`]; a release before that is not listed above.
+pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, ChecklistError> {
+    let text = Text::of(path, bytes)?;
+    let file: ReleasesFile = text.parse()?;
+    text.check_version(&file.schema_version)?;
+    let mut releases = Releases::default();
+    for entry in file.release {
+        let entry = entry.into_inner();
+        let name = word(&text, "name", &entry.name)?;
+        if releases.find(&name).is_some() {
+            return Err(text.at(&entry.name, format!("two releases are named `{name}`")));
+        }
+        if let Some(commit) = entry.commit.as_ref().filter(|commit| !is_commit(commit.get_ref())) {
+            let message = format!("the commit of `{name}` is not forty lower-case hexadecimal digits");
+            return Err(text.at(commit, message));
+        }
+        if let Some(previous) = entry.previous.as_ref().filter(|one| releases.find(one.get_ref()).is_none()) {
+            let message =
+                format!("`{name}` comes after `{}`, which is not listed above it", previous.get_ref().escape_debug());
+            return Err(text.at(previous, message));
+        }
+        let history = entry.history.map(|one| history(&text, &name, &one)).transpose()?;
+        releases.0.push(Release {
+            name,
+            commit: entry.commit.map(Spanned::into_inner),
+            previous: entry.previous.map(Spanned::into_inner),
+            signed: entry.signed.into_iter().map(|one| (one.role, one.owner, one.date)).collect(),
+            history,
+        });
+    }
+    Ok(releases)
+}
+
+fn history(text: &Text<'_>, name: &str, entry: &Spanned<HistoryEntry>) -> Result<HistoryPoint, ChecklistError> {
+    let HistoryEntry { commit, size, root } = entry.get_ref();
+    if !is_commit(commit) || root.parse::<Digest>().is_err() {
+        let message = format!("the history of `{name}` names no commit, or a root that is no SHA-256");
+        return Err(text.at(entry, message));
+    }
+    Ok(HistoryPoint { commit: commit.clone(), size: *size, root: root.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_read_and_their_faults_told() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        let good = format!(
+            "schema_version = 1\n[[release]]\nname = \"v1\"\ncommit = \"{commit}\"\n[[release]]\nname = \"v2\"\nprevious = \"v1\"\n"
+        );
+        let releases = read_releases("r", good.as_bytes()).unwrap();
+        let second = releases.find("v2").unwrap();
+        assert_eq!((second.commit.as_ref(), releases.before(second)), (None, releases.find("v1")));
+        let check = |from: &str, to: &str, line: usize| {
+            let error = read_releases("r", good.replacen(from, to, 1).as_bytes()).expect_err(to);
+            assert_eq!(error.line, line, "{error}");
+        };
+        check("name = \"v2\"", "name = \"v1\"", 6);
+        check("previous = \"v1\"", "previous = \"v0\"", 7);
+        check(commit, "HEAD", 4);
+        check("name = \"v2\"", "name = \"../v2\"", 6);
+        check("previous = ", "status = ", 7);
+    }
+}

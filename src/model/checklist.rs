@@ -1,0 +1,347 @@
+//! The checklist of a release: what must hold, by which rule that is derived from evidence, and how it came out.
+//!
+//! An item says what is asked; its status is always derived from recorded bytes by a rule of a name, and nothing that is
+//! written anywhere says it. Beside the items stand what people do: the plan to go back, and who signs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, NaiveDate, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the filled checklist that this build writes.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// The runtimes that a release may be for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuntimeTarget {
+    /// Processors alone.
+    Cpu,
+    /// Torch.
+    Torch,
+    /// Triton.
+    Triton,
+    /// TensorRT.
+    Tensorrt,
+}
+
+impl RuntimeTarget {
+    /// All of them.
+    pub const ALL: [RuntimeTarget; 4] =
+        [RuntimeTarget::Cpu, RuntimeTarget::Torch, RuntimeTarget::Triton, RuntimeTarget::Tensorrt];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            RuntimeTarget::Cpu => "cpu",
+            RuntimeTarget::Torch => "torch",
+            RuntimeTarget::Triton => "triton",
+            RuntimeTarget::Tensorrt => "tensorrt",
+        }
+    }
+
+    /// The target of that word.
+    pub fn parse(word: &str) -> Option<RuntimeTarget> {
+        RuntimeTarget::ALL.into_iter().find(|target| target.word() == word)
+    }
+}
+
+/// What a suite is held against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Against {
+    /// The baseline of its class, else the previous release.
+    #[default]
+    Usual,
+    /// The baseline of its class only.
+    Baseline,
+    /// The previous release only.
+    Previous,
+}
+
+/// How the status of an item is derived.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rule {
+    /// The verdict of the gate on the runs of a suite at this commit.
+    SuiteVerdict {
+        /// The suite.
+        suite: String,
+        /// What it is held against.
+        against: Against,
+    },
+    /// All files are there, and none is empty.
+    File,
+    /// Every kernel that the runs of a suite at this commit timed gave what its reference gives, within its tolerance.
+    Parity {
+        /// The suite.
+        suite: String,
+    },
+    /// The first file is a replay manifest or fixture, which holds against the other files or against this build.
+    Replay,
+    /// No regression that reaches this commit stands open.
+    EventsResolved,
+    /// Every judged series can be judged at this commit; of these suites, or of all.
+    Coverage {
+        /// The suites; all where empty.
+        suites: BTreeSet<String>,
+    },
+    /// The runs of a suite at this commit are of a clean tree, and name the facts of their environment.
+    Environment {
+        /// The suite.
+        suite: String,
+        /// The facts that must be there.
+        facts: Vec<String>,
+    },
+}
+
+impl Rule {
+    /// The names of all rules.
+    pub const NAMES: [&str; 7] =
+        ["suite_verdict", "file", "parity", "replay", "events_resolved", "coverage", "environment"];
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Rule::SuiteVerdict { .. } => "suite_verdict",
+            Rule::File => "file",
+            Rule::Parity { .. } => "parity",
+            Rule::Replay => "replay",
+            Rule::EventsResolved => "events_resolved",
+            Rule::Coverage { .. } => "coverage",
+            Rule::Environment { .. } => "environment",
+        }
+    }
+}
+
+/// A file that an item needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeededFile {
+    /// The key by which `--artifact` names it.
+    pub key: String,
+    /// Where it lies where nothing else is said, from the root of the project.
+    pub path: String,
+    /// The digest that it must have, where that is known beforehand.
+    pub sha256: Option<String>,
+}
+
+/// An item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Its name: letters, digits, `_` and `-`.
+    pub id: String,
+    /// What is asked, for people.
+    pub title: String,
+    /// The targets that need it; where empty every release does.
+    pub targets: BTreeSet<RuntimeTarget>,
+    /// The files that it needs.
+    pub files: Vec<NeededFile>,
+    /// What makes the evidence: a command.
+    pub producer: String,
+    /// How its status is derived.
+    pub rule: Rule,
+}
+
+impl Item {
+    /// Whether a release for these targets needs it.
+    pub fn is_needed(&self, targets: &BTreeSet<RuntimeTarget>) -> bool {
+        self.targets.is_empty() || self.targets.iter().any(|one| targets.contains(one))
+    }
+}
+
+/// How to go back to the release before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rollback {
+    /// What makes one go back.
+    #[serde(default)]
+    pub triggers: Vec<String>,
+    /// What is then done, step by step.
+    #[serde(default)]
+    pub steps: Vec<String>,
+}
+
+/// A checklist.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checklist {
+    /// Its items, in their order.
+    pub items: Vec<Item>,
+    /// How to go back.
+    pub rollback: Rollback,
+    /// The roles that sign.
+    pub sign_off: Vec<String>,
+}
+
+/// How an item came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The evidence shows that it holds.
+    Pass,
+    /// The evidence shows that it does not.
+    Fail,
+    /// The evidence is missing, or does not suffice.
+    Pending,
+    /// It does not hold or is not shown, and the ledger waives it at this time.
+    Waived,
+    /// Releases for these targets do not need it.
+    NotApplicable,
+}
+
+impl Status {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Pass => "pass",
+            Status::Fail => "fail",
+            Status::Pending => "pending",
+            Status::Waived => "waived",
+            Status::NotApplicable => "not applicable",
+        }
+    }
+
+    /// Whether it holds a release up.
+    pub fn blocks(self) -> bool {
+        matches!(self, Status::Fail | Status::Pending)
+    }
+}
+
+/// A file or record that a status rests on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rests {
+    /// Its path: of records, baselines and the ledger from the root of the project; of named files below `artifacts/`.
+    pub path: String,
+    /// The digest of its bytes.
+    pub sha256: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+/// What the ledger says of an item.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waiving {
+    /// Where it stands.
+    pub entry: String,
+    /// Who waived it.
+    pub author: String,
+    /// Why.
+    pub reason: String,
+    /// The first day on which it holds.
+    pub date: NaiveDate,
+    /// The last one.
+    pub expires: NaiveDate,
+    /// Whether it holds on the day that was looked at.
+    pub in_force: bool,
+}
+
+/// An item, and how it came out.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Filled {
+    /// Its name.
+    pub id: String,
+    /// What is asked.
+    pub title: String,
+    /// The name of the rule.
+    pub rule: String,
+    /// How it came out.
+    pub status: Status,
+    /// What the evidence says, in a sentence.
+    pub why: String,
+    /// Whether the evidence does not hold together, which nothing waives.
+    pub integrity: bool,
+    /// What it rests on.
+    pub rests_on: Vec<Rests>,
+    /// What makes the evidence.
+    pub producer: String,
+    /// What to do next where it holds the release up.
+    pub mend: Option<String>,
+    /// What the ledger says of it; an entry that is expired, or not yet in force, is told, and waives nothing.
+    pub waiver: Option<Waiving>,
+}
+
+/// A point of the history: what is to be kept elsewhere, so that a rewritten one can be known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryPoint {
+    /// The commit.
+    pub commit: String,
+    /// How many runs there are.
+    pub size: u64,
+    /// The root of their Merkle tree.
+    pub root: String,
+}
+
+/// Who signed, as `release/releases.toml` says.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signed {
+    /// The role.
+    pub role: String,
+    /// Who; absent where nobody has.
+    pub owner: Option<String>,
+    /// The day, as written.
+    pub date: Option<String>,
+}
+
+/// A checklist filled for a release.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilledChecklist {
+    /// Always [`SCHEMA_VERSION`].
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub schema_version: u64,
+    /// The name of the release.
+    pub release: String,
+    /// Its commit; where it is not tagged yet, the one that was looked at.
+    pub commit: String,
+    /// Whether the tag is there, at that commit.
+    pub tagged: bool,
+    /// The commit whose runs count: the nearest one that is no record.
+    pub measured: String,
+    /// The release before.
+    pub previous: Option<String>,
+    /// The targets.
+    pub targets: BTreeSet<RuntimeTarget>,
+    /// The present, by which waivers expire and values are stale.
+    pub as_of: DateTime<Utc>,
+    /// The history that was looked at.
+    pub history: HistoryPoint,
+    /// Whether the release may go.
+    pub go: bool,
+    /// The items.
+    pub items: Vec<Filled>,
+    /// How to go back.
+    pub rollback: Rollback,
+    /// Who signs.
+    pub sign_off: Vec<Signed>,
+    /// The version of the program that filled it.
+    pub version: String,
+}
+
+impl FilledChecklist {
+    /// What holds the release up.
+    pub fn blocking(&self) -> impl Iterator<Item = &Filled> {
+        self.items.iter().filter(|item| item.status.blocks())
+    }
+
+    /// Whether evidence does not hold together.
+    pub fn is_damaged(&self) -> bool {
+        self.items.iter().any(|item| item.integrity)
+    }
+
+    /// How many items came out how, by the word of the status.
+    pub fn counts(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        for item in &self.items {
+            *counts.entry(item.status.word()).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Go or no-go, in words.
+    pub fn word(&self) -> &'static str {
+        if self.go { "go" } else { "no-go" }
+    }
+}

@@ -1,0 +1,203 @@
+//! Entries as they are written into a file of the ledger, and what each of their fields must be.
+
+use super::scope::Scope;
+use super::{Acceptance, Waiver};
+
+/// The most characters that a reason may have.
+pub const MOST_REASON: usize = 1000;
+
+/// The most characters that any other text may have.
+pub const MOST_TEXT: usize = 300;
+
+/// The largest change that can be accepted: a thousandfold.
+pub const MOST_CHANGE: f64 = 1000.0;
+
+/// An entry with its fields as TOML, in the order in which they are written: a line each.
+fn lines(table: &str, fields: &[(&str, String)]) -> Vec<String> {
+    let head = std::iter::once(format!("[[{table}]]"));
+    head.chain(fields.iter().map(|(key, value)| format!("{key} = {value}"))).collect()
+}
+
+/// The entry of an acceptance, a line a field.
+pub fn acceptance(of: &Acceptance) -> Vec<String> {
+    let Acceptance { event, scope, at_most, reason, author, date, commit, expires, .. } = of;
+    let days = [date, expires].map(|day| quoted(&day.to_string()));
+    let [date, expires] = days;
+    lines(
+        "accept",
+        &[
+            ("event", quoted(event)),
+            ("scope", quoted(scope)),
+            ("at_most", share(*at_most)),
+            ("reason", quoted(reason)),
+            ("author", quoted(author)),
+            ("date", date),
+            ("commit", quoted(commit)),
+            ("expires", expires),
+        ],
+    )
+}
+
+/// Likewise, with what a person has to say left empty: the reason, the author and the days.
+pub fn acceptance_to_fill(event: &str, scope: &str, at_most: f64, commit: &str) -> Vec<String> {
+    let empty = || quoted("");
+    lines(
+        "accept",
+        &[
+            ("event", quoted(event)),
+            ("scope", quoted(scope)),
+            ("at_most", share(at_most)),
+            ("reason", empty()),
+            ("author", empty()),
+            ("date", empty()),
+            ("commit", quoted(commit)),
+            ("expires", empty()),
+        ],
+    )
+}
+
+/// The entry of a waiver, a line a field.
+pub fn waiver(of: &Waiver) -> Vec<String> {
+    let Waiver { release, item, target, reason, author, date, commit, expires, .. } = of;
+    let mut fields = vec![("release", quoted(release)), ("item", quoted(item))];
+    fields.extend(target.as_ref().map(|target| ("target", quoted(target))));
+    fields.extend([
+        ("reason", quoted(reason)),
+        ("author", quoted(author)),
+        ("date", quoted(&date.to_string())),
+        ("commit", quoted(commit)),
+        ("expires", quoted(&expires.to_string())),
+    ]);
+    lines("waive", &fields)
+}
+
+/// A change, rounded up to a tenth of a percent, so that what has that very size is within it.
+pub fn rounded_up(change: f64) -> f64 {
+    let tenths = (change * 1000.0).ceil() / 1000.0;
+    if tenths < change { tenths + 0.001 } else { tenths.max(0.001) }
+}
+
+/// What is wrong with a field of an acceptance: its key, and what it must be.
+pub fn acceptance_fault(of: &Acceptance) -> Option<(&'static str, String)> {
+    let Acceptance { event, scope, at_most, reason, author, commit, .. } = of;
+    let is_event = event.strip_prefix("e-").is_some_and(|digits| is_hex(digits, 6..=16));
+    if !is_event {
+        let must = "is no id of an event: `e-` and 6 to 16 digits from 0 to f, as `sprag trend` and the page of the event tell it";
+        return Some(("event", must.to_owned()));
+    }
+    if let Some(fault) = text_fault(scope, MOST_TEXT) {
+        return Some(("scope", fault));
+    }
+    if Scope::parse(scope).is_none() {
+        return Some((
+            "scope",
+            "says nothing: write `event`, a part of the name of a benchmark, or `… on MACHINE`".to_owned(),
+        ));
+    }
+    if !(*at_most > 0.0 && *at_most <= MOST_CHANGE) {
+        let must = format!("must be above 0 and at most {MOST_CHANGE}, such as 0.12 for 12 % worse");
+        return Some(("at_most", must));
+    }
+    words_fault(reason, author, commit)
+}
+
+/// What is wrong with a field of a waiver: its key, and what it must be.
+pub fn waiver_fault(of: &Waiver) -> Option<(&'static str, String)> {
+    let Waiver { release, item, target, reason, author, commit, .. } = of;
+    let named = [("release", Some(release)), ("item", Some(item)), ("target", target.as_ref())];
+    let fault = |(key, text): (&'static str, Option<&String>)| Some((key, text_fault(text?, MOST_TEXT)?));
+    named.into_iter().find_map(fault).or_else(|| words_fault(reason, author, commit))
+}
+
+fn words_fault(reason: &str, author: &str, commit: &str) -> Option<(&'static str, String)> {
+    let texts = [("reason", reason, MOST_REASON), ("author", author, MOST_TEXT)];
+    let fault = texts.into_iter().find_map(|(key, text, most)| Some((key, text_fault(text, most)?)));
+    fault.or_else(|| {
+        let must = "must be the forty digits of a commit, from 0 to f, as `git rev-parse HEAD` prints them";
+        (!is_hex(commit, 40..=40)).then(|| ("commit", must.to_owned()))
+    })
+}
+
+/// What is wrong with a text that people read: it must say something, on one line.
+fn text_fault(text: &str, most: usize) -> Option<String> {
+    if text.trim().is_empty() {
+        return Some("is empty: it must say something".to_owned());
+    }
+    if text.chars().any(char::is_control) {
+        return Some("holds a control character or a line break: it must be one line of text".to_owned());
+    }
+    let length = text.chars().count();
+    (length > most).then(|| format!("has {length} characters, {most} are allowed"))
+}
+
+fn is_hex(text: &str, length: std::ops::RangeInclusive<usize>) -> bool {
+    length.contains(&text.len()) && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// A number as TOML reads it.
+fn share(number: f64) -> String {
+    format!("{number:?}")
+}
+
+/// A text as a basic string of TOML 1.0.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            character if character.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(character))),
+            character => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+
+    #[test]
+    fn a_change_is_rounded_to_what_holds_it() {
+        for (change, rounded) in [(0.1201, 0.121), (0.12, 0.12), (0.0, 0.001), (0.0004, 0.001), (2.5, 2.5)] {
+            assert!((rounded_up(change) - rounded).abs() < 1e-12 && rounded_up(change) >= change, "{change}");
+        }
+        for step in 0..2000 {
+            let change = f64::from(step) * 0.000_137;
+            assert!(rounded_up(change) >= change && rounded_up(change) < change + 0.002, "{change}");
+        }
+    }
+
+    #[test]
+    fn each_field_that_is_not_what_it_must_be_is_named() {
+        let fine = example::acceptance("e-0a1b2c", "2026-05-01", "2026-05-31");
+        assert_eq!(acceptance_fault(&fine), None);
+        let fault = |change: &dyn Fn(&mut Acceptance)| {
+            let mut one = fine.clone();
+            change(&mut one);
+            acceptance_fault(&one).map(|(key, _)| key)
+        };
+        assert_eq!(fault(&|one| one.event = "e-0A1B2C".to_owned()), Some("event"));
+        assert_eq!(fault(&|one| one.event = "0a1b2c".to_owned()), Some("event"));
+        assert_eq!(fault(&|one| one.scope = " on ".to_owned()), Some("scope"));
+        for at_most in [0.0, -0.1, f64::NAN, f64::INFINITY, 1001.0] {
+            assert_eq!(fault(&|one| one.at_most = at_most), Some("at_most"), "{at_most}");
+        }
+        assert_eq!(fault(&|one| one.reason = "a\nb".to_owned()), Some("reason"));
+        assert_eq!(fault(&|one| one.reason = "x".repeat(MOST_REASON + 1)), Some("reason"));
+        assert_eq!(fault(&|one| one.author = "  ".to_owned()), Some("author"));
+        assert_eq!(fault(&|one| one.commit = "abc".to_owned()), Some("commit"));
+        assert_eq!(fault(&|one| one.commit = "C".repeat(40)), Some("commit"));
+        let waiver = |change: &dyn Fn(&mut Waiver)| {
+            let mut one = example::waiver("v1.0", "gpu", Some("cuda"), "2026-05-01", "2026-05-31");
+            change(&mut one);
+            waiver_fault(&one).map(|(key, _)| key)
+        };
+        assert_eq!(waiver(&|_| {}), None);
+        assert_eq!(waiver(&|one| one.release.clear()), Some("release"));
+        assert_eq!(waiver(&|one| one.item = "\u{7}".to_owned()), Some("item"));
+        assert_eq!(waiver(&|one| one.target = Some(String::new())), Some("target"));
+        assert_eq!(waiver(&|one| one.commit.clear()), Some("commit"));
+    }
+}

@@ -1,0 +1,43 @@
+//! The releases of a project, as `release/releases.toml` lists them.
+
+use super::checklist::{FilledChecklist, HistoryPoint};
+
+/// A release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Release {
+    /// Its name, which is that of its tag.
+    pub name: String,
+    /// The commit that was released; absent before it is tagged.
+    pub commit: Option<String>,
+    /// The release before.
+    pub previous: Option<String>,
+    /// Who signed: role, name, day.
+    pub signed: Vec<(String, String, String)>,
+    /// The history that its attestation rests on.
+    pub history: Option<HistoryPoint>,
+}
+
+/// The releases, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Releases(pub Vec<Release>);
+
+impl Releases {
+    /// The release of that name.
+    pub fn find(&self, name: &str) -> Option<&Release> {
+        self.0.iter().find(|one| one.name == name)
+    }
+
+    /// The release before one: the one that it names.
+    pub fn before(&self, release: &Release) -> Option<&Release> {
+        self.find(release.previous.as_deref()?)
+    }
+}
+
+/// What a release came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseReport {
+    /// Its name.
+    pub name: String,
+    /// Its checklist; why there is none where what is recorded does not hold together.
+    pub came: Result<FilledChecklist, String>,
+}

@@ -1,0 +1,124 @@
+//! An in-toto Statement (v1) with the predicate test-result (v0.1): what was tested, against which configuration, and how
+//! it came out.
+//!
+//! Source: the specifications `spec/v1/statement.md` and `spec/predicates/test-result.md` of the project in-toto/attestation.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The type of every statement.
+pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+
+/// The type of the predicate.
+pub const PREDICATE_TYPE: &str = "https://in-toto.io/attestation/test-result/v0.1";
+
+/// The type of what an envelope holds.
+pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+
+/// The algorithm of the digest of a commit.
+pub const GIT_COMMIT: &str = "gitCommit";
+
+/// The algorithm of the digest of a file.
+pub const SHA256: &str = "sha256";
+
+/// A statement. Fields that are not known are refused where it is read: it is held against one of ours.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// Always [`STATEMENT_TYPE`].
+    #[serde(rename = "_type")]
+    #[schemars(extend("const" = STATEMENT_TYPE))]
+    pub kind: String,
+    /// What was tested: the commit of the release, under the name of its tag.
+    pub subject: Vec<Resource>,
+    /// Always [`PREDICATE_TYPE`].
+    #[serde(rename = "predicateType")]
+    #[schemars(extend("const" = PREDICATE_TYPE))]
+    pub predicate_type: String,
+    /// How it came out.
+    pub predicate: TestResult,
+}
+
+/// A thing with digests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resource {
+    /// Its name.
+    pub name: String,
+    /// Its digests, by algorithm.
+    pub digest: BTreeMap<String, String>,
+    /// What else is known of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// How a test came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum TestOutcome {
+    /// Everything passed.
+    Passed,
+    /// Everything passed but for what is waived.
+    Warned,
+    /// Something failed, or was not shown.
+    Failed,
+}
+
+/// The predicate.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TestResult {
+    /// How it came out as a whole.
+    pub result: TestOutcome,
+    /// What it was tested with: the checklist, the sums of all files, the history.
+    pub configuration: Vec<Resource>,
+    /// The items that passed.
+    pub passed_tests: Vec<String>,
+    /// Those that are waived.
+    pub warned_tests: Vec<String>,
+    /// Those that failed or were not shown.
+    pub failed_tests: Vec<String>,
+}
+
+/// An envelope of the Dead Simple Signing Envelope (DSSE, v1).
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Envelope {
+    /// Always [`PAYLOAD_TYPE`].
+    pub payload_type: String,
+    /// What is signed, in Base64.
+    pub payload: String,
+    /// The signatures; ours has one.
+    pub signatures: Vec<Signature>,
+}
+
+/// A signature.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    /// Which key made it: `ssh` for a signature of `ssh-keygen -Y`, which names its key itself, or `ed25519:` and the 64
+    /// digits of the public key. Nothing vouches for it.
+    pub keyid: String,
+    /// The signature in Base64: 64 bytes, or the armoured text of `ssh-keygen`.
+    pub sig: String,
+}
+
+/// What is signed: the pre-authentication encoding of type and content (DSSE v1, PAE).
+pub fn pre_authentication(kind: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!("DSSEv1 {} {kind} {} ", kind.len(), body.len());
+    [head.as_bytes(), body].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_signed_is_as_the_specification_says() {
+        // The example of the specification's `protocol.md`.
+        let encoded = pre_authentication("http://example.com/HelloWorld", b"hello world");
+        assert_eq!(encoded, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
+    }
+}

@@ -1,0 +1,46 @@
+//! What the ledger says to a regression, as pages, feeds and Markdown of events tell it.
+
+use crate::model::ledger::answer::{Answer, Standing};
+use crate::report::date;
+use crate::report::mark::Mark;
+use crate::report::phrase::Phrase;
+use crate::report::text::shortened;
+
+/// The longest author, in characters.
+const AUTHOR: usize = 120;
+
+/// The longest reason in a sentence, in characters; the page of the ledger has all of it.
+const REASON: usize = 300;
+
+/// The longest place of an entry, in characters.
+const ENTRY: usize = 120;
+
+/// The state with its mark, who accepted it, and until when: `◆ accepted by Ada until 31 Dec 2026`.
+pub(super) fn said(answer: &Answer) -> Phrase {
+    let author = shortened(&answer.author, AUTHOR);
+    let [from, until] = [answer.date, answer.expires].map(date::calendar_day);
+    let words = match answer.standing {
+        Standing::Accepted | Standing::Exceeded | Standing::BeyondScope => format!(" by {author} until {until}"),
+        Standing::Expired => format!(": the acceptance by {author} expired on {until}"),
+        Standing::NotYet => format!(": the acceptance by {author} holds from {from} on"),
+    };
+    Phrase::default().mark(Mark::of_answer(answer)).text(words)
+}
+
+/// The state with its mark, and until when, for tables: `◆ accepted until 31 Dec 2026`.
+pub(super) fn brief(answer: &Answer) -> Phrase {
+    let [from, until] = [answer.date, answer.expires].map(date::calendar_day);
+    let words = match answer.standing {
+        Standing::Accepted => format!(" until {until}"),
+        Standing::Exceeded | Standing::BeyondScope => String::new(),
+        Standing::Expired => format!(", accepted until {until}"),
+        Standing::NotYet => format!(", from {from} on"),
+    };
+    Phrase::default().mark(Mark::of_answer(answer)).text(words)
+}
+
+/// All of it, with why and where the entry stands: `… until 31 Dec 2026. “The layout saves memory.” (ledger/2026.toml:3)`.
+pub(super) fn told(answer: &Answer) -> Phrase {
+    let reason = shortened(&answer.reason, REASON);
+    said(answer).text(format!(". “{reason}” (")).id(shortened(&answer.entry, ENTRY)).text(")")
+}

@@ -1,0 +1,192 @@
+//! Checks of what pages and reports say of what is accepted: the figures stay, and the word stands beside them.
+
+use chrono::NaiveDate;
+
+use super::gate::{self, example};
+use super::link;
+use super::mark::Mark;
+use super::sample_data::{self, HOSTILE, Sample};
+use super::trend;
+use crate::model::gate::{Gate, Outcome};
+use crate::model::ledger::Ledger;
+use crate::model::ledger::answer::{Answer, Standing};
+use crate::model::page::Page;
+use crate::model::verdict::{Comparison, Counts, Verdict};
+use crate::report::number::NARROW;
+
+fn day(text: &str) -> NaiveDate {
+    text.parse().expect("it is a day")
+}
+
+fn answer(standing: Standing, reason: &str) -> Answer {
+    Answer {
+        standing,
+        event: "e-7c1f03".to_owned(),
+        at_most: 0.12,
+        reason: reason.to_owned(),
+        author: "Ada".to_owned(),
+        date: day("2026-11-20"),
+        expires: day("2026-12-31"),
+        entry: "ledger/2026.toml:3".to_owned(),
+    }
+}
+
+/// The sample, in which the ledger says that to the worst regression that stands.
+fn with(standing: Standing, reason: &str) -> Sample {
+    let mut sample = sample_data::rich();
+    sample.trend.events[0].answer = Some(answer(standing, reason));
+    sample
+}
+
+fn text(site: &[Page], path: &str) -> String {
+    let page = site.iter().find(|page| page.path == path).unwrap_or_else(|| panic!("there is no {path}"));
+    String::from_utf8(page.bytes.clone()).expect("it is text").replace(NARROW, " ")
+}
+
+#[test]
+fn an_accepted_event_keeps_its_figures_and_is_no_open_regression() {
+    let accepted = with(Standing::Accepted, "It saves memory.");
+    let site = accepted.render().expect("it renders");
+    let event = &accepted.trend.events[0];
+    let page = text(&site, &link::event(&event.id));
+    assert!(
+        page.contains("accepted</span> until 31 Dec 2026") && page.contains("accepted</span> by Ada until 31 Dec 2026"),
+        "{page}"
+    );
+    assert!(page.contains("“It saves memory.” (<span class=\"id\">ledger/2026.toml:3</span>)"));
+    assert!(!page.contains("[[accept]]"), "it is accepted already");
+    let list = text(&site, link::EVENT_LIST);
+    let (open, _) = list.split_once("1 accepted regression").expect("it is counted apart");
+    assert!(open.contains("1 regression stands"), "{list}");
+    let figure = trend::table(&accepted.trend, false);
+    for part in [
+        "◆ e-7c1f03",
+        "state     stands; ◆ accepted until 31 Dec 2026",
+        "ledger    ◆ accepted by Ada until 31 Dec 2026. “It saves memory.”",
+    ] {
+        assert!(figure.contains(part), "{part}: {figure}");
+    }
+    let open = with(Standing::Expired, "It saves memory.");
+    let then = trend::table(&open.trend, false);
+    let change = |table: &str| table.lines().find(|line| line.contains("e-7c1f03")).map(|line| line[6..].to_owned());
+    assert_eq!(change(&figure), change(&then), "the figures are the same");
+    assert!(then.contains("● open again: the acceptance by Ada expired on 31 Dec 2026"), "{then}");
+    assert!(trend::digest(&open.trend).contains("▲ 2 regressions stand"));
+    assert!(trend::digest(&accepted.trend).contains("▲ 1 regression stands, 1 accepted regression"));
+    let json: serde_json::Value = serde_json::from_slice(&trend::json(&accepted.trend)).expect("it is JSON");
+    assert_eq!(json["events"][0]["answer"]["standing"], "accepted");
+    let badge = |sample: &Sample| text(&sample.render().expect("it renders"), link::BADGE);
+    assert!(badge(&accepted).contains("1 regression stands") && badge(&open).contains("2 regressions stand"));
+}
+
+#[test]
+fn a_feed_tells_that_an_event_was_accepted_or_is_open_again() {
+    let feed = |sample: &Sample| text(&sample.render().expect("it renders"), link::ATOM_FEED);
+    let entry = |feed: &str| {
+        let entries = feed.split("<entry>").find(|entry| entry.contains("/e-7c1f03.html</id>")).map(str::to_owned);
+        entries.expect("it has an entry")
+    };
+    let accepted = entry(&feed(&with(Standing::Accepted, "It saves memory.")));
+    assert!(
+        accepted.contains(
+            "Stands; accepted until 31 Dec 2026. Ledger: accepted by Ada until 31 Dec 2026. “It saves memory.”"
+        ),
+        "{accepted}"
+    );
+    assert!(accepted.contains("<updated>2026-11-20T00:00:00Z</updated>"), "{accepted}");
+    let open = entry(&feed(&with(Standing::Expired, "It saves memory.")));
+    assert!(open.contains("<updated>2027-01-01T00:00:00Z</updated>"), "{open}");
+}
+
+#[test]
+fn a_hostile_reason_does_nothing_anywhere() {
+    let sample = with(Standing::Accepted, HOSTILE);
+    for page in sample.render().expect("it renders").iter().filter(|page| page.path.ends_with(".html")) {
+        let html = String::from_utf8_lossy(&page.bytes);
+        assert!(!html.contains("</td><script") && !html.contains('\u{202e}'), "{}", page.path);
+    }
+    for text in [trend::table(&sample.trend, true), trend::markdown(&sample.trend, true), trend::digest(&sample.trend)]
+    {
+        assert!(text.contains("accepted") && !text.contains('\u{202e}'));
+    }
+    assert!(!trend::markdown(&sample.trend, true).contains("<script"));
+    let gate = accepting(Some(answer(Standing::Accepted, example::HOSTILE)));
+    let github = gate::gate_commands(&gate);
+    assert_eq!(github.lines().count(), 1, "{github}");
+    for text in [github, gate::gate_markdown(&gate), gate::gate_junit(&gate)] {
+        assert!(!text.contains('\u{202e}') && !text.contains('\u{1b}') && !text.contains("\n::error::gone"), "{text}");
+    }
+    assert!(!gate::gate_markdown(&gate).contains("<script") && !gate::gate_junit(&gate).contains("<script"));
+    serde_json::from_str::<serde_json::Value>(&gate::gate_sarif(&gate)).expect("it is JSON");
+}
+
+/// A gate with one regression, to which the ledger says that.
+fn accepting(answer: Option<Answer>) -> Gate {
+    let mut gate = example::passing();
+    let regressed = example::comparison("cpu/a @fast", 1.081, Verdict::Regressed);
+    gate.suites[0].comparisons = vec![Comparison { answer: answer.map(Box::new), ..regressed }];
+    let passes = gate.counts().failing() == 0;
+    Gate { outcome: if passes { Outcome::Pass } else { Outcome::Fail }, ..gate }
+}
+
+#[test]
+fn every_report_of_a_gate_shows_the_figure_and_that_it_is_accepted() {
+    let gate = accepting(Some(answer(Standing::Accepted, "It saves memory.")));
+    assert_eq!(gate.counts(), Counts { accepted: 1, ..Counts::default() });
+    assert_eq!((gate.counts().judged(), gate.counts().words()), (1, "1 accepted".to_owned()));
+    let words = "accepted by Ada until 2026-12-31 (ledger/2026.toml:3: It saves memory.)";
+    let markdown = gate::gate_markdown(&gate).replace(NARROW, " ");
+    assert!(markdown.contains("### ✓ sprag check: pass; 1 accepted"), "{markdown}");
+    assert!(
+        markdown.contains("**▲ slower**, ◆ accepted; accepted by Ada") && markdown.contains("+8.1 %"),
+        "{markdown}"
+    );
+    let junit = gate::gate_junit(&gate);
+    assert!(junit.contains("failures=\"0\"") && junit.contains("<skipped type=\"accepted\"") && junit.contains(words));
+    let sarif: serde_json::Value = serde_json::from_str(&gate::gate_sarif(&gate)).expect("it is JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&"accepted".into(), &"note".into()));
+    let github = gate::gate_commands(&gate);
+    assert!(
+        github.starts_with("::notice title=sprag%3A accepted%3A cpu/a @fast time::accepted by Ada until"),
+        "{github}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&gate::gate_json(&gate)).expect("it is JSON");
+    let one = &json["suites"][0]["comparisons"][0];
+    assert_eq!((&one["verdict"], &one["ledger"]["standing"]), (&"regressed".into(), &"accepted".into()));
+    assert_eq!((&json["counts"]["accepted"], &json["counts"]["regressed"]), (&1.into(), &0.into()));
+}
+
+#[test]
+fn what_is_not_accepted_fails_and_says_why() {
+    for (standing, words) in [
+        (Standing::Exceeded, "worse than Ada accepted until 2026-12-31"),
+        (Standing::Expired, "open again: the acceptance by Ada expired on 2026-12-31"),
+        (Standing::NotYet, "the acceptance by Ada holds from 2026-11-20 on"),
+        (Standing::BeyondScope, "beyond what Ada accepted until 2026-12-31"),
+    ] {
+        let gate = accepting(Some(answer(standing, "It saves memory.")));
+        assert_eq!((gate.counts().failing(), gate.outcome), (1, Outcome::Fail), "{words}");
+        for report in [gate::gate_markdown(&gate), gate::gate_junit(&gate), gate::gate_commands(&gate)] {
+            assert!(report.contains(words), "{words}: {report}");
+        }
+        assert!(!Mark::of_answer(&answer(standing, "x")).word.is_empty());
+    }
+    let missing = Comparison {
+        answer: Some(Box::new(answer(Standing::Accepted, "x"))),
+        ..example::comparison("cpu/a @fast", 1.0, Verdict::Missing)
+    };
+    assert!(!missing.is_accepted() && Counts::of([&missing]).failing() == 1, "nothing but a regression is accepted");
+}
+
+#[test]
+fn an_empty_ledger_says_how_to_write_an_entry() {
+    let mut sample = sample_data::rich();
+    sample.ledger = Ledger::default();
+    let page = text(&sample.render().expect("it renders"), link::LEDGER);
+    assert!(page.contains("Nothing is accepted or waived") && !page.contains("<table"), "{page}");
+    assert!(
+        page.contains("sprag release waive --event ID --reason TEXT")
+            && page.contains("sprag release waive --release TAG --item ID --reason TEXT")
+    );
+}

@@ -1,0 +1,191 @@
+//! The ledger: who accepted which regression, and who waived which item of a release, why, and until when.
+
+use askama::Template;
+use chrono::{DateTime, NaiveDate, Utc};
+
+use super::frame::{Frame, Part};
+use super::page;
+use crate::model::event::Event;
+use crate::model::ledger::answer::Standing;
+use crate::model::ledger::{self, Acceptance, Entry, State, Waiver};
+use crate::model::page::Page;
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, short_commit};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number::{self, count, counted};
+use crate::report::phrase::Phrase;
+use crate::report::text::shortened;
+use crate::report::trend::words;
+
+/// The entries of a kind that are listed.
+const MOST: usize = 200;
+
+/// The longest author, in characters.
+const AUTHOR: usize = 120;
+
+#[derive(Template)]
+#[template(path = "ledger.html")]
+struct LedgerPage {
+    frame: Frame,
+    headline: Phrase,
+    acceptances: Vec<AcceptanceRow>,
+    acceptances_rest: String,
+    waivers: Vec<WaiverRow>,
+    waivers_rest: String,
+}
+
+/// What acceptances and waivers have in common.
+struct Common {
+    state: Mark,
+    reason: String,
+    author: String,
+    date: String,
+    expires: String,
+    commit: String,
+    commit_page: String,
+    entry: String,
+}
+
+struct AcceptanceRow {
+    event: String,
+    page: String,
+    scope: String,
+    at_most: String,
+    /// Whether it is still needed, and whether it holds.
+    effect: Phrase,
+    common: Common,
+}
+
+struct WaiverRow {
+    release: String,
+    item: String,
+    target: String,
+    common: Common,
+}
+
+/// The page of the ledger.
+pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+    let day = ledger::day(catalog.analysis.as_of.unwrap_or(DateTime::<Utc>::UNIX_EPOCH));
+    let state = |one: &Acceptance| one.state_among(day, |event| catalog.event(event).is_some());
+    let mut accepted: Vec<&Acceptance> = catalog.ledger.acceptances.iter().collect();
+    accepted.sort_by_key(|one| (state(one), one.expires, &one.event));
+    let mut waived: Vec<&Waiver> = catalog.ledger.waivers.iter().collect();
+    waived.sort_by_key(|one| (one.state(day), one.expires, &one.release, &one.item, &one.target));
+    let headline =
+        headline(accepted.iter().map(|one| state(one)).chain(waived.iter().map(|one| one.state(day))).collect(), day);
+    let rest = |all: usize| match all.saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!("{} more are not listed here.", count(more)),
+    };
+    let template = LedgerPage {
+        frame: Frame::new(catalog, link::LEDGER, Part::About, "Ledger".to_owned(), headline.words()),
+        headline,
+        acceptances: accepted.iter().take(MOST).map(|one| acceptance(catalog, one, state(one))).collect(),
+        acceptances_rest: rest(accepted.len()),
+        waivers: waived.iter().take(MOST).map(|one| waiver(catalog, one, one.state(day))).collect(),
+        waivers_rest: rest(waived.len()),
+    };
+    page(link::LEDGER.to_owned(), &template)
+}
+
+/// How many entries hold on the day of the newest run.
+fn headline(states: Vec<State>, day: NaiveDate) -> Phrase {
+    let of = |state: State| states.iter().filter(|one| **one == state).count();
+    if states.is_empty() {
+        return Phrase::plain("Nothing is accepted or waived");
+    }
+    let held = counted(of(State::InForce), "entry is in force", "entries are in force");
+    let mark = if of(State::InForce) > 0 {
+        Mark::new(Tone::Doubt, "◆", held)
+    } else {
+        Mark::new(Tone::Plain, "=", "No entry is in force")
+    };
+    let mut rest = format!(" on {}", date::calendar_day(day));
+    for (state, words) in
+        [(State::Expired, "expired"), (State::NotYet, "yet to come"), (State::UnknownEvent, "of an unknown event")]
+    {
+        if of(state) > 0 {
+            rest += &format!(", {} {words}", count(of(state)));
+        }
+    }
+    Phrase::default().mark(mark).text(rest)
+}
+
+fn acceptance(catalog: &Catalog<'_>, of: &Acceptance, state: State) -> AcceptanceRow {
+    let event = catalog.event(&of.event);
+    AcceptanceRow {
+        event: words::name(&of.event),
+        page: catalog.event_page(&of.event).unwrap_or_default(),
+        scope: words::name(&of.scope),
+        at_most: number::percent(of.at_most),
+        effect: effect(event),
+        common: common(
+            catalog,
+            mark(state, event.is_some_and(Event::is_open_regression)),
+            (&of.reason, &of.author, of.date, of.expires),
+            (&of.commit, &of.entry),
+        ),
+    }
+}
+
+/// Whether an acceptance is still needed, and whether it holds.
+fn effect(event: Option<&Event>) -> Phrase {
+    let Some(event) = event else {
+        return Phrase::plain("No such event is told: it answers for nothing.");
+    };
+    let now = event.worst_standing().map_or_else(String::new, |worst| format!(", {} now", number::percent(worst)));
+    let standing = event.answer.as_ref().map(|answer| answer.standing);
+    Phrase::plain(match standing {
+        None => "No longer needed: no regression of the event stands.".to_owned(),
+        Some(Standing::Accepted) => format!("Holds{now}."),
+        Some(Standing::Exceeded) => format!("Does not hold: worse than is accepted{now}."),
+        Some(Standing::BeyondScope) => format!("Does not hold: more got worse than its scope has{now}."),
+        Some(Standing::Expired) => format!("The regression is open again{now}."),
+        Some(Standing::NotYet) => format!("The regression is open until then{now}."),
+    })
+}
+
+fn waiver(catalog: &Catalog<'_>, of: &Waiver, state: State) -> WaiverRow {
+    WaiverRow {
+        release: words::name(&of.release),
+        item: words::name(&of.item),
+        target: of.target.as_deref().map_or_else(|| "all".to_owned(), words::name),
+        common: common(
+            catalog,
+            mark(state, state == State::Expired),
+            (&of.reason, &of.author, of.date, of.expires),
+            (&of.commit, &of.entry),
+        ),
+    }
+}
+
+fn common(
+    catalog: &Catalog<'_>,
+    state: Mark,
+    (reason, author, from, until): (&str, &str, NaiveDate, NaiveDate),
+    (commit, entry): (&str, &Entry),
+) -> Common {
+    Common {
+        state,
+        reason: reason.to_owned(),
+        author: shortened(author, AUTHOR),
+        date: date::calendar_day(from),
+        expires: date::calendar_day(until),
+        commit: short_commit(commit).to_owned(),
+        commit_page: catalog.commit_page(commit).unwrap_or_default(),
+        entry: words::name(&format!("{}:{}", entry.path, entry.line)),
+    }
+}
+
+/// The mark of a state; an entry that no longer holds is bad where what it was about is `open`.
+fn mark(state: State, open: bool) -> Mark {
+    match state {
+        State::InForce => Mark::new(Tone::Doubt, "◆", state.word()),
+        State::Expired if open => Mark::new(Tone::Worse, "●", state.word()),
+        State::Expired => Mark::new(Tone::Plain, "=", state.word()),
+        State::NotYet => Mark::new(Tone::Plain, "○", state.word()),
+        State::UnknownEvent => Mark::new(Tone::Doubt, "?", state.word()),
+    }
+}

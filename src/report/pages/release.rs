@@ -1,0 +1,317 @@
+//! A release: go or no-go, what blocks, who accepted what, and how others check it.
+
+use super::frame::Part;
+use super::sheet;
+use crate::model::checklist::{Filled, FilledChecklist, Rests, Signed, Status};
+use crate::model::page::Page;
+use crate::model::release::ReleaseReport;
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, short_commit};
+use crate::report::date;
+use crate::report::link;
+use crate::report::mark::{Mark, Tone};
+use crate::report::number::{count, counted};
+use crate::report::phrase::Phrase;
+use crate::report::sheet::{Row, Section, Sheet};
+use crate::report::summary::Fact;
+use crate::report::text::shortened;
+
+/// The files that a page lists with their digests.
+const MOST_FILES: usize = 200;
+
+/// The longest sentence about an item, in characters.
+const SENTENCE: usize = 600;
+
+/// The longest name of a person or a file.
+const NAME: usize = 200;
+
+/// The page of a release, and the same as Markdown.
+pub(super) fn pages(catalog: &Catalog<'_>, release: &ReleaseReport) -> Result<Vec<Page>, ReportError> {
+    link::file_word("release", &release.name)?;
+    let content = content(catalog, release);
+    let text = Page { path: link::release_text(&release.name), bytes: content.markdown().into_bytes() };
+    let page = sheet::sheet(
+        catalog,
+        (link::release(&release.name), Part::Releases, format!("Release {}", release.name)),
+        content,
+    )?;
+    Ok(vec![page, text])
+}
+
+/// Go or no-go.
+pub(super) fn verdict(release: &ReleaseReport) -> Mark {
+    match &release.came {
+        Ok(filled) if filled.go => Mark::new(Tone::Better, "✓", "go"),
+        _ => Mark::new(Tone::Worse, "✕", "no-go"),
+    }
+}
+
+/// The state of an item.
+fn mark(item: &Filled) -> Mark {
+    let (tone, glyph) = match item.status {
+        Status::Pass => (Tone::Better, "✓"),
+        Status::Fail => (Tone::Worse, "✕"),
+        Status::Pending => (Tone::Doubt, "○"),
+        Status::Waived => (Tone::Doubt, "◆"),
+        Status::NotApplicable => (Tone::Plain, "–"),
+    };
+    Mark::new(tone, glyph, item.status.word())
+}
+
+/// A sentence, cut where it is very long; what stands in backticks is a name.
+fn sentence(text: &str) -> Phrase {
+    let text = shortened(text, SENTENCE);
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return Phrase::plain(text);
+    }
+    let part = |phrase: Phrase, (place, part): (usize, &str)| match (part.is_empty(), place.is_multiple_of(2)) {
+        (true, _) => phrase,
+        (false, true) => phrase.text(part),
+        (false, false) => phrase.id(part),
+    };
+    parts.into_iter().enumerate().fold(Phrase::default(), part)
+}
+
+fn content(catalog: &Catalog<'_>, release: &ReleaseReport) -> Sheet {
+    let crumb = Phrase::default().link(link::RELEASE_LIST, "Releases").text(" / ").text(release.name.clone());
+    let headline = Phrase::default().text(format!("{}: ", release.name)).mark(verdict(release));
+    match &release.came {
+        Err(fault) => {
+            let note = sentence(fault).text(". Nothing waives this.");
+            let section = Section { id: "blocks", heading: "What blocks".to_owned(), note, ..Section::default() };
+            let lede = Phrase::plain("What is recorded of it does not hold together, so nothing of it was derived.");
+            Sheet { crumb, headline, lede, sections: vec![section], ..Sheet::default() }
+        }
+        Ok(filled) => Sheet {
+            crumb,
+            headline,
+            lede: lede(catalog, filled),
+            facts: facts(filled),
+            sections: vec![blocks(filled), items(filled), waived(filled), verify(filled), files(filled)]
+                .into_iter()
+                .chain([rollback(filled), sign_off(filled)])
+                .collect(),
+        },
+    }
+}
+
+fn lede(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Phrase {
+    let commit = |sha: &str| (catalog.commit_page(sha), short_commit(sha).to_owned());
+    let (page, name) = commit(&filled.commit);
+    let lede = match filled.tagged {
+        true => Phrase::plain("Tagged at ").name(page, name),
+        false => Phrase::default().strong("Not yet tagged").text(": it would be ").name(page, name),
+    };
+    let lede = match filled.measured == filled.commit {
+        true => lede,
+        false => {
+            let (page, name) = commit(&filled.measured);
+            lede.text(", whose code is that of ").name(page, name)
+        }
+    };
+    lede.text(". Every status is derived from recorded bytes; none is typed in.")
+}
+
+fn facts(filled: &FilledChecklist) -> Vec<Fact> {
+    let targets: Vec<&str> = filled.targets.iter().map(|target| target.word()).collect();
+    let blocking = filled.blocking().count();
+    let waived = filled.items.iter().filter(|item| item.status == Status::Waived).count();
+    let needed = filled.items.iter().filter(|item| item.status != Status::NotApplicable).count();
+    let passed = filled.items.iter().filter(|item| item.status == Status::Pass).count();
+    let fact = |question, answer: Phrase, note: Phrase| Fact { question, answer, note };
+    vec![
+        fact(
+            "May it go?",
+            Phrase::default().mark(match filled.go {
+                true => Mark::new(Tone::Better, "✓", "go"),
+                false => Mark::new(Tone::Worse, "✕", "no-go"),
+            }),
+            Phrase::plain(format!(
+                "{} of {} pass, for {}, as of {}",
+                count(passed),
+                counted(needed, "item", "items"),
+                targets.join(", "),
+                date::day(filled.as_of)
+            )),
+        ),
+        fact(
+            "What blocks it?",
+            Phrase::plain(if blocking == 0 { "nothing".to_owned() } else { counted(blocking, "item", "items") }),
+            Phrase::plain(match filled.is_damaged() {
+                true => "Some evidence does not hold together",
+                false if blocking > 0 => "Each with what to do next, below",
+                false => "All that is needed is shown or waived",
+            }),
+        ),
+        fact(
+            "Who accepted what?",
+            Phrase::plain(if waived == 0 {
+                "nobody anything".to_owned()
+            } else {
+                counted(waived, "waiver", "waivers")
+            }),
+            Phrase::default().text("The ").link(link::LEDGER, "ledger").text(" has them all"),
+        ),
+        fact(
+            "Can others check it?",
+            Phrase::plain(counted(filled.history.size as usize, "run", "runs")),
+            Phrase::plain(format!("Offline, from a clone; Merkle root {}…", start(&filled.history.root))),
+        ),
+    ]
+}
+
+fn start(digest: &str) -> &str {
+    digest.get(..16).unwrap_or(digest)
+}
+
+fn blocks(filled: &FilledChecklist) -> Section {
+    let list: Vec<Phrase> = filled
+        .blocking()
+        .map(|item| {
+            let phrase = Phrase::default().mark(mark(item)).text(" ").id(item.id.clone());
+            let phrase = phrase.text(": ").join(sentence(&item.why)).text(".");
+            let Some(mend) = &item.mend else { return phrase };
+            phrase.text(" Next: ").join(sentence(mend)).text(".")
+        })
+        .collect();
+    let note = if list.is_empty() { Phrase::plain("Nothing.") } else { Phrase::default() };
+    Section { id: "blocks", heading: "What blocks".to_owned(), note, list, ..Section::default() }
+}
+
+fn items(filled: &FilledChecklist) -> Section {
+    let row = |item: &Filled| Row {
+        bad: item.status == Status::Fail,
+        ..Row::of([
+            Phrase::default().id(item.id.clone()),
+            Phrase::default().mark(mark(item)),
+            Phrase::plain(shortened(&item.title, NAME)),
+            sentence(&item.why),
+            Phrase::plain(item.rule.replace('_', " ")),
+            Phrase::default().id(shortened(&item.producer, NAME)),
+        ])
+    };
+    Section::of_table(
+        ("items", "Checklist", Phrase::default(), "It has no item."),
+        (
+            "Items of the checklist, in its order",
+            &[
+                ("Item", "place"),
+                ("Status", "push"),
+                ("Asked", "any full"),
+                ("What the evidence says", "any full"),
+                ("Rule", "opt"),
+                ("Evidence made by", "any opt2"),
+            ],
+        ),
+        filled.items.iter().map(row).collect(),
+    )
+}
+
+fn waived(filled: &FilledChecklist) -> Section {
+    let row = |item: &Filled| {
+        let waiver = item.waiver.as_ref()?;
+        let state = match (waiver.in_force, item.status) {
+            (true, Status::Waived) => Mark::new(Tone::Doubt, "◆", "in force"),
+            (true, _) => Mark::new(Tone::Plain, "=", "not needed"),
+            (false, _) => Mark::new(Tone::Worse, "●", "expired, or not yet"),
+        };
+        Some(Row::of([
+            Phrase::default().id(item.id.clone()),
+            Phrase::default().mark(state),
+            Phrase::plain(shortened(&waiver.reason, SENTENCE)),
+            Phrase::plain(shortened(&waiver.author, NAME)),
+            Phrase::plain(date::calendar_day(waiver.date)),
+            Phrase::plain(date::calendar_day(waiver.expires)),
+            Phrase::default().id(shortened(&waiver.entry, NAME)),
+        ]))
+    };
+    Section::of_table(
+        ("accepted", "Who accepted what", Phrase::default(), "The ledger waives nothing here."),
+        (
+            "Waivers of items of this release",
+            &[
+                ("Item", "any"),
+                ("State", "push"),
+                ("Reason", "any full"),
+                ("Author", "any full"),
+                ("From", "nb"),
+                ("Until", "nb"),
+                ("Entry", "any opt2"),
+            ],
+        ),
+        filled.items.iter().filter_map(row).collect(),
+    )
+}
+
+fn verify(filled: &FilledChecklist) -> Section {
+    let FilledChecklist { release, history, .. } = filled;
+    let targets: String = filled.targets.iter().map(|target| format!(" --runtime-target {}", target.word())).collect();
+    let list = vec![
+        Phrase::plain("Write the evidence: ").id(format!("sprag release attest {release}{targets} --out evidence")),
+        Phrase::plain("Hold its files against their digests: ").id("cd evidence && sha256sum -c --strict SHA256SUMS"),
+        Phrase::plain("Derive every status again, from a clone: ")
+            .id("sprag release verify evidence --repository CLONE"),
+        Phrase::plain("Commit: ").id(filled.commit.clone()),
+        Phrase::plain("History: ").id(history.commit.clone()).text(format!(", {} runs", count(history.size as usize))),
+        Phrase::plain("Merkle root of the history: ").id(history.root.clone()),
+    ];
+    let note = Phrase::plain(
+        "None of it needs a network. A copy of the Merkle root elsewhere, such as in release notes, is what shows a history \
+         that was rewritten as a whole; that the numbers were measured honestly no digest shows.",
+    );
+    Section { id: "verify", heading: "How to verify it".to_owned(), note, list, ..Section::default() }
+}
+
+fn files(filled: &FilledChecklist) -> Section {
+    let mut files: Vec<&Rests> = filled.items.iter().flat_map(|item| &item.rests_on).collect();
+    files.sort();
+    files.dedup();
+    let row = |file: &&Rests| {
+        Row::of([
+            Phrase::default().id(shortened(&file.path, NAME)),
+            Phrase::plain(count(file.bytes as usize)),
+            Phrase::default().id(file.sha256.clone()),
+        ])
+    };
+    Section::of_table(
+        ("files", "What it rests on", Phrase::default(), "Nothing that is recorded."),
+        (
+            "Files that statuses rest on, with their digests",
+            &[("File", "any full"), ("Bytes", "n push"), ("SHA-256", "any full")],
+        ),
+        files.iter().map(row).collect(),
+    )
+    .cut(MOST_FILES)
+}
+
+fn rollback(filled: &FilledChecklist) -> Section {
+    let before = filled.previous.as_ref().map_or_else(
+        || Phrase::plain("No release came before. "),
+        |name| Phrase::plain("The release before is ").id(name.clone()).text(". "),
+    );
+    let begun = |begin: String, text: &String| Phrase::plain(begin).join(sentence(text));
+    let triggers = filled.rollback.triggers.iter().map(|one| begun("Go back where ".to_owned(), one));
+    let steps = filled.rollback.steps.iter().enumerate();
+    let steps = steps.map(|(place, one)| begun(format!("Step {}: ", place + 1), one));
+    let list: Vec<Phrase> = triggers.chain(steps).collect();
+    let note = if list.is_empty() { before.text("Nothing is planned.") } else { before };
+    Section { id: "back", heading: "How to go back".to_owned(), note, list, ..Section::default() }
+}
+
+fn sign_off(filled: &FilledChecklist) -> Section {
+    let row = |one: &Signed| {
+        let text = |text: &Option<String>| text.as_ref().map_or_else(|| "–".to_owned(), |text| shortened(text, NAME));
+        Row::of([shortened(&one.role, NAME), text(&one.owner), text(&one.date)].map(Phrase::plain))
+    };
+    Section::of_table(
+        (
+            "signed",
+            "Sign-off",
+            Phrase::plain("People sign; what they sign for is derived above."),
+            "Nobody has to sign.",
+        ),
+        ("Who signs", &[("Role", "any"), ("Owner", "any push"), ("Date", "nb")]),
+        filled.sign_off.iter().map(row).collect(),
+    )
+}

@@ -1,0 +1,53 @@
+//! The list of releases, newest first, and the page of each.
+
+use super::frame::Part;
+use super::release;
+use super::sheet;
+use crate::model::page::Page;
+use crate::model::release::ReleaseReport;
+use crate::report::ReportError;
+use crate::report::catalog::{Catalog, short_commit};
+use crate::report::date;
+use crate::report::link;
+use crate::report::number::counted;
+use crate::report::phrase::Phrase;
+use crate::report::sheet::{Row, Section, Sheet};
+
+/// The pages of the releases and their list; none where the project lists no release.
+pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
+    let Some(newest) = catalog.releases.last() else { return Ok(Vec::new()) };
+    let mut pages = Vec::new();
+    for release in catalog.releases {
+        pages.extend(release::pages(catalog, release)?);
+    }
+    let headline = Phrase::plain(format!("{}, the newest ", counted(catalog.releases.len(), "release", "releases")))
+        .mark(release::verdict(newest));
+    let columns = [("Release", "nb"), ("State", "push"), ("Commit", "nb"), ("Items", "any full"), ("As of", "nb opt")];
+    let texts = ("releases", "Newest first", Phrase::default(), "");
+    let rows = catalog.releases.iter().rev().map(|release| row(catalog, release)).collect();
+    let section = Section::of_table(texts, ("Releases, newest first", &columns), rows);
+    let lede = Phrase::plain("Go or no-go follows from recorded bytes, item by item; ")
+        .link(link::LEDGER, "the ledger")
+        .text(" holds what is waived.");
+    let content = Sheet { headline, lede, sections: vec![section], ..Sheet::default() };
+    let place = (link::RELEASE_LIST.to_owned(), Part::Releases, "Releases".to_owned());
+    pages.push(sheet::sheet(catalog, place, content)?);
+    Ok(pages)
+}
+
+fn row(catalog: &Catalog<'_>, release: &ReleaseReport) -> Row {
+    let name = Phrase::default().link(link::release(&release.name), release.name.clone());
+    let state = Phrase::default().mark(release::verdict(release));
+    match &release.came {
+        Err(_) => Row {
+            bad: true,
+            ..Row::of([name, state, Phrase::plain("–"), Phrase::plain("does not hold together"), Phrase::plain("–")])
+        },
+        Ok(filled) => {
+            let counts: Vec<String> = filled.counts().iter().map(|(word, count)| format!("{count} {word}")).collect();
+            let commit = Phrase::default().name(catalog.commit_page(&filled.commit), short_commit(&filled.commit));
+            let commit = if filled.tagged { commit } else { commit.text(", not yet tagged") };
+            Row::of([name, state, commit, Phrase::plain(counts.join(", ")), Phrase::plain(date::day(filled.as_of))])
+        }
+    }
+}

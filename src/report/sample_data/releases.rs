@@ -1,0 +1,73 @@
+//! The releases of the sample: one that may go, one that may not, and one of which nothing holds together; their texts would
+//! harm who believed them.
+
+use std::collections::BTreeSet;
+
+use chrono::{Days, NaiveDate, NaiveTime};
+
+use super::HOSTILE;
+use crate::model::checklist::{
+    Filled, FilledChecklist, HistoryPoint, Rests, Rollback, RuntimeTarget, SCHEMA_VERSION, Signed, Status, Waiving,
+};
+use crate::model::commit::CommitLine;
+use crate::model::release::ReleaseReport;
+
+pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Vec<ReleaseReport> {
+    let commit = line.commits.last().map(|commit| commit.sha.clone()).expect("there are commits");
+    let waiver = |in_force: bool| Waiving {
+        entry: "ledger/2026.toml:43".to_owned(),
+        author: HOSTILE.to_owned(),
+        reason: HOSTILE.to_owned(),
+        date: day - Days::new(90),
+        expires: if in_force { day } else { day - Days::new(1) },
+        in_force,
+    };
+    let rests = |path: &str| Rests { path: path.to_owned(), sha256: "0123456789abcdef".repeat(4), bytes: 12_345 };
+    let item = |id: &str, status: Status, waiver: Option<Waiving>| Filled {
+        id: id.to_owned(),
+        title: format!("What is asked {HOSTILE}"),
+        rule: "suite_verdict".to_owned(),
+        status,
+        why: format!("1 regressed, 7 unchanged, against {HOSTILE}"),
+        integrity: false,
+        rests_on: vec![rests("history/v1/cpu/2026/05/a.json"), rests(HOSTILE)],
+        producer: "sprag weekly".to_owned(),
+        mend: status.blocks().then(|| format!("measure it again {HOSTILE}")),
+        waiver,
+    };
+    let filled = |name: &str, tagged: bool, items: Vec<Filled>| FilledChecklist {
+        schema_version: SCHEMA_VERSION,
+        release: name.to_owned(),
+        commit: commit.clone(),
+        tagged,
+        measured: if tagged { commit.clone() } else { "0123456789".repeat(4) },
+        previous: (!tagged).then(|| "v1.0".to_owned()),
+        targets: BTreeSet::from([RuntimeTarget::Cpu]),
+        as_of: day.and_time(NaiveTime::MIN).and_utc(),
+        history: HistoryPoint { commit: commit.clone(), size: 74, root: "fedcba9876543210".repeat(4) },
+        go: items.iter().all(|item| !item.status.blocks()),
+        items,
+        rollback: Rollback { triggers: vec![HOSTILE.to_owned()], steps: vec![HOSTILE.to_owned()] },
+        sign_off: vec![
+            Signed { role: HOSTILE.to_owned(), owner: Some(HOSTILE.to_owned()), date: Some("2026-05-01".to_owned()) },
+            Signed { role: "Reviewer".to_owned(), owner: None, date: None },
+        ],
+        version: "0.1.0".to_owned(),
+    };
+    let go = vec![
+        item("cpu_perf_regression", Status::Pass, None),
+        item("gpu-parity", Status::Waived, Some(waiver(true))),
+        item("engine", Status::NotApplicable, None),
+    ];
+    let no_go = vec![
+        item("cpu_perf_regression", Status::Fail, None),
+        item("gpu-parity", Status::Pending, Some(waiver(false))),
+        item("notes", Status::Pass, Some(waiver(true))),
+    ];
+    let report = |name: &str, came| ReleaseReport { name: name.to_owned(), came };
+    vec![
+        report("v0.9", Err(format!("the tag `v0.9` moved {HOSTILE}"))),
+        report("v1.0", Ok(filled("v1.0", true, go))),
+        report("v1.1", Ok(filled("v1.1", false, no_go))),
+    ]
+}

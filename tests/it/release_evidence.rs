@@ -1,0 +1,262 @@
+//! `sprag release verify`: what disagrees with the records is named by file and byte, and signatures count where their key does.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use sprag::model::digest::sha256_hex as sha256;
+
+use crate::released::{Project, files};
+
+/// The example of RFC 8410, section 10.3: a key that everybody knows.
+const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
+    MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
+    -----END PRIVATE KEY-----\n";
+
+/// Its public half, section 10.1.
+const PUBLIC_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
+    MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n\
+    -----END PUBLIC KEY-----\n";
+
+/// Writes sums and statement anew, as somebody would who forges what they are about.
+fn forge(folder: &Path) {
+    let sums: String = files(folder)
+        .iter()
+        .filter(|(path, _)| !["SHA256SUMS", "statement.json", "statement.dsse.json"].contains(&path.as_str()))
+        .map(|(path, bytes)| format!("{}  {path}\n", sha256(bytes)))
+        .collect();
+    let statement = folder.join("statement.json");
+    let old = sha256(&fs::read(folder.join("SHA256SUMS")).expect("sums"));
+    let text = fs::read_to_string(&statement).expect("a statement").replace(&old, &sha256(sums.as_bytes()));
+    fs::write(statement, text).expect("a file");
+    fs::write(folder.join("SHA256SUMS"), sums).expect("a file");
+}
+
+#[test]
+fn evidence_that_disagrees_is_named_by_file_and_byte() {
+    let good = Project::new();
+    good.attest(&["--key", "../key.pem"].map(|word| {
+        good.sandbox().write("../key.pem", KEY);
+        word
+    }));
+    let check = |spoil: &dyn Fn(&Project), words: &[&str]| {
+        let project = good.copied();
+        spoil(&project);
+        let ended = project.verify(4, &[]);
+        let told = ended.out + &ended.err;
+        for word in words {
+            assert!(told.contains(word), "`{word}` is not in:\n{told}");
+        }
+    };
+    let replace = |project: &Project, path: &str, from: &str, to: &str| {
+        let path = format!("evidence/{path}");
+        project.sandbox().write(&path, &project.0.altered(&path, from, to));
+    };
+    let rename = |p: &Project, from: &str, to: &str| fs::rename(p.evidence(from), p.evidence(to)).expect("a file");
+    let record = files(&good.evidence("history")).into_keys().next().expect("a record");
+    let record = format!("history/{record}");
+    let notes = "artifacts/notes/notes.md";
+    check(&|p| fs::remove_file(p.evidence(notes)).expect("a file"), &["fails: artifacts/notes/notes.md: is listed"]);
+    check(&|p| rename(p, notes, "artifacts/notes/n.md"), &["fails: artifacts/notes/notes.md: was renamed"]);
+    check(&|p| p.sandbox().write("evidence/more.txt", "x"), &["fails: more.txt: is there and not listed"]);
+    check(
+        &|p| {
+            rename(p, notes, "x");
+            rename(p, "artifacts/caps/caps.json", notes);
+            rename(p, "x", "artifacts/caps/caps.json");
+        },
+        &["fails: artifacts/notes/notes.md: holds the content of artifacts/caps/caps.json"],
+    );
+    check(
+        &|p| {
+            let bytes = fs::read(p.evidence(&record)).expect("a record");
+            fs::write(p.evidence(&record), &bytes[..100]).expect("a file");
+        },
+        &[&format!("fails: {record} at byte 100: is cut short")],
+    );
+    check(&|p| replace(p, "ledger/v2.toml", "9999", "9998"), &["fails: ledger/v2.toml at byte"]);
+    check(&|p| replace(p, "release/checklist.toml", "parity", "parits"), &["fails: release/checklist.toml at byte"]);
+    check(&|p| replace(p, "CHECKLIST.md", "**GO**", "**go**"), &["fails: CHECKLIST.md at byte"]);
+    check(
+        &|p| replace(p, "SHA256SUMS", "  CHECKLIST.md", "  ../LIST.md"),
+        &["fails: SHA256SUMS at byte", "no plain path"],
+    );
+    let digest = sha256(good.sandbox().read("evidence/CHECKLIST.md").as_bytes());
+    check(&|p| replace(p, "SHA256SUMS", &digest, &digest[..40]), &["fails: SHA256SUMS", "as of SHA-1"]);
+    check(&|p| fs::remove_file(p.evidence("SHA256SUMS")).expect("a file"), &["fails: SHA256SUMS: is not there"]);
+    // The statement of another release, and one with digests that do not count.
+    let (first, second) = (good.0.sandbox.git(&["rev-parse", "v1"]), good.0.sandbox.git(&["rev-parse", "v2"]));
+    check(
+        &|p| replace(p, "statement.json", &second, &first),
+        &["fails: statement.json at byte", "is about the commit"],
+    );
+    check(&|p| replace(p, "statement.json", "\"sha256\"", "\"sha512\""), &["fails: statement.json", "by sha512"]);
+    check(
+        &|p| replace(p, "statement.json", "\"subject\"", "\"verdict\": 1,\n  \"subject\""),
+        &["unknown field `verdict`"],
+    );
+    check(&|p| replace(p, "statement.dsse.json", "ed25519:19", "ed25519:18"), &["fails: statement.dsse.json"]);
+    // What was forged as a whole.
+    let forged = |path: &'static str, from: &'static str, to: &'static str| {
+        move |p: &Project| {
+            replace(p, path, from, to);
+            forge(&p.evidence(""));
+        }
+    };
+    check(
+        &forged("checklist.json", "\"waived\"", "\"pass\""),
+        &["fails: checklist.json at byte", "`coverage` is recorded as pass"],
+    );
+    check(&forged("checklist.json", "\"go\": true", "\"go\": false"), &["fails: checklist.json at byte"]);
+    check(
+        &forged("ledger/v2.toml", "9999-12-31", "2026-01-31"),
+        &["`coverage` is recorded as waived", "the records say"],
+    );
+    check(&forged("artifacts/caps/caps.json", "false", "true"), &["`notes` is recorded as pass"]);
+    check(&forged("checklist.json", "\"schema_version\": 1", "\"schema_version\":  1"), &["fails: checklist.json"]);
+    check(
+        &|p| {
+            let bytes = fs::read_to_string(p.evidence(&record)).expect("a record");
+            fs::write(p.evidence(&record), bytes.replacen("sandbox", "sandbot", 1)).expect("a file");
+            forge(&p.evidence(""));
+        },
+        &[&format!("fails: {record} at byte"), "is not the record of the history"],
+    );
+    check(
+        &|p| {
+            fs::remove_file(p.evidence(&record)).expect("a record");
+            forge(&p.evidence(""));
+        },
+        &["is a record of the history and not here"],
+    );
+    for (time, words) in [("2020-01-01T00:00:00Z", "before the history"), ("2999-01-01T00:00:00Z", "yet to come")] {
+        check(
+            &|p| {
+                let as_of = p.json("checklist.json")["as_of"].as_str().expect("a time").to_owned();
+                replace(p, "checklist.json", &as_of, time);
+                forge(&p.evidence(""));
+            },
+            &["fails: checklist.json: is as of", words],
+        );
+    }
+    // Tags and branches that are others now.
+    check(&|p| drop(p.sandbox().git(&["tag", "-f", "v2", &first])), &["the tag `v2` moved"]);
+    check(&|p| drop(p.sandbox().git(&["tag", "-d", "v2"])), &["the tag `v2`, which this evidence is about"]);
+    check(
+        &|p| {
+            p.sandbox().git(&["reset", "-q", "--hard", &second]);
+            p.sandbox().commit("Begin the history anew");
+        },
+        &["the history was rewritten since the release `v2`"],
+    );
+}
+
+#[test]
+fn signatures_count_where_their_key_does() {
+    let project = Project::new();
+    let sandbox = project.sandbox();
+    sandbox.write("../key.pem", KEY);
+    sandbox.write("../public.pem", PUBLIC_KEY);
+    sandbox.write("../other.pem", &PUBLIC_KEY.replace("Gb9", "Gc9"));
+    project.attest(&["--key", "../key.pem"]);
+    let told = project.verify(0, &[]).out;
+    assert!(told.contains("for which nothing here vouches"), "{told}");
+    let told = project.verify(0, &["--public-key", "../public.pem"]).out;
+    assert!(told.contains("signature: by the key that was given"), "{told}");
+    let other = sandbox.sprag(&["release", "verify", "evidence", "--public-key", "../other.pem"]);
+    assert!([2, 4].contains(&other.code), "{}{}", other.out, other.err);
+    fs::remove_file(project.evidence("statement.dsse.json")).expect("a file");
+    let told = project.verify(4, &["--public-key", "../public.pem"]).out;
+    assert!(told.contains("statement.dsse.json: is not there, and a signature was asked for"), "{told}");
+    project.verify(0, &[]);
+}
+
+#[test]
+fn keys_of_ssh_sign_too() {
+    let project = Project::new();
+    let sandbox = project.sandbox();
+    let place = |name: &str| sandbox.project.join("..").join(name).to_string_lossy().into_owned();
+    let made =
+        Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "x", "-f", &place("id")]).output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        eprintln!("skipped: there is no ssh-keygen that makes a key");
+        return;
+    }
+    let public = fs::read_to_string(place("id.pub")).expect("a key");
+    sandbox.write("../signers", &format!("ada@example.org namespaces=\"sprag-release\" {public}"));
+    sandbox.write("../strangers", &format!("ada@example.org namespaces=\"git\" {public}"));
+    project.attest(&["--key", "../id"]);
+    assert_eq!(project.json("statement.dsse.json")["signatures"][0]["keyid"], "ssh");
+    let told = project.verify(0, &["--allowed-signers", "../signers"]).out;
+    assert!(told.contains("signature: by `ada@example.org`, as the list of signers says"), "{told}");
+    project.verify(0, &["--public-key", "../id.pub"]);
+    project.verify(4, &["--allowed-signers", "../strangers"]);
+    let told = project.verify(0, &[]).out;
+    assert!(told.contains("a key for which nothing here vouches"), "{told}");
+}
+
+#[test]
+fn the_form_of_apex_x_has_derived_statuses() {
+    let project = Project::new();
+    let (json, page) = ("release_attestation.json", "release_attestation.md");
+    project.attest(&["--format", "apex-x", "--owner", "Ada|B"]);
+    let attestation = project.json(json);
+    assert_eq!(attestation["release_metadata"]["release_tag"], "v2");
+    assert_eq!(attestation["release_metadata"]["release_owner"], "Ada/B");
+    let gates = attestation["gates"].as_array().expect("a list");
+    let status = |key: &str| gates.iter().find(|gate| gate["key"] == key).expect("a gate")["status"].clone();
+    assert_eq!(status("cpu_perf_regression"), "PASS");
+    assert_eq!(status("runtime_backend_parity"), "PASS");
+    assert_eq!(status("security_review"), "PENDING");
+    assert!(project.sandbox().read(&format!("evidence/{page}")).contains("# Apex-X Release Evidence"));
+}
+
+/// Numbers that look random, from a seed (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
+    }
+}
+
+#[test]
+fn any_flipped_bit_is_found_and_its_file_named() {
+    let project = Project::new();
+    project.sandbox().write("../key.pem", KEY);
+    project.attest(&["--key", "../key.pem"]);
+    let all = files(&project.evidence(""));
+    let of_kind = |begin: &str| all.keys().filter(|path| path.starts_with(begin)).cloned().collect::<Vec<_>>();
+    let mut random = Random(9);
+    // As often in each kind of file, since records are most of the bytes.
+    let kinds = ["history/", "ledger/", "release/", "artifacts/", "artifacts.json", "checklist.json", "CHECKLIST.md"];
+    let kinds =
+        kinds.into_iter().chain(["SHA256SUMS", "statement.json", "statement.dsse.json", "VERIFY.md", "sprag.toml"]);
+    for kind in kinds {
+        let paths = of_kind(kind);
+        assert!(!paths.is_empty(), "{kind}");
+        for _ in 0..4 {
+            let path = &paths[random.below(paths.len())];
+            let mut bytes = all[path].clone();
+            let (byte, bit) = (random.below(bytes.len()), random.below(8));
+            bytes[byte] ^= 1 << bit;
+            fs::write(project.evidence(path), &bytes).expect("a file");
+            let told = project.verify(4, &[]).out;
+            let first = told.lines().next().unwrap_or_default();
+            let named = [format!("fails: {path}: "), format!("fails: {path} at byte {byte}: ")];
+            assert!(named.iter().any(|named| first.starts_with(named)), "bit {bit} of byte {byte} of {path}:\n{told}");
+            fs::write(project.evidence(path), &all[path]).expect("a file");
+        }
+    }
+    project.verify(
+        0,
+        &["--public-key", "../missing.pem"].map(|word| {
+            project.sandbox().write("../missing.pem", PUBLIC_KEY);
+            word
+        }),
+    );
+}

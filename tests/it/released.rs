@@ -1,0 +1,170 @@
+//! A project with a release that may go, for the tests of releases.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sprag::model::digest::sha256_hex as sha256;
+
+use crate::crafted::Crafted;
+use crate::sandbox::{Ended, Sandbox};
+
+const CHECKLIST: &str = r#"schema_version = 1
+[[item]]
+id = "cpu_perf_regression"
+title = "CPU kernels did not get slower"
+rule = "suite_verdict"
+suite = "cpu"
+against = "previous"
+producer = "sprag weekly"
+[[item]]
+id = "runtime_backend_parity"
+title = "Results are right"
+rule = "parity"
+suite = "cpu"
+producer = "sprag weekly"
+[[item]]
+id = "environment"
+title = "What measured is known"
+rule = "environment"
+suite = "cpu"
+facts = ["cpu_model"]
+producer = "sprag weekly"
+[[item]]
+id = "events"
+title = "No regression stands open"
+rule = "events_resolved"
+producer = "sprag trend"
+[[item]]
+id = "coverage"
+title = "Everything is judged"
+rule = "coverage"
+producer = "sprag weekly"
+[[item]]
+id = "replay"
+title = "The selection replays"
+rule = "replay"
+artifacts = [{ key = "replay", path = "out/replay.json" }]
+producer = "sprag replay record"
+[[item]]
+id = "notes"
+title = "The notes are there"
+rule = "file"
+artifacts = [
+    { key = "notes", path = "out/notes.md" },
+    { key = "caps", path = "out/caps.json", sha256 = "CAPS" },
+]
+producer = "make notes"
+[[item]]
+id = "engine"
+title = "The engine is there"
+targets = ["tensorrt"]
+rule = "file"
+artifacts = [{ key = "engine", path = "out/engine.bin" }]
+producer = "make engine"
+[rollback]
+triggers = ["p95 above its limit"]
+steps = ["install the release before"]
+[[sign_off]]
+role = "Release owner"
+"#;
+
+/// A project with a release that may go: `v2`, after `v1`; the rule that needs more history than that is waived.
+pub(crate) struct Project(pub(crate) Crafted);
+
+impl Project {
+    /// It, new.
+    pub(crate) fn new() -> Project {
+        let crafted = Crafted::with_sessions(8);
+        let Crafted { sandbox } = &crafted;
+        let first = crafted.commit().sha;
+        sandbox.git(&["tag", "v1", &first]);
+        sandbox.write(".gitignore", "/_site\n/out\n/evidence*\n");
+        sandbox.write("code.rs", "// 2");
+        sandbox.commit("Change the code");
+        for day in 9..=16 {
+            let wobble = 1.0 + 0.001 * ((day % 3) - 1) as f64;
+            crafted.record(&crafted.run(day, &[("pack", 1e-3 * wobble), ("scan", 2e-3 * wobble)]));
+        }
+        let second = crafted.commit().sha;
+        sandbox.git(&["tag", "v2", &second]);
+        let caps = "{\"cuda\": false}\n";
+        sandbox.write("out/notes.md", "# Notes\n");
+        sandbox.write("out/caps.json", caps);
+        sandbox.write("out/replay.json", include_str!("../../fixtures/replay/small.json"));
+        sandbox.write("release/checklist.toml", &CHECKLIST.replace("CAPS", &sha256(caps.as_bytes())));
+        let releases = format!(
+            "schema_version = 1\n[[release]]\nname = \"v1\"\ncommit = \"{first}\"\n[[release]]\nname = \"v2\"\n\
+             commit = \"{second}\"\nprevious = \"v1\"\nsigned = [{{ role = \"Release owner\", owner = \"Ada\", date = \"2026-02-01\" }}]\n"
+        );
+        sandbox.write("release/releases.toml", &releases);
+        sandbox.write("ledger/v2.toml", &waiver(&second, "9999-12-31"));
+        sandbox.commit("Say what the release rests on");
+        Project(crafted)
+    }
+
+    /// Where it lies.
+    pub(crate) fn sandbox(&self) -> &Sandbox {
+        &self.0.sandbox
+    }
+
+    /// The same, to be spoilt.
+    pub(crate) fn copied(&self) -> Project {
+        Project(Crafted { sandbox: self.sandbox().copied() })
+    }
+
+    /// Fills the checklist of `v2`.
+    #[track_caller]
+    pub(crate) fn checklist(&self, code: i32, more: &[&str]) -> Ended {
+        self.sandbox().sprag(&[&["release", "checklist", "v2"], more].concat()).expect(code)
+    }
+
+    /// Attests `v2` into `evidence`.
+    #[track_caller]
+    pub(crate) fn attest(&self, more: &[&str]) {
+        self.sandbox().sprag(&[&["release", "attest", "v2", "--out", "evidence"], more].concat()).expect(0);
+    }
+
+    /// Verifies what was attested.
+    #[track_caller]
+    pub(crate) fn verify(&self, code: i32, more: &[&str]) -> Ended {
+        self.sandbox().sprag(&[&["release", "verify", "evidence"], more].concat()).expect(code)
+    }
+
+    /// Where a file of the evidence lies.
+    pub(crate) fn evidence(&self, path: &str) -> PathBuf {
+        self.sandbox().project.join("evidence").join(path)
+    }
+
+    /// A file of the evidence.
+    pub(crate) fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.sandbox().read(&format!("evidence/{path}"))).expect("JSON")
+    }
+}
+
+/// The entry of the ledger that waives what needs more history, until that day.
+pub(crate) fn waiver(commit: &str, expires: &str) -> String {
+    format!(
+        "[[waive]]\nrelease = \"v2\"\nitem = \"coverage\"\nreason = \"The project is young\"\nauthor = \"Ada\"\n\
+         date = \"2026-01-01\"\ncommit = \"{commit}\"\nexpires = \"{expires}\"\n"
+    )
+}
+
+/// All files below a folder, by path.
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(below) = folders.pop() {
+        for entry in fs::read_dir(below).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).expect("it lies below").to_string_lossy().replace('\\', "/");
+                found.insert(name, fs::read(&path).expect("a file"));
+            }
+        }
+    }
+    found
+}
