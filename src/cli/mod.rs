@@ -12,9 +12,11 @@ mod history;
 mod detect;
 mod replay;
 mod trend;
+mod shells;
 
 pub use command::{
-    Cli, Command, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, SchemaArgs, SiteArgs, Task, WorkerArgs, parse,
+    Cli, Command, CompletionsArgs, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, InitArgs, ManArgs, SchemaArgs,
+    SiteArgs, Task, WorkerArgs, parse,
 };
 pub use detect::{DetectArgs, SensitivityArg};
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
@@ -31,4 +33,5 @@ pub use kernels::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 pub use replay::{RecordArgs, ReplayCommand, VerifyArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
+pub use shells::{completions, man_pages};
 pub use trend::{TrendArgs, TrendFormat};

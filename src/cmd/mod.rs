@@ -49,6 +49,8 @@ mod site;
 pub mod import;
 mod export;
 mod schema;
+mod init;
+mod shells;
 mod doctor;
 mod worker;
 mod guard;
@@ -149,7 +151,10 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
         }
         Command::Doctor(args) => doctor::run(&folder, &args, out),
+        Command::Init(args) => init::run(&folder, &args, out),
         Command::Demo(args) => demo::run(&folder, &args, out),
+        Command::Completions(args) => shells::completions(&args, out),
+        Command::Man(args) => shells::man(&folder, &args, out),
         Command::Kernels(command) => kernels::run(&command, out),
         Command::Worker(args) => worker::run(&args, &mut std::io::stdin().lock(), out),
         Command::Guard(args) => guard::run(&args, std::io::stdin().lock()),

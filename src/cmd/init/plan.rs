@@ -1,0 +1,53 @@
+//! Which files a project gets, and what is in them.
+
+use super::render::{self, Facts};
+use crate::config::FILE_NAME;
+
+/// Our own workflows, which are the templates of all others.
+pub(super) const WORKFLOWS: [(&str, &str); 5] = [
+    (".github/workflows/ci.yml", include_str!("../../../.github/workflows/ci.yml")),
+    (".github/workflows/perf.yml", include_str!("../../../.github/workflows/perf.yml")),
+    (".github/workflows/perf_gpu.yml", include_str!("../../../.github/workflows/perf_gpu.yml")),
+    (".github/workflows/perf_trend_weekly.yml", include_str!("../../../.github/workflows/perf_trend_weekly.yml")),
+    (".github/workflows/release.yml", include_str!("../../../.github/workflows/release.yml")),
+];
+
+/// The action at our root, which the workflows of others have as a file of their own.
+pub(super) const ACTION: &str = include_str!("../../../action.yml");
+
+const CONFIGURATION: &str = include_str!("../../../templates/project/sprag.toml");
+const BASELINES: &str = include_str!("../../../templates/project/baselines/README.md");
+const LINTER: &str = include_str!("../../../.github/actionlint.yaml");
+
+/// Lines that keep what is made out of git.
+pub(super) const IGNORED: [&str; 1] = ["/_site"];
+
+/// A file to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Planned {
+    /// Where, from the root of the project.
+    pub(super) path: &'static str,
+    /// What.
+    pub(super) text: String,
+    /// Whether `--force` may replace one that differs.
+    pub(super) is_replaceable: bool,
+}
+
+/// The configuration of a project that has none.
+pub(super) fn configuration(name: &str) -> Planned {
+    // A text of JSON is a text of TOML, too.
+    let name = serde_json::Value::from(name).to_string();
+    Planned { path: FILE_NAME, text: CONFIGURATION.replace("{name}", &name), is_replaceable: false }
+}
+
+/// All other files.
+pub(super) fn files(facts: &Facts) -> Vec<Planned> {
+    let planned = |path, text| Planned { path, text, is_replaceable: true };
+    let mut all = vec![
+        planned("baselines/README.md", BASELINES.to_owned()),
+        planned(".github/actionlint.yaml", LINTER.to_owned()),
+        planned(".github/actions/sprag/action.yml", render::action(ACTION, facts)),
+    ];
+    all.extend(WORKFLOWS.map(|(path, text)| planned(path, render::file(text, facts))));
+    all
+}
