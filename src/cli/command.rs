@@ -70,7 +70,7 @@ pub enum Command {
     Conformance(ConformanceArgs),
     /// Tell what this machine can measure and how noisily, and what to change about it.
     Doctor(DoctorArgs),
-    /// Set a project up: `sprag.toml`, workflows of GitHub, and where baselines lie. What is there stays as it is.
+    /// Set a project up: `sprag.toml`, workflows of GitHub, and where baselines lie. Nothing is replaced unasked.
     Init(InitArgs),
     /// Generate a repository with planted changes, and its site.
     Demo(DemoArgs),
@@ -179,9 +179,12 @@ pub struct InitArgs {
     /// Write nothing: say what would be written.
     #[arg(long)]
     pub dry_run: bool,
-    /// Replace files that differ, too; `sprag.toml` is never replaced.
-    #[arg(long)]
+    /// Replace files that are there and hold something else; `sprag.toml` is never replaced.
+    #[arg(long, conflicts_with = "keep")]
     pub force: bool,
+    /// Leave such files as they are, and write the others; with neither of the two nothing is written.
+    #[arg(long)]
+    pub keep: bool,
     /// The repository on GitHub whose releases of Sprag the workflows download, as `OWNER/NAME`.
     #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
     pub download_from: Option<String>,

@@ -35,8 +35,9 @@ pub(super) struct Planned {
 
 /// The configuration of a project that has none.
 pub(super) fn configuration(name: &str) -> Planned {
-    // A text of JSON is a text of TOML, too.
-    let name = serde_json::Value::from(name).to_string();
+    let name = if name.trim().is_empty() { "this project" } else { name };
+    // A text of JSON is a text of TOML, too, but for one character.
+    let name = serde_json::Value::from(name).to_string().replace('\u{7f}', "\\u007f");
     Planned { path: FILE_NAME, text: CONFIGURATION.replace("{name}", &name), is_replaceable: false }
 }
 

@@ -18,6 +18,7 @@ use crate::history;
 const MOST_BYTES: usize = 1 << 20;
 
 /// What becomes of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Written,
     Replaced,
@@ -25,7 +26,7 @@ enum Fate {
     Kept,
 }
 
-/// Sets a project up. Nothing that is there is replaced unless `--force` says so.
+/// Sets a project up. Where something else is there already nothing is written, unless it is said what to do about it.
 pub(in crate::cmd) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let project = Project::open(folder)?;
     let store = project.store()?;
@@ -33,8 +34,8 @@ pub(in crate::cmd) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Write) -
         let message = "this repository has no working tree, so there is no place for files".to_owned();
         return Err(Advice { message, hint: "run `sprag init` in a clone of it".to_owned() }.into());
     }
-    let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let configuration = plan::configuration(&name);
+    let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
+    let configuration = plan::configuration(&name.unwrap_or_default());
     // The suites of the file that is there, or of the one that is written: never the built-in ones.
     let config = match project.root.join(FILE_NAME).symlink_metadata() {
         Ok(_) => project.config.clone(),
@@ -49,27 +50,27 @@ pub(in crate::cmd) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Write) -
 
     let mut planned = vec![configuration];
     planned.extend(plan::files(&facts));
-    for one in &planned {
-        refuse_links(&project.root, one.path)?;
+    for path in planned.iter().map(|one| one.path).chain([".gitignore"]) {
+        refuse_odd_places(&project.root, path)?;
     }
-    let mut kept = 0;
-    for one in &planned {
-        let fate = put(&project.root, one, args)?;
-        kept += usize::from(matches!(fate, Fate::Kept));
-        writeln!(out, "{:<12} {}", word(&fate, args.dry_run), one.path)?;
+    let fates: Vec<Fate> = planned.iter().map(|one| fate(&project.root, one, args.force)).collect();
+    if !args.force && !args.keep {
+        refuse_others(&planned, &fates)?;
+    }
+    for (one, fate) in planned.iter().zip(&fates) {
+        if !args.dry_run {
+            put(&project.root, one, *fate)?;
+        }
+        writeln!(out, "{:<12} {}", word(*fate, args.dry_run), one.path)?;
     }
     writeln!(out, "{:<12} .gitignore", ignore(&project.root, args.dry_run)?)?;
-    if kept > 0 {
-        let how = if args.force { "sprag.toml is never replaced" } else { "--force replaces them, but for sprag.toml" };
-        writeln!(out, "\n{} stayed as they were; {how}.", text::count(kept, "file"))?;
-    }
     if !args.dry_run {
         next_steps(&facts, out)?;
     }
     Ok(Exit::Done)
 }
 
-fn word(fate: &Fate, is_dry: bool) -> &'static str {
+fn word(fate: Fate, is_dry: bool) -> &'static str {
     match (fate, is_dry) {
         (Fate::Written, false) => "wrote",
         (Fate::Written, true) => "would write",
@@ -80,42 +81,78 @@ fn word(fate: &Fate, is_dry: bool) -> &'static str {
     }
 }
 
-/// Refuses a path that leads through a link: it could lead out of the project.
-fn refuse_links(root: &Path, path: &str) -> anyhow::Result<()> {
+/// Refuses where files are there that hold something else; those that are never replaced are no matter.
+fn refuse_others(planned: &[Planned], fates: &[Fate]) -> anyhow::Result<()> {
+    let others = planned.iter().zip(fates).filter(|(one, fate)| **fate == Fate::Kept && one.is_replaceable);
+    let names: Vec<String> = others.map(|(one, _)| format!("`{}`", one.path)).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let is_one = names.len() == 1;
+    let message = format!(
+        "nothing was written: {} {} there and {} something else",
+        names.join(", "),
+        if is_one { "is" } else { "are" },
+        if is_one { "holds" } else { "hold" }
+    );
+    let hint =
+        "`--keep` leaves such files as they are and writes the others, `--force` replaces them; `sprag.toml` is \
+                never replaced"
+            .to_owned();
+    Err(Advice { message, hint }.into())
+}
+
+/// Refuses a path that leads through a link, which could lead out of the project, or through what is no folder.
+fn refuse_odd_places(root: &Path, path: &str) -> anyhow::Result<()> {
     let mut place = root.to_owned();
-    for part in Path::new(path) {
+    let mut parts = Path::new(path).components().peekable();
+    while let Some(part) = parts.next() {
         place.push(part);
-        if place.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink()) {
-            let message = format!("`{}` is a link", text::printable(&place.display().to_string()));
-            return Err(Advice { message, hint: "make it a plain file or folder".to_owned() }.into());
+        let Ok(found) = place.symlink_metadata() else { return Ok(()) };
+        let is_last = parts.peek().is_none();
+        let (what, wanted) = match found.file_type() {
+            kind if kind.is_symlink() => ("is a link", if is_last { "file" } else { "folder" }),
+            kind if is_last && !kind.is_file() => ("is no file", "file"),
+            kind if !is_last && !kind.is_dir() => ("is no folder", "folder"),
+            _ => continue,
+        };
+        let message = format!("`{}` {what}", text::printable(&place.display().to_string()));
+        return Err(Advice { message, hint: format!("make it a plain {wanted}, or take it away") }.into());
+    }
+    Ok(())
+}
+
+fn fate(root: &Path, one: &Planned, has_force: bool) -> Fate {
+    let path = root.join(one.path);
+    if path.symlink_metadata().is_err() {
+        return Fate::Written;
+    }
+    let there = bounded::read(&path, MOST_BYTES).ok();
+    match there.as_deref() == Some(one.text.as_bytes()) {
+        true => Fate::Same,
+        false if has_force && one.is_replaceable => Fate::Replaced,
+        false => Fate::Kept,
+    }
+}
+
+fn put(root: &Path, one: &Planned, fate: Fate) -> anyhow::Result<()> {
+    let path = root.join(one.path);
+    match fate {
+        Fate::Same | Fate::Kept => {}
+        Fate::Replaced => write_whole(&path, one.text.as_bytes())?,
+        Fate::Written => {
+            if !write_new(&path, one.text.as_bytes())? {
+                let message = format!("`{}` came into being meanwhile, and was left as it is", one.path);
+                return Err(Advice { message, hint: "run `sprag init` again".to_owned() }.into());
+            }
         }
     }
     Ok(())
 }
 
-fn put(root: &Path, one: &Planned, args: &InitArgs) -> anyhow::Result<Fate> {
-    let path = root.join(one.path);
-    if path.symlink_metadata().is_err() {
-        let is_written = args.dry_run || write_new(&path, one.text.as_bytes())?;
-        return Ok(if is_written { Fate::Written } else { Fate::Kept });
-    }
-    let there = bounded::read(&path, MOST_BYTES).ok();
-    if there.as_deref() == Some(one.text.as_bytes()) {
-        return Ok(Fate::Same);
-    }
-    if !args.force || !one.is_replaceable {
-        return Ok(Fate::Kept);
-    }
-    if !args.dry_run {
-        write_whole(&path, one.text.as_bytes())?;
-    }
-    Ok(Fate::Replaced)
-}
-
 /// Adds the lines that `.gitignore` lacks.
 fn ignore(root: &Path, is_dry: bool) -> anyhow::Result<&'static str> {
     let path = root.join(".gitignore");
-    refuse_links(root, ".gitignore")?;
     let (there, is_new) = match fs::read(&path) {
         Ok(bytes) => (bytes, false),
         Err(error) if error.kind() == ErrorKind::NotFound => (Vec::new(), true),
