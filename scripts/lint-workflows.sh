@@ -5,15 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(realpath "$1")
 
-tools=$PWD/target/workflow-linters
-wanted=$(sha256sum <scripts/lint-workflows.txt)
-if [ "$(cat "$tools/of" 2>/dev/null)" != "$wanted" ]; then
-  rm -rf "$tools"
-  python3 -m venv "$tools"
-  "$tools/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: --no-deps --require-hashes \
-    --requirement scripts/lint-workflows.txt
-  printf '%s\n' "$wanted" >"$tools/of"
-fi
+tools=$(scripts/workflow-tools.sh)
 export PATH="$tools/bin:$PATH" # actionlint looks for shellcheck there.
 
 work=$(mktemp -d)
