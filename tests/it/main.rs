@@ -140,6 +140,9 @@ mod workflows;
 /// Their scripts, run.
 #[cfg(unix)]
 mod workflow_scripts;
+/// The action that installs and runs a release, and the table of exit codes.
+#[cfg(unix)]
+mod action;
 /// Projects that are set up.
 mod init;
 /// The house rules: imports, doors, file length, module docs.

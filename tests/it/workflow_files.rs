@@ -163,3 +163,20 @@ pub(crate) fn pairs(yaml: &Yaml) -> Vec<(&str, &Yaml)> {
 pub(crate) fn keys(yaml: &Yaml) -> BTreeSet<&str> {
     pairs(yaml).into_iter().map(|(key, _)| key).collect()
 }
+
+/// The commands that the runner would act on, in what a step printed.
+pub(crate) fn heard(out: &str) -> Vec<&str> {
+    let (mut heard, mut until) = (Vec::new(), None);
+    for line in out.lines().map(str::trim_start) {
+        match &until {
+            Some(end) if line == end => until = None,
+            Some(_) => {}
+            None => match line.strip_prefix("::stop-commands::") {
+                Some(token) => until = Some(format!("::{token}::")),
+                None if line.starts_with("::") || line.contains("##[") => heard.push(line),
+                None => {}
+            },
+        }
+    }
+    heard
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 use yaml_rust2::Yaml;
 
 use crate::sandbox::{Ended, Sandbox};
-use crate::workflow_files::{Workflows, pairs};
+use crate::workflow_files::{Workflows, heard, pairs};
 use crate::workflow_rules::FINAL;
 
 fn ours() -> Workflows {
@@ -180,23 +180,6 @@ fn a_runner_of_ones_own_refuses_what_the_guard_should_have() {
     for event in ["pull_request_target", "push", "workflow_run", "merge_group", "issue_comment", ""] {
         check(event, "us/kernels", 1);
     }
-}
-
-/// The commands that the runner would act on, in what a step printed.
-fn heard(out: &str) -> Vec<&str> {
-    let (mut heard, mut until) = (Vec::new(), None);
-    for line in out.lines().map(str::trim_start) {
-        match &until {
-            Some(end) if line == end => until = None,
-            Some(_) => {}
-            None => match line.strip_prefix("::stop-commands::") {
-                Some(token) => until = Some(format!("::{token}::")),
-                None if line.starts_with("::") || line.contains("##[") => heard.push(line),
-                None => {}
-            },
-        }
-    }
-    heard
 }
 
 /// A `sprag` that says what harms and ends with `CODE`; where `REPORTS` is set it writes the reports that it is asked for.
