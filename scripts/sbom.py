@@ -47,7 +47,7 @@ def component(package, checksum):
     address = f"pkg:cargo/{name}@{version}"
     found = {"type": "library", "bom-ref": address, "name": name, "version": version, "purl": address}
     if package.get("license"):
-        found["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
+        found["licenses"] = [{"expression": " ".join(package["license"].replace("/", " OR ").split())}]
     if checksum:
         found["hashes"] = [{"alg": "SHA-256", "content": checksum}]
     return found

@@ -141,3 +141,28 @@ fn the_table_of_exit_codes_is_that_of_the_program() {
     assert_eq!(rows(text), Exit::ALL.map(of_program));
     assert_ne!(rows(&text.replace("| 4 |", "| 6 |")), Exit::ALL.map(of_program));
 }
+
+#[test]
+fn an_archive_holds_the_program_with_its_papers_manual_and_completions() {
+    let sandbox = Sandbox::empty();
+    let exec = format!("#!/bin/sh\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_sprag"));
+    program(&sandbox, "sprag", &exec);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/pack-release.sh");
+    let (tools, dist) = (sandbox.tools().join("sprag"), sandbox.temporary().join("dist"));
+    let pack = |tag: &str, target: &str| {
+        let run = format!("'{}' '{}' {tag} {target} '{}'", script.display(), tools.display(), dist.display());
+        sandbox.step(&[], &run)
+    };
+    pack("v9.9.9", "x").expect(1).says(&["is not v9.9.9"]);
+    assert!(!dist.exists());
+    let tag = concat!("v", env!("CARGO_PKG_VERSION"));
+    for (target, program) in [("x86_64-unknown-linux-gnu", "sprag"), ("x86_64-pc-windows-msvc", "sprag.exe")] {
+        pack(tag, target).expect(0);
+        let name = format!("sprag-{tag}-{target}");
+        let listed = sandbox.step(&[], &format!("tar -tzf '{}/{name}.tar.gz'", dist.display())).expect(0).out;
+        let papers = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "completions/sprag.bash"];
+        for file in papers.iter().chain(&[program, "man/sprag.1", "man/sprag-weekly.1", "completions/sprag.fish"]) {
+            assert!(listed.lines().any(|line| line == format!("{name}/{file}")), "{file} is not in {listed}");
+        }
+    }
+}

@@ -100,8 +100,9 @@ fn shape(value: &Value) -> String {
 #[test]
 fn markdown_keeps_its_lines_and_cells() {
     check(gate_markdown, |text| {
-        for harm in ["<script", "@someone", "](http", "#12 [a]"] {
-            assert!(!text.contains(harm), "`{harm}` is in {text}");
+        let bare = text.replace("\\[", "").replace("\\]", "");
+        for harm in ["<script", "@someone", "](", "#12"] {
+            assert!(!bare.contains(harm), "`{harm}` is in {text}");
         }
         let cells = |line: &str| line.replace("\\|", "").matches('|').count();
         text.lines().map(cells).collect::<Vec<usize>>()
