@@ -15,20 +15,22 @@ fn step(name: &str) -> (String, Vec<(String, String)>) {
     let (.., yaml) = ours.all().find(|(path, ..)| *path == "action.yml").expect("there is an action");
     let steps = yaml["runs"]["steps"].as_vec().expect("it has steps");
     let step = steps.iter().find(|step| step["name"].as_str() == Some(name)).expect("it has that step");
-    let of = pairs(&step["env"]).into_iter().map(|(name, value)| (name.to_owned(), value.as_str().unwrap().to_owned()));
+    let of = pairs(&step["env"])
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.as_str().expect("a text").to_owned()));
     (step["run"].as_str().expect("a script").to_owned(), of.collect())
 }
 
 /// Puts a program where steps find it first.
 fn program(sandbox: &Sandbox, name: &str, text: &str) {
-    fs::create_dir_all(sandbox.tools()).unwrap();
-    fs::write(sandbox.tools().join(name), text).unwrap();
-    fs::set_permissions(sandbox.tools().join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(sandbox.tools()).expect("the file can be used");
+    fs::write(sandbox.tools().join(name), text).expect("the file can be used");
+    fs::set_permissions(sandbox.tools().join(name), fs::Permissions::from_mode(0o755)).expect("the file can be used");
 }
 
 fn digest(sandbox: &Sandbox, path: &str) -> String {
     let out = sandbox.step(&[], &format!("sha256sum <'{path}'")).expect(0).out;
-    out.split(' ').next().unwrap().to_owned()
+    out.split(' ').next().expect("a digest").to_owned()
 }
 
 /// A release in `release/`, and a `curl` that gets its files from there.
@@ -51,21 +53,21 @@ fn install(sandbox: &Sandbox, inputs: &[(&str, &str)]) -> (Ended, String) {
     let names: Vec<&str> = variables.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["REPOSITORY", "VERSION", "SUMS_SHA256"]);
     let path = sandbox.temporary().join("path");
-    fs::write(&path, "").unwrap();
+    fs::write(&path, "").expect("the file can be used");
     let release = sandbox.project.join("release");
     let temporary = sandbox.temporary();
     let given = [
         ("RUNNER_OS", "Linux"),
         ("RUNNER_ARCH", "X64"),
-        ("RUNNER_TEMP", temporary.to_str().unwrap()),
+        ("RUNNER_TEMP", temporary.to_str().expect("a path is text")),
         ("GITHUB_SERVER_URL", "https://github.example"),
-        ("GITHUB_PATH", path.to_str().unwrap()),
-        ("RELEASE", release.to_str().unwrap()),
+        ("GITHUB_PATH", path.to_str().expect("a path is text")),
+        ("RELEASE", release.to_str().expect("a path is text")),
         ("REPOSITORY", "us/sprag"),
         ("VERSION", "v0.1.0"),
     ];
     let ended = sandbox.step(&[&given[..], inputs].concat(), &script);
-    (ended, fs::read_to_string(&path).unwrap())
+    (ended, fs::read_to_string(&path).expect("the file can be used"))
 }
 
 #[test]

@@ -33,12 +33,12 @@ fn repository() -> Sandbox {
 /// Every file of a project that is not git's, in order.
 fn files(sandbox: &Sandbox) -> Vec<String> {
     fn add(root: &Path, folder: &Path, found: &mut Vec<String>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in fs::read_dir(folder).expect("the folder can be listed") {
+            let path = entry.expect("the folder can be listed").path();
             match path.is_dir() && !path.is_symlink() {
                 true if path.file_name().is_some_and(|name| name == ".git") => {}
                 true => add(root, &path, found),
-                false => found.push(path.strip_prefix(root).unwrap().to_string_lossy().into_owned()),
+                false => found.push(path.strip_prefix(root).expect("it lies there").to_string_lossy().into_owned()),
             }
         }
     }

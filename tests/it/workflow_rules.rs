@@ -71,8 +71,10 @@ fn triggers(workflows: &Workflows) -> Vec<String> {
     wrong
 }
 
+type Rights = &'static [(&'static str, &'static str)];
+
 /// What jobs may do beyond reading the repository.
-const WRITERS: [(&str, &str, &[(&str, &str)]); 3] = [
+const WRITERS: [(&str, &str, Rights); 3] = [
     ("perf_trend_weekly.yml", "record", &[("contents", "write"), ("id-token", "write"), ("attestations", "write")]),
     ("perf_trend_weekly.yml", "deploy", &[("pages", "write"), ("id-token", "write")]),
     ("release.yml", "publish", &[("contents", "write"), ("id-token", "write"), ("attestations", "write")]),
@@ -134,7 +136,7 @@ fn pins(workflows: &Workflows) -> Vec<String> {
     for (path, text, _) in workflows.all() {
         for line in text.lines().filter(|line| line.trim_start().trim_start_matches("- ").starts_with("uses: actions/"))
         {
-            if !line.split_once(" # v").is_some_and(|(_, version)| version.split('.').count() == 3) {
+            if line.split_once(" # v").is_none_or(|(_, version)| version.split('.').count() != 3) {
                 wrong.push(format!("{path}: no version beside `{}`", line.trim()));
             }
         }
@@ -386,11 +388,9 @@ fn writers(workflows: &Workflows) -> Vec<String> {
     if workflows.job("perf_trend_weekly.yml", "deploy").needs() != ["record"] {
         wrong.push("perf_trend_weekly.yml: what was not recorded is deployed".to_owned());
     }
-    for step in ["evidence"].map(|key| workflows.job("release.yml", key).scripts()) {
-        let parts = ["sprag release checklist", "sprag release attest", "sprag release verify"];
-        if !parts.iter().all(|part| step.contains(part)) {
-            wrong.push("release.yml: the evidence is not gathered, attested and verified".to_owned());
-        }
+    let evidence = workflows.job("release.yml", "evidence").scripts();
+    if !["checklist", "attest", "verify"].iter().all(|part| evidence.contains(&format!("sprag release {part} "))) {
+        wrong.push("release.yml: the evidence is not gathered, attested and verified".to_owned());
     }
     if !workflows.job("release.yml", "publish").needs().contains(&"evidence") {
         wrong.push("release.yml: something is published without evidence".to_owned());

@@ -103,11 +103,14 @@ fn branch(path: &str) -> (Sandbox, String) {
 fn scope(sandbox: &Sandbox, workflows: &Workflows, file: &str, variables: &[(&str, &str)]) -> (Ended, String) {
     let step: &Yaml = workflows.job(file, "scope").steps().last().expect("it has a step");
     let (output, summary) = (sandbox.temporary().join("output"), sandbox.temporary().join("summary"));
-    fs::write(&output, "").unwrap();
-    let files = [("GITHUB_OUTPUT", output.to_str().unwrap()), ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];
+    fs::write(&output, "").expect("the file can be used");
+    let files = [
+        ("GITHUB_OUTPUT", output.to_str().expect("a path is text")),
+        ("GITHUB_STEP_SUMMARY", summary.to_str().expect("a path is text")),
+    ];
     let all = [&environment(workflows, file)[..], &files, variables].concat();
     let ended = sandbox.step(&all, step["run"].as_str().expect("a script"));
-    (ended, fs::read_to_string(&output).unwrap())
+    (ended, fs::read_to_string(&output).expect("the file can be used"))
 }
 
 #[test]
