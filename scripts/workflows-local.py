@@ -104,6 +104,11 @@ class Project:
     def push(self, branch):
         git(self.clone, "push", "--quiet", "origin", f"HEAD:refs/heads/{branch}")
 
+    def follow(self):
+        """Brings the clone to where the remote is."""
+        git(self.clone, "fetch", "--quiet", "origin", "main")
+        git(self.clone, "checkout", "--quiet", "-B", "main", "FETCH_HEAD")
+
     def run(self, workflow, **event):
         table = NAMES | {"github.sha": git(self.remote, "rev-parse", "main")}
         for name, text in event.items():
@@ -132,6 +137,21 @@ class Project:
     def records(self):
         """The paths of all records at the tip of the remote."""
         return git(self.remote, "ls-tree", "-r", "--name-only", "main", "--", "history/v1").split()
+
+
+CHECKLIST = """schema_version = 1
+[[item]]
+id = "changelog"
+title = "Users can read what changed"
+rule = "file"
+artifacts = [{ key = "changelog", path = "CHANGELOG.md" }]
+producer = "an editor"
+[rollback]
+triggers = ["it does not start"]
+steps = ["take it away"]
+[[sign_off]]
+role = "Release owner"
+"""
 
 
 class Checks:
@@ -196,8 +216,7 @@ def weekly(project, checks):
 
     def rival(job):
         """Somebody pushes code, and a record, after the job has taken its clone."""
-        git(project.clone, "checkout", "--quiet", "main")
-        git(project.clone, "pull", "--quiet", "--rebase", "origin", "main")
+        project.follow()
         project.write({"src/rival": "code\n"})
         project.commit("Rival code")
         project.push("main")
@@ -214,11 +233,10 @@ def weekly(project, checks):
     digests = {path.name for path in (second.artifacts / "perf-trend-verdicts").glob("*.SHA256SUMS")}
     checks.expect("the second week: runs of CPU and GPU are attested", digests == {"cpu.SHA256SUMS", "gpu.SHA256SUMS"}, second)
 
-    ended = project.run("ci.yml", github__event_name="push")
-    checks.results("after the push", ended, history="success")
+    checks.results("a push", project.run("ci.yml", github__event_name="push"), history="success")
+    checks.results("a pull request", project.pull_request("ci.yml", {"src/other": "changed\n"}), history="success")
     project.world.before.clear()
-    git(project.clone, "checkout", "--quiet", "-B", "main", project.first)
-    git(project.clone, "pull", "--quiet", "origin", "main")
+    project.follow()
     project.write({"bench.py": "raise SystemExit(3)\n"})
     project.commit("Break the benchmark")
     project.push("main")
@@ -232,6 +250,39 @@ def weekly(project, checks):
     checks.expect(f"a site of {len(pages)} pages, index.html and 404.html among them", is_whole, third)
 
 
+def release(project, checks):
+    """A tag whose evidence says go, and one whose evidence does not. What GitHub's own program is called with is written down."""
+    if subprocess.run([project.world.program, "release", "--help"], capture_output=True).returncode:
+        print("skipped: this build has no `sprag release`")
+        return
+    tools, called = project.world.folder / "tools", project.world.folder / "called"
+    tools.mkdir()
+    (tools / "gh").write_text(f"#!/bin/sh\necho \"$@\" >>'{called}'\n")
+    (tools / "gh").chmod(0o755)
+    os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    releases = "schema_version = 1\n"
+    project.follow()
+    project.write({"release/checklist.toml": CHECKLIST, "CHANGELOG.md": "All is new.\n"})
+    for tag, is_go in (("v1.0.0", True), ("v1.1.0", False)):
+        if not is_go:
+            (project.clone / "CHANGELOG.md").unlink()
+        commit = project.commit(f"Be ready for {tag}")
+        releases += f'[[release]]\nname = "{tag}"\ncommit = "{commit}"\n'
+        project.write({"release/releases.toml": releases})
+        project.commit(f"Name the commit of {tag}")
+        project.push("main")
+        git(project.clone, "push", "--quiet", "origin", f"{commit}:refs/tags/{tag}")
+        event = {"github__event_name": "push", "github__event__repository__default_branch": "main"}
+        ended = project.run("release.yml", github__ref=f"refs/tags/{tag}", github__sha=commit, **event)
+        wanted = {"evidence": "success", "publish": "success"} if is_go else {"evidence": "failure", "publish": "skipped"}
+        checks.results(f"the tag {tag}", ended, **wanted)
+        checks.expect(f"the tag {tag}: the checklist is in the summary", "changelog" in ended.summary.lower(), ended)
+        calls = called.read_text() if called.exists() else ""
+        is_published = f"release create {tag} --verify-tag" in calls and "dist/SHA256SUMS dist/evidence.tar.gz" in calls
+        checks.expect(f"the tag {tag}: published is {is_go}", is_published == is_go, ended)
+        called.unlink(missing_ok=True)
+
+
 def main():
     os.environ |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "SPRAG_MACHINE": "somebody"}
     for role in ("AUTHOR", "COMMITTER"):
@@ -242,6 +293,7 @@ def main():
         gate(project, checks)
         gpu(project, checks)
         weekly(project, checks)
+        release(project, checks)
         if len(sys.argv) > 2:
             shutil.copytree(project.world.pages, sys.argv[2])
     print(f"{checks.passed} passed, {checks.failed} failed")

@@ -154,6 +154,7 @@ class Job:
             "LANG": "C.UTF-8",
             "CI": "true",
             "GITHUB_ACTIONS": "true",
+            "GITHUB_REF_NAME": self.table["github.ref"].split("/", 2)[-1],
             "GITHUB_REPOSITORY": self.table["github.repository"],
             "GITHUB_SERVER_URL": "https://github.example",
             "GITHUB_WORKSPACE": str(self.workspace),

@@ -135,6 +135,8 @@ mod makefile;
 mod workflow_files;
 /// What must hold of them.
 mod workflow_rules;
+/// Whose code they run, and where.
+mod workflow_trust;
 /// Our workflows, and what breaks a rule.
 mod workflows;
 /// Their scripts, run.

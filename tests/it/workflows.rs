@@ -119,6 +119,13 @@ fn what_breaks_a_rule_is_told() {
         ),
         ("perf_trend_weekly.yml", "    needs: record\n", "    needs: cpu-trend\n", "what was not recorded is deployed"),
         ("perf_trend_weekly.yml", "      - name: Send\n", "      - name: Sent\n", "a step has the token"),
+        (
+            "release.yml",
+            "          ref: ${{ github.event.repository.default_branch }}\n",
+            "",
+            "evidence: works on another",
+        ),
+        ("perf_trend_weekly.yml", "github.event.repository.default_branch", "github.ref", "record: works on another"),
         ("release.yml", "sprag release verify evidence", "true", "gathered, attested and verified"),
         ("release.yml", "needs: [evidence, build]", "needs: build", "published without evidence"),
     ] {
