@@ -101,7 +101,7 @@ fn shape(value: &Value) -> String {
 fn markdown_keeps_its_lines_and_cells() {
     check(gate_markdown, |text| {
         let bare = text.replace("\\[", "").replace("\\]", "");
-        for harm in ["<script", "@someone", "](", "#12"] {
+        for harm in ["<script", "@someone", "](", " #12"] {
             assert!(!bare.contains(harm), "`{harm}` is in {text}");
         }
         let cells = |line: &str| line.replace("\\|", "").matches('|').count();
