@@ -238,7 +238,9 @@ class Job:
     def deploy_pages(self, given, identity):
         shutil.rmtree(self.world.pages, ignore_errors=True)
         with tarfile.open(self.ended.artifacts / "github-pages.tar") as archive:
-            archive.extractall(self.world.pages, filter="data")
+            # Older versions of Python have no filter; the archive is our own.
+            archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+            archive.extractall(self.world.pages)
         self.table[f"steps.{identity}.outputs.page_url"] = self.world.pages.as_uri()
 
 

@@ -179,7 +179,7 @@ pub struct InitArgs {
     /// Write nothing: say what would be written.
     #[arg(long)]
     pub dry_run: bool,
-    /// Replace files that are there and hold something else; `sprag.toml` is never replaced.
+    /// Replace files that are there and hold something else; `sprag.toml` and those of `release/` never.
     #[arg(long, conflicts_with = "keep")]
     pub force: bool,
     /// Leave such files as they are, and write the others; with neither of the two nothing is written.

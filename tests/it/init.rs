@@ -8,7 +8,7 @@ use crate::workflow_files::Workflows;
 use crate::workflow_rules::complaints;
 
 /// All that is written into an empty repository.
-const FILES: [&str; 10] = [
+const FILES: [&str; 12] = [
     ".github/actionlint.yaml",
     ".github/actions/sprag/action.yml",
     ".github/workflows/ci.yml",
@@ -18,6 +18,8 @@ const FILES: [&str; 10] = [
     ".github/workflows/release.yml",
     ".gitignore",
     "baselines/README.md",
+    "release/checklist.toml",
+    "release/releases.toml",
     "sprag.toml",
 ];
 
@@ -81,6 +83,8 @@ fn the_workflows_that_it_writes_keep_the_rules() {
     let of = |file: &str, name: &str| theirs.workflow(file)["env"][name].as_str().expect("a text").to_owned();
     assert_eq!((of("perf.yml", "PERF_SUITES"), of("perf_gpu.yml", "GPU_SUITES")), ("own".to_owned(), "gpu".to_owned()));
     assert_eq!(of("perf_trend_weekly.yml", "CPU_SUITES"), "own");
+    let checklist = sandbox.read("release/checklist.toml");
+    assert!(checklist.contains("\nsuite = \"own\"\n") && !checklist.contains("gpu"), "{checklist}");
     let action = sandbox.read(".github/actions/sprag/action.yml");
     assert!(
         action.contains("    default: us/kernels\n") && action.contains(&format!("    default: {DIGEST}\n")),
@@ -97,6 +101,7 @@ fn what_is_there_is_not_replaced_unasked() {
     let sandbox = repository();
     sandbox.write(".github/workflows/ci.yml", "mine\n");
     sandbox.write("sprag.toml", "[suites.cpu]\nkind = \"cpu\"\n");
+    sandbox.write("release/releases.toml", "schema_version = 1\n# Mine.\n");
     let before = files(&sandbox);
     let words =
         ["nothing was written: `.github/workflows/ci.yml` is there and holds something else", "`--keep`", "`--force`"];
@@ -116,9 +121,10 @@ fn what_is_there_is_not_replaced_unasked() {
     let forced = sandbox.sprag(&["init", "--force"]).expect(0);
     assert!(forced.out.contains("replaced     .github/workflows/ci.yml\n"), "{}", forced.out);
     assert_eq!(sandbox.read("sprag.toml"), "[suites.cpu]\nkind = \"cpu\"\n");
+    assert_eq!(sandbox.read("release/releases.toml"), "schema_version = 1\n# Mine.\n");
     // A second time there is nothing to do.
     let again = sandbox.sprag(&["init"]).expect(0);
-    assert_eq!(again.out.lines().filter(|line| line.starts_with("is there     ")).count(), 9, "{}", again.out);
+    assert_eq!(again.out.lines().filter(|line| line.starts_with("is there     ")).count(), 10, "{}", again.out);
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(super) const ACTION: &str = include_str!("../../../action.yml");
 
 const CONFIGURATION: &str = include_str!("../../../templates/project/sprag.toml");
 const BASELINES: &str = include_str!("../../../templates/project/baselines/README.md");
+const CHECKLIST: &str = include_str!("../../../templates/project/release/checklist.toml");
+const RELEASES: &str = include_str!("../../../templates/project/release/releases.toml");
 const LINTER: &str = include_str!("../../../.github/actionlint.yaml");
 
 /// Lines that keep what is made out of git.
@@ -29,7 +31,7 @@ pub(super) struct Planned {
     pub(super) path: &'static str,
     /// What.
     pub(super) text: String,
-    /// Whether `--force` may replace one that differs.
+    /// Whether `--force` may replace one that differs; else it is the project's own once it is there.
     pub(super) is_replaceable: bool,
 }
 
@@ -44,11 +46,25 @@ pub(super) fn configuration(name: &str) -> Planned {
 /// All other files.
 pub(super) fn files(facts: &Facts) -> Vec<Planned> {
     let planned = |path, text| Planned { path, text, is_replaceable: true };
+    let theirs = |path, text| Planned { path, text, is_replaceable: false };
     let mut all = vec![
+        theirs("release/checklist.toml", checklist(facts)),
+        theirs("release/releases.toml", RELEASES.to_owned()),
         planned("baselines/README.md", BASELINES.to_owned()),
         planned(".github/actionlint.yaml", LINTER.to_owned()),
         planned(".github/actions/sprag/action.yml", render::action(ACTION, facts)),
     ];
     all.extend(WORKFLOWS.map(|(path, text)| planned(path, render::file(text, facts))));
     all
+}
+
+/// What must hold before a release goes: no suite of a runner without a device is slower, and no regression stands open.
+fn checklist(facts: &Facts) -> String {
+    let item = |suite: &String| {
+        format!(
+            "\n[[item]]\nid = \"suite-{suite}\"\ntitle = \"Nothing of the suite {suite} got slower\"\nrule = \"suite_verdict\"\n\
+             suite = \"{suite}\"\nproducer = \"sprag weekly\"\n"
+        )
+    };
+    CHECKLIST.replace("{items}\n", &facts.hosted.iter().map(item).collect::<String>())
 }

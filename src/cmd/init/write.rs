@@ -96,8 +96,8 @@ fn refuse_others(planned: &[Planned], fates: &[Fate]) -> anyhow::Result<()> {
         if is_one { "holds" } else { "hold" }
     );
     let hint =
-        "`--keep` leaves such files as they are and writes the others, `--force` replaces them; `sprag.toml` is \
-                never replaced"
+        "`--keep` leaves such files as they are and writes the others, `--force` replaces them; `sprag.toml` and \
+                those of `release/` are never replaced"
             .to_owned();
     Err(Advice { message, hint }.into())
 }
