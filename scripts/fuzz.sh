@@ -66,4 +66,5 @@ fuzz() {
 }
 export -f fuzz
 export work program seconds
+# shellcheck disable=SC2016 # The shells that xargs starts expand it.
 printf '%s\n' "${readers[@]}" | xargs -P 2 -I '{}' bash -c 'fuzz "$1"' fuzz '{}'

@@ -74,8 +74,14 @@ pub enum Command {
     Conformance(ConformanceArgs),
     /// Tell what this machine can measure and how noisily, and what to change about it.
     Doctor(DoctorArgs),
+    /// Set a project up: `sprag.toml`, workflows of GitHub, and where baselines lie. Nothing is replaced unasked.
+    Init(InitArgs),
     /// Generate a repository with planted changes, and its site.
     Demo(DemoArgs),
+    /// Print the script by which a shell completes the command line.
+    Completions(CompletionsArgs),
+    /// Write the manual pages, one a command.
+    Man(ManArgs),
     /// Compile the CUDA kernels in every variant, or check them on the device.
     #[command(subcommand)]
     Kernels(KernelsCommand),
@@ -168,4 +174,76 @@ pub struct DemoArgs {
     /// What all generated numbers follow from.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+}
+
+/// Options of `init`.
+#[derive(Args, Debug)]
+#[command(after_help = "docs/CI.md says what the workflows do, and what a repository needs for them.")]
+pub struct InitArgs {
+    /// Write nothing: say what would be written.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Replace files that are there and hold something else; `sprag.toml` and those of `release/` never.
+    #[arg(long, conflicts_with = "keep")]
+    pub force: bool,
+    /// Leave such files as they are, and write the others; with neither of the two nothing is written.
+    #[arg(long)]
+    pub keep: bool,
+    /// The repository on GitHub whose releases of Sprag the workflows download, as `OWNER/NAME`.
+    #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
+    pub download_from: Option<String>,
+    /// The SHA-256 of the file `SHA256SUMS` of that release: nothing else is run.
+    #[arg(long, value_name = "DIGEST", value_parser = digest)]
+    pub sha256: Option<String>,
+}
+
+/// Options of `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// The folder that they go to; it is made where it is not there.
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+}
+
+/// Reads `OWNER/NAME` with the characters that GitHub allows: the text ends up in an address.
+fn repository(text: &str) -> Result<String, String> {
+    let is_plain = |part: &str| {
+        let plain = part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        plain && !part.is_empty() && !part.starts_with(['.', '-'])
+    };
+    match text.split_once('/') {
+        Some((owner, name)) if is_plain(owner) && is_plain(name) => Ok(text.to_owned()),
+        _ => Err("write it as OWNER/NAME".to_owned()),
+    }
+}
+
+/// Reads a SHA-256 in full.
+fn digest(text: &str) -> Result<String, String> {
+    let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    if is_digest { Ok(text.to_owned()) } else { Err("give all 64 digits, in lower case".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_up_in_an_address_is_plain() {
+        assert_eq!(repository("a-b/c.d_e").as_deref(), Ok("a-b/c.d_e"));
+        for bad in ["", "a", "/a", "a/", "a/b/c", "a/b c", "a/$(b)", "../a", "a/..", "-a/b", "a/b\n", "ä/b"] {
+            assert!(repository(bad).is_err(), "{bad}");
+        }
+        assert!(digest(&"0f".repeat(32)).is_ok());
+        for bad in ["", "0f", &"0F".repeat(32), &"0g".repeat(32), &"0f".repeat(33)] {
+            assert!(digest(bad).is_err(), "{bad}");
+        }
+    }
 }

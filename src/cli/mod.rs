@@ -15,9 +15,11 @@ mod release;
 mod evidence;
 mod waive;
 mod trend;
+mod shells;
 
 pub use command::{
-    Cli, Command, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, SchemaArgs, SiteArgs, Task, WorkerArgs, parse,
+    Cli, Command, CompletionsArgs, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, InitArgs, ManArgs, SchemaArgs,
+    SiteArgs, Task, WorkerArgs, parse,
 };
 pub use detect::{DetectArgs, SensitivityArg};
 pub use evidence::{AttestArgs, AttestFormat, ChecklistArgs, LookArgs, TargetArg, VerifyReleaseArgs};
@@ -36,5 +38,6 @@ pub use release::ReleaseCommand;
 pub use replay::{RecordArgs, ReplayCommand, VerifyArgs};
 pub use report::{ReportArgs, TrtArgs};
 pub use run::{EffortArgs, RunArgs, SingleCallArgs, WeeklyArgs};
+pub use shells::{completions, man_pages};
 pub use trend::{TrendArgs, TrendFormat};
 pub use waive::WaiveArgs;

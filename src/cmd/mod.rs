@@ -50,6 +50,8 @@ mod site;
 pub mod import;
 mod export;
 mod schema;
+mod init;
+mod shells;
 mod doctor;
 mod worker;
 mod guard;
@@ -89,6 +91,34 @@ pub enum Exit {
     CannotTell = 125,
     /// Of `--bisect`: used wrongly, or what is recorded does not hold together.
     Abort = 128,
+}
+
+impl Exit {
+    /// All of them, in the order of their codes, with the word that `action.yml` has for each.
+    pub const ALL: [(Exit, &str); 8] = [
+        (Exit::Done, "pass"),
+        (Exit::Failed, "fail"),
+        (Exit::Usage, "error"),
+        (Exit::Inconclusive, "inconclusive"),
+        (Exit::Integrity, "integrity"),
+        (Exit::NotMeasured, "not-measured"),
+        (Exit::CannotTell, "error"),
+        (Exit::Abort, "error"),
+    ];
+
+    /// What it says, as the table in `docs/CI.md` has it.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Exit::Done => "done, or passed",
+            Exit::Failed => "regressed, missing, or a check failed",
+            Exit::Usage => "used wrongly, or it could not work",
+            Exit::Inconclusive => "inconclusive, not comparable, or no baseline",
+            Exit::Integrity => "what is recorded does not hold together",
+            Exit::NotMeasured => "could not measure: everything that was asked for was skipped",
+            Exit::CannotTell => "`--bisect` alone: this commit cannot tell",
+            Exit::Abort => "`--bisect` alone: used wrongly, or what is recorded does not hold together",
+        }
+    }
 }
 
 /// An error that a user can do something about.
@@ -152,7 +182,10 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
         }
         Command::Doctor(args) => doctor::run(&folder, &args, out),
+        Command::Init(args) => init::run(&folder, &args, out),
         Command::Demo(args) => demo::run(&folder, &args, out),
+        Command::Completions(args) => shells::completions(&args, out),
+        Command::Man(args) => shells::man(&folder, &args, out),
         Command::Kernels(command) => kernels::run(&command, out),
         Command::Worker(args) => worker::run(&args, &mut std::io::stdin().lock(), out),
         Command::Guard(args) => guard::run(&args, std::io::stdin().lock()),

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compiles a CUDA source into a shared object for the CPU: compile.sh SOURCE OBJECT [OPTION...]. README.md says how
 # kernels are called in it. The fake NVRTC runs this script, too.
+# shellcheck disable=SC2086 # Options are several words.
 set -eu
 source=$1
 object=$2

@@ -140,5 +140,21 @@ mod gpu_missing;
 mod testing;
 /// The targets of the Makefile.
 mod makefile;
+/// Workflow files, as their rules look at them.
+mod workflow_files;
+/// What must hold of them.
+mod workflow_rules;
+/// Whose code they run, and where.
+mod workflow_trust;
+/// Our workflows, and what breaks a rule.
+mod workflows;
+/// Their scripts, run.
+#[cfg(unix)]
+mod workflow_scripts;
+/// The action that installs and runs a release, and the table of exit codes.
+#[cfg(unix)]
+mod action;
+/// Projects that are set up.
+mod init;
 /// The house rules: imports, doors, file length, module docs.
 mod tidy;

@@ -134,6 +134,20 @@ impl Sandbox {
         Some(self.ended(ended))
     }
 
+    /// Runs a script as a step of a workflow would be, with variables and with a folder before those of `PATH`.
+    pub(crate) fn step(&self, variables: &[(&str, &str)], script: &str) -> Ended {
+        let mut command = self.command("bash");
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", text_of(&self.tools()))).envs(variables.iter().copied());
+        command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]);
+        self.ended(command.output().expect("bash runs"))
+    }
+
+    /// The folder whose programs steps find first.
+    pub(crate) fn tools(&self) -> PathBuf {
+        self.folder.path().join("tools")
+    }
+
     /// Runs the binary with that text as its standard input.
     pub(crate) fn sprag_reading(&self, text: &str, arguments: &[&str]) -> Ended {
         use std::io::Write as _;

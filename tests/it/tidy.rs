@@ -25,7 +25,7 @@ const IMPORTS: [(&str, &[&str]); 13] = [
 ];
 
 /// The only places that may name a heavy crate.
-const DOORS: [(&str, &[&str]); 12] = [
+const DOORS: [(&str, &[&str]); 14] = [
     ("polars", &["src/frame/"]),
     ("cudarc", &["src/measure/gpu/"]),
     ("git2", &["src/history/git.rs", "src/history/git/"]),
@@ -35,6 +35,8 @@ const DOORS: [(&str, &[&str]); 12] = [
     ("plotters", &["src/report/chart/"]),
     ("plotters_backend", &["src/report/chart/"]),
     ("clap", &["src/cli/"]),
+    ("clap_complete", &["src/cli/"]),
+    ("clap_mangen", &["src/cli/"]),
     ("anyhow", &["src/cmd/", "src/main.rs"]),
     ("toml", &["src/config/", "src/evidence/"]),
     ("statrs", &["src/stats/"]),

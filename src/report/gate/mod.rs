@@ -17,6 +17,8 @@ mod turns;
 
 #[cfg(test)]
 pub(crate) mod example;
+#[cfg(test)]
+mod hostile_checks;
 
 pub use finding::{answer, effect, was_not_judged};
 pub use github::gate_commands;

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Holds the workflows, ours and those that `sprag init` writes, against three linters, and all shell scripts against one.
+# Usage: scripts/lint-workflows.sh PROGRAM
+set -euo pipefail
+cd "$(dirname "$0")/.."
+program=$(realpath "$1")
+
+tools=$(scripts/workflow-tools.sh)
+export PATH="$tools/bin:$PATH" # actionlint looks for shellcheck there.
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+git init --quiet "$work/theirs"
+"$program" -C "$work/theirs" init --download-from owner/name --sha256 "$(printf '%064d' 0)" >/dev/null
+git init --quiet "$work/broken"
+mkdir -p "$work/broken/.github/workflows"
+cat >"$work/broken/.github/workflows/broken.yml" <<'END'
+on: pull_request_target
+jobs:
+  broken:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: actions/checkout@v7
+      - run: echo ${{ github.head_ref }} $unquoted
+END
+
+audit() { zizmor --offline --persona=auditor --no-progress --quiet "$1"; }
+lint() { (cd "$1" && actionlint); }
+
+for place in . "$work/theirs"; do
+  audit "$place"
+  lint "$place"
+done
+# Linters that find nothing anywhere would be none.
+{ audit "$work/broken" || true; lint "$work/broken" || true; } >"$work/told" 2>&1
+for finding in dangerous-triggers unpinned-uses template-injection SC2086; do
+  grep -q "$finding" "$work/told" || { echo "no linter tells of $finding in a broken workflow" >&2; exit 1; }
+done
+
+mapfile -t scripts < <(git grep -lIE '^#!(/usr/bin/env bash|/bin/(ba)?sh)' -- . ':!*.rs' ':!*.md' ':!*.py')
+shellcheck "${scripts[@]}"
+echo "$(git ls-files .github/workflows | wc -l) workflows, as many of sprag init, $(printf '%s\n' "${scripts[@]}" | wc -l) scripts: clean"

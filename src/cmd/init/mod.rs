@@ -1,0 +1,7 @@
+//! `sprag init`: what a project needs for Sprag to work in it, and on GitHub.
+
+mod plan;
+mod render;
+mod write;
+
+pub(super) use write::run;

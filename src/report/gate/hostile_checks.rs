@@ -1,0 +1,110 @@
+//! Every text of a gate that others wrote, made hostile: each form keeps the shape that it has with tame texts.
+
+use serde_json::Value;
+
+use super::example::{self, HOSTILE};
+use super::{gate_commands, gate_junit, gate_markdown, gate_sarif};
+use crate::model::gate::Gate;
+use crate::model::verdict::Verdict;
+
+/// A gate with every verdict, in which all names, reasons and notes are that text.
+fn of(text: &str) -> Gate {
+    let mut gate = example::gate();
+    for suite in &mut gate.suites {
+        let texts = [&mut suite.suite, &mut suite.machine_class, &mut suite.against];
+        for one in
+            texts.into_iter().chain(suite.machine.as_mut()).chain(suite.run.as_mut()).chain(suite.reason.as_mut())
+        {
+            *one = text.to_owned();
+        }
+        suite.base_commit = Some(text.to_owned());
+        suite.quality = vec![text.to_owned()];
+        if let Some(commit) = &mut suite.commit {
+            commit.sha = text.to_owned();
+            commit.subject = text.to_owned();
+            commit.branch = Some(text.to_owned());
+        }
+        for (place, comparison) in suite.comparisons.iter_mut().enumerate() {
+            comparison.benchmark = format!("{text}{place}");
+            comparison.metric.name = text.to_owned();
+            comparison.note = Some(format!("{text}{place}"));
+            if let Verdict::Inconclusive(why) | Verdict::NotComparable(why) = &mut comparison.verdict {
+                *why = text.to_owned();
+            }
+        }
+    }
+    gate
+}
+
+/// Holds the shape of a form with hostile texts against that with tame ones.
+#[track_caller]
+fn check<T: PartialEq + std::fmt::Debug>(form: fn(&Gate) -> String, shape: fn(&str) -> T) {
+    let (tame, hostile) = (form(&of("tame")), form(&of(HOSTILE)));
+    assert!(tame.matches("tame").count() > 8, "{tame}");
+    assert_eq!(shape(&hostile), shape(&tame), "{hostile}");
+    let acts = |character: char| character != '\n' && (character.is_control() || character == '\u{202e}');
+    assert!(!hostile.chars().any(acts), "{hostile:?}");
+}
+
+#[test]
+fn annotations_stay_one_command_a_line() {
+    check(gate_commands, |text| {
+        let command = |line: &str| {
+            let (command, rest) = line.strip_prefix("::").and_then(|rest| rest.split_once(' ')).expect("a command");
+            let (property, _) = rest.split_once("::").expect("a message");
+            assert!(property.starts_with("title=") && !property.contains([':', ',']), "{line}");
+            assert!(!line.replace("%25", "").replace("%3A", "").replace("%2C", "").contains('%'), "{line}");
+            command.to_owned()
+        };
+        text.lines().map(command).collect::<Vec<String>>()
+    });
+}
+
+#[test]
+fn junit_keeps_its_elements_and_attributes() {
+    check(gate_junit, |text| {
+        let tag = |part: &str| part.split_once('>').map(|(tag, _)| names(tag));
+        text.split('<').map(tag).collect::<Vec<Option<Vec<String>>>>()
+    });
+}
+
+/// The name of an element and those of its attributes.
+fn names(tag: &str) -> Vec<String> {
+    tag.split('"').step_by(2).map(|name| name.trim().to_owned()).collect()
+}
+
+#[test]
+fn sarif_keeps_its_fields_and_has_neither_links_nor_placeholders() {
+    check(gate_sarif, |text| {
+        let log: Value = serde_json::from_str(text).expect("it is JSON");
+        let results = log["runs"][0]["results"].as_array().expect("it has results").clone();
+        for result in &results {
+            let message = result["message"]["text"].as_str().expect("a text");
+            assert!(!message.contains(['{', '}', '[', ']']), "{message}");
+            let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str();
+            assert_eq!(uri, Some("sprag.toml"));
+        }
+        results.iter().map(shape).collect::<Vec<String>>()
+    });
+}
+
+/// The keys of a value, and of all that is in it.
+fn shape(value: &Value) -> String {
+    match value {
+        Value::Object(all) => all.iter().map(|(key, value)| format!("{key}({})", shape(value))).collect(),
+        Value::Array(all) => all.iter().map(|value| format!("[{}]", shape(value))).collect(),
+        _ => String::new(),
+    }
+}
+
+#[test]
+fn markdown_keeps_its_lines_and_cells() {
+    check(gate_markdown, |text| {
+        let bare = text.replace("\\[", "").replace("\\]", "");
+        for harm in ["<script", "@someone", "](", " #12"] {
+            assert!(!bare.contains(harm), "`{harm}` is in {text}");
+        }
+        let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+        text.lines().map(cells).collect::<Vec<usize>>()
+    });
+}
