@@ -11,7 +11,7 @@ use crate::cmd::project::Project;
 use crate::cmd::study::{self, Along};
 use crate::cmd::{Exit, exit_of, publish};
 use crate::evidence::releases::RELEASES_PATH;
-use crate::history::{self, Entries};
+use crate::history::{self, Entries, HistoryError};
 use crate::model::checklist::{FilledChecklist, HistoryPoint, RuntimeTarget};
 use crate::model::release::{Release, ReleaseReport};
 
@@ -22,18 +22,26 @@ const NEWEST: usize = 20;
 /// the newest run of that, so that equal histories give equal pages.
 ///
 /// # Errors
-/// When what the project says about its releases cannot be read, or the history. That it does not hold together is told of the
-/// release.
+/// When what the project says about its releases cannot be read, or the history. That a part of it is not here, or that it does
+/// not hold together, is told of the release.
 pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Vec<ReleaseReport>> {
     if project.is_bare || !project.root.join(RELEASES_PATH).is_file() {
         return Ok(Vec::new());
     }
     let stated = Stated::read(project)?;
-    let entries = history::entries(project.store()?, &project.source()?).context("cannot read the history")?;
+    let all = &stated.releases.0;
+    let newest = &all[all.len().saturating_sub(NEWEST)..];
+    let entries = match history::entries(project.store()?, &project.source()?) {
+        Ok(entries) => entries,
+        Err(error @ HistoryError::Incomplete(_)) => {
+            let report = |release: &Release| ReleaseReport { name: release.name.clone(), came: Err(error.to_string()) };
+            return Ok(newest.iter().map(report).collect());
+        }
+        Err(error) => return Err(error).context("cannot read the history"),
+    };
     let Some(tip) = &entries.tip else { return Ok(Vec::new()) };
     let now =
         HistoryPoint { commit: tip.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };
-    let all = &stated.releases.0;
     let report = |release: &Release| match filled(&project.root, project, &stated, release, &now, &entries) {
         Ok(filled) => Ok(ReleaseReport { name: release.name.clone(), came: Ok(filled) }),
         Err(error) if exit_of(&error) == Exit::Integrity => {
@@ -41,7 +49,7 @@ pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Vec<ReleaseRe
         }
         Err(error) => Err(error),
     };
-    all[all.len().saturating_sub(NEWEST)..].iter().map(report).collect()
+    newest.iter().map(report).collect()
 }
 
 fn filled(
