@@ -137,6 +137,17 @@ fn what_blocks_is_named_with_its_exit_code() {
         4,
         &["fail            notes", "nothing waives this"],
     );
+    // Waivers of what there is not.
+    for (item, told) in [
+        ("\"covrage\"", "waives `covrage`, which is no item"),
+        ("\"notes\"\ntarget = \"cuda\"", "waives `notes` for `cuda`, which is no target"),
+    ] {
+        let project = good.copied();
+        let more = waiver(&second, "9999-12-31").replace("\"coverage\"", item);
+        project.sandbox().write("ledger/more.toml", &more);
+        let ended = project.checklist(0, &[]);
+        assert!(ended.err.contains(&format!("ledger/more.toml:1 {told}: it answers for nothing")), "{}", ended.err);
+    }
     // What is written wrongly.
     let list = "release/checklist.toml";
     check(

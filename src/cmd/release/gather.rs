@@ -13,7 +13,7 @@ use super::identity::{self, Identity};
 use super::{branch, reviewed};
 use crate::cli::{LookArgs, TargetArg};
 use crate::cmd::project::Project;
-use crate::cmd::{Advice, bounded, ledger, text};
+use crate::cmd::{Advice, bounded, ledger, text, warn};
 use crate::config::{FILE_NAME, nearest};
 use crate::evidence::checklist::{CHECKLIST_PATH, read_checklist};
 use crate::evidence::releases::{RELEASES_PATH, read_releases};
@@ -134,6 +134,7 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
     })?;
     identity::check_history(&project, &stated.releases, &entries)?;
     branch::check(&project, &commit)?;
+    tell_unknown(&stated, &release);
     let reviewed = head(&project)?;
     let history =
         HistoryPoint { commit: commit.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };
@@ -153,6 +154,19 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
         artifacts,
         project,
     })
+}
+
+/// Warns of waivers of what the release does not have: they answer for nothing.
+fn tell_unknown(stated: &Stated, release: &Release) {
+    for one in stated.ledger.waivers.iter().filter(|one| one.release == release.name) {
+        let target = one.target.as_deref().filter(|target| RuntimeTarget::parse(target).is_none());
+        let what = match (stated.checklist.items.iter().any(|item| item.id == one.item), target) {
+            (false, _) => format!("`{}`, which is no item of `{CHECKLIST_PATH}`", one.item),
+            (true, Some(target)) => format!("`{}` for `{target}`, which is no target", one.item),
+            (true, None) => continue,
+        };
+        warn(&format!("{}:{} waives {what}: it answers for nothing", one.entry.path, one.entry.line));
+    }
 }
 
 /// The commit that is checked out.
