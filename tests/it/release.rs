@@ -139,7 +139,7 @@ fn what_blocks_is_named_with_its_exit_code() {
     );
     // Waivers of what there is not.
     for (item, told) in [
-        ("\"covrage\"", "waives `covrage`, which is no item"),
+        ("\"covrage\"", "waives `covrage`, which is no item of `release/checklist.toml`"),
         ("\"notes\"\ntarget = \"cuda\"", "waives `notes` for `cuda`, which is no target"),
     ] {
         let project = good.copied();

@@ -1,6 +1,7 @@
 //! What a release must not rest on: a damaged history, files that nobody reviewed, a clone that does not have it all.
 
 use std::fs;
+use std::process::Command;
 
 use crate::released::{Project, files, forge, waiver};
 use crate::sandbox::Sandbox;
@@ -102,6 +103,11 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
         &|sandbox| sandbox.write("README.md", "# Another\n"),
         &["README.md", "at byte", "is not the file of the commit"],
     );
+    // A file of the project is not replaced by one that lies elsewhere.
+    good.sandbox().write("out/README.md", "# Another\n");
+    let elsewhere = ["release", "attest", "v2", "--out", "evidence", "--artifact", "readme=out/README.md"];
+    let told = good.sandbox().sprag(&elsewhere).expect(1).out;
+    assert!(told.contains("fails: out/README.md at byte 2: is not the file of the commit"), "{told}");
     // Whose history counts is for the clone to say.
     let project = good.copied();
     let sandbox = project.sandbox();
@@ -143,6 +149,30 @@ fn a_clone_at_the_tag_verifies_and_an_older_one_is_no_forgery() {
     forge(&later.evidence(""));
     let told = later.verify(4, &[]).out;
     assert!(told.starts_with("written by sprag 0.0.1, and this is"), "{told}");
+}
+
+#[test]
+fn a_clock_that_is_behind_is_named() {
+    let project = Project::new();
+    let made = Command::new("git")
+        .args([
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=ada@example.org",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "Later",
+        ])
+        .current_dir(&project.sandbox().project)
+        .env("GIT_COMMITTER_DATE", "@4070908800 +0000")
+        .status();
+    assert!(made.expect("git runs").success());
+    let attest = ["release", "attest", "v2", "--out", "evidence"];
+    project.sandbox().sprag(&attest).expect(2).says(&["the clock of this machine is behind", "hint: set the clock"]);
+    assert!(!project.evidence("").exists());
 }
 
 #[test]

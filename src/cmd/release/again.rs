@@ -144,7 +144,13 @@ pub(super) fn derive(project: Project, then: &Entries, of: &Recorded<'_>) -> any
     };
     let mut unknown = unknown(&gathered, of)?;
     let place = |key: &str, artifact: &Artifact| bundle::place(key, &artifact.path);
-    unknown.extend(reviewed::artifacts(gathered.project.store()?, &recorded.reviewed, &gathered.artifacts, &place)?);
+    unknown.extend(reviewed::artifacts(
+        gathered.project.store()?,
+        &recorded.reviewed,
+        &gathered.checklist,
+        &gathered.artifacts,
+        &place,
+    )?);
     // The program that wrote it is named, and not this one.
     let again = FilledChecklist { version: recorded.version.clone(), ..fill::fill(&gathered)? };
     Ok(unknown.into_iter().chain(differences(of, &again)?).collect())

@@ -253,7 +253,7 @@ impl Gathered {
         let store = self.project.store()?;
         let mut faults = reviewed::files(store, &self.reviewed, &self.project.root, &self.project_files()?)?;
         let path = |_: &str, artifact: &Artifact| artifact.path.clone();
-        faults.extend(reviewed::artifacts(store, &self.reviewed, &self.artifacts, &path)?);
+        faults.extend(reviewed::artifacts(store, &self.reviewed, &self.checklist, &self.artifacts, &path)?);
         Ok(faults)
     }
 

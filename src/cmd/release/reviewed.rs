@@ -13,6 +13,7 @@ use crate::evidence::checklist::CHECKLIST_PATH;
 use crate::evidence::releases::RELEASES_PATH;
 use crate::evidence::sums::first_difference;
 use crate::history::{self, Store};
+use crate::model::checklist::Checklist;
 use crate::model::ledger::FOLDER as LEDGER;
 
 /// The folders of which a release rests on all files with that extension.
@@ -41,19 +42,25 @@ pub(super) fn files<'p>(
     Ok(faults)
 }
 
-/// Holds artifacts against the commit where it has files at their paths; `place` says by which path a fault names one.
+/// Holds artifacts against the commit where it has files at their paths, else at those that the checklist names; `place` says by
+/// which path a fault names one.
 ///
 /// # Errors
 /// When they cannot be read.
 pub(super) fn artifacts(
     store: &Store,
     commit: &str,
+    checklist: &Checklist,
     artifacts: &BTreeMap<String, Artifact>,
     place: &dyn Fn(&str, &Artifact) -> String,
 ) -> anyhow::Result<Vec<Fault>> {
     let mut faults = Vec::new();
     for (key, artifact) in artifacts {
-        let Some(must) = file(store, commit, &artifact.path)? else { continue };
+        let needed = checklist.items.iter().flat_map(|item| &item.files).find(|needed| needed.key == *key);
+        let usual = || needed.map_or(Ok(None), |needed| file(store, commit, &needed.path));
+        let Some(must) = file(store, commit, &artifact.path)?.map_or_else(usual, |found| Ok(Some(found)))? else {
+            continue;
+        };
         match artifact.file.is_file() {
             true => faults.extend(differs(&place(key, artifact), commit, &artifact.file, &must)?),
             false => faults
