@@ -61,13 +61,13 @@ pub struct AttestArgs {
     /// The folder to write; must not exist or be empty.
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
-    /// Sign the statement with this key: one of SSH, or ed25519 as PKCS#8 in PEM.
+    /// Sign the statement with this key: one of SSH, or ed25519 as PKCS#8 in PEM. Apex-X's form has none.
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// What to write.
     #[arg(long, value_enum, default_value_t)]
     pub format: AttestFormat,
-    /// Who releases, for Apex-X's form (default: git's user).
+    /// Who releases, for Apex-X's form alone (default: git's user).
     #[arg(long, value_name = "NAME")]
     pub owner: Option<String>,
 }

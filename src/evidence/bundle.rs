@@ -62,7 +62,7 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
     format!(
         "# How to verify the release {release}: {go}\n\n\
         Nothing here needs a network or us. Each command runs in this folder; `CLONE` is a whole clone of the repository, with\n\
-        its tags and the branch that holds the history.\n\n\
+        its tags and the branch that holds the history{branch}; what was reviewed is its commit `{reviewed}`.\n\n\
         1. The files are those that are listed:\n\n\
         \x20   sha256sum -c --strict {SUMS}\n\n\
         2. The release is the commit that was judged:\n\n\
@@ -80,6 +80,8 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
         That the numbers were measured honestly, and who wrote them: a signature says who vouches for them, and only where its\n\
         key is known from elsewhere (`--allowed-signers` or `--public-key`).\n",
         go = filled.word(),
+        branch = filled.branch.as_ref().map_or_else(String::new, |branch| format!(", `{branch}`")),
+        reviewed = filled.reviewed,
         command = command("."),
         size = history.size,
         tip = history.commit,

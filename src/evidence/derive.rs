@@ -209,11 +209,15 @@ fn parity(checked: &Checked) -> Derived {
 
 fn replay(files: &[FoundFile], faults: &Result<Vec<String>, String>) -> Derived {
     let there = of_files(files);
-    if there.status != Status::Pass {
+    // Where there is no manifest yet, the evidence is missing; a manifest that is there must hold, and all that it is about.
+    if files.first().is_none_or(|manifest| manifest.content.is_none() && manifest.fault.is_none()) {
         return there;
     }
+    if there.status != Status::Pass {
+        return damaged(there.why);
+    }
     match faults {
-        Err(why) => derived(Status::Fail, why.clone()),
+        Err(why) => damaged(format!("it cannot be read: {why}")),
         Ok(faults) if faults.is_empty() => derived(Status::Pass, format!("it holds; {}", there.why)),
         Ok(faults) => damaged(format!("it does not hold: {}", faults[..faults.len().min(MOST_NAMED)].join("; "))),
     }
@@ -331,9 +335,16 @@ mod tests {
         assert_eq!(status(&Found::Files(vec![file(Some(("ab", 3)), Some("cd"), None)])), (Fail, true));
         let replayed = |faults| Found::Replay(vec![file(Some(("ab", 3)), None, None)], faults);
         plain(&replayed(Ok(Vec::new())), Pass);
-        plain(&replayed(Err("is no manifest".to_owned())), Fail);
+        assert_eq!(status(&replayed(Err("is no manifest".to_owned()))), (Fail, true));
         assert_eq!(status(&replayed(Ok(vec!["x".to_owned()]))), (Fail, true));
         plain(&Found::Replay(vec![file(None, None, None)], Ok(Vec::new())), Pending);
+        for (manifest, artifact) in [
+            (file(Some(("ab", 0)), None, None), file(Some(("ab", 3)), None, None)),
+            (file(None, None, Some("is no file")), file(Some(("ab", 3)), None, None)),
+            (file(Some(("ab", 3)), None, None), file(None, None, None)),
+        ] {
+            assert_eq!(status(&Found::Replay(vec![manifest, artifact], Ok(Vec::new()))), (Fail, true));
+        }
         let checked = |checked: usize, wrong: usize, unchecked: usize| {
             let names = |count: usize| vec!["b".to_owned(); count];
             let (wrong, unchecked) = (names(wrong), names(unchecked));

@@ -1,5 +1,6 @@
 //! Reading `release/releases.toml`: which commits were released under which names.
 
+use chrono::NaiveDate;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -35,7 +36,7 @@ struct ReleaseEntry {
 struct SignedEntry {
     role: String,
     owner: String,
-    date: String,
+    date: Spanned<String>,
 }
 
 #[derive(Deserialize)]
@@ -70,12 +71,24 @@ pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, ChecklistErro
                 format!("`{name}` comes after `{}`, which is not listed above it", previous.get_ref().escape_debug());
             return Err(text.at(previous, message));
         }
+        for SignedEntry { owner, date, .. } in &entry.signed {
+            let day = NaiveDate::parse_from_str(date.get_ref(), "%Y-%m-%d");
+            if day.is_ok_and(|day| day.to_string() == *date.get_ref()) && !owner.trim().is_empty() {
+                continue;
+            }
+            let message = format!(
+                "`{name}` is signed by `{}` on `{}`: a name and a day such as 2026-12-31 are needed",
+                owner.escape_debug(),
+                date.get_ref().escape_debug()
+            );
+            return Err(text.at(date, message));
+        }
         let history = entry.history.map(|one| history(&text, &name, &one)).transpose()?;
         releases.0.push(Release {
             name,
             commit: entry.commit.map(Spanned::into_inner),
             previous: entry.previous.map(Spanned::into_inner),
-            signed: entry.signed.into_iter().map(|one| (one.role, one.owner, one.date)).collect(),
+            signed: entry.signed.into_iter().map(|one| (one.role, one.owner, one.date.into_inner())).collect(),
             history,
         });
     }
@@ -113,5 +126,12 @@ mod tests {
         check(commit, "HEAD", 4);
         check("name = \"v2\"", "name = \"../v2\"", 6);
         check("previous = ", "status = ", 7);
+        let signed = |owner: &str, date: &str| {
+            format!("signed = [{{ role = \"Owner\", owner = \"{owner}\", date = \"{date}\" }}]\nprevious = ")
+        };
+        assert!(read_releases("r", good.replacen("previous = ", &signed("Ada", "2026-02-28"), 1).as_bytes()).is_ok());
+        for (owner, date) in [("Ada", "2026-02-30"), ("Ada", "soon"), ("Ada", "2026-2-8"), (" ", "2026-02-28")] {
+            check("previous = ", &signed(owner, date), 7);
+        }
     }
 }

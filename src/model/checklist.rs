@@ -308,6 +308,10 @@ pub struct FilledChecklist {
     pub as_of: DateTime<Utc>,
     /// The history that was looked at.
     pub history: HistoryPoint,
+    /// The branch that holds it; absent where a commit was looked at.
+    pub branch: Option<String>,
+    /// The commit that was checked out: checklist, releases, ledger, baselines and settings are as it holds them.
+    pub reviewed: String,
     /// Whether the release may go.
     pub go: bool,
     /// The items.

@@ -224,10 +224,21 @@ fn what_waive_writes_is_read_and_nothing_is_written_over() {
     assert!(later.err.contains("as of today the entry accepts nothing"), "{}", later.err);
     assert_eq!(sandbox.read(&format!("shop/{path}")), text);
     // An item of a release, for one target and for all.
-    let item = ["--release", "v0.4.0", "--item", "../gpu", "--reason", "No device is lent."];
-    let one = waive(&[&item[..], &["--target", "cuda"]].concat()).expect(0);
-    assert!(one.out.contains("wrote ledger/v0-4-0-gpu-cuda.toml") && one.out.contains("in force"), "{}", one.out);
-    waive(&item).expect(2).says(&["speaks of the same as ledger/v0-4-0-gpu-cuda.toml:1"]);
+    let item = ["--release", "v0.4.0", "--item", "gpu_perf_regression", "--reason", "No device is lent."];
+    let one = waive(&[&item[..], &["--target", "triton"]].concat()).expect(0);
+    let path = "ledger/v0-4-0-gpu-perf-regression-triton.toml";
+    assert!(one.out.contains(&format!("wrote {path}")) && one.out.contains("in force"), "{}", one.out);
+    waive(&item).expect(2).says(&[&format!("speaks of the same as {path}:1")]);
+    // What no release has.
+    let unknown = |place: usize, word: &'static str, words: &[&str]| {
+        let mut all = [&item[..], &["--target", "torch"]].concat();
+        all[place] = word;
+        waive(&all).expect(2).says(words);
+    };
+    unknown(1, "v0.4.1", &["names no release `v0.4.1`", "did you mean `v0.4.0`?"]);
+    unknown(3, "gpu_perf_regresion", &["has no item `gpu_perf_regresion`", "did you mean `gpu_perf_regression`?"]);
+    unknown(7, "cuda", &["for a target `cuda`", "there are: torch, triton, tensorrt"]);
+    unknown(7, "tritn", &["did you mean `triton`?"]);
     // What there is nothing to accept of, and what says nothing.
     let improved = trend(&sandbox);
     let improved = improved["events"].as_array().expect("a list").iter().find(|one| one["direction"] == "better");

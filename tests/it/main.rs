@@ -108,6 +108,8 @@ mod replay;
 mod release;
 /// What verifies of them, and what does not.
 mod release_evidence;
+/// Damage, and evidence that nobody reviewed.
+mod release_trust;
 /// The published schemas.
 mod schemas;
 /// Killed, or on a full disk.

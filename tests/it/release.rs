@@ -108,7 +108,21 @@ fn what_blocks_is_named_with_its_exit_code() {
         &["`out/caps.json` (caps) is not the file"],
     );
     check(&|p| alter(p, "out/replay.json", "\"seed\": 11", "\"seed\": 12"), 4, &["it does not hold"]);
-    check(&|p| p.sandbox().write("out/replay.json", "{}"), 1, &["replay"]);
+    check(
+        &|p| p.sandbox().write("out/replay.json", "{}"),
+        4,
+        &["it cannot be read: `out/replay.json` is no manifest: missing field `seed`", "nothing waives this"],
+    );
+    check(&|p| p.sandbox().write("out/replay.json", ""), 4, &["`out/replay.json` (replay) is empty", "nothing waives"]);
+    check(
+        &|p| {
+            remove(p, "out/replay.json");
+            fs::create_dir(p.sandbox().project.join("out/replay.json")).expect("a folder");
+        },
+        4,
+        &["`out/replay.json` (replay) is no file", "nothing waives this"],
+    );
+    check(&|p| remove(p, "out/replay.json"), 1, &["`out/replay.json` (replay) is not there"]);
     // Waivers that are over, and the damage that none hides.
     let second = good.0.sandbox.git(&["rev-parse", "v2"]);
     let expired = waiver(&second, "2026-01-31");
@@ -123,6 +137,17 @@ fn what_blocks_is_named_with_its_exit_code() {
         4,
         &["fail            notes", "nothing waives this"],
     );
+    // Waivers of what there is not.
+    for (item, told) in [
+        ("\"covrage\"", "waives `covrage`, which is no item of `release/checklist.toml`"),
+        ("\"notes\"\ntarget = \"cuda\"", "waives `notes` for `cuda`, which is no target"),
+    ] {
+        let project = good.copied();
+        let more = waiver(&second, "9999-12-31").replace("\"coverage\"", item);
+        project.sandbox().write("ledger/more.toml", &more);
+        let ended = project.checklist(0, &[]);
+        assert!(ended.err.contains(&format!("ledger/more.toml:1 {told}: it answers for nothing")), "{}", ended.err);
+    }
     // What is written wrongly.
     let list = "release/checklist.toml";
     check(
@@ -144,6 +169,18 @@ fn what_blocks_is_named_with_its_exit_code() {
     let first = good.0.sandbox.git(&["rev-parse", "v1"]);
     check(&|p| drop(p.sandbox().git(&["tag", "-f", "v2", &first])), 4, &["the tag `v2` moved", &second]);
     check(&|p| drop(p.sandbox().git(&["tag", "-f", "v1", &second])), 4, &["the tag `v1` moved"]);
+    check(&|p| drop(p.sandbox().git(&["tag", "-d", "v2"])), 4, &["the tag `v2` is gone", &second]);
+    let role = "role = \"Release owner\", ";
+    check(
+        &|p| alter(p, "release/releases.toml", role, "role = \"Release ower\", "),
+        2,
+        &["as `Release ower`, a role that", "did you mean `Release owner`"],
+    );
+    check(
+        &|p| alter(p, "release/releases.toml", "2026-02-01", "2026-02-30"),
+        2,
+        &["release/releases.toml:9: `v2` is signed by `Ada` on `2026-02-30`"],
+    );
     check(
         &|p| alter(p, "release/releases.toml", &format!("commit = \"{second}\"\n"), ""),
         2,

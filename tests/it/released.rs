@@ -89,6 +89,7 @@ impl Project {
         }
         let second = crafted.commit().sha;
         sandbox.git(&["tag", "v2", &second]);
+        crafted.ends(0, &["baseline", "emit"]);
         let caps = "{\"cuda\": false}\n";
         sandbox.write("out/notes.md", "# Notes\n");
         sandbox.write("out/caps.json", caps);
@@ -167,4 +168,18 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     found
+}
+
+/// Writes sums and statement anew, as somebody would who forges what they are about.
+pub(crate) fn forge(folder: &Path) {
+    let sums: String = files(folder)
+        .iter()
+        .filter(|(path, _)| !["SHA256SUMS", "statement.json", "statement.dsse.json"].contains(&path.as_str()))
+        .map(|(path, bytes)| format!("{}  {path}\n", sha256(bytes)))
+        .collect();
+    let statement = folder.join("statement.json");
+    let old = sha256(&fs::read(folder.join("SHA256SUMS")).expect("sums"));
+    let text = fs::read_to_string(&statement).expect("a statement").replace(&old, &sha256(sums.as_bytes()));
+    fs::write(statement, text).expect("a file");
+    fs::write(folder.join("SHA256SUMS"), sums).expect("a file");
 }

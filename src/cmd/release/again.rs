@@ -10,14 +10,14 @@ use super::artifacts::Artifact;
 use super::fault::Fault;
 use super::gather::{self, Gathered, Stated};
 use super::verify::bytes_of;
-use super::{fill, identity};
+use super::{branch, fill, identity, reviewed};
 use crate::cmd::project::Project;
 use crate::config::FILE_NAME;
 use crate::evidence::bundle::{self, ARTIFACTS, VERIFY_MD};
 use crate::evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
 use crate::evidence::statement::{self, STATEMENT};
 use crate::evidence::sums::{SUMS, first_difference};
-use crate::history::{self, Entries};
+use crate::history::{self, Entries, Store, Target};
 use crate::measure::clock;
 use crate::model::checklist::{Filled, FilledChecklist};
 use crate::model::digest::sha256_hex;
@@ -54,19 +54,24 @@ pub(super) fn derived(checklist: &FilledChecklist, path: &str) -> Option<Vec<u8>
     }
 }
 
-/// Holds the records of a folder against those of the repository, and their list against its root.
+/// Holds the records of a folder against those of the repository, and their list against its root; `target` is the branch that
+/// holds them now.
 ///
 /// # Errors
 /// When the history cannot be read, a tag moved, or it was rewritten since.
 pub(super) fn of_history(
     project: &Project,
+    target: &Target,
     folder: &Path,
     sums: &BTreeMap<String, String>,
     recorded: &FilledChecklist,
 ) -> anyhow::Result<Result<Entries, Vec<Fault>>> {
     let store = project.store()?;
     let point = &recorded.history;
-    let mut faults = Vec::new();
+    let mut faults = branch::damage(store, &point.commit)?;
+    if !faults.is_empty() {
+        return Ok(Err(faults));
+    }
     let mut records: BTreeMap<String, Vec<u8>> =
         history::files_of(store, &point.commit, RECORD_ROOT)?.into_iter().collect();
     let below = format!("{RECORD_ROOT}/");
@@ -94,14 +99,14 @@ pub(super) fn of_history(
         );
         return Ok(Err(vec![Fault::of(CHECKLIST_JSON, what)]));
     }
-    let target = history::source(store, project.config.history.reference.as_deref())?;
-    let tip = history::list(store, &target).context("cannot read the history")?.tip;
+    let tip = history::list(store, target).context("cannot read the history")?.tip;
     if tip == then.tip {
         return Ok(Ok(then));
     }
-    let now = history::entries(store, &target).context("cannot read the history")?;
+    let now = history::entries(store, target).context("cannot read the history")?;
     identity::check_point(project, &recorded.release, point, &now)?;
-    Ok(Ok(then))
+    let faults = now.tip.map_or_else(|| Ok(Vec::new()), |tip| branch::damage(store, &tip))?;
+    Ok(if faults.is_empty() { Ok(then) } else { Err(faults) })
 }
 
 /// Derives the checklist again, where `then` is the history that it rests on, and holds all that follows from it against what was recorded.
@@ -112,6 +117,7 @@ pub(super) fn derive(project: Project, then: &Entries, of: &Recorded<'_>) -> any
     let recorded = of.checklist;
     let stated = Stated::read(&project)?;
     let release = gather::find(&stated.releases, &recorded.release)?.clone();
+    gather::check_roles(&release, &stated.checklist)?;
     identity::check_all(&project, &stated.releases)?;
     identity::check_history(&project, &stated.releases, then)?;
     let identity = identity::recorded(&project, &release, &recorded.commit, recorded.tagged)?;
@@ -131,17 +137,27 @@ pub(super) fn derive(project: Project, then: &Entries, of: &Recorded<'_>) -> any
         targets: recorded.targets.clone(),
         as_of: recorded.as_of,
         history: recorded.history.clone(),
+        branch: recorded.branch.clone(),
+        reviewed: recorded.reviewed.clone(),
         artifacts,
         project,
     };
-    let unknown = unknown(&gathered, of)?;
+    let mut unknown = unknown(&gathered, of)?;
+    let place = |key: &str, artifact: &Artifact| bundle::place(key, &artifact.path);
+    unknown.extend(reviewed::artifacts(
+        gathered.project.store()?,
+        &recorded.reviewed,
+        &gathered.checklist,
+        &gathered.artifacts,
+        &place,
+    )?);
     // The program that wrote it is named, and not this one.
     let again = FilledChecklist { version: recorded.version.clone(), ..fill::fill(&gathered)? };
     Ok(unknown.into_iter().chain(differences(of, &again)?).collect())
 }
 
 /// That the time by which waivers were looked at is before the history or yet to come.
-fn wrong_time(project: &Project, recorded: &FilledChecklist) -> anyhow::Result<Option<Fault>> {
+pub(super) fn wrong_time(project: &Project, recorded: &FilledChecklist) -> anyhow::Result<Option<Fault>> {
     let found = history::find_commit(project.store()?, &recorded.history.commit)?;
     let is_before = found.is_some_and(|commit| commit.commit_time > recorded.as_of + CLOCKS_APART);
     let why = match (is_before, recorded.as_of > clock::now() + CLOCKS_APART) {
@@ -151,6 +167,37 @@ fn wrong_time(project: &Project, recorded: &FilledChecklist) -> anyhow::Result<O
     };
     let what = format!("is as of {}, {why}", recorded.as_of.format("%Y-%m-%d %H:%M UTC"));
     Ok(Some(Fault::of(CHECKLIST_JSON, what)))
+}
+
+/// That what was recorded is of another branch than the one that a clone names.
+pub(super) fn wrong_branch(recorded: &FilledChecklist, own: Option<&str>, its: Option<&str>) -> Option<Fault> {
+    let words = |one: Option<&str>| one.map_or_else(|| "no branch".to_owned(), |one| format!("`{one}`"));
+    let short = |one: &str| one.strip_prefix("refs/heads/").unwrap_or(one).to_owned();
+    if own.map(short) != its.map(short) {
+        let what = format!("names {} as the ref of the history, and this clone {}", words(its), words(own));
+        return Some(Fault::of(FILE_NAME, what));
+    }
+    let named = own.map(short).zip(recorded.branch.as_ref()).filter(|(own, branch)| own != *branch);
+    let what = named.map(|(own, branch)| format!("rests on the branch `{branch}`, and the history is on `{own}`"));
+    what.map(|what| Fault::of(CHECKLIST_JSON, what))
+}
+
+/// That the files of the project are not those of a commit that the clone leads back to.
+///
+/// # Errors
+/// When they cannot be read.
+pub(super) fn not_reviewed(store: &Store, target: &Target, of: &Recorded<'_>) -> anyhow::Result<Vec<Fault>> {
+    let commit = &of.checklist.reviewed;
+    let is_known = |tip: &String| history::comes_after(store, tip, commit);
+    for tip in branch::tips(store, target)? {
+        if is_known(&tip)? {
+            return reviewed::files(store, commit, of.folder, of.sums.keys().filter(|path| is_of_project(path)));
+        }
+    }
+    let what = format!(
+        "takes the project's files from the commit {commit}, to which neither HEAD nor the branch of the history leads back"
+    );
+    Ok(vec![Fault::of(CHECKLIST_JSON, what)])
 }
 
 /// The artifacts as they lie in the folder.

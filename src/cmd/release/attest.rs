@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 use super::checklist::{exit_of, table};
 use super::gather::{self, Gathered};
-use super::{fill, seed_form, sign, verify};
+use super::{again, fill, seed_form, sign, verify};
 use crate::cli::{AttestArgs, AttestFormat};
 use crate::cmd::project::write_whole;
 use crate::cmd::replay::digest_of;
@@ -26,10 +26,27 @@ use crate::model::run::RECORD_ROOT;
 use crate::model::statement::{PAYLOAD_TYPE, pre_authentication};
 
 pub(super) fn run(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    check_options(args)?;
     let place = folder.join(&args.out);
     check_empty(&place)?;
     let gathered = gather::gather(folder, &args.look)?;
+    let not_reviewed = gathered.not_reviewed()?;
+    if !not_reviewed.is_empty() {
+        for fault in &not_reviewed {
+            writeln!(out, "{}", fault.line())?;
+        }
+        let release = text::printable(&gathered.release.name);
+        writeln!(out, "\n{release}: no-go, and nothing was written: commit this first, so that others can review it")?;
+        return Ok(Exit::Failed);
+    }
     let checklist = fill::fill(&gathered)?;
+    if let Some(fault) = again::wrong_time(&gathered.project, &checklist)? {
+        return Err(Advice {
+            message: format!("the clock of this machine is behind: what is attested now {}", fault.what),
+            hint: "set the clock, and try again".to_owned(),
+        }
+        .into());
+    }
     let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(parent).with_context(|| format!("cannot make `{}`", parent.display()))?;
     let aside = tempfile::Builder::new().prefix(".sprag-").tempdir_in(parent);
@@ -37,8 +54,14 @@ pub(super) fn run(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> anyh
     let shown = text::printable(&args.out.display().to_string());
     let next = match args.format {
         AttestFormat::ApexX => {
-            let summary = seed_form::write(&gathered, &checklist, args.owner.as_deref(), aside.path())?;
-            format!("{summary} in {shown}\n")
+            let (summary, go) = seed_form::write(&gathered, &checklist, args.owner.as_deref(), aside.path())?;
+            put(&aside.keep(), &place)?;
+            // Readers of this form go by its own status: there is one outcome.
+            writeln!(out, "{summary} in {shown}")?;
+            return Ok(match exit_of(&checklist) {
+                Exit::Done if !go => Exit::Failed,
+                exit => exit,
+            });
         }
         AttestFormat::InToto => {
             write_evidence(
@@ -64,6 +87,19 @@ pub(super) fn run(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> anyh
     out.write_all(table(&checklist).as_bytes())?;
     write!(out, "\n{next}")?;
     Ok(exit_of(&checklist))
+}
+
+/// Checks that no option is given which the form does not have.
+fn check_options(args: &AttestArgs) -> Result<(), Advice> {
+    let (option, has, form) = match args.format {
+        AttestFormat::ApexX if args.key.is_some() => ("--key", "nothing that is signed", "apex-x"),
+        AttestFormat::InToto if args.owner.is_some() => ("--owner", "no owner", "in-toto"),
+        _ => return Ok(()),
+    };
+    Err(Advice {
+        message: format!("`{option}` says nothing here: the form `{form}` has {has}"),
+        hint: format!("leave `{option}` out, or name the other form with `--format`"),
+    })
 }
 
 fn check_empty(place: &Path) -> anyhow::Result<()> {

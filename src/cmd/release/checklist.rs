@@ -6,12 +6,15 @@ use std::path::Path;
 use super::{fill, gather};
 use crate::cli::ChecklistArgs;
 use crate::cmd::project::write_whole;
-use crate::cmd::{Exit, text};
+use crate::cmd::{Exit, text, warn};
 use crate::evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
 use crate::model::checklist::{Filled, FilledChecklist, Status};
 
 pub(super) fn run(folder: &Path, args: &ChecklistArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let gathered = gather::gather(folder, &args.look)?;
+    for fault in gathered.not_reviewed()? {
+        warn(&format!("`{}` {}: commit it, or others will not come to this", fault.path, fault.what));
+    }
     let checklist = fill::fill(&gathered)?;
     if let Some(place) = &args.out {
         let place = folder.join(place);

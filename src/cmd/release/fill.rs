@@ -41,6 +41,8 @@ pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledCh
         targets: of.targets.clone(),
         as_of: of.as_of,
         history: of.history.clone(),
+        branch: of.branch.clone(),
+        reviewed: of.reviewed.clone(),
         go: items.iter().all(|item| !item.status.blocks()),
         items,
         rollback: of.checklist.rollback.clone(),

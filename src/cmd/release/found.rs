@@ -198,7 +198,9 @@ impl<'g> Look<'g> {
         let faults = match first.map(|artifact| (std::fs::read(&artifact.file), &artifact.path)) {
             Some((Ok(bytes), path)) => replay::faults_of(&bytes, Path::new(path), &|named| digest_in(&files, named))
                 .map_err(|error| format!("{error:#}")),
-            _ => Ok(Vec::new()),
+            // Of what is not there, or is no file, the list of files tells.
+            Some((Err(error), _)) => Err(error.to_string()),
+            None => Ok(Vec::new()),
         };
         Ok((Found::Replay(files, faults), rests))
     }

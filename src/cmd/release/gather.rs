@@ -8,19 +8,21 @@ use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 
 use super::artifacts::{self, Artifact};
+use super::fault::Fault;
 use super::identity::{self, Identity};
+use super::{branch, reviewed};
 use crate::cli::{LookArgs, TargetArg};
 use crate::cmd::project::Project;
-use crate::cmd::{Advice, bounded, ledger, text};
+use crate::cmd::{Advice, bounded, ledger, text, warn};
 use crate::config::{FILE_NAME, nearest};
 use crate::evidence::checklist::{CHECKLIST_PATH, read_checklist};
 use crate::evidence::releases::{RELEASES_PATH, read_releases};
 use crate::evidence::toml_text::MOST_BYTES;
-use crate::history;
+use crate::history::{self, Head};
 use crate::measure::clock;
 use crate::model::checklist::{Checklist, HistoryPoint, Rests, RuntimeTarget};
 use crate::model::digest::sha256_hex;
-use crate::model::ledger::{FOLDER as LEDGER, Ledger};
+use crate::model::ledger::Ledger;
 use crate::model::record::MAX_RECORD_BYTES;
 use crate::model::release::{Release, Releases};
 use crate::model::run::RECORD_ROOT;
@@ -45,6 +47,10 @@ pub(super) struct Gathered {
     pub(super) as_of: DateTime<Utc>,
     /// The history.
     pub(super) history: HistoryPoint,
+    /// The branch that holds it; absent where it is a commit.
+    pub(super) branch: Option<String>,
+    /// The commit whose files those of the project must be.
+    pub(super) reviewed: String,
     /// The artifacts, by key.
     pub(super) artifacts: BTreeMap<String, Artifact>,
 }
@@ -64,9 +70,17 @@ impl Stated {
     pub(super) fn read(project: &Project) -> anyhow::Result<Stated> {
         let root = &project.root;
         let checklist = read_checklist(CHECKLIST_PATH, &stated(root, CHECKLIST_PATH)?)?;
-        let releases = read_releases(RELEASES_PATH, &stated(root, RELEASES_PATH)?)?;
+        let releases = releases(root)?;
         Ok(Stated { checklist, releases, ledger: ledger::read(project)? })
     }
+}
+
+/// The releases that a project lists.
+///
+/// # Errors
+/// When the list is not there or cannot be read, with the line.
+pub(super) fn releases(root: &Path) -> anyhow::Result<Releases> {
+    Ok(read_releases(RELEASES_PATH, &stated(root, RELEASES_PATH)?)?)
 }
 
 fn stated(root: &Path, path: &str) -> anyhow::Result<Vec<u8>> {
@@ -109,14 +123,19 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
     let mut project = Project::open(folder)?;
     let stated = Stated::read(&project)?;
     let release = find(&stated.releases, &args.tag)?.clone();
+    check_roles(&release, &stated.checklist)?;
     identity::check_all(&project, &stated.releases)?;
     let identity = identity::of(&project, &release)?;
-    let entries = history::entries(project.store()?, &project.source()?).context("cannot read the history")?;
+    let source = branch::source(project.store()?, project.config.history.reference.as_deref())?;
+    let entries = history::entries(project.store()?, &source).context("cannot read the history")?;
     let commit = entries.tip.clone().ok_or_else(|| Advice {
         message: "nothing is recorded yet, so nothing can be shown".to_owned(),
         hint: "measure the release first: `sprag weekly`".to_owned(),
     })?;
     identity::check_history(&project, &stated.releases, &entries)?;
+    branch::check(&project, &commit)?;
+    tell_unknown(&stated, &release);
+    let reviewed = head(&project)?;
     let history =
         HistoryPoint { commit: commit.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };
     let artifacts = artifacts::named(&project, folder, &stated.checklist, &args.artifacts)?;
@@ -130,9 +149,56 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
         targets: targets(&args.targets),
         as_of: clock::now(),
         history,
+        branch: branch::name(&entries.reference).map(str::to_owned),
+        reviewed,
         artifacts,
         project,
     })
+}
+
+/// Warns of waivers of what the release does not have: they answer for nothing.
+fn tell_unknown(stated: &Stated, release: &Release) {
+    for one in stated.ledger.waivers.iter().filter(|one| one.release == release.name) {
+        let target = one.target.as_deref().filter(|target| RuntimeTarget::parse(target).is_none());
+        let what = match (stated.checklist.items.iter().any(|item| item.id == one.item), target) {
+            (false, _) => format!("`{}`, which is no item of `{CHECKLIST_PATH}`", one.item),
+            (true, Some(target)) => format!("`{}` for `{target}`, which is no target", one.item),
+            (true, None) => continue,
+        };
+        warn(&format!("{}:{} waives {what}: it answers for nothing", one.entry.path, one.entry.line));
+    }
+}
+
+/// The commit that is checked out.
+pub(super) fn head(project: &Project) -> anyhow::Result<String> {
+    match history::facts(project.store()?)?.head {
+        Head::Branch { commit, .. } | Head::Detached { commit } => Ok(commit),
+        Head::Unborn { .. } => Err(Advice {
+            message: "no commit is checked out, so nobody can have reviewed what a release rests on".to_owned(),
+            hint: "commit `release/` first".to_owned(),
+        }
+        .into()),
+    }
+}
+
+/// Checks that a release is signed in roles of the checklist alone.
+///
+/// # Errors
+/// The first role that there is not.
+pub(super) fn check_roles(release: &Release, checklist: &Checklist) -> anyhow::Result<()> {
+    let roles: Vec<&str> = checklist.sign_off.iter().map(String::as_str).collect();
+    let Some((role, owner, _)) = release.signed.iter().find(|(role, ..)| !roles.contains(&role.as_str())) else {
+        return Ok(());
+    };
+    let near = nearest(role, &roles).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    Err(Advice {
+        message: text::printable(&format!(
+            "`{RELEASES_PATH}` has `{owner}` sign `{}` as `{role}`, a role that `{CHECKLIST_PATH}` does not have",
+            release.name
+        )),
+        hint: format!("{near}it has: {}", if roles.is_empty() { "none".to_owned() } else { roles.join(", ") }),
+    }
+    .into())
 }
 
 /// The release of that name.
@@ -179,6 +245,18 @@ impl Gathered {
         Ok(Rests { path: path.to_owned(), sha256: sha256_hex(&bytes), bytes: bytes.len() as u64 })
     }
 
+    /// What of the files of the project, and of artifacts that lie in it, is not as the commit that is checked out holds it.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(super) fn not_reviewed(&self) -> anyhow::Result<Vec<Fault>> {
+        let store = self.project.store()?;
+        let mut faults = reviewed::files(store, &self.reviewed, &self.project.root, &self.project_files()?)?;
+        let path = |_: &str, artifact: &Artifact| artifact.path.clone();
+        faults.extend(reviewed::artifacts(store, &self.reviewed, &self.checklist, &self.artifacts, &path)?);
+        Ok(faults)
+    }
+
     /// The paths of the files of the project that a release rests on beside its history: settings, releases, checklist,
     /// ledger, baselines.
     ///
@@ -188,8 +266,9 @@ impl Gathered {
         let root = &self.project.root;
         let mut paths = vec![CHECKLIST_PATH.to_owned(), RELEASES_PATH.to_owned()];
         paths.extend(self.project.root.join(FILE_NAME).is_file().then(|| FILE_NAME.to_owned()));
-        paths.extend(names_in(root, LEDGER, "toml")?);
-        paths.extend(names_in(root, "baselines", "json")?);
+        for (folder, extension) in reviewed::FOLDERS {
+            paths.extend(names_in(root, folder, extension)?);
+        }
         paths.sort();
         Ok(paths)
     }

@@ -1,5 +1,6 @@
 //! Which commit a release is, and whether tags and history are still what they were.
 
+use super::branch;
 use crate::cmd::project::Project;
 use crate::cmd::{Advice, Trouble, text};
 use crate::evidence::releases::RELEASES_PATH;
@@ -27,8 +28,16 @@ pub(super) fn of(project: &Project, release: &Release) -> anyhow::Result<Identit
     let name = &release.name;
     let tag = history::tagged(store, name)?;
     let (commit, tagged) = match (&release.commit, tag) {
+        (Some(stated), Some(tag)) if *stated != tag => return Err(moved(name, &tag, stated).into()),
         (Some(_), Some(tag)) => (tag, true),
-        (Some(commit), None) => (commit.clone(), false),
+        (Some(commit), None) => {
+            return Err(damaged(
+                format!("the tag `{name}` is gone: `{RELEASES_PATH}` says that it was released as {commit}"),
+                "fetch it with `git fetch --tags`, or ask why it was taken away; a release that is yet to be tagged has no \
+                 `commit`"
+                    .to_owned(),
+            ));
+        }
         (None, Some(tag)) => {
             return Err(Advice {
                 message: format!("the tag `{name}` is there, and `{RELEASES_PATH}` names no commit for it"),
@@ -70,7 +79,7 @@ pub(super) fn recorded(project: &Project, release: &Release, commit: &str, tagge
     }
     match history::tagged(store, name)? {
         Some(tag) if tag != commit => return Err(moved(name, &tag, commit).into()),
-        None if tagged => {
+        None if tagged || release.commit.is_some() => {
             return Err(damaged(
                 format!("the tag `{name}`, which this evidence is about, is not in the repository"),
                 "fetch it with `git fetch --tags`, or ask why it was taken away".to_owned(),
@@ -130,12 +139,26 @@ pub(super) fn check_history(project: &Project, releases: &Releases, now: &Entrie
 /// Checks that a history comes after a point and begins with what was there.
 ///
 /// # Errors
-/// That it does not: it was rewritten.
+/// That it does not: it was rewritten, or only an older state of it is here.
 pub(super) fn check_point(project: &Project, name: &str, point: &HistoryPoint, now: &Entries) -> anyhow::Result<()> {
     let HistoryPoint { commit, size, root } = point;
     let tip = now.tip.as_deref().unwrap_or_default();
     let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
     let since = format!("the history was rewritten since the release `{}`", text::printable(name));
+    if tip != commit && history::comes_after(project.store()?, commit, tip)? {
+        let branch = branch::name(&now.reference).unwrap_or("the branch that holds the history");
+        return Err(Advice {
+            message: format!(
+                "this clone does not have the history of the release `{}` yet: {} is at {}, before {}",
+                text::printable(name),
+                text::printable(&now.reference),
+                short(tip),
+                short(commit)
+            ),
+            hint: format!("fetch and check out {}: `git fetch --tags`", text::printable(branch)),
+        }
+        .into());
+    }
     let why = if !history::comes_after(project.store()?, tip, commit)? {
         format!("its commit {} is none that {} comes after", short(commit), short(tip))
     } else {

@@ -3,6 +3,7 @@
 mod again;
 mod artifacts;
 mod attest;
+mod branch;
 mod checklist;
 mod fault;
 mod fill;
@@ -10,6 +11,7 @@ mod found;
 mod gather;
 mod identity;
 mod reports;
+mod reviewed;
 mod seed_form;
 mod sign;
 mod sound;

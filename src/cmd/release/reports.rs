@@ -5,13 +5,13 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::found::Look;
-use super::gather::{Gathered, Stated};
-use super::{artifacts, fill, identity};
+use super::gather::{self, Gathered, Stated};
+use super::{artifacts, branch, fill, identity};
 use crate::cmd::project::Project;
 use crate::cmd::study::{self, Along};
-use crate::cmd::{Exit, exit_of, publish};
+use crate::cmd::{ledger, publish, text, warn};
 use crate::evidence::releases::RELEASES_PATH;
-use crate::history::{self, Entries, HistoryError};
+use crate::history::{self, Entries};
 use crate::model::checklist::{FilledChecklist, HistoryPoint, RuntimeTarget};
 use crate::model::release::{Release, ReleaseReport};
 
@@ -22,34 +22,43 @@ const NEWEST: usize = 20;
 /// the newest run of that, so that equal histories give equal pages.
 ///
 /// # Errors
-/// When what the project says about its releases cannot be read, or the history. That a part of it is not here, or that it does
-/// not hold together, is told of the release.
+/// When the list of releases or the ledger cannot be read. What is wrong with one release is told of it, and holds up neither
+/// the others nor the site.
 pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Vec<ReleaseReport>> {
     if project.is_bare || !project.root.join(RELEASES_PATH).is_file() {
         return Ok(Vec::new());
     }
-    let stated = Stated::read(project)?;
-    let all = &stated.releases.0;
+    let releases = gather::releases(&project.root)?;
+    // A ledger that cannot be read is nobody's alone.
+    ledger::read(project)?;
+    let all = &releases.0;
     let newest = &all[all.len().saturating_sub(NEWEST)..];
-    let entries = match history::entries(project.store()?, &project.source()?) {
-        Ok(entries) => entries,
-        Err(error @ HistoryError::Incomplete(_)) => {
-            let report = |release: &Release| ReleaseReport { name: release.name.clone(), came: Err(error.to_string()) };
-            return Ok(newest.iter().map(report).collect());
-        }
-        Err(error) => return Err(error).context("cannot read the history"),
+    let told = |release: &Release, error: &anyhow::Error| {
+        let fault = text::printable(&format!("{error:#}"));
+        warn(&format!("the release `{}` is no-go: {fault}", text::printable(&release.name)));
+        ReleaseReport { name: release.name.clone(), came: Err(fault) }
     };
-    let Some(tip) = &entries.tip else { return Ok(Vec::new()) };
+    let (stated, now, entries) = match common(project) {
+        Ok(Some(common)) => common,
+        Ok(None) => return Ok(Vec::new()),
+        Err(error) => return Ok(newest.iter().map(|release| told(release, &error)).collect()),
+    };
+    let report = |release: &Release| match filled(&project.root, project, &stated, release, &now, &entries) {
+        Ok(filled) => ReleaseReport { name: release.name.clone(), came: Ok(filled) },
+        Err(error) => told(release, &error),
+    };
+    Ok(newest.iter().map(report).collect())
+}
+
+/// What all releases are looked at by; absent where nothing is recorded yet.
+fn common(project: &Project) -> anyhow::Result<Option<(Stated, HistoryPoint, Entries)>> {
+    let entries = history::entries(project.store()?, &project.source()?).context("cannot read the history")?;
+    let Some(tip) = &entries.tip else { return Ok(None) };
     let now =
         HistoryPoint { commit: tip.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };
-    let report = |release: &Release| match filled(&project.root, project, &stated, release, &now, &entries) {
-        Ok(filled) => Ok(ReleaseReport { name: release.name.clone(), came: Ok(filled) }),
-        Err(error) if exit_of(&error) == Exit::Integrity => {
-            Ok(ReleaseReport { name: release.name.clone(), came: Err(error.to_string()) })
-        }
-        Err(error) => Err(error),
-    };
-    newest.iter().map(report).collect()
+    let stated = Stated::read(project)?;
+    branch::check(project, tip)?;
+    Ok(Some((stated, now, entries)))
 }
 
 fn filled(
@@ -61,6 +70,7 @@ fn filled(
     entries: &Entries,
 ) -> anyhow::Result<FilledChecklist> {
     let mut own = Project::open(root)?;
+    gather::check_roles(release, &stated.checklist)?;
     if let (Some(commit), Some(tag)) = (&release.commit, history::tagged(own.store()?, &release.name)?)
         && tag != *commit
     {
@@ -86,6 +96,8 @@ fn filled(
         targets: [RuntimeTarget::Cpu].into(),
         as_of: publish::present(&study),
         history: point.clone(),
+        branch: branch::name(&entries.reference).map(str::to_owned),
+        reviewed: gather::head(&own)?,
         artifacts: artifacts::named(&own, root, &stated.checklist, &[])?,
         project: own,
     };

@@ -14,7 +14,7 @@ use crate::formats::apex_x::attestation::{ARTIFACTS, Attestation, FoundFile, GAT
 use crate::history;
 use crate::model::checklist::{Filled, FilledChecklist, Status as ItemStatus};
 
-/// Writes `release_attestation.json` and `.md` into a folder: what they come to, in words.
+/// Writes `release_attestation.json` and `.md` into a folder: what they come to, in words, and whether that is a pass.
 ///
 /// # Errors
 /// When it is for several targets, of which this form knows one, or the files cannot be written.
@@ -23,7 +23,7 @@ pub(super) fn write(
     checklist: &FilledChecklist,
     owner: Option<&str>,
     into: &Path,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<(String, bool)> {
     let targets: Vec<&str> = checklist.targets.iter().map(|target| target.word()).collect();
     let [target] = targets[..] else {
         return Err(Advice {
@@ -59,13 +59,14 @@ pub(super) fn write(
     write_whole(&into.join("release_attestation.json"), attestation.to_json().as_bytes())?;
     write_whole(&into.join("release_attestation.md"), attestation.to_markdown().as_bytes())?;
     let summary = attestation.summary();
-    Ok(format!(
+    let words = format!(
         "release_attestation status={} required_failed={} gates_failed={} gates_pending={}",
         summary.word(),
         summary.missing,
         summary.failed,
         summary.pending
-    ))
+    );
+    Ok((words, summary.word() == "pass"))
 }
 
 /// What this form says of an item. What is waived does not hold: to those who read this form it stays open.

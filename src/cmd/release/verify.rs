@@ -10,7 +10,7 @@ use super::again::{self, Recorded};
 use super::checklist::{exit_of, table};
 use super::fault::Fault;
 use super::sign::{self, Trusted};
-use super::sound;
+use super::{branch, sound};
 use crate::cli::VerifyReleaseArgs;
 use crate::cmd::project::Project;
 use crate::cmd::{Advice, Exit, Trouble, text};
@@ -18,7 +18,7 @@ use crate::evidence::envelope::{self, ENVELOPE};
 use crate::evidence::filled::{self, CHECKLIST_JSON};
 use crate::evidence::statement::STATEMENT;
 use crate::evidence::sums::first_difference;
-use crate::history::{self, Store};
+use crate::history::{self, HistoryError, Store};
 use crate::measure::clock;
 use crate::model::checklist::FilledChecklist;
 use crate::model::digest::sha256_hex;
@@ -43,8 +43,18 @@ pub(super) fn run(folder: &Path, args: &VerifyReleaseArgs, out: &mut dyn Write) 
         (None, Some(key)) => Trusted::Key(key),
         (None, None) => Trusted::Nobody,
     };
+    if !place.is_dir() {
+        return Err(Advice {
+            message: format!("there is no folder `{}`", text::printable(&args.folder.display().to_string())),
+            hint: "name the folder that `sprag release attest --out FOLDER` wrote".to_owned(),
+        }
+        .into());
+    }
     match check(&place, &repository, &trusted)? {
         Err(faults) => {
+            if let Some(version) = other_version(&place) {
+                writeln!(out, "{version}\n")?;
+            }
             for fault in &faults {
                 writeln!(out, "{}", fault.line())?;
             }
@@ -86,8 +96,29 @@ pub(super) fn check_own(project: &Project, folder: &Path) -> anyhow::Result<()> 
     }
 }
 
+/// That another version wrote the evidence, where its files are those that are listed: it may put the same finding in other
+/// words.
+fn other_version(folder: &Path) -> Option<String> {
+    let sound = sound::check(folder, &|_, _| None);
+    sound.ok()?.ok()?;
+    let checklist: serde_json::Value = serde_json::from_slice(&bytes_of(folder, CHECKLIST_JSON).ok()?).ok()?;
+    let version = checklist.get("version")?.as_str()?;
+    (version != env!("CARGO_PKG_VERSION")).then(|| {
+        text::printable(&format!(
+            "written by sprag {version}, and this is {}: verify with sprag {version} before you take what follows for tampering",
+            env!("CARGO_PKG_VERSION")
+        ))
+    })
+}
+
 fn check(folder: &Path, repository: &Path, trusted: &Trusted<'_>) -> anyhow::Result<Result<Verified, Vec<Fault>>> {
-    let store = history::open(repository)?;
+    let store = history::open(repository).map_err(|error| match error {
+        HistoryError::NoRepository(_) => anyhow::Error::from(Advice {
+            message: error.to_string(),
+            hint: "name a clone of the repository that the release is of with `--repository`".to_owned(),
+        }),
+        error => error.into(),
+    })?;
     let checklist = bytes_of(folder, CHECKLIST_JSON).ok().and_then(|bytes| filled::from_json(&bytes).ok());
     let original = |path: &str, digest: &str| original(&store, checklist.as_ref(), path, digest);
     let sums = match sound::check(folder, &original)? {
@@ -108,14 +139,28 @@ fn check(folder: &Path, repository: &Path, trusted: &Trusted<'_>) -> anyhow::Res
         .into());
     }
     let project = Project::at(folder, repository, &recorded.history.commit)?;
-    let then = match again::of_history(&project, folder, &sums, &recorded)? {
+    // Which branch counts is for the clone to say; a bare one has no settings of its own.
+    let clone = Project::open(repository)?;
+    let its = project.config.history.reference.as_deref();
+    let own = if clone.is_bare { its } else { clone.config.history.reference.as_deref() };
+    if let Some(fault) = again::wrong_branch(&recorded, own, its) {
+        return Ok(Err(vec![fault]));
+    }
+    let target = branch::source(&store, own)?;
+    let then = match again::of_history(&project, &target, folder, &sums, &recorded)? {
         Ok(then) => then,
         Err(faults) => return Ok(Err(faults)),
     };
-    let notes = notes(&project, &recorded, &sums)?;
+    let notes = notes(&recorded);
     let files = sums.len();
     let of = Recorded { folder, checklist: &recorded, bytes: &bytes, sums: &sums };
-    let mut faults = again::derive(project, &then, &of)?;
+    let mut faults = again::not_reviewed(&store, &target, &of)?;
+    match again::derive(project, &then, &of) {
+        Ok(more) => faults.extend(more),
+        // What nobody reviewed need not make sense.
+        Err(_) if !faults.is_empty() => {}
+        Err(error) => return Err(error),
+    }
     let signature = signature(folder, trusted, &mut faults)?;
     Ok(if faults.is_empty() { Ok(Verified { checklist: recorded, files, signature, notes }) } else { Err(faults) })
 }
@@ -128,7 +173,8 @@ pub(super) fn bytes_of(folder: &Path, name: &str) -> anyhow::Result<Vec<u8>> {
 /// What a file with that digest holds, as git or the checklist know it.
 fn original(store: &Store, checklist: Option<&FilledChecklist>, path: &str, digest: &str) -> Option<Vec<u8>> {
     let derived = checklist.and_then(|checklist| again::derived(checklist, path));
-    let commits = checklist.map_or_else(Vec::new, |one| vec![one.history.commit.as_str(), one.commit.as_str()]);
+    let commits = checklist
+        .map_or_else(Vec::new, |one| vec![one.reviewed.as_str(), one.history.commit.as_str(), one.commit.as_str()]);
     let in_git = commits.into_iter().chain(["HEAD"]).filter_map(|commit| {
         let found = history::files_of(store, commit, path).ok()?;
         found.into_iter().next().filter(|(of, _)| of == path).map(|(_, bytes)| bytes)
@@ -137,11 +183,7 @@ fn original(store: &Store, checklist: Option<&FilledChecklist>, path: &str, dige
 }
 
 /// What a reader should know though nothing disagrees.
-fn notes(
-    project: &Project,
-    recorded: &FilledChecklist,
-    sums: &std::collections::BTreeMap<String, String>,
-) -> anyhow::Result<Vec<String>> {
+fn notes(recorded: &FilledChecklist) -> Vec<String> {
     let mut notes = Vec::new();
     let today = day(clock::now());
     for item in &recorded.items {
@@ -149,20 +191,10 @@ fn notes(
             notes.push(format!("the waiver of `{}` ended on {}: it is open again", item.id, waiver.expires));
         }
     }
-    let store = project.store()?;
-    for (path, digest) in sums.iter().filter(|(path, _)| again::is_of_project(path)) {
-        let known =
-            original(store, None, path, digest).is_some() || original(store, Some(recorded), path, digest).is_some();
-        if !known {
-            notes.push(format!(
-                "{path} is in no commit of the release, its history or HEAD: nobody may have reviewed it"
-            ));
-        }
-    }
     if recorded.version != env!("CARGO_PKG_VERSION") {
         notes.push(format!("it was written by sprag {}, and this is {}", recorded.version, env!("CARGO_PKG_VERSION")));
     }
-    Ok(notes)
+    notes
 }
 
 /// Checks the envelope, where there is one: who signed, in words.

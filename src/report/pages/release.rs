@@ -80,7 +80,9 @@ fn content(catalog: &Catalog<'_>, release: &ReleaseReport) -> Sheet {
         Err(fault) => {
             let note = sentence(fault).text(". Nothing waives this.");
             let section = Section { id: "blocks", heading: "What blocks".to_owned(), note, ..Section::default() };
-            let lede = Phrase::plain("What is recorded of it does not hold together, so nothing of it was derived.");
+            let lede = Phrase::plain(
+                "What is recorded of it does not hold together or cannot be looked at, so nothing of it was derived.",
+            );
             Sheet { crumb, headline, lede, sections: vec![section], ..Sheet::default() }
         }
         Ok(filled) => Sheet {

@@ -45,6 +45,8 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Vec<ReleaseReport> 
         targets: BTreeSet::from([RuntimeTarget::Cpu]),
         as_of: day.and_time(NaiveTime::MIN).and_utc(),
         history: HistoryPoint { commit: commit.clone(), size: 74, root: "fedcba9876543210".repeat(4) },
+        branch: Some("main".to_owned()),
+        reviewed: commit.clone(),
         go: items.iter().all(|item| !item.status.blocks()),
         items,
         rollback: Rollback { triggers: vec![HOSTILE.to_owned()], steps: vec![HOSTILE.to_owned()] },

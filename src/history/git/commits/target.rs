@@ -66,6 +66,14 @@ pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, History
     }
 }
 
+/// The branch that `origin` names as its default, as a ref in full, and the commit that it is at here; absent where nothing
+/// says which that is.
+pub fn default_branch(store: &Store) -> Option<(String, String)> {
+    let found = store.repository.find_reference("refs/remotes/origin/HEAD").ok()?.resolve().ok()?;
+    let commit = found.peel_to_commit().ok()?;
+    Some((found.name().ok()?.to_owned(), commit.id().to_string()))
+}
+
 /// Where git's bisection began: a branch in full, or the digits of a commit where HEAD was detached; absent where none is
 /// under way.
 fn bisected_from(repository: &Repository) -> Option<String> {

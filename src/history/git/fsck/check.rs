@@ -17,7 +17,7 @@ use crate::history::git::reading::partial::{FETCH, Promises};
 use crate::history::git::reading::past::{Gap, Past};
 use crate::history::git::{Store, failed};
 use crate::model::digest::Digest;
-use crate::model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION};
+use crate::model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION, Severity};
 
 /// How many names a finding about many files lists.
 const NAMED: usize = 3;
@@ -87,6 +87,19 @@ pub fn fsck(
         report.against = Some(found);
     }
     Ok(report)
+}
+
+/// The damage of the history as of a commit, by what [`fsck`] looks at in its tree and its past, and nothing around them.
+///
+/// # Errors
+/// When the commit or its tree cannot be read. Whatever else is wrong is a finding.
+pub fn damage(store: &Store, commit: &str) -> Result<Vec<Finding>, HistoryError> {
+    let commit = Oid::from_str(commit).map_err(failed("read the id of a commit"))?;
+    let examined = Examined::of(&store.repository, commit)?;
+    let mut found: Vec<Finding> = examined.missing().into_iter().chain(examined.findings()).collect();
+    found.retain(|one| one.severity == Severity::Damage);
+    found.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
+    Ok(found)
 }
 
 /// The paths of the records that the branch has, whatever they hold.

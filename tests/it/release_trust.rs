@@ -1,0 +1,195 @@
+//! What a release must not rest on: a damaged history, files that nobody reviewed, a clone that does not have it all.
+
+use std::fs;
+use std::process::Command;
+
+use crate::released::{Project, files, forge, waiver};
+use crate::sandbox::Sandbox;
+
+/// A project whose README is part of its release and of its commits.
+fn with_readme() -> Project {
+    let project = Project::new();
+    let sandbox = project.sandbox();
+    let item = "[[item]]\nid = \"readme\"\ntitle = \"Users can read\"\nrule = \"file\"\n\
+                artifacts = [{ key = \"readme\", path = \"README.md\" }]\nproducer = \"an editor\"\n[rollback]";
+    sandbox.write("release/checklist.toml", &project.0.altered("release/checklist.toml", "[rollback]", item));
+    sandbox.write("README.md", "# What this is\n");
+    sandbox.commit("Ask for a README");
+    project
+}
+
+#[test]
+fn a_record_that_was_edited_or_removed_is_no_go() {
+    let good = Project::new();
+    good.attest(&[]);
+    let record = format!("history/{}", files(&good.evidence("history")).into_keys().next().expect("a record"));
+    let edit = |p: &Project| p.sandbox().write(&record, &p.0.altered(&record, "sandbox", "sandbot"));
+    let remove = |p: &Project| drop(p.sandbox().git(&["rm", "-q", &record]));
+    for (spoil, words) in [(&edit as &dyn Fn(&Project), " was changed since"), (&remove, " is gone; the commit")] {
+        let project = good.copied();
+        spoil(&project);
+        project.sandbox().commit("Touch a record");
+        project.sandbox().sprag(&["history", "fsck"]).expect(4);
+        let named = |told: &str| assert!(told.contains(&record) && told.contains("no"), "{told}");
+        let told = project.checklist(4, &[]).err;
+        assert!(told.contains("the history does not hold together"), "{told}");
+        named(&told);
+        let attest = ["release", "attest", "v2", "--out", "evidence-2"];
+        named(&project.sandbox().sprag(&attest).expect(4).err);
+        assert!(!project.sandbox().project.join("evidence-2").exists());
+        let told = project.verify(4, &[]).out;
+        assert!(told.contains(&format!("fails: {record}: ")) && told.contains(words), "{told}");
+    }
+}
+
+#[test]
+fn what_nobody_reviewed_is_neither_attested_nor_verified() {
+    let good = with_readme();
+    let clean = good.sandbox().git(&["rev-parse", "HEAD"]);
+    let place = good.sandbox().project.to_string_lossy().into_owned();
+    let commit = good.sandbox().git(&["rev-parse", "v2"]);
+    let check = |spoil: &dyn Fn(&Sandbox), words: &[&str]| {
+        let project = good.copied();
+        let sandbox = project.sandbox();
+        spoil(sandbox);
+        // What is not committed is told, and not attested.
+        let told = sandbox.sprag(&["release", "checklist", "v2"]).err;
+        assert!(told.contains("commit it, or others will not come to this") && told.contains(words[0]), "{told}");
+        let told = sandbox.sprag(&["release", "attest", "v2", "--out", "evidence"]).expect(1).out;
+        assert!(told.contains("no-go, and nothing was written: commit this first"), "{told}");
+        assert!(!project.evidence("").exists());
+        // What is committed elsewhere is no commit of the repository.
+        sandbox.commit("Doctor it");
+        sandbox.sprag(&["release", "attest", "v2", "--out", "evidence"]);
+        let verify = || sandbox.sprag(&["release", "verify", "evidence", "--repository", &place]).expect(4);
+        let told = verify();
+        let told = told.out + &told.err;
+        assert!(told.contains("is not in the repository") || told.contains("leads back"), "{told}");
+        // What claims to be of a commit that it is not of is named.
+        let doctored = sandbox.git(&["rev-parse", "HEAD"]);
+        for path in ["checklist.json", "VERIFY.md"] {
+            let text = sandbox.read(&format!("evidence/{path}")).replace(&doctored, &clean);
+            sandbox.write(&format!("evidence/{path}"), &text);
+        }
+        forge(&project.evidence(""));
+        let told = verify().out;
+        for word in words {
+            assert!(told.contains(word), "`{word}` is not in:\n{told}");
+        }
+    };
+    check(
+        &|sandbox| {
+            let list = sandbox.read("release/checklist.toml");
+            let (kept, _) = list.split_once("[[item]]\nid = \"runtime").expect("an item");
+            sandbox.write("release/checklist.toml", kept);
+            let releases = sandbox.read("release/releases.toml");
+            let (kept, _) = releases.split_once("signed").expect("a signature");
+            sandbox.write("release/releases.toml", kept);
+        },
+        &["release/checklist.toml", "is not the file of the commit", "release/releases.toml"],
+    );
+    check(
+        &|sandbox| {
+            let one = waiver(&commit, "9999-12-31").replace("coverage", "notes");
+            sandbox.write("ledger/more.toml", &one);
+        },
+        &["ledger/more.toml", "is not in the commit"],
+    );
+    check(
+        &|sandbox| fs::remove_dir_all(sandbox.project.join("baselines")).expect("a folder"),
+        &["baselines/cpu.example-cpu.json", "and not here"],
+    );
+    check(
+        &|sandbox| sandbox.write("README.md", "# Another\n"),
+        &["README.md", "at byte", "is not the file of the commit"],
+    );
+    // A file of the project is not replaced by one that lies elsewhere.
+    good.sandbox().write("out/README.md", "# Another\n");
+    let elsewhere = ["release", "attest", "v2", "--out", "evidence", "--artifact", "readme=out/README.md"];
+    let told = good.sandbox().sprag(&elsewhere).expect(1).out;
+    assert!(told.contains("fails: out/README.md at byte 2: is not the file of the commit"), "{told}");
+    // Whose history counts is for the clone to say.
+    let project = good.copied();
+    let sandbox = project.sandbox();
+    let branch = sandbox.git(&["rev-parse", "--abbrev-ref", "HEAD"]);
+    sandbox.git(&["branch", "elsewhere"]);
+    sandbox.write("sprag.toml", &format!("{}\n[history]\nref = \"elsewhere\"\n", sandbox.read("sprag.toml")));
+    sandbox.commit("Look elsewhere");
+    project.attest(&[]);
+    project.verify(0, &[]);
+    let told = sandbox.sprag(&["release", "verify", "evidence", "--repository", &place]).expect(4).out;
+    assert!(told.contains("fails: sprag.toml: names `elsewhere` as the ref of the history"), "{told}");
+    assert!(!told.contains(&format!("`{branch}`")), "{told}");
+}
+
+#[test]
+fn a_clone_at_the_tag_verifies_and_an_older_one_is_no_forgery() {
+    let project = Project::new();
+    project.attest(&[]);
+    let from = project.sandbox().project.to_string_lossy().into_owned();
+    let evidence = format!("{from}/evidence");
+    let branch = project.sandbox().git(&["rev-parse", "--abbrev-ref", "HEAD"]);
+    assert!(project.sandbox().read("evidence/VERIFY.md").contains(&format!("holds the history, `{branch}`")));
+    let clone = Sandbox::empty();
+    clone.git(&["clone", "-q", "--branch", "v2", &from, "."]);
+    clone.sprag(&["release", "verify", &evidence]).expect(0);
+    clone.git(&["checkout", "-q", "-B", &branch, "v1"]);
+    let told = clone.sprag(&["release", "verify", &evidence]).expect(2).err;
+    assert!(told.contains("does not have the history of the release `v2` yet"), "{told}");
+    assert!(told.contains(&format!("fetch and check out {branch}")) && !told.contains("rewritten"), "{told}");
+    // Where there is nothing to verify, or nothing to verify it against.
+    let nowhere = Sandbox::empty();
+    nowhere.sprag(&["release", "verify", &evidence]).expect(2).says(&["with `--repository`"]);
+    clone.sprag(&["release", "verify", "absent"]).expect(2).says(&["no folder `absent`", "release attest --out"]);
+    // Another version may find other words.
+    let later = project.copied();
+    let own = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    let text = later.sandbox().read("evidence/checklist.json").replace(&own, "\"version\": \"0.0.1\"");
+    later.sandbox().write("evidence/checklist.json", &text);
+    forge(&later.evidence(""));
+    let told = later.verify(4, &[]).out;
+    assert!(told.starts_with("written by sprag 0.0.1, and this is"), "{told}");
+}
+
+#[test]
+fn a_clock_that_is_behind_is_named() {
+    let project = Project::new();
+    let made = Command::new("git")
+        .args([
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=ada@example.org",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "Later",
+        ])
+        .current_dir(&project.sandbox().project)
+        .env("GIT_COMMITTER_DATE", "@4070908800 +0000")
+        .status();
+    assert!(made.expect("git runs").success());
+    let attest = ["release", "attest", "v2", "--out", "evidence"];
+    project.sandbox().sprag(&attest).expect(2).says(&["the clock of this machine is behind", "hint: set the clock"]);
+    assert!(!project.evidence("").exists());
+}
+
+#[test]
+fn the_site_tells_what_is_wrong_with_a_release() {
+    let project = Project::new();
+    let sandbox = project.sandbox();
+    let releases = sandbox.read("release/releases.toml");
+    sandbox.write("release/releases.toml", &format!("{releases}[[release]]\nname = \"v3\"\nprevious = \"v2\"\n"));
+    sandbox.commit("Plan the next one");
+    sandbox.git(&["tag", "v3"]);
+    let ended = sandbox.sprag(&["site"]).expect(0);
+    assert!(ended.err.contains("the release `v3` is no-go"), "{}", ended.err);
+    let page = sandbox.read("_site/release/v3.html");
+    assert!(page.contains("no-go") && page.contains("names no commit for it"), "{page}");
+    assert!(!sandbox.read("_site/release/v2.html").contains("no-go"));
+    fs::remove_file(sandbox.project.join("release/checklist.toml")).expect("a file");
+    sandbox.sprag(&["site"]).expect(0);
+    let page = sandbox.read("_site/release/v2.html");
+    assert!(page.contains("no-go") && page.contains("there is no"), "{page}");
+}
