@@ -1,6 +1,7 @@
 """Jobs and steps of a workflow: scripts run as they stand, actions are played by what they do to files and git."""
 
 import fnmatch
+import json
 import os
 import re
 import secrets
@@ -55,6 +56,11 @@ def heard(text):
         elif line.startswith("::") or "##[" in line:
             found.append(line)
     return found
+
+
+def is_bill(document):
+    """Whether `actions/attest` takes a document for one of CycloneDX; it takes those of SPDX, too, of which we have none."""
+    return all(document.get(key) for key in ("bomFormat", "serialNumber", "specVersion"))
 
 
 def git(folder, *arguments):
@@ -227,6 +233,8 @@ class Job:
         for line in (self.workspace / given["subject-checksums"]).read_text().splitlines():
             if not re.fullmatch(r"[0-9a-f]{64} [ *][A-Za-z0-9._-]+", line):
                 raise Failed(f"no line of digests: {line}")
+        if "sbom-path" in given and not is_bill(json.loads((self.workspace / given["sbom-path"]).read_text())):
+            raise Failed("this is no bill of materials")
 
     def upload_pages(self, given, _):
         site = self.workspace / given["path"]
