@@ -89,9 +89,13 @@ impl Kept {
     }
 
     fn list(&self, name: &str, old: &[String], new: &[String]) -> String {
-        let stay = names(old).into_iter().filter(|one| self.suites.contains(one));
-        let come = names(new).into_iter().filter(|one| !self.known.contains(one));
-        format!("  {name}: \"{}\"", stay.chain(come).collect::<Vec<String>>().join(" "))
+        let mut list: Vec<String> = names(old).into_iter().filter(|one| self.suites.contains(one)).collect();
+        for one in names(new).into_iter().filter(|one| !self.known.contains(one)) {
+            if !list.contains(&one) {
+                list.push(one);
+            }
+        }
+        format!("  {name}: \"{}\"", list.join(" "))
     }
 }
 
