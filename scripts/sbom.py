@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Prints what Sprag is made of: every crate that is linked into it on any system, as CycloneDX 1.6.
 
-The same lock file gives the same bytes: no time and no serial number is in it.
+The same lock file gives the same bytes: no time is in it, and its serial number comes from its content.
 """
 
 import json
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,13 +54,20 @@ def component(package, checksum):
     return found
 
 
+def numbered(document):
+    """The document with a serial number, a version 5 UUID of all that it holds; who attests one takes none without it."""
+    content = json.dumps(document, sort_keys=True, ensure_ascii=False)
+    number = uuid.uuid5(uuid.NAMESPACE_URL, content).urn
+    return {"bomFormat": document["bomFormat"], "serialNumber": number} | document
+
+
 def bom(graph, sums):
     """The whole document."""
     packages = {one["id"]: one for one in graph["packages"]}
     root, ids = graph["resolve"]["root"], linked(graph)
     parts = {one: component(packages[one], sums.get((packages[one]["name"], packages[one]["version"]))) for one in ids}
     needs = {node["id"]: [one for one in node["dependencies"] if one in ids] for node in graph["resolve"]["nodes"]}
-    return {
+    return numbered({
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
@@ -69,7 +77,7 @@ def bom(graph, sums):
             ({"ref": parts[one]["bom-ref"], "dependsOn": sorted({parts[need]["bom-ref"] for need in needs[one]})} for one in ids),
             key=lambda entry: entry["ref"],
         ),
-    }
+    })
 
 
 if __name__ == "__main__":

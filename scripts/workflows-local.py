@@ -50,6 +50,8 @@ NAMES = {
     "github.event.merge_group.base_sha": None,
     # Not every event that a schedule starts has it.
     "github.event.repository.default_branch": None,
+    "vars.SPRAG_ATTEST": None,
+    "vars.SPRAG_ENABLE_GPU": None,
     "vars.SPRAG_ENABLE_GPU_NIGHTLY": None,
     "vars.SPRAG_ENABLE_GPU_WEEKLY": None,
     "vars.SPRAG_TRT_ENGINE_PATH": None,
@@ -74,10 +76,10 @@ class Project:
         git(self.clone, "remote", "add", "origin", str(self.remote))
         self.write({"bench.py": BENCH, "sprag.toml": CONFIGURATION, "src/speed": "0.001\n"})
         self.sprag("init")
-        self.edit("perf.yml", "PERF_SUITES: device own", "PERF_SUITES: own")
+        self.edit("perf.yml", 'PERF_SUITES: "device own"', "PERF_SUITES: own")
         self.edit("perf.yml", 'PERF_EFFORT: ""', "PERF_EFFORT: --quick")
         self.edit("perf_gpu.yml", 'GPU_SUITES: ""', "GPU_SUITES: device")
-        self.edit("perf_trend_weekly.yml", "CPU_SUITES: device own", "CPU_SUITES: own")
+        self.edit("perf_trend_weekly.yml", 'CPU_SUITES: "device own"', "CPU_SUITES: own")
         self.edit("perf_trend_weekly.yml", 'GPU_SUITES: ""', "GPU_SUITES: device")
         self.first = self.commit("Begin")
         self.push("main")
@@ -117,10 +119,12 @@ class Project:
             table[known] = text
         return run(self.world, self.clone / ".github/workflows" / workflow, table)
 
-    def pull_request(self, workflow, files, repository="us/kernels"):
-        """A branch from the first commit with these files changed, judged."""
+    def pull_request(self, workflow, files, repository="us/kernels", gated=None, **variables):
+        """A branch from the first commit with these files changed, and these suites gated, judged."""
         git(self.clone, "checkout", "--quiet", "-B", "topic", self.first)
         self.write(files)
+        if gated:
+            self.edit("perf.yml", "PERF_SUITES: own", f"PERF_SUITES: {gated}")
         head = self.commit("::set-output name=a::b <script> %0A::error::gone")
         git(self.clone, "push", "--quiet", "--force", "origin", "HEAD:refs/heads/topic")
         event = {
@@ -130,7 +134,7 @@ class Project:
             "github__event__pull_request__head__sha": head,
             "github__event__pull_request__head__repo__full_name": repository,
         }
-        ended = self.run(workflow, **event)
+        ended = self.run(workflow, **event, **variables)
         git(self.clone, "checkout", "--quiet", "main")
         return ended
 
@@ -189,6 +193,14 @@ def gate(project, checks):
     checks.expect(f"a slower change: all reports are kept: {sorted(kept)}", kept == wanted, ended)
     ended = project.pull_request("perf.yml", {"bench.py": "raise SystemExit(3)\n"})
     checks.results("a broken change", ended, scope="success", measure="failure", gate="failure")
+    more = CONFIGURATION + '[suites.later]\nkind = "command"\ncommand = ["python3", "later.py"]\n'
+    new = {"sprag.toml": more, "later.py": BENCH, "perf/later.annotations": "::error title=sprag::stale\n"}
+    ended = project.pull_request("perf.yml", new, gated="own later")
+    checks.results("a change that adds a suite", ended, scope="success", measure="success", gate="success")
+    checks.expect("a change that adds a suite: that it has no baseline is told", "the suite `later` is new" in ended.log, ended)
+    checks.expect("a change that adds a suite: nothing stale is told", not any("stale" in line for line in ended.heard), ended)
+    ended = project.pull_request("perf.yml", new | {"later.py": "raise SystemExit(3)\n"}, gated="own later")
+    checks.results("a change that adds a broken suite", ended, scope="success", measure="failure", gate="failure")
     ended = project.pull_request("perf.yml", {"README.md": "changed\n", "docs/x": "changed\n"})
     checks.results("a change of words", ended, scope="success", measure="skipped", gate="success")
 
@@ -198,14 +210,17 @@ def gpu(project, checks):
         wanted = {"scope": scope, "blocked_untrusted_pr": blocked, "gpu_perf_regression": measured, "gate": final}
         checks.results(what, ended, **wanted)
 
-    kernel = {"kernels/x.cu": "changed\n"}
+    kernel, enabled = {"kernels/x.cu": "changed\n"}, {"vars__SPRAG_ENABLE_GPU": "true"}
+    none = project.pull_request("perf_gpu.yml", kernel)
+    expect("GPU, a branch where there is none", none, "success", "skipped", "skipped", "success")
+    checks.expect("GPU, a branch where there is none: it is said", "SPRAG_ENABLE_GPU" in none.summary, none)
     expect("GPU, by hand", project.run("perf_gpu.yml", github__event_name="workflow_dispatch", inputs__run_mode="skip"),
            "success", "skipped", "skipped", "success")
     expect("GPU, at night", project.run("perf_gpu.yml", github__event_name="schedule"), "success", "skipped", "skipped", "success")
-    expect("GPU, a fork", project.pull_request("perf_gpu.yml", kernel, "them/kernels"), "success", "failure", "skipped", "failure")
-    expect("GPU, a branch", project.pull_request("perf_gpu.yml", kernel), "success", "skipped", "success", "success")
+    expect("GPU, a fork", project.pull_request("perf_gpu.yml", kernel, "them/kernels", **enabled), "success", "failure", "skipped", "failure")
+    expect("GPU, a branch", project.pull_request("perf_gpu.yml", kernel, **enabled), "success", "skipped", "success", "success")
     broken = kernel | {"bench.py": "raise SystemExit(3)\n"}
-    expect("GPU, a broken branch", project.pull_request("perf_gpu.yml", broken), "success", "skipped", "failure", "failure")
+    expect("GPU, a broken branch", project.pull_request("perf_gpu.yml", broken, **enabled), "success", "skipped", "failure", "failure")
 
 
 def weekly(project, checks):
@@ -235,16 +250,40 @@ def weekly(project, checks):
 
     checks.results("a push", project.run("ci.yml", github__event_name="push"), history="success")
     checks.results("a pull request", project.pull_request("ci.yml", {"src/other": "changed\n"}), history="success")
+    odd = {"history/v1/::error title=gone": "x\n", "history/v1/##[error]gone": "x\n"}
+    ended = project.pull_request("ci.yml", odd)
+    checks.results("a pull request with names that are commands", ended, history="failure")
+    checks.expect("a pull request with names that are commands: they were looked at", "##[error]gone" in ended.log, ended)
     project.world.before.clear()
+    by_hand = {"github__event_name": "workflow_dispatch", "github__event__repository__default_branch": "main"}
+    project.world.lost = {"gpu-trend"}
+    lost = project.run("perf_trend_weekly.yml", inputs__run_gpu=True, **by_hand)
+    checks.results("a week whose GPU runner is lost", lost, gpu_trend="failure", **wanted | {"verdict": "failure"})
+    checks.expect("a week whose GPU runner is lost: the CPU is recorded", len(project.records()) == 5, lost)
+    checks.expect("a week whose GPU runner is lost: it is said", any("gpu failure" in line for line in lost.heard), lost)
+    project.world.lost = {"cpu-trend", "gpu-trend"}
+    lost = project.run("perf_trend_weekly.yml", inputs__run_gpu=True, **by_hand)
+    none = {"cpu_trend": "failure", "gpu_trend": "failure", "record": "failure", "deploy": "skipped", "verdict": "failure"}
+    checks.results("a week whose runners are lost", lost, **none)
+    told = [line for line in lost.heard if "no run was handed on" in line or "cpu failure" in line or "nothing was judged" in line]
+    checks.expect("a week whose runners are lost: it is said", len(told) == 3, lost)
+    project.world.lost = set()
     project.follow()
+    project.edit("perf_trend_weekly.yml", "CPU_SUITES: own", 'CPU_SUITES: ""')
+    project.commit("Measure on the GPU alone")
+    project.push("main")
+    alone = project.run("perf_trend_weekly.yml", inputs__run_gpu=True, **by_hand)
+    checks.results("a week of the GPU alone", alone, gpu_trend="success", **wanted)
+    checks.expect("a week of the GPU alone: its record is there", len(project.records()) == 6, alone)
+    project.follow()
+    project.edit("perf_trend_weekly.yml", 'CPU_SUITES: ""', "CPU_SUITES: own")
     project.write({"bench.py": "raise SystemExit(3)\n"})
     project.commit("Break the benchmark")
     project.push("main")
-    by_hand = {"github__event_name": "workflow_dispatch", "github__event__repository__default_branch": "main"}
     third = project.run("perf_trend_weekly.yml", inputs__run_gpu=False, github__ref="refs/heads/topic", **by_hand)
     broken = wanted | {"cpu_trend": "failure", "verdict": "failure"}
     checks.results("a week that breaks is recorded and shown, and fails", third, gpu_trend="skipped", **broken)
-    checks.expect("a week that breaks: its record is there", len(project.records()) == 5, third)
+    checks.expect("a week that breaks: its record is there", len(project.records()) == 7, third)
     pages = sorted(path.relative_to(project.world.pages) for path in project.world.pages.rglob("*.html"))
     is_whole = {Path("index.html"), Path("404.html")} <= set(pages)
     checks.expect(f"a site of {len(pages)} pages, index.html and 404.html among them", is_whole, third)

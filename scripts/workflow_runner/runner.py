@@ -1,6 +1,7 @@
 """Jobs and steps of a workflow: scripts run as they stand, actions are played by what they do to files and git."""
 
 import fnmatch
+import json
 import os
 import re
 import secrets
@@ -25,6 +26,8 @@ class World:
     pages: Path
     # Called before the step `workflow/job/step`.
     before: dict = field(default_factory=dict)
+    # Jobs whose machine is lost before their first step.
+    lost: set = field(default_factory=set)
 
 
 @dataclass
@@ -55,6 +58,11 @@ def heard(text):
         elif line.startswith("::") or "##[" in line:
             found.append(line)
     return found
+
+
+def is_bill(document):
+    """Whether `actions/attest` takes a document for one of CycloneDX; it takes those of SPDX, too, of which we have none."""
+    return all(document.get(key) for key in ("bomFormat", "serialNumber", "specVersion"))
 
 
 def git(folder, *arguments):
@@ -97,6 +105,8 @@ class Job:
             raise Failed(f"{key}: a matrix is not known here")
         self.world, self.ended, self.file, self.key, self.workflow, self.job = world, ended, file, key, workflow, job
         self.table, self.steps, self.paths = dict(table), {}, []
+        # What a step put out is asked for also where that step did not come to it.
+        self.table |= dict.fromkeys(re.findall(r"steps\.[a-z-]+\.outputs\.[a-z_-]+", json.dumps(job)))
         for need in needs(job):
             self.table[f"needs.{need}.result"] = ended.results[need]
             for name, output in ended.outputs.get(need, {}).items():
@@ -111,6 +121,9 @@ class Job:
         self.home = self.world.folder / "machines" / secrets.token_hex(4)
         self.workspace = self.home / "work"
         self.workspace.mkdir(parents=True)
+        if self.key in self.world.lost:
+            self.ended.results[self.key] = "failure"
+            return
         result = "success"
         for step in self.job["steps"]:
             name = step.get("name", step.get("uses", "?"))
@@ -185,13 +198,16 @@ class Job:
     def check_out(self, given, _):
         if given["persist-credentials"] is not False:
             raise Failed("the checkout keeps its token")
-        # Without a `ref` it is what the event is about: the branch, where there is one.
-        named = self.table["github.ref"].removeprefix("refs/heads/")
-        wanted = given.get("ref") or (named if self.table["github.event_name"] != "pull_request" else self.table["github.sha"])
+        # Without a `ref` it is what the event is about: the branch, where there is one; of a pull request, its merge.
+        is_merge = not given.get("ref") and self.table["github.event_name"] == "pull_request"
+        base = "github.event.pull_request.base.sha"
+        wanted = given.get("ref") or self.table[base if is_merge else "github.ref"].removeprefix("refs/heads/")
         git(self.home, "clone", "--quiet", "--no-checkout", str(self.world.remote), str(self.workspace))
         branches = git(self.workspace, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/remotes/origin").split()
         how = ["-B", wanted, f"origin/{wanted}"] if wanted in branches else ["--detach", wanted]
         git(self.workspace, "checkout", "--quiet", *how)
+        if is_merge:
+            git(self.workspace, "merge", "--quiet", "--no-ff", "-m", "Merge", self.table["github.event.pull_request.head.sha"])
         if self.job["permissions"].get("contents") != "write":
             git(self.workspace, "remote", "set-url", "--push", "origin", "/not/allowed")
 
@@ -218,8 +234,11 @@ class Job:
     def download(self, given, _):
         pattern = given.get("name") or given["pattern"]
         found = [place for place in self.ended.artifacts.iterdir() if fnmatch.fnmatch(place.name, pattern)]
-        if not found:
+        # One that is named must be there; what fits a pattern need not.
+        if "name" in given and not found:
             raise Failed(f"there is no artifact {given}")
+        if "pattern" in given and given.get("merge-multiple") is not True:
+            raise Failed("artifacts by pattern would get folders of their own")
         for place in found:
             shutil.copytree(place, self.workspace / given["path"], dirs_exist_ok=True)
 
@@ -227,6 +246,8 @@ class Job:
         for line in (self.workspace / given["subject-checksums"]).read_text().splitlines():
             if not re.fullmatch(r"[0-9a-f]{64} [ *][A-Za-z0-9._-]+", line):
                 raise Failed(f"no line of digests: {line}")
+        if "sbom-path" in given and not is_bill(json.loads((self.workspace / given["sbom-path"]).read_text())):
+            raise Failed("this is no bill of materials")
 
     def upload_pages(self, given, _):
         site = self.workspace / given["path"]

@@ -214,7 +214,7 @@ pub struct ManArgs {
 }
 
 /// Reads `OWNER/NAME` with the characters that GitHub allows: the text ends up in an address.
-fn repository(text: &str) -> Result<String, String> {
+pub(crate) fn repository(text: &str) -> Result<String, String> {
     let is_plain = |part: &str| {
         let plain = part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
         plain && !part.is_empty() && !part.starts_with(['.', '-'])
@@ -226,7 +226,7 @@ fn repository(text: &str) -> Result<String, String> {
 }
 
 /// Reads a SHA-256 in full.
-fn digest(text: &str) -> Result<String, String> {
+pub(crate) fn digest(text: &str) -> Result<String, String> {
     let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     if is_digest { Ok(text.to_owned()) } else { Err("give all 64 digits, in lower case".to_owned()) }
 }

@@ -21,6 +21,7 @@ pub use command::{
     Cli, Command, CompletionsArgs, ConformanceArgs, DemoArgs, DoctorArgs, GuardArgs, InitArgs, ManArgs, SchemaArgs,
     SiteArgs, Task, WorkerArgs, parse,
 };
+pub(crate) use command::{digest, repository};
 pub use detect::{DetectArgs, SensitivityArg};
 pub use evidence::{AttestArgs, AttestFormat, ChecklistArgs, LookArgs, TargetArg, VerifyReleaseArgs};
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::commits::{self, SUITE};
 use crate::sandbox::Sandbox;
 
 const PAIR: [&str; 3] = ["compare", "HEAD", "HEAD"];
@@ -82,4 +83,38 @@ fn a_file_named_like_a_revision_is_never_run() {
     sandbox.commit("A trap");
     sandbox.sprag(&[&PAIR[..], &SCAN, &["--inconclusive", "ok"]].concat());
     assert!(!sandbox.project.join("was-run").exists());
+}
+
+#[test]
+fn a_suite_that_the_base_lacks_has_no_baseline() {
+    let sandbox = commits::sandbox();
+    let later = "[suites.later]\nkind = \"command\"\ncommand = [\"sh\", \"later.sh\"]\nprocesses = 2\n";
+    sandbox.write("later.sh", "cat rate > built\n. ./bench.sh\n");
+    sandbox.write("sprag.toml", &format!("{SUITE}{later}"));
+    sandbox.commit("Add a suite");
+    let compare = ["compare", "v3", "HEAD", "--measure", "--suite", "later"];
+    let said = "the suite `later` is new, so it has no baseline: `sprag.toml` of the base does not have it so";
+    let ended = commits::sprag(&sandbox, &[&compare[..], &["--json"]].concat())
+        .expect(3)
+        .says(&[said, "the base: it ended with"]);
+    let report: Value = serde_json::from_str(&ended.out).expect("the report is JSON");
+    assert_eq!(report["new"], serde_json::json!(["later/sort @default", "later/tiles @default"]));
+    assert!(report["faults"][0].as_str().is_some_and(|fault| fault.starts_with(said)), "{report}");
+    commits::sprag(&sandbox, &[&compare[..], &["--inconclusive", "ok"]].concat()).expect(0).says(&[said]);
+    commits::sprag(&sandbox, &[&compare[..], &["--inconclusive", "fail"]].concat()).expect(1);
+    // No commit that git tries would mend the base.
+    commits::sprag(&sandbox, &[&compare[..], &["--bisect"]].concat()).expect(128);
+    // A base that cannot build it, a new one that breaks, and one whose base has it and is broken.
+    sandbox.write("sprag.toml", &format!("{SUITE}{later}build = [\"sh\", \"-c\", \"test -f later.sh\"]\n"));
+    commits::sprag(&sandbox, &compare).expect(3).says(&[said, "cannot build"]);
+    sandbox.write("later.sh", "exit 7\n");
+    sandbox.commit("Break it");
+    commits::sprag(&sandbox, &compare).expect(2).says(&["the other: it ended with exit code 7"]);
+    sandbox.write("later.sh", "cat rate > built\n. ./bench.sh\n");
+    sandbox.commit("Mend it");
+    let broken = ["compare", "HEAD~1", "HEAD", "--measure", "--suite", "later", "--inconclusive", "ok"];
+    commits::sprag(&sandbox, &broken).expect(2).says(&["the base: it ended with exit code 7"]);
+    // What runs on both sides is compared, whatever the base says of it.
+    sandbox.write("sprag.toml", &SUITE.replace("[suites.theirs]", "[suites.other]"));
+    commits::sprag(&sandbox, &["compare", "v1", "v2", "--measure", "--suite", "other"]).expect(1);
 }

@@ -87,7 +87,7 @@ fn the_workflows_that_it_writes_keep_the_rules() {
     assert!(checklist.contains("\nsuite = \"own\"\n") && !checklist.contains("gpu"), "{checklist}");
     let action = sandbox.read(".github/actions/sprag/action.yml");
     assert!(
-        action.contains("    default: us/kernels\n") && action.contains(&format!("    default: {DIGEST}\n")),
+        action.contains("    default: \"us/kernels\"\n") && action.contains(&format!("    default: \"{DIGEST}\"\n")),
         "{action}"
     );
     for file in FILES.iter().filter(|file| file.contains("workflows/")) {
@@ -125,6 +125,89 @@ fn what_is_there_is_not_replaced_unasked() {
     // A second time there is nothing to do.
     let again = sandbox.sprag(&["init"]).expect(0);
     assert_eq!(again.out.lines().filter(|line| line.starts_with("is there     ")).count(), 10, "{}", again.out);
+}
+
+#[test]
+fn what_a_project_has_set_outlives_force() {
+    let sandbox = repository();
+    let suites = "[suites.own]\nkind = \"command\"\ncommand = [\"./bench\"]\n[suites.gone]\nkind = \"cpu\"\n";
+    sandbox.write("sprag.toml", suites);
+    sandbox.sprag(&["init", "--download-from", "us/kernels", "--sha256", DIGEST]).expect(0);
+    let action = ".github/actions/sprag/action.yml";
+    let edit = |file: &str, from: &str, to: &str| {
+        let text = sandbox.read(file);
+        assert!(text.contains(from), "{file} has no `{from}`");
+        sandbox.write(file, &text.replace(from, to));
+    };
+    let pinned = sandbox.read(action);
+    // Without a word about the release it is the one that is there, and there is nothing to do.
+    let again = sandbox.sprag(&["init"]).expect(0);
+    assert_eq!(again.out.lines().filter(|line| line.starts_with("is there     ")).count(), 11, "{}", again.out);
+    let perf = ".github/workflows/perf.yml";
+    edit(perf, "PERF_EFFORT: \"\"", "PERF_EFFORT: --quick");
+    edit(perf, "    :(exclude)docs\n", "    :(exclude)papers\n");
+    edit(perf, "# The gate of", "# A gate of");
+    edit(action, "# Added to", "# Put on");
+    let weekly = ".github/workflows/perf_trend_weekly.yml";
+    edit(weekly, "CPU_SUITES: \"gone own\"", "CPU_SUITES: \"gone\"");
+    sandbox.write(
+        "sprag.toml",
+        "[suites.own]\nkind = \"command\"\ncommand = [\"./bench\"]\n[suites.null]\nkind = \"cpu\"\n",
+    );
+    let forced = sandbox.sprag(&["init", "--force"]).expect(0);
+    for line in [
+        "replaced     .github/workflows/perf.yml\nkeeps        PERF_EFFORT, PERF_PATHS of it, as set there\n",
+        "replaced     .github/actions/sprag/action.yml\nkeeps        repository, sha256 of it, as set there\n",
+    ] {
+        assert!(forced.out.contains(line), "{}", forced.out);
+    }
+    assert_eq!(sandbox.read(action), pinned);
+    let text = sandbox.read(perf);
+    assert!(
+        text.starts_with("# The gate of")
+            && text.contains("\n    :(exclude)papers\n")
+            && !text.contains("exclude)docs")
+    );
+    let theirs = Workflows::of(&sandbox.project);
+    let of = |file: &str, name: &str| theirs.workflow(file)["env"][name].as_str().expect("a text").to_owned();
+    assert_eq!(
+        (of("perf.yml", "PERF_EFFORT"), of("perf.yml", "PERF_SUITES")),
+        ("--quick".to_owned(), "own".to_owned())
+    );
+    // What was taken out on purpose stays out, what the configuration has no more goes, and what is new comes.
+    assert_eq!(of("perf_trend_weekly.yml", "CPU_SUITES"), "null");
+    assert_eq!(complaints(&theirs), Vec::<String>::new());
+
+    // A digest goes with its repository and its version.
+    edit(action, &format!("default: v{}", env!("CARGO_PKG_VERSION")), "default: v0.0.9");
+    let older = sandbox.sprag(&["init", "--force"]).expect(0);
+    assert!(older.out.contains("The workflows use v0.0.9: "), "{}", older.out);
+    assert!(sandbox.read(action).contains("    default: \"v0.0.9\"\n") && sandbox.read(action).contains(DIGEST));
+    let digest = "f".repeat(64);
+    sandbox.sprag(&["init", "--force", "--sha256", &digest]).expect(0);
+    assert_eq!(sandbox.read(action), pinned.replace(DIGEST, &digest));
+    sandbox.sprag(&["init", "--force", "--download-from", "them/fork"]).expect(0);
+    let text = sandbox.read(action);
+    assert!(
+        text.contains("    default: \"them/fork\"\n") && !text.contains(&digest) && !text.contains(DIGEST),
+        "{text}"
+    );
+    // What could act in a script or an address is no release.
+    edit(action, "default: \"them/fork\"", "default: \"them/$(id)\"");
+    sandbox.sprag(&["init", "--force"]).expect(0);
+    assert!(!sandbox.read(action).contains("$(id)"));
+}
+
+#[test]
+fn ends_of_lines_are_no_difference() {
+    let sandbox = repository();
+    sandbox.sprag(&["init"]).expect(0);
+    for file in FILES.iter().filter(|file| **file != ".gitignore") {
+        sandbox.write(file, &sandbox.read(file).replace('\n', "\r\n"));
+    }
+    let again = sandbox.sprag(&["init"]).expect(0);
+    assert_eq!(again.out.lines().filter(|line| line.starts_with("is there     ")).count(), 12, "{}", again.out);
+    assert!(sandbox.read(".github/workflows/ci.yml").contains("\r\n"));
 }
 
 #[test]

@@ -46,7 +46,9 @@ impl Workflows {
     #[track_caller]
     pub(crate) fn with(&self, file: &str, from: &str, to: &str) -> Workflows {
         let mut changed = self.clone();
-        let found = changed.files.iter_mut().find(|(path, _)| path.ends_with(file));
+        let is_whole = changed.files.contains_key(file);
+        let found =
+            changed.files.iter_mut().find(|(path, _)| if is_whole { *path == file } else { path.ends_with(file) });
         let (path, (text, yaml)) = found.unwrap_or_else(|| panic!("there is no {file}"));
         assert!(text.contains(from), "{file} has no `{from}`");
         *text = text.replace(from, to);

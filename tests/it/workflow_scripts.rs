@@ -86,7 +86,8 @@ fn the_weekly_verdict_fails_where_a_run_is_slower_or_was_not_judged() {
         sandbox.step(&well, verdict["run"].as_str().expect("a script")).expect(code);
     }
     fs::remove_file(sandbox.project.join("verdicts/exit-codes")).unwrap();
-    sandbox.step(&well, verdict["run"].as_str().expect("a script")).expect(1);
+    let ended = sandbox.step(&well, verdict["run"].as_str().expect("a script")).expect(1);
+    assert_eq!(heard(&ended.out), ["::error title=sprag::nothing was judged"]);
 }
 
 /// A repository with a commit on `main` and a branch from it, which changes that file.
@@ -146,11 +147,30 @@ fn what_cannot_change_a_speed_is_out_of_scope_and_all_else_is_in() {
 #[test]
 fn a_device_is_wanted_by_few_events() {
     let workflows = ours();
-    let check = |path: &str, event: &str, mode: &str, nightly: &str, wanted: bool| {
+    let with = |path: &str, event: &str, mode: &str, nightly: &str, more: &[(&str, &str)]| {
         let (sandbox, base) = branch(path);
         let variables = [("BASE", base.as_str()), ("EVENT", event), ("RUN_MODE", mode), ("NIGHTLY", nightly)];
-        let (ended, output) = scope(&sandbox, &workflows, "perf_gpu.yml", &variables);
-        ended.expect(0);
+        let set = [("ENABLED", "true"), ("TRT_ENGINE_PATH", "")];
+        let (ended, output) = scope(&sandbox, &workflows, "perf_gpu.yml", &[&variables[..], &set, more].concat());
+        let told = ended.expect(0).out;
+        (output, told, fs::read_to_string(sandbox.temporary().join("summary")).unwrap_or_default())
+    };
+    let no = ("wanted=false\n", "");
+    for enabled in ["", "false"] {
+        let (output, told, summary) = with("kernels/gemm.cu", "pull_request", "", "true", &[("ENABLED", enabled)]);
+        assert_eq!((output.as_str(), told.as_str()), no);
+        assert!(summary.contains("SPRAG_ENABLE_GPU"), "{summary}");
+    }
+    // Without a suite there is nothing that could fail.
+    for event in [("pull_request", ""), ("workflow_dispatch", "self-hosted-gpu"), ("schedule", "")] {
+        let without = |engine: &'static str| [("GPU_SUITES", " "), ("TRT_ENGINE_PATH", engine)];
+        let (output, told, _) = with("kernels/gemm.cu", event.0, event.1, "true", &without(""));
+        assert_eq!(output, no.0);
+        assert!(told.contains("::warning title=sprag::no suite is measured on the GPU"), "{told}");
+        assert_eq!(with("kernels/gemm.cu", event.0, event.1, "true", &without("/e.plan")).0, "wanted=true\n");
+    }
+    let check = |path: &str, event: &str, mode: &str, nightly: &str, wanted: bool| {
+        let (output, ..) = with(path, event, mode, nightly, &[]);
         assert_eq!(output, format!("wanted={wanted}\n"), "{path} {event} {mode} {nightly}");
     };
     check("kernels/gemm.cu", "pull_request", "", "", true);
@@ -208,10 +228,11 @@ fn a_step_that_measures_fails_with_the_code_and_only_annotations_are_heard() {
         fs::set_permissions(sandbox.tools().join("sprag"), fs::Permissions::from_mode(0o755)).unwrap();
         sandbox.write("incoming/cpu/cpu.json", "{}");
         fs::create_dir(sandbox.project.join("gpu")).unwrap();
-        let summary = sandbox.temporary().join("summary");
+        let [output, summary] = ["output", "summary"].map(|name| sandbox.temporary().join(name));
         fs::write(&summary, "").unwrap();
         let variables = [
             ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap()),
+            ("GITHUB_OUTPUT", output.to_str().unwrap()),
             ("CODE", code),
             ("REPORTS", if has_reports { "1" } else { "" }),
             ("BASE", "main"),
@@ -252,6 +273,53 @@ fn a_step_that_measures_fails_with_the_code_and_only_annotations_are_heard() {
 }
 
 #[test]
+fn each_suite_is_measured_once_and_none_is_told() {
+    let workflows = ours();
+    let check = |file: &str, job: &str, step: &str, variables: &[(&str, &str)], wanted: &[&str]| {
+        let sandbox = Sandbox::empty();
+        fs::create_dir(sandbox.tools()).unwrap();
+        let log = "#!/bin/sh\n[ \"$1\" != run ] || echo \"$@\" >>ran\n";
+        fs::write(sandbox.tools().join("sprag"), log).unwrap();
+        fs::set_permissions(sandbox.tools().join("sprag"), fs::Permissions::from_mode(0o755)).unwrap();
+        for stale in ["gpu/trt.annotations", "gpu/gpu.annotations"] {
+            sandbox.write(stale, "::error title=sprag::stale\n");
+        }
+        let [output, summary] = ["output", "summary"].map(|name| sandbox.temporary().join(name));
+        let files = [("GITHUB_OUTPUT", output.to_str().unwrap()), ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];
+        let set = [("TRT_ENGINE_PATH", ""), ("TRT_PLUGIN_LIB", ""), ("BASELINE_PATH", "")];
+        let all = [&environment(&workflows, file)[..], &files, &set, variables].concat();
+        let ended = sandbox.step(&all, script(&workflows, file, job, step));
+        assert!(!ended.out.contains("stale"), "{}", ended.out);
+        let ran = fs::read_to_string(sandbox.project.join("ran")).unwrap_or_default();
+        let suites: Vec<&str> = ran.lines().filter_map(|line| line.split(' ').nth(2)).collect();
+        assert_eq!(suites, wanted, "{file} {variables:?}: {ran}");
+        let is_told = heard(&ended.out).contains(&"::error title=sprag::no suite is named in GPU_SUITES");
+        (ended.code, is_told, ran, fs::read_to_string(&output).unwrap_or_default())
+    };
+    let measures = [
+        ("perf_gpu.yml", "gpu-perf-regression", "Measure and judge"),
+        ("perf_trend_weekly.yml", "gpu-trend", "Measure"),
+    ];
+    for (file, job, step) in measures {
+        let engine = ("TRT_ENGINE_PATH", "/e.plan");
+        let (code, _, ran, _) = check(file, job, step, &[("GPU_SUITES", "gpu trt"), engine], &["gpu", "trt"]);
+        assert!(code == 0 && ran.contains("--suite trt --trt-engine-path /e.plan "), "{ran}");
+        let (.., ran, _) = check(file, job, step, &[("GPU_SUITES", "gpu trt")], &["gpu", "trt"]);
+        assert!(!ran.contains("--trt-engine-path"), "{ran}");
+        check(file, job, step, &[engine], &["gpu", "trt"]);
+        check(file, job, step, &[("GPU_SUITES", ""), engine], &["trt"]);
+        let (code, is_told, ..) = check(file, job, step, &[("GPU_SUITES", " ")], &[]);
+        assert_eq!((code, is_told), (1, true), "{file}");
+    }
+    // A project whose suites all need a device measures nothing on a hosted runner, and that is no fault.
+    let cpu = ("perf_trend_weekly.yml", "cpu-trend", "Measure");
+    let (code, .., output) = check(cpu.0, cpu.1, cpu.2, &[("CPU_SUITES", "")], &[]);
+    assert_eq!((code, output.as_str()), (0, "nothing=true\n"));
+    let (code, .., output) = check(cpu.0, cpu.1, cpu.2, &[], &["cpu"]);
+    assert_eq!((code, output.as_str()), (0, ""));
+}
+
+#[test]
 fn only_runs_are_recorded_of_what_was_handed_on() {
     let workflows = ours();
     let check = |path: &str, code: i32| {
@@ -263,6 +331,9 @@ fn only_runs_are_recorded_of_what_was_handed_on() {
         let ended = sandbox.step(&[], script(&workflows, "perf_trend_weekly.yml", "record", "Record")).expect(code);
         assert_eq!(ended.out.contains("added"), code == 0, "{path}");
     };
+    let none = Sandbox::empty();
+    let told = none.step(&[], script(&workflows, "perf_trend_weekly.yml", "record", "Record")).expect(1);
+    assert_eq!(heard(&told.out), ["::error title=sprag::no run was handed on, so nothing is recorded"]);
     check("incoming/cpu/cpu.json", 0);
     check("incoming/gpu/own-1.x.json", 0);
     for path in

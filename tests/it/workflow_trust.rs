@@ -2,7 +2,7 @@
 
 use yaml_rust2::Yaml;
 
-use crate::workflow_files::{Workflows, pairs, words};
+use crate::workflow_files::{Workflows, condition, pairs, words};
 use crate::workflow_rules::{WRITERS, uses};
 
 /// When a runner of one's own may be chosen; a job without such a condition never.
@@ -21,6 +21,9 @@ const OWN_RUNNERS: [(&str, &str, &str); 2] = [
     ),
 ];
 
+/// Who lets code onto such a runner: reviewers, but at night, when it is that of the default branch.
+const ENVIRONMENT: &str = "${{ github.event_name == 'schedule' && 'perf-gpu-scheduled' || 'perf-gpu' }}";
+
 pub(crate) fn own_runners(workflows: &Workflows) -> Vec<String> {
     let mut wrong = Vec::new();
     for job in workflows.jobs() {
@@ -37,7 +40,7 @@ pub(crate) fn own_runners(workflows: &Workflows) -> Vec<String> {
                     wrong.push(format!("{place}: the guard is `{}`", job.condition()));
                 }
                 if labels != ["self-hosted", "linux", "x64", "gpu"]
-                    || job.yaml["environment"].as_str() != Some("perf-gpu")
+                    || job.yaml["environment"].as_str() != Some(ENVIRONMENT)
                 {
                     wrong.push(format!("{place}: other labels or environment"));
                 }
@@ -69,23 +72,27 @@ pub(crate) fn shell_text(workflows: &Workflows) -> Vec<String> {
 /// Where names and output of others are printed, the runner does not listen.
 pub(crate) fn silence(workflows: &Workflows) -> Vec<String> {
     let mut wrong = Vec::new();
-    for job in workflows.jobs() {
-        for script in job.steps().iter().filter_map(|step| step["run"].as_str()) {
-            let mut is_off = false;
-            for line in script.lines().map(str::trim) {
-                is_off =
-                    (is_off || line == "echo \"::stop-commands::$pause\"") && !line.starts_with("printf '\\n::%s::\\n");
-                let measures = ["sprag run ", "sprag check ", "sprag compare "].iter().any(|part| line.contains(part));
-                if measures && !is_off {
-                    wrong.push(format!("{}: {}: the runner listens to `{line}`", job.file, job.key));
-                }
-                if line.starts_with("cat ") && line.ends_with(".annotations\"") && is_off {
-                    wrong.push(format!("{}: {}: nobody listens to annotations", job.file, job.key));
-                }
+    for (place, step) in workflows.steps() {
+        let mut is_off = false;
+        for line in step["run"].as_str().unwrap_or_default().lines().map(str::trim) {
+            is_off =
+                (is_off || line == "echo \"::stop-commands::$pause\"") && !line.starts_with("printf '\\n::%s::\\n");
+            if runs_sprag(line) && !is_off {
+                wrong.push(format!("{place}: the runner listens to `{line}`"));
+            }
+            if line.starts_with("cat ") && line.ends_with(".annotations\"") && is_off {
+                wrong.push(format!("{place}: nobody listens to annotations"));
             }
         }
     }
     wrong
+}
+
+/// Whether a line of a script runs Sprag, which reads what lies in the repository whatever it is asked for.
+fn runs_sprag(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_argument = |word: &str| word.starts_with(|first: char| first.is_ascii_lowercase() || "\"$-".contains(first));
+    !line.starts_with('#') && words.windows(2).any(|pair| pair[0] == "sprag" && is_argument(pair[1]))
 }
 
 /// Code under test never runs where something can be written, and the token goes to one step.
@@ -114,6 +121,16 @@ pub(crate) fn writers(workflows: &Workflows) -> Vec<String> {
     let attested = record.steps().iter().filter(|step| uses(step).starts_with("actions/attest@")).count();
     if attested != 2 {
         wrong.push("perf_trend_weekly.yml: runs of CPU and GPU are not both attested".to_owned());
+    }
+    // Where a repository may not attest, what was found is kept all the same.
+    let last_kept = record.steps().iter().rposition(|step| uses(step).starts_with("actions/upload-"));
+    if record.steps().iter().position(|step| uses(step).starts_with("actions/attest@")) < last_kept {
+        wrong.push("perf_trend_weekly.yml: something is kept only where it could be attested".to_owned());
+    }
+    for (place, step) in workflows.steps().into_iter().filter(|(_, step)| uses(step).starts_with("actions/attest@")) {
+        if !condition(step).ends_with("vars.SPRAG_ATTEST != 'false'") {
+            wrong.push(format!("{place}: nobody can do without attestations"));
+        }
     }
     if workflows.job("perf_trend_weekly.yml", "deploy").needs() != ["record"] {
         wrong.push("perf_trend_weekly.yml: what was not recorded is deployed".to_owned());

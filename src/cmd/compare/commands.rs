@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::{Contest, Outcome};
 use crate::cmd::worktree::Worktree;
 use crate::cmd::{Advice, Trouble, command_suite, gate, kernel_suite, revision, text};
+use crate::config::{Config, FILE_NAME, Suite};
 use crate::measure::MeasureError;
 use crate::measure::command::paired::{self, Sides};
 use crate::measure::command::suite::CommandSuite;
@@ -13,13 +14,8 @@ use crate::measure::plan::Protocol;
 use crate::model::commit::Commit;
 use crate::model::foreign::{Output, Reported};
 
-/// A commit that is built.
-struct Side {
-    suite: CommandSuite,
-    worktree: Worktree,
-}
-
-/// Builds both commits and measures them.
+/// Builds both commits and measures them. Where the base comes to nothing since it has no such suite, the other is
+/// measured alone, and all of it is new.
 ///
 /// # Errors
 /// When a side is no commit or cannot be built, and when no pair of processes came to a result.
@@ -27,8 +23,19 @@ pub(super) fn measure(contest: &Contest<'_>) -> anyhow::Result<Outcome> {
     let Contest { suite, args, name, progress, .. } = contest;
     let (base, other) = (commit(contest, &args.base)?, commit(contest, &args.other)?);
     let protocol = contest.effort.protocol_of_pairs(suite.processes());
-    let base_side = side(contest, &base, &protocol).map_err(gate::of_base)?;
-    let other_side = side(contest, &other, &protocol)?;
+    let base_tree = Worktree::of(contest.project, &base).map_err(gate::of_base)?;
+    let is_new = !args.bisect && lacks_suite(contest, &base_tree);
+    let (base_suite, unbuilt) = match built(contest, &base_tree, &base, &protocol).map_err(gate::of_base) {
+        Ok(suite) => (Some(suite), None),
+        Err(error) if is_new => (None, Some(error)),
+        Err(error) => return Err(error),
+    };
+    let other_tree = Worktree::of(contest.project, &other)?;
+    let (other_suite, unbuilt) = match (built(contest, &other_tree, &other, &protocol), unbuilt) {
+        (Ok(suite), unbuilt) => (suite, unbuilt.map(|error| error.to_string())),
+        // Neither can be built, so it is not the suite that is new.
+        (Err(error), unbuilt) => return Err(unbuilt.unwrap_or(error)),
+    };
 
     let pairs = protocol.processes;
     let command = suite.command.join(" ");
@@ -40,13 +47,22 @@ pub(super) fn measure(contest: &Contest<'_>) -> anyhow::Result<Outcome> {
         all.borrow_mut().extend(reported.iter().map(|one| one.benchmark.name.clone()));
         Ok(reported.into_iter().filter(|one| is_wanted(contest, one)).collect())
     };
-    let sides = Sides { base: &base_side.suite, other: &other_side.suite };
-    let mut tell = |done: u32| progress.step(u64::from(done));
     let places = |text: &str| {
-        let text = command_suite::without_places(text, &base_side.worktree.root);
-        command_suite::without_places(&text, &other_side.worktree.root)
+        let text = command_suite::without_places(text, &base_tree.root);
+        command_suite::without_places(&text, &other_tree.root)
     };
-    let mut result = paired::measure(sides, &read, &protocol, &mut tell).map_err(|error| {
+    let measured = |base: Option<&CommandSuite>| {
+        let sides = Sides { base, other: &other_suite };
+        paired::measure(sides, &read, &protocol, &mut |done: u32| progress.step(u64::from(done)))
+    };
+    let (found, fault_of_base) = match measured(base_suite.as_ref()) {
+        Err(MeasureError::Command(text)) if is_new => match measured(None) {
+            Err(MeasureError::Other(other)) => (Err(MeasureError::Command(format!("{text}; {other}"))), None),
+            found => (found, Some(text)),
+        },
+        found => (found, unbuilt),
+    };
+    let mut result = found.map_err(|error| {
         let hint = format!("`sprag run --suite {name} --commit <REVISION>` measures one of them alone");
         let advice = Advice { message: places(&error.to_string()), hint };
         match error {
@@ -54,6 +70,11 @@ pub(super) fn measure(contest: &Contest<'_>) -> anyhow::Result<Outcome> {
             _ => advice.into(),
         }
     })?;
+    if let Some(fault) = fault_of_base {
+        let told =
+            format!("the suite `{name}` is new, so it has no baseline: `{FILE_NAME}` of the base does not have it so");
+        result.faults.push(format!("{told}, and there it came to nothing ({fault})"));
+    }
     for fault in &mut result.faults {
         *fault = places(fault);
     }
@@ -98,10 +119,16 @@ fn commit(contest: &Contest<'_>, named: &str) -> anyhow::Result<Commit> {
     found
 }
 
-/// Checks a commit out and builds it.
-fn side(contest: &Contest<'_>, commit: &Commit, protocol: &Protocol) -> anyhow::Result<Side> {
-    let worktree = Worktree::of(contest.project, commit)?;
-    let mut suite = command_suite::command_suite(&worktree.root, contest.suite, protocol.clone())?;
-    command_suite::build_commit(&mut suite, &worktree.root, commit, &contest.progress)?;
-    Ok(Side { suite, worktree })
+/// Whether a commit says nothing of the suite, or runs or builds another program for it.
+fn lacks_suite(contest: &Contest<'_>, tree: &Worktree) -> bool {
+    let run = |suite: &Suite| (suite.command.clone(), suite.build.clone(), suite.cwd.clone(), suite.env.clone());
+    let there = Config::load(&tree.root);
+    there.is_ok_and(|there| there.suites.get(contest.name).is_none_or(|there| run(there) != run(contest.suite)))
+}
+
+/// Builds a commit that was checked out.
+fn built(contest: &Contest<'_>, tree: &Worktree, commit: &Commit, protocol: &Protocol) -> anyhow::Result<CommandSuite> {
+    let mut suite = command_suite::command_suite(&tree.root, contest.suite, protocol.clone())?;
+    command_suite::build_commit(&mut suite, &tree.root, commit, &contest.progress)?;
+    Ok(suite)
 }

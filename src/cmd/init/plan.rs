@@ -1,5 +1,6 @@
 //! Which files a project gets, and what is in them.
 
+use super::kept::Kept;
 use super::render::{self, Facts};
 use crate::config::FILE_NAME;
 
@@ -11,6 +12,9 @@ pub(super) const WORKFLOWS: [(&str, &str); 5] = [
     (".github/workflows/perf_trend_weekly.yml", include_str!("../../../.github/workflows/perf_trend_weekly.yml")),
     (".github/workflows/release.yml", include_str!("../../../.github/workflows/release.yml")),
 ];
+
+/// Where the action that puts Sprag on the path lies.
+pub(super) const ACTION_PATH: &str = ".github/actions/sprag/action.yml";
 
 /// The action at our root, which the workflows of others have as a file of their own.
 pub(super) const ACTION: &str = include_str!("../../../action.yml");
@@ -33,6 +37,8 @@ pub(super) struct Planned {
     pub(super) text: String,
     /// Whether `--force` may replace one that differs; else it is the project's own once it is there.
     pub(super) is_replaceable: bool,
+    /// What in it is as the project has it already.
+    pub(super) keeps: Vec<String>,
 }
 
 /// The configuration of a project that has none.
@@ -40,21 +46,24 @@ pub(super) fn configuration(name: &str) -> Planned {
     let name = if name.trim().is_empty() { "this project" } else { name };
     // A text of JSON is a text of TOML, too, but for one character.
     let name = serde_json::Value::from(name).to_string().replace('\u{7f}', "\\u007f");
-    Planned { path: FILE_NAME, text: CONFIGURATION.replace("{name}", &name), is_replaceable: false }
+    Planned { path: FILE_NAME, text: CONFIGURATION.replace("{name}", &name), is_replaceable: false, keeps: Vec::new() }
 }
 
-/// All other files.
-pub(super) fn files(facts: &Facts) -> Vec<Planned> {
-    let planned = |path, text| Planned { path, text, is_replaceable: true };
-    let theirs = |path, text| Planned { path, text, is_replaceable: false };
+/// All other files, with what the project has set in those that are there.
+pub(super) fn files(facts: &Facts, kept: &Kept) -> Vec<Planned> {
+    let planned = |path, text| Planned { path, text, is_replaceable: true, keeps: Vec::new() };
+    let theirs = |path, text| Planned { path, text, is_replaceable: false, keeps: Vec::new() };
     let mut all = vec![
         theirs("release/checklist.toml", checklist(facts)),
         theirs("release/releases.toml", RELEASES.to_owned()),
         planned("baselines/README.md", BASELINES.to_owned()),
         planned(".github/actionlint.yaml", LINTER.to_owned()),
-        planned(".github/actions/sprag/action.yml", render::action(ACTION, facts)),
+        Planned { keeps: kept.pins.clone(), ..planned(ACTION_PATH, render::action(ACTION, facts)) },
     ];
-    all.extend(WORKFLOWS.map(|(path, text)| planned(path, render::file(text, facts))));
+    all.extend(WORKFLOWS.map(|(path, text)| {
+        let (text, keeps) = kept.values(path, &render::file(text, facts));
+        Planned { keeps, ..planned(path, text) }
+    }));
     all
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Facts {
     pub(super) download_from: String,
     /// The digest of its `SHA256SUMS`.
     pub(super) sha256: String,
+    /// The tag of that release, where it is another one than ours.
+    pub(super) version: String,
 }
 
 impl Facts {
@@ -43,6 +45,7 @@ impl Facts {
             device: of(&[SuiteKind::Gpu, SuiteKind::Trt]),
             download_from: String::new(),
             sha256: String::new(),
+            version: String::new(),
         };
         (facts, odd.into_iter().map(|(name, _)| name.clone()).collect())
     }
@@ -80,7 +83,8 @@ fn push(text: &mut String, line: &str) {
 }
 
 fn lines(facts: &Facts) -> Vec<Line> {
-    let list = |names: &[String]| if names.is_empty() { "\"\"".to_owned() } else { names.join(" ") };
+    // In quotes, as YAML would read a name such as `null` or `010` as something else.
+    let list = |names: &[String]| format!("\"{}\"", names.join(" "));
     let line = |ours, theirs: String| Line { ours, theirs: Some(theirs) };
     let gone = |ours| Line { ours, theirs: None };
     vec![
@@ -111,13 +115,12 @@ pub(super) fn action(ours: &str, facts: &Facts) -> String {
         let value = match input {
             "repository:" => &facts.download_from,
             "sha256:" => &facts.sha256,
+            "version:" => &facts.version,
             _ => "",
         };
-        let is_open = line == "    default: \"\"" && !value.is_empty();
-        push(&mut text, if is_open { "" } else { line }.trim_end());
-        if is_open {
-            text.pop();
-            push(&mut text, &format!("    default: {value}"));
+        match line.starts_with("    default:") && !value.is_empty() {
+            true => push(&mut text, &format!("    default: \"{value}\"")),
+            false => push(&mut text, line),
         }
     }
     text
@@ -135,6 +138,7 @@ mod tests {
             device: Vec::new(),
             download_from: "o/n".to_owned(),
             sha256: "0f".repeat(32),
+            version: String::new(),
         }
     }
 
@@ -175,15 +179,18 @@ mod tests {
     #[test]
     fn suites_and_the_release_are_filled_in() {
         let text = |wanted: &str| WORKFLOWS.iter().find(|(path, _)| path.ends_with(wanted)).expect("is there").1;
-        assert!(file(text("/perf.yml"), &facts()).contains("\n  PERF_SUITES: a b\n"));
+        assert!(file(text("/perf.yml"), &facts()).contains("\n  PERF_SUITES: \"a b\"\n"));
         assert!(file(text("/perf_gpu.yml"), &facts()).contains("\n  GPU_SUITES: \"\"\n"));
         assert!(file(text("/release.yml"), &facts()).contains("\n    needs: evidence\n"));
         let action = action(ACTION, &facts());
         assert!(
-            action.contains("    default: o/n\n") && action.contains(&format!("    default: {}\n", "0f".repeat(32)))
+            action.contains("    default: \"o/n\"\n")
+                && action.contains(&format!("    default: \"{}\"\n", "0f".repeat(32)))
         );
         let open = Facts { download_from: String::new(), sha256: String::new(), ..facts() };
         assert_eq!(super::action(ACTION, &open), ACTION);
+        let older = super::action(ACTION, &Facts { version: "v0.0.9".to_owned(), ..open });
+        assert!(older.contains("    default: \"v0.0.9\"\n"), "{older}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
+use super::kept::{Kept, MOST_BYTES};
 use super::plan::{self, IGNORED, Planned};
 use super::render::Facts;
 use crate::cli::InitArgs;
@@ -13,9 +14,6 @@ use crate::cmd::project::{Project, write_new, write_whole};
 use crate::cmd::{Advice, Exit, bounded, text, warn};
 use crate::config::{Config, FILE_NAME};
 use crate::history;
-
-/// The most that a file of a project may hold to be looked at.
-const MOST_BYTES: usize = 1 << 20;
 
 /// What becomes of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,14 +40,13 @@ pub(in crate::cmd) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Write) -
         Err(_) => Config::parse(&configuration.text, Path::new(FILE_NAME))?,
     };
     let (mut facts, odd) = Facts::of(&config);
-    facts.download_from = args.download_from.clone().unwrap_or_default();
-    facts.sha256 = args.sha256.clone().unwrap_or_default();
+    let kept = Kept::of(&project.root, args, &mut facts);
     for name in odd {
         warn(&format!("the workflows leave out the suite `{name}`: its name could act in a shell"));
     }
 
     let mut planned = vec![configuration];
-    planned.extend(plan::files(&facts));
+    planned.extend(plan::files(&facts, &kept));
     for path in planned.iter().map(|one| one.path).chain([".gitignore"]) {
         refuse_odd_places(&project.root, path)?;
     }
@@ -62,6 +59,9 @@ pub(in crate::cmd) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Write) -
             put(&project.root, one, *fate)?;
         }
         writeln!(out, "{:<12} {}", word(*fate, args.dry_run), one.path)?;
+        if *fate == Fate::Replaced && !one.keeps.is_empty() {
+            writeln!(out, "{:<12} {} of it, as set there", "keeps", one.keeps.join(", "))?;
+        }
     }
     writeln!(out, "{:<12} .gitignore", ignore(&project.root, args.dry_run)?)?;
     if !args.dry_run {
@@ -127,8 +127,9 @@ fn fate(root: &Path, one: &Planned, has_force: bool) -> Fate {
     if path.symlink_metadata().is_err() {
         return Fate::Written;
     }
-    let there = bounded::read(&path, MOST_BYTES).ok();
-    match there.as_deref() == Some(one.text.as_bytes()) {
+    // A checkout may have ends of lines of its own.
+    let there = bounded::read(&path, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    match there.is_some_and(|text| text.replace("\r\n", "\n") == one.text) {
         true => Fate::Same,
         false if has_force && one.is_replaceable => Fate::Replaced,
         false => Fate::Kept,
@@ -200,6 +201,12 @@ fn next_steps(facts: &Facts, out: &mut dyn Write) -> anyhow::Result<()> {
             "`sprag init --force --download-from OWNER/NAME --sha256 DIGEST` names the release of Sprag that workflows use."
                 .to_owned(),
         );
+    }
+    if !facts.version.is_empty() {
+        let (used, ours) = (&facts.version, env!("CARGO_PKG_VERSION"));
+        steps.push(format!(
+            "The workflows use {used}: `sprag init --force --sha256 DIGEST` takes v{ours}, whose digest that is."
+        ));
     }
     steps.push("Commit these files, and require the check `perf gate` of the branch.".to_owned());
     steps.push("On GitHub: Settings, Pages, Source: GitHub Actions.".to_owned());

@@ -16,8 +16,8 @@ use crate::measure::{MeasureError, pinning};
 /// The two builds: the base, and the other that is held against it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
-    /// The base.
-    pub base: &'a CommandSuite,
+    /// The base; absent where it does not have the suite, so that all of the other is new.
+    pub base: Option<&'a CommandSuite>,
     /// The other.
     pub other: &'a CommandSuite,
 }
@@ -87,7 +87,10 @@ type Blame = (&'static str, Fault);
 /// One process of each side, the base first in every other pair.
 fn pair(sides: Sides<'_>, read: &Reader<'_>, number: u32) -> Result<ReportPair, Blame> {
     // Both get the same padding: they are to differ in nothing but the build.
-    let base = || one_process(sides.base, read, number).map_err(|fault| (BASE, fault));
+    let base = || match sides.base {
+        Some(base) => one_process(base, read, number).map_err(|fault| (BASE, fault)),
+        None => Ok(Vec::new()),
+    };
     let other = || one_process(sides.other, read, number).map_err(|fault| (OTHER, fault));
     if number.is_multiple_of(2) {
         Ok(ReportPair { number: number + 1, base: base()?, other: other()? })
@@ -151,7 +154,7 @@ mod tests {
 
     fn measured(folder: &Path, base: &str, other: &str, protocol: &Protocol) -> Result<PairedResult, String> {
         let (base, other) = (side(folder, base), side(folder, other));
-        let sides = Sides { base: &base, other: &other };
+        let sides = Sides { base: Some(&base), other: &other };
         measure(sides, &read, protocol, &mut |_| ()).map_err(|error| error.to_string())
     }
 
@@ -187,9 +190,19 @@ mod tests {
         let mut hanging = side(folder.path(), "sleep 1000");
         hanging.time_out = Duration::from_millis(300);
         let base = side(folder.path(), "echo 1");
-        let error = measure(Sides { base: &base, other: &hanging }, &read, &Protocol::ordinary(3), &mut |_| ());
+        let error = measure(Sides { base: Some(&base), other: &hanging }, &read, &Protocol::ordinary(3), &mut |_| ());
         let error = error.expect_err("it hangs").to_string();
         assert!(error.contains("the other: it took longer than 0.3 s") && error.contains("not tried again"), "{error}");
+    }
+
+    #[test]
+    fn without_a_base_all_is_new() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let other = side(folder.path(), "echo 2");
+        let found = measure(Sides { base: None, other: &other }, &read, &Protocol::ordinary(3), &mut |_| ());
+        let found = found.expect("it reports");
+        assert_eq!((found.benchmarks.len(), found.shown.len(), found.pairs), (0, 0, 3));
+        assert_eq!(found.new.iter().map(|new| new.value).collect::<Vec<_>>(), [Some(2.0)]);
     }
 
     #[test]

@@ -1,0 +1,197 @@
+//! What a project has set in files that are replaced: it is read from those that are there, and stands in the new ones.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::plan::{ACTION, ACTION_PATH, WORKFLOWS};
+use super::render::Facts;
+use crate::cli::{self, InitArgs};
+use crate::cmd::bounded;
+
+/// The most that a file of a project may hold to be looked at.
+pub(super) const MOST_BYTES: usize = 1 << 20;
+
+/// How the names of variables end that hold suites.
+const SUITES: &str = "_SUITES";
+
+/// What a project has set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// Of the release: inputs of the action whose defaults stay.
+    pub(super) pins: Vec<String>,
+    /// The workflows that are there, by path.
+    workflows: Vec<(&'static str, String)>,
+    /// Suites that one of them names: what none names is new.
+    known: BTreeSet<String>,
+    /// Suites of the configuration.
+    suites: BTreeSet<String>,
+}
+
+impl Kept {
+    /// What the files at `root` have, with the release put into `facts` where the user names no other.
+    pub(super) fn of(root: &Path, args: &InitArgs, facts: &mut Facts) -> Kept {
+        let text = |path: &str| String::from_utf8(bounded::read(&root.join(path), MOST_BYTES).ok()?).ok();
+        let mut kept = Kept {
+            workflows: WORKFLOWS.iter().filter_map(|(path, _)| Some((*path, text(path)?))).collect(),
+            suites: [&facts.gated, &facts.hosted, &facts.device].into_iter().flatten().cloned().collect(),
+            ..Kept::default()
+        };
+        for (name, lines) in kept.workflows.iter().flat_map(|(_, text)| entries(text)) {
+            if name.ends_with(SUITES) {
+                kept.known.extend(names(&lines));
+            }
+        }
+        facts.download_from = args.download_from.clone().unwrap_or_default();
+        facts.sha256 = args.sha256.clone().unwrap_or_default();
+        kept.release(&text(ACTION_PATH).unwrap_or_default(), facts);
+        kept
+    }
+
+    /// A digest is that of one release, so it stays with its repository and its version.
+    fn release(&mut self, action: &str, facts: &mut Facts) {
+        let there = |input: &str| default(action, input);
+        let repository = there("repository").filter(|text| cli::repository(text).is_ok()).unwrap_or_default();
+        if facts.download_from.is_empty() && !repository.is_empty() {
+            facts.download_from.clone_from(&repository);
+            self.pins.push("repository".to_owned());
+        }
+        let digest = there("sha256").filter(|text| cli::digest(text).is_ok()).unwrap_or_default();
+        if !facts.sha256.is_empty() || digest.is_empty() || facts.download_from != repository {
+            return;
+        }
+        facts.sha256 = digest;
+        self.pins.push("sha256".to_owned());
+        let is_version =
+            |text: &str| text.starts_with('v') && text.bytes().all(|one| is_plain(one) || b"+-.".contains(&one));
+        facts.version = there("version").filter(|text| is_version(text)).unwrap_or_default();
+        match Some(&facts.version) == default(ACTION, "version").as_ref() {
+            true => facts.version.clear(),
+            false if facts.version.is_empty() => {}
+            false => self.pins.push("version".to_owned()),
+        }
+    }
+
+    /// A workflow with what the one that is there says under `env`, and the names of what stays so. Lists of suites lose
+    /// those that the configuration has no more, and get those that are new.
+    pub(super) fn values(&self, path: &str, new: &str) -> (String, Vec<String>) {
+        let (mut text, mut kept) = (new.to_owned(), Vec::new());
+        let Some((_, there)) = self.workflows.iter().find(|(known, _)| *known == path) else { return (text, kept) };
+        let there = entries(there);
+        for (name, lines) in entries(new) {
+            let Some((_, old)) = there.iter().find(|(other, _)| *other == name) else { continue };
+            let old = if name.ends_with(SUITES) { vec![self.list(name, old, &lines)] } else { old.clone() };
+            if value(&old) != value(&lines) {
+                text = text.replacen(&block(&lines), &block(&old), 1);
+                kept.push(name.to_owned());
+            }
+        }
+        (text, kept)
+    }
+
+    fn list(&self, name: &str, old: &[String], new: &[String]) -> String {
+        let mut list: Vec<String> = names(old).into_iter().filter(|one| self.suites.contains(one)).collect();
+        for one in names(new).into_iter().filter(|one| !self.known.contains(one)) {
+            if !list.contains(&one) {
+                list.push(one);
+            }
+        }
+        format!("  {name}: \"{}\"", list.join(" "))
+    }
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// What stands under `env` at the top of a workflow: names, each with its lines.
+fn entries(text: &str) -> Vec<(&str, Vec<String>)> {
+    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    let lines = text.lines().map(str::trim_end).skip_while(|line| *line != "env:").skip(1);
+    for line in lines.take_while(|line| line.is_empty() || line.starts_with(' ')) {
+        let entry = line.strip_prefix("  ").and_then(|line| line.split_once(':'));
+        match entry.filter(|(name, _)| !name.is_empty() && name.bytes().all(is_plain)) {
+            Some((name, _)) => found.push((name, vec![line.to_owned()])),
+            None if line.starts_with("    ") => {
+                found.last_mut().into_iter().for_each(|(_, lines)| lines.push(line.to_owned()));
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+/// Lines as they stand in a text.
+fn block(lines: &[String]) -> String {
+    format!("\n{}\n", lines.join("\n"))
+}
+
+/// What an entry says, without quotes and comments around it.
+fn value(lines: &[String]) -> String {
+    let first = lines.first().and_then(|line| line.split_once(':')).map_or("", |(_, value)| value);
+    let rest = lines.iter().skip(1).map(|line| format!("\n{line}"));
+    bare(first) + &rest.collect::<String>()
+}
+
+/// The suites of a list.
+fn names(lines: &[String]) -> Vec<String> {
+    value(lines).split_whitespace().map(str::to_owned).collect()
+}
+
+/// A value of one line without a comment behind it and quotes around it.
+fn bare(value: &str) -> String {
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let within = |quote: char| value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
+    within('"').or_else(|| within('\'')).unwrap_or(value).to_owned()
+}
+
+/// The default of an input of an action.
+fn default(action: &str, input: &str) -> Option<String> {
+    let own = |line: &&str| line.trim_end().strip_suffix(':') != Some(&format!("  {input}"));
+    let lines = action.lines().skip_while(own).skip(1).take_while(|line| line.starts_with("    "));
+    lines.filter_map(|line| line.strip_prefix("    default:")).map(bare).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_of_inputs_are_read() {
+        let action =
+            "inputs:\r\n  a:\r\n    default: \"x/y\" # why\r\n  b:\n    required: true\n  c:\n    default: v1\nruns:\n";
+        let check =
+            |input: &str, wanted: Option<&str>| assert_eq!(default(action, input).as_deref(), wanted, "{input}");
+        check("a", Some("x/y"));
+        check("b", None);
+        check("c", Some("v1"));
+        check("d", None);
+        assert!(default(ACTION, "version").is_some_and(|version| version.starts_with('v')));
+    }
+
+    #[test]
+    fn values_are_kept_and_lists_of_suites_follow_the_configuration() {
+        let new = "on: x\nenv:\n  # Why.\n  A_SUITES: \"own new\"\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n  SAME: x\n\njobs:\n  EFFORT: \"\"\n";
+        let there = "env:\r\n  A_SUITES: gone own # mine\r\n  PATHS: |\r\n    three\r\n  EFFORT: --quick # fast\r\n  SAME: 'x'\r\n  MORE: 1\r\njobs:\r\n  B: c\r\n";
+        let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<String>>();
+        let kept = Kept {
+            workflows: vec![("w", there.to_owned())],
+            known: words(&["gone", "own", "aside"]),
+            suites: words(&["own", "new", "aside"]),
+            ..Kept::default()
+        };
+        let (text, names) = kept.values("w", new);
+        assert_eq!(names, ["EFFORT", "PATHS"]);
+        let wanted = new.replace(
+            "\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n",
+            "\n  EFFORT: --quick # fast\n  PATHS: |\n    three\n",
+        );
+        assert_eq!(text, wanted);
+        assert_eq!(kept.values("w", &new.replace("own new", "new aside own")).1, ["A_SUITES", "EFFORT", "PATHS"]);
+        assert_eq!(kept.values("other", new), (new.to_owned(), Vec::new()));
+        for (path, text) in WORKFLOWS {
+            let same =
+                Kept { workflows: vec![(path, text.to_owned())], suites: words(&["cpu", "gpu"]), ..kept.clone() };
+            assert_eq!(same.values(path, text), (text.to_owned(), Vec::new()), "{path}");
+        }
+    }
+}
