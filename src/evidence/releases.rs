@@ -50,7 +50,7 @@ struct HistoryEntry {
 /// Reads the list of releases; `path` is for messages.
 ///
 /// # Errors
-/// The first fault with its line, as [`read_checklist`]; a release before that is not listed above.
+/// The first fault with its line, as [`super::checklist::read_checklist`]; a release before that is not listed above.
 pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, ChecklistError> {
     let text = Text::of(path, bytes)?;
     let file: ReleasesFile = text.parse()?;
