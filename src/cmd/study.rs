@@ -1,6 +1,6 @@
 //! The reading half of the line: history, frame, series, analysis.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use anyhow::Context as _;
 
@@ -8,7 +8,7 @@ use super::project::Project;
 use super::{cache, ledger};
 use crate::analysis::digest::{self, Input, Newest};
 use crate::frame::{DecodedRuns, Frame};
-use crate::history::{self, Entry, Store};
+use crate::history::{self, Entry, Listing, Store};
 use crate::measure::clock;
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::baseline::{Baseline, BaselineFile};
@@ -47,6 +47,7 @@ pub(super) struct Along<'a> {
 }
 
 /// All that a history holds.
+#[derive(Clone)]
 pub(super) struct Loaded {
     /// What it was read at, and what is odd about it.
     pub(super) facts: HistoryFacts,
@@ -62,16 +63,40 @@ pub(super) fn load(project: &Project, store: &Store) -> anyhow::Result<Loaded> {
     let source = project.source()?;
     let listing = history::list(store, &source).context("cannot read the history")?;
     let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;
-    let mut facts = HistoryFacts {
+    let mut facts = facts(listing);
+    facts.quarantined.extend(quarantined);
+    Ok(Loaded { facts, runs })
+}
+
+impl Loaded {
+    /// What the history held as of the commit that a project is pinned to, out of what it holds now. Records that are not among
+    /// that are read.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub(super) fn as_of(&self, project: &Project, store: &Store) -> anyhow::Result<Loaded> {
+        let listing = history::list(store, &project.source()?).context("cannot read the history")?;
+        let listed: HashSet<(&str, &str)> =
+            listing.entries.iter().map(|entry| (entry.path.as_str(), entry.blob.as_str())).collect();
+        let is_listed = |head: &RunHead, blob: &str| listed.contains(&(head.path.as_str(), blob));
+        let runs = self.runs.clone().select(is_listed).context("cannot take out later runs")?;
+        if runs.heads().len() < listed.len() {
+            return load(project, store);
+        }
+        Ok(Loaded { facts: facts(listing), runs })
+    }
+}
+
+/// What a listing says of its history; how many runs there are, and since when, is told by what can be read of them.
+fn facts(listing: Listing) -> HistoryFacts {
+    HistoryFacts {
         reference: Some(listing.reference),
         tip: listing.tip,
-        runs: runs.heads().len(),
+        runs: 0,
         first: None,
         quarantined: listing.quarantined,
         warnings: listing.warnings,
-    };
-    facts.quarantined.extend(quarantined);
-    Ok(Loaded { facts, runs })
+    }
 }
 
 /// Loads the whole history of a project and analyses it.
@@ -87,9 +112,17 @@ pub(super) fn study(project: &Project) -> anyhow::Result<Study> {
 /// # Errors
 /// Also when the revision names no commit.
 pub(super) fn study_along(project: &Project, along: Along<'_>) -> anyhow::Result<Study> {
+    study_loaded(project, load(project, project.store()?)?, along)
+}
+
+/// Likewise, of a history that is loaded.
+///
+/// # Errors
+/// As [`study_along`].
+pub(super) fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> anyhow::Result<Study> {
     let store = project.store()?;
     let ledger = ledger::read(project)?;
-    let Loaded { mut facts, mut runs } = load(project, store)?;
+    let Loaded { mut facts, mut runs } = loaded;
     let line = if along.all_parents {
         history::commit_graph(store, along.revision)
     } else {

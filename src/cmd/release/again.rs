@@ -68,10 +68,11 @@ pub(super) fn of_history(
 ) -> anyhow::Result<Result<Entries, Vec<Fault>>> {
     let store = project.store()?;
     let point = &recorded.history;
-    let mut faults = branch::damage(store, &point.commit)?;
-    if !faults.is_empty() {
-        return Ok(Err(faults));
-    }
+    let then = match branch::sound(store, &project.source()?)? {
+        Ok(then) => then,
+        Err(faults) => return Ok(Err(faults)),
+    };
+    let mut faults = Vec::new();
     let mut records: BTreeMap<String, Vec<u8>> =
         history::files_of(store, &point.commit, RECORD_ROOT)?.into_iter().collect();
     let below = format!("{RECORD_ROOT}/");
@@ -90,7 +91,6 @@ pub(super) fn of_history(
     if !faults.is_empty() {
         return Ok(Err(faults));
     }
-    let then = history::entries(store, &project.source()?).context("cannot read the history")?;
     let (size, root) = (then.tree.len() as u64, then.tree.root().to_string());
     if (size, &root) != (point.size, &point.root) {
         let what = format!(
@@ -103,10 +103,12 @@ pub(super) fn of_history(
     if tip == then.tip {
         return Ok(Ok(then));
     }
-    let now = history::entries(store, target).context("cannot read the history")?;
+    let now = match branch::sound(store, target)? {
+        Ok(now) => now,
+        Err(faults) => return Ok(Err(faults)),
+    };
     identity::check_point(project, &recorded.release, point, &now)?;
-    let faults = now.tip.map_or_else(|| Ok(Vec::new()), |tip| branch::damage(store, &tip))?;
-    Ok(if faults.is_empty() { Ok(then) } else { Err(faults) })
+    Ok(Ok(then))
 }
 
 /// Derives the checklist again, where `then` is the history that it rests on, and holds all that follows from it against what was recorded.

@@ -1,9 +1,11 @@
 //! The branch that a release is judged by: the one that holds the history, and whether that holds together.
 
+use anyhow::Context as _;
+
 use super::fault::Fault;
-use crate::cmd::project::Project;
 use crate::cmd::{Advice, Trouble, text};
-use crate::history::{self, Head, HistoryError, Store, Target};
+use crate::history::{self, Entries, Head, HistoryError, Store, Target};
+use crate::model::fsck::Finding;
 
 /// Where the history is read from: the configured branch, else the one that is checked out. Where a commit is checked out that
 /// the default branch of `origin` has, as in a clone at a tag, it is that branch: a tag ends before the records of its release.
@@ -41,24 +43,28 @@ pub(super) fn tips(store: &Store, target: &Target) -> anyhow::Result<Vec<String>
     Ok(head.into_iter().chain(default).chain(history::list(store, target)?.tip).collect())
 }
 
-/// What `sprag history fsck` calls damage in the history as of a commit, by file.
+/// The list of a history that holds together, else what `sprag history fsck` calls damage in it, by file.
 ///
 /// # Errors
-/// When the commit cannot be read.
-pub(super) fn damage(store: &Store, commit: &str) -> anyhow::Result<Vec<Fault>> {
-    let found = history::damage(store, commit)?;
-    Ok(found.into_iter().map(|one| Fault::of(one.path.as_deref().unwrap_or("history"), one.what)).collect())
+/// When the history cannot be read.
+pub(super) fn sound(store: &Store, target: &Target) -> anyhow::Result<Result<Entries, Vec<Fault>>> {
+    let found = history::sound_entries(store, target).context("cannot read the history")?;
+    let fault = |one: Finding| Fault::of(one.path.as_deref().unwrap_or("history"), one.what);
+    Ok(found.map_err(|damage| damage.into_iter().map(fault).collect()))
 }
 
-/// Checks that the history as of a commit holds together.
+/// The list of a history, which must hold together.
 ///
 /// # Errors
-/// That it does not, with the first file; nothing waives that.
-pub(super) fn check(project: &Project, commit: &str) -> anyhow::Result<()> {
-    let found = damage(project.store()?, commit)?;
-    let Some(first) = found.first() else { return Ok(()) };
-    let more = if found.len() > 1 { format!(", and {} more", found.len() - 1) } else { String::new() };
-    let message = format!("the history does not hold together: {} {}{more}", first.path, first.what);
+/// Also that it does not, with the first file; nothing waives that.
+pub(super) fn entries(store: &Store, target: &Target) -> anyhow::Result<Entries> {
+    let faults = match sound(store, target)? {
+        Ok(entries) => return Ok(entries),
+        Err(faults) => faults,
+    };
+    let first = faults.first().map(|one| format!(": {} {}", one.path, one.what)).unwrap_or_default();
+    let more = if faults.len() > 1 { format!(", and {} more", faults.len() - 1) } else { String::new() };
+    let message = format!("the history does not hold together{first}{more}");
     Err(Trouble::Damaged(Advice {
         message: text::printable(&message),
         hint: "`sprag history fsck` tells all of it, `--repair` restores what git still has; nothing waives this"

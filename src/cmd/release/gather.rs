@@ -127,13 +127,12 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
     identity::check_all(&project, &stated.releases)?;
     let identity = identity::of(&project, &release)?;
     let source = branch::source(project.store()?, project.config.history.reference.as_deref())?;
-    let entries = history::entries(project.store()?, &source).context("cannot read the history")?;
+    let entries = branch::entries(project.store()?, &source)?;
     let commit = entries.tip.clone().ok_or_else(|| Advice {
         message: "nothing is recorded yet, so nothing can be shown".to_owned(),
         hint: "measure the release first: `sprag weekly`".to_owned(),
     })?;
     identity::check_history(&project, &stated.releases, &entries)?;
-    branch::check(&project, &commit)?;
     tell_unknown(&stated, &release);
     let reviewed = head(&project)?;
     let history =

@@ -1,14 +1,10 @@
 //! What each release of a project came to, for its site.
 
-use std::path::Path;
-
-use anyhow::Context as _;
-
 use super::found::Look;
 use super::gather::{self, Gathered, Stated};
 use super::{artifacts, branch, fill, identity};
 use crate::cmd::project::Project;
-use crate::cmd::study::{self, Along};
+use crate::cmd::study::{self, Along, Loaded};
 use crate::cmd::{ledger, publish, text, warn};
 use crate::evidence::releases::RELEASES_PATH;
 use crate::history::{self, Entries};
@@ -38,37 +34,40 @@ pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Vec<ReleaseRe
         warn(&format!("the release `{}` is no-go: {fault}", text::printable(&release.name)));
         ReleaseReport { name: release.name.clone(), came: Err(fault) }
     };
-    let (stated, now, entries) = match common(project) {
+    let common = match common(project) {
         Ok(Some(common)) => common,
         Ok(None) => return Ok(Vec::new()),
         Err(error) => return Ok(newest.iter().map(|release| told(release, &error)).collect()),
     };
-    let report = |release: &Release| match filled(&project.root, project, &stated, release, &now, &entries) {
+    let report = |release: &Release| match filled(project, &common, release) {
         Ok(filled) => ReleaseReport { name: release.name.clone(), came: Ok(filled) },
         Err(error) => told(release, &error),
     };
     Ok(newest.iter().map(report).collect())
 }
 
-/// What all releases are looked at by; absent where nothing is recorded yet.
-fn common(project: &Project) -> anyhow::Result<Option<(Stated, HistoryPoint, Entries)>> {
-    let entries = history::entries(project.store()?, &project.source()?).context("cannot read the history")?;
+/// What all releases are looked at by.
+struct Common {
+    stated: Stated,
+    entries: Entries,
+    /// The whole of the history, and its runs.
+    now: HistoryPoint,
+    loaded: Loaded,
+}
+
+/// Reads it; absent where nothing is recorded yet.
+fn common(project: &Project) -> anyhow::Result<Option<Common>> {
+    let store = project.store()?;
+    let entries = branch::entries(store, &project.source()?)?;
     let Some(tip) = &entries.tip else { return Ok(None) };
     let now =
         HistoryPoint { commit: tip.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };
-    let stated = Stated::read(project)?;
-    branch::check(project, tip)?;
-    Ok(Some((stated, now, entries)))
+    Ok(Some(Common { stated: Stated::read(project)?, entries, now, loaded: study::load(project, store)? }))
 }
 
-fn filled(
-    root: &Path,
-    project: &Project,
-    stated: &Stated,
-    release: &Release,
-    now: &HistoryPoint,
-    entries: &Entries,
-) -> anyhow::Result<FilledChecklist> {
+fn filled(project: &Project, common: &Common, release: &Release) -> anyhow::Result<FilledChecklist> {
+    let Common { stated, entries, now, loaded } = common;
+    let root = &project.root;
     let mut own = Project::open(root)?;
     gather::check_roles(release, &stated.checklist)?;
     if let (Some(commit), Some(tag)) = (&release.commit, history::tagged(own.store()?, &release.name)?)
@@ -86,7 +85,8 @@ fn filled(
     };
     own.has_cache = project.has_cache;
     own.pinned = Some(point.commit.clone());
-    let study = study::study_along(&own, Along { revision: Some(&identity.measured), all_parents: false })?;
+    let along = Along { revision: Some(&identity.measured), all_parents: false };
+    let study = study::study_loaded(&own, loaded.as_of(&own, own.store()?)?, along)?;
     let gathered = Gathered {
         previous: stated.releases.before(release).cloned(),
         checklist: stated.checklist.clone(),

@@ -30,7 +30,7 @@ pub use commits::measured::{commit_at, find_commit, measured_commit};
 pub use commits::tags::{comes_after, files_of, tagged};
 pub use commits::target::{Target, bisects_aside, check_writable, default_branch, source, target};
 pub use commits::worktree::{Lacking, check_out_aside};
-pub use fsck::{Repaired, damage, fsck, recorded, repair};
+pub use fsck::{Repaired, fsck, recorded, repair, sound_entries};
 pub use reading::entries::{Entered, Entries, entries};
 pub use reading::events::{EventFiles, event_files};
 pub use reading::listing::{Entry, Listing, list};

@@ -89,17 +89,24 @@ pub fn fsck(
     Ok(report)
 }
 
-/// The damage of the history as of a commit, by what [`fsck`] looks at in its tree and its past, and nothing around them.
+/// The list of the branch, where its history holds together; else the damage of that, by what [`fsck`] looks at in its tree
+/// and its past, and nothing around them. Every record is read once.
 ///
 /// # Errors
-/// When the commit or its tree cannot be read. Whatever else is wrong is a finding.
-pub fn damage(store: &Store, commit: &str) -> Result<Vec<Finding>, HistoryError> {
-    let commit = Oid::from_str(commit).map_err(failed("read the id of a commit"))?;
-    let examined = Examined::of(&store.repository, commit)?;
+/// When the ref, its commit or its tree cannot be read, and when a shallow or a partial clone leaves a part of the list out.
+pub fn sound_entries(store: &Store, target: &Target) -> Result<Result<Entries, Vec<Finding>>, HistoryError> {
+    let Some((commit, reference)) = tip(&store.repository, target)? else {
+        return Ok(Ok(Entries { reference: target.reference.clone(), ..Entries::default() }));
+    };
+    let mut examined = Examined::of(&store.repository, commit.id())?;
     let mut found: Vec<Finding> = examined.missing().into_iter().chain(examined.findings()).collect();
     found.retain(|one| one.severity == Severity::Damage);
-    found.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
-    Ok(found)
+    if !found.is_empty() {
+        found.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
+        return Ok(Err(found));
+    }
+    let entries = examined.contents.list_whole(&examined.past)?;
+    Ok(Ok(Entries { reference, tip: Some(commit.id().to_string()), ..entries }))
 }
 
 /// The paths of the records that the branch has, whatever they hold.

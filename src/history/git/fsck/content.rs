@@ -11,7 +11,7 @@ use super::tip::{Fault, Tip, TipFile};
 use crate::history::HistoryError;
 use crate::history::git::failed;
 use crate::history::git::reading::entries::{Digests, record_digest, vouches};
-use crate::history::git::reading::loose;
+use crate::history::git::reading::loose::LooseObjects;
 use crate::history::git::reading::partial::Promises;
 use crate::history::git::reading::past::reason;
 use crate::history::layout::{self, Kind, PLAIN};
@@ -139,11 +139,12 @@ pub(super) fn read(
 ) -> Result<Contents, HistoryError> {
     git2::opts::strict_hash_verification(true);
     let odb = repository.odb().map_err(failed("open the object database"))?;
+    let loose = LooseObjects::of(repository);
     let mut contents = Contents { sound: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
     for batch in tip.runs.chunks(BATCH).chain(tip.events.chunks(BATCH)) {
         let mut files = Vec::new();
         for file in batch {
-            match fetch(repository, &odb, file.id) {
+            match fetch(&loose, &odb, file.id) {
                 Ok(bytes) => files.push((file, file.text(), bytes)),
                 Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
                 Err((kind, what)) => contents.fault(file, kind, what),
@@ -167,7 +168,7 @@ pub(super) fn read(
         }
     }
     for file in tip.aside.iter() {
-        match fetch(repository, &odb, file.id) {
+        match fetch(&loose, &odb, file.id) {
             Ok(_) => {}
             Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
             Err((kind, what)) => contents.fault(file, kind, what),
@@ -190,9 +191,9 @@ impl Contents {
     }
 }
 
-fn fetch(repository: &Repository, odb: &Odb<'_>, id: Oid) -> Result<Vec<u8>, (FindingKind, String)> {
+fn fetch(loose: &LooseObjects, odb: &Odb<'_>, id: Oid) -> Result<Vec<u8>, (FindingKind, String)> {
     let unread = |error: git2::Error| (FindingKind::Unreadable, format!("cannot be read: {}", reason(&error)));
-    loose::check(repository, id).map_err(unread)?;
+    loose.check(id).map_err(unread)?;
     let (size, _) = odb.read_header(id).map_err(unread)?;
     if size > MAX_RECORD_BYTES {
         return Err((FindingKind::Schema, RecordError::Large(size).to_string()));

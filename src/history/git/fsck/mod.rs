@@ -20,5 +20,5 @@ mod repair;
 #[cfg(test)]
 mod tests;
 
-pub use check::{damage, fsck, recorded};
+pub use check::{fsck, recorded, sound_entries};
 pub use repair::{Repaired, repair};

@@ -11,7 +11,7 @@ use git2::{Odb, Oid, Repository};
 
 use crate::history::HistoryError;
 use crate::history::git::commits::target::{Target, tip};
-use crate::history::git::reading::loose;
+use crate::history::git::reading::loose::LooseObjects;
 use crate::history::git::reading::past::{Past, reason};
 use crate::history::git::{Store, failed};
 use crate::history::layout::{self, Kind};
@@ -52,24 +52,14 @@ pub fn entries(store: &Store, target: &Target) -> Result<Entries, HistoryError> 
         return Ok(Entries { reference: target.reference.clone(), ..Entries::default() });
     };
     let past = Past::of(&store.repository, commit.id())?;
-    if let Some(gap) = past.unreadable.first() {
-        return Err(HistoryError::Incomplete(format!("{} cannot be read, {}", gap.what, gap.why)));
-    }
-    if !past.is_whole {
-        return Err(HistoryError::Incomplete("this is a shallow clone".to_owned()));
-    }
     let digests = Digests::of(&store.repository)?;
-    let mut contents = Contents { digests, unreadable: Vec::new() };
-    let entries = contents.list(&past);
-    match contents.unreadable.first() {
-        Some((path, why)) => Err(HistoryError::Incomplete(format!("`{path}` cannot be read, {why}"))),
-        None => Ok(Entries { reference, tip: Some(commit.id().to_string()), ..entries }),
-    }
+    let entries = Contents { digests, unreadable: Vec::new() }.list_whole(&past)?;
+    Ok(Entries { reference, tip: Some(commit.id().to_string()), ..entries })
 }
 
 /// The digests of contents, each computed once.
 pub(in crate::history::git) struct Digests<'r> {
-    repository: &'r Repository,
+    loose: LooseObjects,
     odb: Odb<'r>,
     known: HashMap<Oid, Option<Digest>>,
 }
@@ -77,7 +67,7 @@ pub(in crate::history::git) struct Digests<'r> {
 impl<'r> Digests<'r> {
     pub(in crate::history::git) fn of(repository: &'r Repository) -> Result<Digests<'r>, HistoryError> {
         let odb = repository.odb().map_err(failed("open the object database"))?;
-        Ok(Digests { repository, odb, known: HashMap::new() })
+        Ok(Digests { loose: LooseObjects::of(repository), odb, known: HashMap::new() })
     }
 
     /// Tells the digest of a content that somebody else has read.
@@ -90,7 +80,7 @@ impl<'r> Digests<'r> {
         if let Some(known) = self.known.get(&blob) {
             return Ok(*known);
         }
-        loose::check(self.repository, blob)?;
+        self.loose.check(blob)?;
         let (size, _) = self.odb.read_header(blob)?;
         let digest = if size > MAX_RECORD_BYTES { None } else { record_digest(self.odb.read(blob)?.data()) };
         self.known.insert(blob, digest);
@@ -116,6 +106,24 @@ pub(in crate::history::git) struct Contents<'r> {
 }
 
 impl Contents<'_> {
+    /// The list of the runs of a past that must be here as a whole.
+    ///
+    /// # Errors
+    /// When a shallow clone or a missing object leaves a part of the list out.
+    pub(in crate::history::git) fn list_whole(&mut self, past: &Past) -> Result<Entries, HistoryError> {
+        if let Some(gap) = past.unreadable.first() {
+            return Err(HistoryError::Incomplete(format!("{} cannot be read, {}", gap.what, gap.why)));
+        }
+        if !past.is_whole {
+            return Err(HistoryError::Incomplete("this is a shallow clone".to_owned()));
+        }
+        let entries = self.list(past);
+        match self.unreadable.first() {
+            Some((path, why)) => Err(HistoryError::Incomplete(format!("`{path}` cannot be read, {why}"))),
+            None => Ok(entries),
+        }
+    }
+
     /// The list of the runs of a past.
     pub(in crate::history::git) fn list(&mut self, past: &Past) -> Entries {
         let mut entries = Entries::default();

@@ -10,7 +10,7 @@ use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
 use crate::history::HistoryError;
 use crate::history::git::commits::trees::parents;
 use crate::history::git::failed;
-use crate::history::git::reading::loose;
+use crate::history::git::reading::loose::LooseObjects;
 use crate::history::git::reading::partial::Promises;
 use crate::history::layout::{self, Kind};
 use crate::model::run::RECORD_ROOT;
@@ -60,15 +60,16 @@ impl Past {
     pub(in crate::history::git) fn of(repository: &Repository, tip: Oid) -> Result<Past, HistoryError> {
         let mut past = Past { commits: Vec::new(), files: Vec::new(), is_whole: true, unreadable: Vec::new() };
         let mut trees = Vec::new();
+        let loose = LooseObjects::of(repository);
         let mut next = Some(repository.find_commit(tip).map_err(failed("read the tip of the history"))?);
         while let Some(commit) = next {
             past.commits.push((commit.id(), commit.time().seconds()));
             trees.push(commit.tree_id());
-            next = past.parent(repository, &commit);
+            next = past.parent(repository, &loose, &commit);
         }
         past.commits.reverse();
         trees.reverse();
-        let mut walk = Walk { repository, past, folders: HashMap::new(), seen: HashSet::new(), commit: 0 };
+        let mut walk = Walk { repository, loose, past, folders: HashMap::new(), seen: HashSet::new(), commit: 0 };
         for (position, tree) in trees.into_iter().enumerate() {
             walk.commit = position;
             walk.enter(tree);
@@ -81,9 +82,14 @@ impl Past {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
 
-    fn parent<'r>(&mut self, repository: &'r Repository, commit: &Commit<'_>) -> Option<Commit<'r>> {
+    fn parent<'r>(
+        &mut self,
+        repository: &'r Repository,
+        loose: &LooseObjects,
+        commit: &Commit<'_>,
+    ) -> Option<Commit<'r>> {
         let parent = parents(commit).into_iter().next()?;
-        let found = Oid::from_str(&parent).and_then(|id| loose::check(repository, id).map(|()| id));
+        let found = Oid::from_str(&parent).and_then(|id| loose.check(id).map(|()| id));
         match found.and_then(|id| repository.find_commit(id)) {
             Ok(parent) => return Some(parent),
             Err(error) if error.code() == ErrorCode::NotFound && repository.is_shallow() => {}
@@ -107,6 +113,7 @@ pub(in crate::history::git) fn reason(error: &git2::Error) -> String {
 
 struct Walk<'r> {
     repository: &'r Repository,
+    loose: LooseObjects,
     past: Past,
     /// The contents that each file had, by folder and name.
     folders: HashMap<String, HashMap<Vec<u8>, Vec<Oid>>>,
@@ -173,7 +180,7 @@ impl<'r> Walk<'r> {
     }
 
     fn read(&mut self, path: &str, id: Oid) -> Option<Tree<'r>> {
-        let tree = loose::find_tree(self.repository, id);
+        let tree = self.loose.check(id).and_then(|()| self.repository.find_tree(id));
         tree.map_err(|error| {
             let folder = if path.is_empty() { "the top folder".to_owned() } else { format!("the folder `{path}/`") };
             let (commit, _) = self.past.commits[self.commit];
