@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::released::{Project, files, forge, waiver};
 use crate::sandbox::Sandbox;
 
@@ -192,4 +194,31 @@ fn the_site_tells_what_is_wrong_with_a_release() {
     sandbox.sprag(&["site"]).expect(0);
     let page = sandbox.read("_site/release/v2.html");
     assert!(page.contains("no-go") && page.contains("there is no"), "{page}");
+}
+
+#[test]
+fn a_page_looks_at_the_history_that_its_release_names() {
+    let project = Project::new();
+    let sandbox = project.sandbox();
+    project.checklist(0, &["--out", "out/checklist"]);
+    let json: Value = serde_json::from_str(&sandbox.read("out/checklist/checklist.json")).expect("JSON");
+    let point = &json["history"];
+    let has_those_runs = |page: &str| page.contains(&format!(">{} runs<", point["size"]));
+    for day in 20..=24 {
+        let mut slower = project.0.run(day, &[("pack", 1.5e-3), ("scan", 2e-3)]);
+        slower.commit.as_mut().expect("a commit").sha = sandbox.git(&["rev-parse", "v2"]);
+        project.0.record(&slower);
+    }
+    sandbox.sprag(&["site"]).expect(0);
+    let page = sandbox.read("_site/release/v2.html");
+    assert!(page.contains("no-go") && page.contains("1 regressed") && !has_those_runs(&page), "{page}");
+    // What came later is left out where the release says which history it was looked at with.
+    let named = format!(
+        "\nhistory = {{ commit = {}, size = {}, root = {} }}\nprevious",
+        point["commit"], point["size"], point["root"]
+    );
+    sandbox.write("release/releases.toml", &project.0.altered("release/releases.toml", "\nprevious", &named));
+    sandbox.sprag(&["site"]).expect(0);
+    let page = sandbox.read("_site/release/v2.html");
+    assert!(!page.contains("no-go") && has_those_runs(&page), "{page}");
 }
