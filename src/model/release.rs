@@ -1,9 +1,11 @@
 //! The releases of a project, as `release/releases.toml` lists them.
 
-use super::checklist::{FilledChecklist, HistoryPoint};
+use std::collections::BTreeSet;
+
+use super::checklist::{FilledChecklist, HistoryPoint, RuntimeTarget};
 
 /// A release.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// Its name, which is that of its tag.
     pub name: String,
@@ -11,6 +13,8 @@ pub struct Release {
     pub commit: Option<String>,
     /// The release before.
     pub previous: Option<String>,
+    /// What it is for; at least one.
+    pub targets: BTreeSet<RuntimeTarget>,
     /// Who signed: role, name, day.
     pub signed: Vec<(String, String, String)>,
     /// The history that its attestation rests on.

@@ -38,7 +38,7 @@ pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledCh
         tagged: of.identity.tagged,
         measured: of.identity.measured.clone(),
         previous: of.release.previous.clone(),
-        targets: of.targets.clone(),
+        targets: of.release.targets.clone(),
         as_of: of.as_of,
         history: of.history.clone(),
         branch: of.branch.clone(),
@@ -52,7 +52,7 @@ pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledCh
 }
 
 fn filled(of: &Gathered, look: &Look<'_>, item: &Item) -> anyhow::Result<Filled> {
-    if !item.is_needed(&of.targets) {
+    if !item.is_needed(&of.release.targets) {
         return Ok(derive::filled(item, None, Vec::new(), None));
     }
     let (found, mut rests) = look.found(item)?;
@@ -71,8 +71,8 @@ fn filled(of: &Gathered, look: &Look<'_>, item: &Item) -> anyhow::Result<Filled>
 fn waiver<'g>(of: &'g Gathered, item: &Item) -> Option<(&'g Waiver, bool)> {
     let today = day(of.as_of);
     let concerned: BTreeSet<RuntimeTarget> = match item.targets.is_empty() {
-        true => of.targets.clone(),
-        false => of.targets.intersection(&item.targets).copied().collect(),
+        true => of.release.targets.clone(),
+        false => of.release.targets.intersection(&item.targets).copied().collect(),
     };
     let is_in_force = |one: &Waiver| one.state(today) == State::InForce;
     let best = |target: RuntimeTarget| {

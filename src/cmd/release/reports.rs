@@ -8,7 +8,7 @@ use crate::cmd::study::{self, Along, Loaded};
 use crate::cmd::{ledger, publish, text, warn};
 use crate::evidence::releases::RELEASES_PATH;
 use crate::history::{self, Entries};
-use crate::model::checklist::{FilledChecklist, HistoryPoint, RuntimeTarget};
+use crate::model::checklist::{FilledChecklist, HistoryPoint};
 use crate::model::release::{Release, ReleaseReport};
 
 /// How many of the newest releases are looked at.
@@ -93,7 +93,6 @@ fn filled(project: &Project, common: &Common, release: &Release) -> anyhow::Resu
         ledger: stated.ledger.clone(),
         release: release.clone(),
         identity,
-        targets: [RuntimeTarget::Cpu].into(),
         as_of: publish::present(&study),
         history: point.clone(),
         branch: branch::name(&entries.reference).map(str::to_owned),

@@ -5,16 +5,15 @@ use std::path::Path;
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
 
-use super::gather::{self, Stated};
+use super::gather::Stated;
+use super::waivers::check_known;
 use crate::analysis::ledger::tell_events;
 use crate::cli::WaiveArgs;
 use crate::cmd::project::{Project, write_new};
 use crate::cmd::{Advice, Exit, ledger, study, text, trend, warn};
 use crate::config;
-use crate::evidence::checklist::CHECKLIST_PATH;
 use crate::history;
 use crate::measure::clock;
-use crate::model::checklist::RuntimeTarget;
 use crate::model::event::Event;
 use crate::model::ledger::answer::Answer;
 use crate::model::ledger::scope::Scope;
@@ -207,28 +206,6 @@ fn waived(project: &Project, args: &WaiveArgs, signed: Signed) -> anyhow::Result
     let words = [Some(&one.release), Some(&one.item), one.target.as_ref()];
     let stem: Vec<String> = words.into_iter().flatten().map(|word| slug(word, LONGEST)).collect();
     Ok(Proposal { lines: entries::waiver(&one), stem: stem.join("-"), event: None })
-}
-
-/// Checks that there is what an entry waives: the release, the item, and the target where it names one.
-fn check_known(stated: &Stated, of: &Waiver) -> anyhow::Result<()> {
-    gather::find(&stated.releases, &of.release)?;
-    let unknown = |what: String, word: &str, known: &[&str]| {
-        let near = config::nearest(word, known).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        Advice { message: text::printable(&what), hint: format!("{near}there are: {}", known.join(", ")) }
-    };
-    let ids: Vec<&str> = stated.checklist.items.iter().map(|item| item.id.as_str()).collect();
-    let Some(item) = stated.checklist.items.iter().find(|item| item.id == of.item) else {
-        return Err(unknown(format!("`{CHECKLIST_PATH}` has no item `{}`", of.item), &of.item, &ids).into());
-    };
-    let Some(target) = &of.target else { return Ok(()) };
-    let of_item = |target: &RuntimeTarget| item.targets.is_empty() || item.targets.contains(target);
-    let targets: Vec<&str> = RuntimeTarget::ALL.iter().filter(|one| of_item(one)).map(|one| one.word()).collect();
-    match targets.contains(&target.as_str()) {
-        true => Ok(()),
-        false => {
-            Err(unknown(format!("no release needs `{}` for a target `{target}`", item.id), target, &targets).into())
-        }
-    }
 }
 
 /// Fails where a field of an entry is not what it must be.

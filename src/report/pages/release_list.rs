@@ -3,6 +3,7 @@
 use super::frame::Part;
 use super::release;
 use super::sheet;
+use crate::model::checklist::RuntimeTarget;
 use crate::model::page::Page;
 use crate::model::release::ReleaseReport;
 use crate::report::ReportError;
@@ -22,7 +23,14 @@ pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, Re
     }
     let headline = Phrase::plain(format!("{}, the newest ", counted(catalog.releases.len(), "release", "releases")))
         .mark(release::verdict(newest));
-    let columns = [("Release", "nb"), ("State", "push"), ("Commit", "nb"), ("Items", "any full"), ("As of", "nb opt")];
+    let columns = [
+        ("Release", "nb"),
+        ("State", "push"),
+        ("Commit", "nb"),
+        ("For", "any"),
+        ("Items", "any full"),
+        ("As of", "nb opt"),
+    ];
     let texts = ("releases", "Newest first", Phrase::default(), "");
     let rows = catalog.releases.iter().rev().map(|release| row(catalog, release)).collect();
     let section = Section::of_table(texts, ("Releases, newest first", &columns), rows);
@@ -38,16 +46,19 @@ pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, Re
 fn row(catalog: &Catalog<'_>, release: &ReleaseReport) -> Row {
     let name = Phrase::default().link(link::release(&release.name), release.name.clone());
     let state = Phrase::default().mark(release::verdict(release));
+    let none = || Phrase::plain("–");
     match &release.came {
-        Err(_) => Row {
-            bad: true,
-            ..Row::of([name, state, Phrase::plain("–"), Phrase::plain("does not hold together"), Phrase::plain("–")])
-        },
+        Err(_) => {
+            Row { bad: true, ..Row::of([name, state, none(), none(), Phrase::plain("does not hold together"), none()]) }
+        }
         Ok(filled) => {
             let counts: Vec<String> = filled.counts().iter().map(|(word, count)| format!("{count} {word}")).collect();
             let commit = Phrase::default().name(catalog.commit_page(&filled.commit), short_commit(&filled.commit));
             let commit = if filled.tagged { commit } else { commit.text(", not yet tagged") };
-            Row::of([name, state, commit, Phrase::plain(counts.join(", ")), Phrase::plain(date::day(filled.as_of))])
+            let targets = RuntimeTarget::list(&filled.targets);
+            let rest = [targets, counts.join(", "), date::day(filled.as_of)].map(Phrase::plain);
+            let [targets, counts, as_of] = rest;
+            Row::of([name, state, commit, targets, counts, as_of])
         }
     }
 }
