@@ -38,7 +38,7 @@ pub(super) fn tell_unknown(stated: &Stated, release: &Release) {
         if let Err(Advice { message, .. }) = check_known(stated, one)
             && (one.release == release.name || stated.releases.find(&one.release).is_none())
         {
-            warn(&format!("{}:{} answers for nothing: {message}", one.entry.path, one.entry.line));
+            warn(&format!("{} answers for nothing: {message}", one.terms.entry));
         }
     }
 }

@@ -7,7 +7,7 @@ use super::frame::{Frame, Part};
 use super::page;
 use crate::model::event::Event;
 use crate::model::ledger::answer::Standing;
-use crate::model::ledger::{self, Acceptance, Entry, State, Waiver};
+use crate::model::ledger::{self, Acceptance, State, Terms, Waiver};
 use crate::model::page::Page;
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit};
@@ -70,11 +70,13 @@ pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportErr
     let day = ledger::day(catalog.analysis.as_of.unwrap_or(DateTime::<Utc>::UNIX_EPOCH));
     let state = |one: &Acceptance| one.state_among(day, |event| catalog.event(event).is_some());
     let mut accepted: Vec<&Acceptance> = catalog.ledger.acceptances.iter().collect();
-    accepted.sort_by_key(|one| (state(one), one.expires, &one.event));
+    accepted.sort_by_key(|one| (state(one), one.terms.expires, &one.event));
     let mut waived: Vec<&Waiver> = catalog.ledger.waivers.iter().collect();
-    waived.sort_by_key(|one| (one.state(day), one.expires, &one.release, &one.item, &one.target));
-    let headline =
-        headline(accepted.iter().map(|one| state(one)).chain(waived.iter().map(|one| one.state(day))).collect(), day);
+    waived.sort_by_key(|one| (one.terms.state(day), one.terms.expires, &one.release, &one.item, &one.target));
+    let headline = headline(
+        accepted.iter().map(|one| state(one)).chain(waived.iter().map(|one| one.terms.state(day))).collect(),
+        day,
+    );
     let rest = |all: usize| match all.saturating_sub(MOST) {
         0 => String::new(),
         more => format!("{} more are not listed here.", count(more)),
@@ -84,7 +86,7 @@ pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportErr
         headline,
         acceptances: accepted.iter().take(MOST).map(|one| acceptance(catalog, one, state(one))).collect(),
         acceptances_rest: rest(accepted.len()),
-        waivers: waived.iter().take(MOST).map(|one| waiver(catalog, one, one.state(day))).collect(),
+        waivers: waived.iter().take(MOST).map(|one| waiver(catalog, one, one.terms.state(day))).collect(),
         waivers_rest: rest(waived.len()),
     };
     page(link::LEDGER.to_owned(), &template)
@@ -121,12 +123,7 @@ fn acceptance(catalog: &Catalog<'_>, of: &Acceptance, state: State) -> Acceptanc
         scope: words::name(&of.scope),
         at_most: number::percent(of.at_most),
         effect: effect(event),
-        common: common(
-            catalog,
-            mark(state, event.is_some_and(Event::is_open_regression)),
-            (&of.reason, &of.author, of.date, of.expires),
-            (&of.commit, &of.entry),
-        ),
+        common: common(catalog, mark(state, event.is_some_and(Event::is_open_regression)), &of.terms),
     }
 }
 
@@ -152,30 +149,20 @@ fn waiver(catalog: &Catalog<'_>, of: &Waiver, state: State) -> WaiverRow {
         release: words::name(&of.release),
         item: words::name(&of.item),
         target: of.target.as_deref().map_or_else(|| "all".to_owned(), words::name),
-        common: common(
-            catalog,
-            mark(state, state == State::Expired),
-            (&of.reason, &of.author, of.date, of.expires),
-            (&of.commit, &of.entry),
-        ),
+        common: common(catalog, mark(state, state == State::Expired), &of.terms),
     }
 }
 
-fn common(
-    catalog: &Catalog<'_>,
-    state: Mark,
-    (reason, author, from, until): (&str, &str, NaiveDate, NaiveDate),
-    (commit, entry): (&str, &Entry),
-) -> Common {
+fn common(catalog: &Catalog<'_>, state: Mark, of: &Terms) -> Common {
     Common {
         state,
-        reason: reason.to_owned(),
-        author: shortened(author, AUTHOR),
-        date: date::calendar_day(from),
-        expires: date::calendar_day(until),
-        commit: short_commit(commit).to_owned(),
-        commit_page: catalog.commit_page(commit).unwrap_or_default(),
-        entry: words::name(&format!("{}:{}", entry.path, entry.line)),
+        reason: of.reason.clone(),
+        author: shortened(&of.author, AUTHOR),
+        date: date::calendar_day(of.date),
+        expires: date::calendar_day(of.expires),
+        commit: short_commit(&of.commit).to_owned(),
+        commit_page: catalog.commit_page(&of.commit).unwrap_or_default(),
+        entry: words::name(&of.entry.to_string()),
     }
 }
 
