@@ -22,7 +22,7 @@ pub struct Ledger {
 }
 
 /// Where an entry stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// The file, from the root of the project, with `/`.
     pub path: String,
@@ -89,8 +89,8 @@ pub enum State {
     Expired,
     /// Its first day is yet to come.
     NotYet,
-    /// It names an event that is not told, or is no longer believed: it answers for nothing.
-    UnknownEvent,
+    /// It is about what there is not, or what is no longer believed: it answers for nothing.
+    Unknown,
 }
 
 impl State {
@@ -100,7 +100,7 @@ impl State {
             State::InForce => "in force",
             State::Expired => "expired",
             State::NotYet => "not yet",
-            State::UnknownEvent => "of an unknown event",
+            State::Unknown => "of nothing known",
         }
     }
 }
@@ -131,7 +131,7 @@ impl Terms {
 impl Acceptance {
     /// What has become of it on a day, where `known` tells whether an event is.
     pub fn state_among(&self, day: NaiveDate, known: impl FnOnce(&str) -> bool) -> State {
-        if known(&self.event) { self.terms.state(day) } else { State::UnknownEvent }
+        if known(&self.event) { self.terms.state(day) } else { State::Unknown }
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
         ] {
             assert_eq!(one.terms.state(day(on)), state, "{on}");
             assert_eq!(one.state_among(day(on), |event| event == "e-0a1b2c"), state);
-            assert_eq!(one.state_among(day(on), |_| false), State::UnknownEvent);
+            assert_eq!(one.state_among(day(on), |_| false), State::Unknown);
         }
         assert_eq!(super::day("2026-05-31T23:59:59Z".parse().unwrap()), day("2026-05-31"));
     }

@@ -1,8 +1,9 @@
 //! The releases of a project, as `release/releases.toml` lists them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::checklist::{FilledChecklist, HistoryPoint, RuntimeTarget};
+use super::ledger::Entry;
 
 /// A release.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,4 +45,15 @@ pub struct ReleaseReport {
     pub name: String,
     /// Its checklist; why there is none where what is recorded does not hold together.
     pub came: Result<FilledChecklist, String>,
+}
+
+/// What the releases of a project came to, for its site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Released {
+    /// The newest ones, in the order of the list.
+    pub newest: Vec<ReleaseReport>,
+    /// How many older ones the list has; nobody looked at them.
+    pub older: usize,
+    /// Waivers that answer for nothing: where each stands, and what there is not.
+    pub astray: BTreeMap<Entry, String>,
 }

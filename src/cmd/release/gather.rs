@@ -131,7 +131,7 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
         hint: "measure the release first: `sprag weekly`".to_owned(),
     })?;
     identity::check_history(&project, &stated.releases, &entries)?;
-    waivers::tell_unknown(&stated, &release);
+    waivers::tell_astray(&stated, &release);
     let reviewed = head(&project)?;
     let history =
         HistoryPoint { commit: commit.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };

@@ -32,13 +32,16 @@ pub(super) fn check_known(stated: &Stated, of: &Waiver) -> Result<(), Advice> {
     unknown(format!("`{}` does not need `{}` for `{target}`", release.name, item.id), target, &targets)
 }
 
-/// Warns of waivers that answer for nothing, of this release or of none that is listed.
-pub(super) fn tell_unknown(stated: &Stated, release: &Release) {
-    for one in &stated.ledger.waivers {
-        if let Err(Advice { message, .. }) = check_known(stated, one)
-            && (one.release == release.name || stated.releases.find(&one.release).is_none())
-        {
-            warn(&format!("{} answers for nothing: {message}", one.terms.entry));
+/// The waivers that answer for nothing, each with what there is not.
+pub(super) fn astray(stated: &Stated) -> impl Iterator<Item = (&Waiver, String)> {
+    stated.ledger.waivers.iter().filter_map(|one| Some((one, check_known(stated, one).err()?.message)))
+}
+
+/// Warns of them where they are of this release, or of none that is listed.
+pub(super) fn tell_astray(stated: &Stated, release: &Release) {
+    for (one, what) in astray(stated) {
+        if one.release == release.name || stated.releases.find(&one.release).is_none() {
+            warn(&format!("{} answers for nothing: {what}", one.terms.entry));
         }
     }
 }

@@ -52,7 +52,7 @@ impl Answer {
             standing: match terms.state(day) {
                 State::Expired => Standing::Expired,
                 State::NotYet => Standing::NotYet,
-                State::InForce | State::UnknownEvent => standing,
+                State::InForce | State::Unknown => standing,
             },
             event: event.clone(),
             at_most: *at_most,

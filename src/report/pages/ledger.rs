@@ -5,6 +5,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::frame::{Frame, Part};
 use super::page;
+use super::release::sentence;
 use crate::model::event::Event;
 use crate::model::ledger::answer::Standing;
 use crate::model::ledger::{self, Acceptance, State, Terms, Waiver};
@@ -62,6 +63,8 @@ struct WaiverRow {
     release: String,
     item: String,
     target: String,
+    /// What of it there is not.
+    astray: Option<Phrase>,
     common: Common,
 }
 
@@ -72,9 +75,21 @@ pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportErr
     let mut accepted: Vec<&Acceptance> = catalog.ledger.acceptances.iter().collect();
     accepted.sort_by_key(|one| (state(one), one.terms.expires, &one.event));
     let mut waived: Vec<&Waiver> = catalog.ledger.waivers.iter().collect();
-    waived.sort_by_key(|one| (one.terms.state(day), one.terms.expires, &one.release, &one.item, &one.target));
+    let astray = |one: &Waiver| catalog.releases.astray.get(&one.terms.entry);
+    let waiver_state = |one: &Waiver| match one.terms.state(day) {
+        // What is over is no longer anybody's mistake.
+        State::Expired => State::Expired,
+        state => {
+            if astray(one).is_some() {
+                State::Unknown
+            } else {
+                state
+            }
+        }
+    };
+    waived.sort_by_key(|one| (waiver_state(one), one.terms.expires, &one.release, &one.item, &one.target));
     let headline = headline(
-        accepted.iter().map(|one| state(one)).chain(waived.iter().map(|one| one.terms.state(day))).collect(),
+        accepted.iter().map(|one| state(one)).chain(waived.iter().map(|one| waiver_state(one))).collect(),
         day,
     );
     let rest = |all: usize| match all.saturating_sub(MOST) {
@@ -86,7 +101,7 @@ pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportErr
         headline,
         acceptances: accepted.iter().take(MOST).map(|one| acceptance(catalog, one, state(one))).collect(),
         acceptances_rest: rest(accepted.len()),
-        waivers: waived.iter().take(MOST).map(|one| waiver(catalog, one, one.terms.state(day))).collect(),
+        waivers: waived.iter().take(MOST).map(|one| waiver(catalog, one, waiver_state(one))).collect(),
         waivers_rest: rest(waived.len()),
     };
     page(link::LEDGER.to_owned(), &template)
@@ -106,7 +121,7 @@ fn headline(states: Vec<State>, day: NaiveDate) -> Phrase {
     };
     let mut rest = format!(" on {}", date::calendar_day(day));
     for (state, words) in
-        [(State::Expired, "expired"), (State::NotYet, "yet to come"), (State::UnknownEvent, "of an unknown event")]
+        [(State::Expired, "expired"), (State::NotYet, "yet to come"), (State::Unknown, "of nothing known")]
     {
         if of(state) > 0 {
             rest += &format!(", {} {words}", count(of(state)));
@@ -149,6 +164,12 @@ fn waiver(catalog: &Catalog<'_>, of: &Waiver, state: State) -> WaiverRow {
         release: words::name(&of.release),
         item: words::name(&of.item),
         target: of.target.as_deref().map_or_else(|| "all".to_owned(), words::name),
+        astray: catalog
+            .releases
+            .astray
+            .get(&of.terms.entry)
+            .filter(|_| state == State::Unknown)
+            .map(|what| sentence(what)),
         common: common(catalog, mark(state, state == State::Expired), &of.terms),
     }
 }
@@ -173,6 +194,6 @@ fn mark(state: State, open: bool) -> Mark {
         State::Expired if open => Mark::new(Tone::Worse, "●", state.word()),
         State::Expired => Mark::new(Tone::Plain, "=", state.word()),
         State::NotYet => Mark::new(Tone::Plain, "○", state.word()),
-        State::UnknownEvent => Mark::new(Tone::Doubt, "?", state.word()),
+        State::Unknown => Mark::new(Tone::Doubt, "?", state.word()),
     }
 }

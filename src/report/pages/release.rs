@@ -59,7 +59,7 @@ fn mark(item: &Filled) -> Mark {
 }
 
 /// A sentence, cut where it is very long; what stands in backticks is a name.
-fn sentence(text: &str) -> Phrase {
+pub(super) fn sentence(text: &str) -> Phrase {
     let text = shortened(text, SENTENCE);
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {

@@ -5,7 +5,7 @@ use super::release;
 use super::sheet;
 use crate::model::checklist::RuntimeTarget;
 use crate::model::page::Page;
-use crate::model::release::ReleaseReport;
+use crate::model::release::{ReleaseReport, Released};
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit};
 use crate::report::date;
@@ -16,12 +16,13 @@ use crate::report::sheet::{Row, Section, Sheet};
 
 /// The pages of the releases and their list; none where the project lists no release.
 pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
-    let Some(newest) = catalog.releases.last() else { return Ok(Vec::new()) };
+    let Released { newest: all, older, .. } = catalog.releases;
+    let (Some(oldest), Some(newest)) = (all.first(), all.last()) else { return Ok(Vec::new()) };
     let mut pages = Vec::new();
-    for release in catalog.releases {
+    for release in all {
         pages.extend(release::pages(catalog, release)?);
     }
-    let headline = Phrase::plain(format!("{}, the newest ", counted(catalog.releases.len(), "release", "releases")))
+    let headline = Phrase::plain(format!("{}, the newest ", counted(all.len() + older, "release", "releases")))
         .mark(release::verdict(newest));
     let columns = [
         ("Release", "nb"),
@@ -31,8 +32,15 @@ pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, Re
         ("Items", "any full"),
         ("As of", "nb opt"),
     ];
-    let texts = ("releases", "Newest first", Phrase::default(), "");
-    let rows = catalog.releases.iter().rev().map(|release| row(catalog, release)).collect();
+    let note = match older {
+        0 => Phrase::default(),
+        _ => {
+            let older = counted(*older, "release", "releases");
+            Phrase::plain(format!("Not looked at and without a page: {older} listed before {}.", oldest.name))
+        }
+    };
+    let texts = ("releases", "Newest first", note, "");
+    let rows = all.iter().rev().map(|release| row(catalog, release)).collect();
     let section = Section::of_table(texts, ("Releases, newest first", &columns), rows);
     let lede = Phrase::plain("Go or no-go follows from recorded bytes, item by item; ")
         .link(link::LEDGER, "the ledger")

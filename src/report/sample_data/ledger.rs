@@ -43,6 +43,10 @@ pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Le
     ];
     let event = &mut trend.events[0];
     event.answer = Some(Answer::of(&acceptances[0], day, Standing::Accepted));
-    let waivers = vec![waive("gpu-parity", Some("cuda"), (-7, 0), 43), waive(HOSTILE, None, (-90, -30), 53)];
+    let waivers = vec![
+        waive("gpu-parity", Some("cuda"), (-7, 0), 43),
+        waive(HOSTILE, None, (-90, -30), 53),
+        waive("gone", None, (-7, 80), 63),
+    ];
     Ledger { acceptances, waivers }
 }
