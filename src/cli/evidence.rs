@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// Which release is looked at, and with which files.
 #[derive(Args, Debug)]
 pub struct LookArgs {
-    /// The release, as `release/releases.toml` names it.
+    /// The release, as `release/releases.toml` names it and says what it is for.
     #[arg(value_name = "TAG")]
     pub tag: String,
     /// Where a file of the checklist lies; again for each.
