@@ -4,28 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// A runtime that a release may be for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TargetArg {
-    /// Processors alone.
-    Cpu,
-    /// Torch.
-    Torch,
-    /// Triton.
-    Triton,
-    /// TensorRT.
-    Tensorrt,
-}
-
-/// What a release is looked at for, and with which files.
+/// Which release is looked at, and with which files.
 #[derive(Args, Debug)]
 pub struct LookArgs {
-    /// The release, as `release/releases.toml` names it.
+    /// The release, as `release/releases.toml` names it and says what it is for.
     #[arg(value_name = "TAG")]
     pub tag: String,
-    /// A runtime that it is for; again for each (default: cpu).
-    #[arg(long = "runtime-target", value_enum, value_name = "TARGET")]
-    pub targets: Vec<TargetArg>,
     /// Where a file of the checklist lies; again for each.
     #[arg(long = "artifact", value_name = "KEY=PATH")]
     pub artifacts: Vec<String>,

@@ -23,7 +23,7 @@ pub use command::{
 };
 pub(crate) use command::{digest, repository};
 pub use detect::{DetectArgs, SensitivityArg};
-pub use evidence::{AttestArgs, AttestFormat, ChecklistArgs, LookArgs, TargetArg, VerifyReleaseArgs};
+pub use evidence::{AttestArgs, AttestFormat, ChecklistArgs, LookArgs, VerifyReleaseArgs};
 pub use export::{ExportCommand, ExportCsvArgs, ExportParquetArgs, ExportTextArgs, SelectionArgs};
 pub use gate::{
     BaselineAcceptArgs, BaselineCommand, BaselineDiffArgs, BaselineEmitArgs, BaselineListArgs, CheckArgs, CompareArgs,

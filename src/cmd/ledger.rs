@@ -125,10 +125,9 @@ pub(super) fn tell_gate(
 pub(super) fn tell_unknown(ledger: &Ledger, trend: &Trend) {
     for one in &ledger.acceptances {
         if trend.events.iter().all(|event| event.id != one.event) {
-            let (path, line) = (&one.entry.path, one.entry.line);
             super::warn(&format!(
-                "{path}:{line} accepts `{}`, which is no event of the history: it answers for nothing",
-                one.event
+                "{} accepts `{}`, which is no event of the history: it answers for nothing",
+                one.terms.entry, one.event
             ));
         }
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_text::{ChecklistError, Text, WORD, is_word, word};
-use crate::model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rule, RuntimeTarget};
+use super::toml_text::{ChecklistError, Text, WORD, is_word, targets, word};
+use crate::model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rule};
 use crate::model::digest::Digest;
 
 /// Where the checklist lies in a project.
@@ -109,15 +109,7 @@ fn item(text: &Text<'_>, entry: Spanned<ItemEntry>) -> Result<Item, ChecklistErr
         return Err(text.fault(place, message));
     };
     let rule = rule(text, &id, named, &entry)?;
-    let mut targets = BTreeSet::new();
-    for target in &entry.targets {
-        let known = RuntimeTarget::parse(target.get_ref());
-        let words = RuntimeTarget::ALL.map(RuntimeTarget::word).join(", ");
-        let unknown = || {
-            text.at(target, format!("the item `{id}` is for `{}`; targets: {words}", target.get_ref().escape_debug()))
-        };
-        targets.insert(known.ok_or_else(unknown)?);
-    }
+    let targets = targets(text, &format!("the item `{id}`"), &entry.targets)?;
     let files: Vec<NeededFile> =
         entry.artifacts.iter().map(|one| needed(text, &id, one)).collect::<Result<_, ChecklistError>>()?;
     let takes_files = matches!(rule, Rule::File | Rule::Replay);
@@ -218,6 +210,7 @@ fn needed(text: &Text<'_>, id: &str, entry: &Spanned<ArtifactEntry>) -> Result<N
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::checklist::RuntimeTarget;
 
     const GOOD: &str = r#"schema_version = 1
 [[item]]
@@ -267,7 +260,14 @@ role = "Release owner"
         check("suite = \"cpu\"\n", "", 5, "needs a `suite`");
         check("suite = \"cpu\"", "suite = \"cpu\"\nfacts = []", 7, "has no `facts`");
         check("suite = \"cpu\"", "suite = \"cpu\"\nagainst = \"luck\"", 7, "`against` is");
-        check("tensorrt\"]", "vulkan\"]", 11, "is for `vulkan`");
+        check(
+            "tensorrt\"]",
+            "vulkan\"]",
+            11,
+            "the item `engine` is for `vulkan`, which is no target; targets: cpu, torch",
+        );
+        check("tensorrt\"]", "tensort\"]", 11, "did you mean `tensorrt`?");
+        check("tensorrt\"]", "cpu\", \"cpu\"]", 11, "names the target `cpu` twice");
         check("id = \"engine\"", "id = \"cpu_perf\"", 9, "two items are named `cpu_perf`");
         check("artifacts/engine.bin", "../engine.bin", 13, "leads out of the project");
         check("artifacts = [{ key = \"engine\", path = \"artifacts/engine.bin\" }]\n", "", 12, "names no `artifacts`");

@@ -1,7 +1,7 @@
 //! Deriving the status of an item from what was found: the one place where a status is made.
 
 use super::mend::mend;
-use crate::model::checklist::{Filled, Item, NeededFile, Rests, Status, Waiving};
+use crate::model::checklist::{Filled, Item, NeededFile, Rests, RuntimeTarget, Status, Waiving};
 use crate::model::gate::Outcome;
 use crate::model::trend::Coverage;
 use crate::model::verdict::Counts;
@@ -114,10 +114,7 @@ fn damaged(why: impl Into<String>) -> Derived {
 /// fails or is not shown, and never evidence that does not hold together.
 pub fn filled(item: &Item, found: Option<&Found>, rests_on: Vec<Rests>, waiver: Option<Waiving>) -> Filled {
     let Derived { status, why, integrity } = match found {
-        None => {
-            let targets: Vec<&str> = item.targets.iter().map(|target| target.word()).collect();
-            derived(Status::NotApplicable, format!("for {} only", targets.join(", ")))
-        }
+        None => derived(Status::NotApplicable, format!("for {} only", RuntimeTarget::list(&item.targets))),
         Some(found) => derive(found),
     };
     let in_force = waiver.as_ref().is_some_and(|waiver| waiver.in_force);
@@ -279,7 +276,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::model::checklist::{Rule, RuntimeTarget};
+    use crate::model::checklist::Rule;
 
     fn item(rule: Rule) -> Item {
         Item {

@@ -1,7 +1,7 @@
 //! A filled checklist as files: `checklist.json` for programs, `CHECKLIST.md` for people.
 
 use super::file::{self, FileError};
-use crate::model::checklist::{Filled, FilledChecklist, Signed, Status};
+use crate::model::checklist::{Filled, FilledChecklist, RuntimeTarget, Signed, Status};
 
 /// The name of the file for programs.
 pub const CHECKLIST_JSON: &str = "checklist.json";
@@ -25,7 +25,6 @@ pub fn from_json(bytes: &[u8]) -> Result<FilledChecklist, FileError> {
 /// The file for people.
 pub fn to_markdown(filled: &FilledChecklist) -> String {
     let mut out = vec![format!("# Release checklist: {}", cell(&filled.release)), String::new()];
-    let targets: Vec<&str> = filled.targets.iter().map(|target| target.word()).collect();
     let none = "none".to_owned();
     out.extend([
         format!("**{}**", filled.word().to_uppercase()),
@@ -36,7 +35,7 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
         format!("- Commit: `{}`", filled.commit),
         format!("- Commit that was measured: `{}`", filled.measured),
         format!("- Release before: {}", cell(filled.previous.as_ref().unwrap_or(&none))),
-        format!("- Targets: {}", targets.join(", ")),
+        format!("- Targets: {}", RuntimeTarget::list(&filled.targets)),
         format!("- As of: {}", filled.as_of.format("%Y-%m-%dT%H:%M:%SZ")),
         format!(
             "- History: {} runs at `{}`, Merkle root `{}`",

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::model::ledger::text::{acceptance_fault, waiver_fault};
-use crate::model::ledger::{Acceptance, Entry, Ledger, Waiver};
+use crate::model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
 
 /// The largest file that is read, in bytes: thousands of entries.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -74,8 +74,7 @@ pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<
             path: other.path.clone(),
             line: other.line,
             message: format!(
-                "speaks of the same as {}:{} and for some of the same days: shorten one of them, or take it out",
-                one.path, one.line
+                "speaks of the same as {one} and for some of the same days: shorten one of them, or take it out"
             ),
         }),
     }
@@ -131,7 +130,8 @@ impl Text<'_> {
         let (span, Accept { event, scope, at_most, reason, author, date, commit, expires }) =
             (one.span(), one.into_inner());
         let (date, expires) = self.days(&date, &expires)?;
-        let read = Acceptance { event, scope, at_most, reason, author, date, commit, expires, entry };
+        let terms = Terms { reason, author, date, commit, expires, entry };
+        let read = Acceptance { event, scope, at_most, terms };
         self.fine(span, acceptance_fault(&read)).map(|()| read)
     }
 
@@ -140,7 +140,8 @@ impl Text<'_> {
         let (span, Waive { release, item, target, reason, author, date, commit, expires }) =
             (one.span(), one.into_inner());
         let (date, expires) = self.days(&date, &expires)?;
-        let read = Waiver { release, item, target, reason, author, date, commit, expires, entry };
+        let terms = Terms { reason, author, date, commit, expires, entry };
+        let read = Waiver { release, item, target, terms };
         self.fine(span, waiver_fault(&read)).map(|()| read)
     }
 
@@ -217,7 +218,7 @@ mod tests {
     fn what_is_wrong_is_told_with_its_line_and_how_to_mend_it() {
         let read = of(ENTRY).expect("it is an entry");
         let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 2 };
-        assert_eq!(read.acceptances.iter().map(|one| &one.entry).collect::<Vec<_>>(), [&entry]);
+        assert_eq!(read.acceptances.iter().map(|one| &one.terms.entry).collect::<Vec<_>>(), [&entry]);
         assert_eq!(of("").expect("nothing is an empty ledger"), Ledger::default());
         let check = |from: &str, to: &str, line: usize, words: &str| {
             let text = ENTRY.replacen(from, to, 1);
@@ -270,21 +271,20 @@ mod tests {
         ) {
             prop_assume!(!reason.trim().is_empty());
             let mut accepted = example::acceptance("e-0a1b2c", "2026-05-01", "2026-05-31");
-            accepted.expires = accepted.date + chrono::Days::new(days.into());
+            accepted.terms.expires = accepted.terms.date + chrono::Days::new(days.into());
             accepted.at_most = at_most;
             let mut waived = example::waiver("v1.0", "gpu", target.as_deref(), "2026-05-01", "2026-05-31");
-            for (one, other) in [(&mut accepted.reason, &mut waived.reason), (&mut accepted.scope, &mut waived.item)] {
-                one.clone_from(&reason);
-                other.clone_from(&reason);
+            for text in [&mut accepted.terms.reason, &mut waived.terms.reason, &mut accepted.scope, &mut waived.item] {
+                text.clone_from(&reason);
             }
             accepted.scope.push_str("x on y");
-            accepted.author.clone_from(&author);
-            waived.author.clone_from(&author);
+            accepted.terms.author.clone_from(&author);
+            waived.terms.author.clone_from(&author);
             let written = [text::acceptance(&accepted), text::waiver(&waived)].concat().join("\n");
-            waived.entry.line = 10;
+            waived.terms.entry.line = 10;
             let expected = Ledger { acceptances: vec![accepted], waivers: vec![waived] };
             prop_assert_eq!(of(&written).map_err(|error| error.to_string()), Ok::<_, String>(expected).map(|mut one| {
-                one.acceptances[0].entry.line = 1;
+                one.acceptances[0].terms.entry.line = 1;
                 one
             }));
         }

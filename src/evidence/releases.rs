@@ -1,11 +1,13 @@
 //! Reading `release/releases.toml`: which commits were released under which names.
 
+use std::collections::BTreeSet;
+
 use chrono::NaiveDate;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_text::{ChecklistError, Text, is_commit, word};
-use crate::model::checklist::HistoryPoint;
+use super::toml_text::{ChecklistError, Text, is_commit, targets, word};
+use crate::model::checklist::{HistoryPoint, RuntimeTarget};
 use crate::model::digest::Digest;
 use crate::model::release::{Release, Releases};
 
@@ -26,6 +28,7 @@ struct ReleaseEntry {
     name: Spanned<String>,
     commit: Option<Spanned<String>>,
     previous: Option<Spanned<String>>,
+    targets: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default)]
     signed: Vec<SignedEntry>,
     history: Option<Spanned<HistoryEntry>>,
@@ -50,7 +53,8 @@ struct HistoryEntry {
 /// Reads the list of releases; `path` is for messages.
 ///
 /// # Errors
-/// The first fault with its line, as [`super::checklist::read_checklist`]; a release before that is not listed above.
+/// The first fault with its line, as [`super::checklist::read_checklist`]; a release before that is not listed
+/// above; targets that there are not, or none.
 pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, ChecklistError> {
     let text = Text::of(path, bytes)?;
     let file: ReleasesFile = text.parse()?;
@@ -71,6 +75,15 @@ pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, ChecklistErro
                 format!("`{name}` comes after `{}`, which is not listed above it", previous.get_ref().escape_debug());
             return Err(text.at(previous, message));
         }
+        let targets = match &entry.targets {
+            None => BTreeSet::from([RuntimeTarget::Cpu]),
+            Some(list) if list.get_ref().is_empty() => {
+                let message =
+                    format!("`{name}` is for no target: leave `targets` out for `cpu`, or name what it is for");
+                return Err(text.at(list, message));
+            }
+            Some(list) => targets(&text, &format!("`{name}`"), list.get_ref())?,
+        };
         for SignedEntry { owner, date, .. } in &entry.signed {
             let day = NaiveDate::parse_from_str(date.get_ref(), "%Y-%m-%d");
             if day.is_ok_and(|day| day.to_string() == *date.get_ref()) && !owner.trim().is_empty() {
@@ -88,6 +101,7 @@ pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, ChecklistErro
             name,
             commit: entry.commit.map(Spanned::into_inner),
             previous: entry.previous.map(Spanned::into_inner),
+            targets,
             signed: entry.signed.into_iter().map(|one| (one.role, one.owner, one.date.into_inner())).collect(),
             history,
         });
@@ -126,6 +140,24 @@ mod tests {
         check(commit, "HEAD", 4);
         check("name = \"v2\"", "name = \"../v2\"", 6);
         check("previous = ", "status = ", 7);
+        assert_eq!(second.targets, BTreeSet::from([RuntimeTarget::Cpu]));
+        let is_for = |list: &str| {
+            let text = good.replacen("previous = ", &format!("targets = [{list}]\nprevious = "), 1);
+            read_releases("r", text.as_bytes()).map(|read| read.0[1].targets.clone()).map_err(|error| error.to_string())
+        };
+        assert_eq!(is_for("\"torch\", \"cpu\""), Ok(BTreeSet::from([RuntimeTarget::Cpu, RuntimeTarget::Torch])));
+        let targets = "targets: cpu, torch, triton, tensorrt";
+        for (list, words) in [
+            (
+                "\"cpu\", \"Trition\"",
+                format!("`v2` is for `Trition`, which is no target; did you mean `triton`?; {targets}"),
+            ),
+            ("\"rocm\"", format!("`v2` is for `rocm`, which is no target; {targets}")),
+            ("\"cpu\", \"cpu\"", "`v2` names the target `cpu` twice".to_owned()),
+            ("", "`v2` is for no target: leave `targets` out for `cpu`, or name what it is for".to_owned()),
+        ] {
+            assert_eq!(is_for(list), Err(format!("r:7: {words}")));
+        }
         let signed = |owner: &str, date: &str| {
             format!("signed = [{{ role = \"Owner\", owner = \"{owner}\", date = \"{date}\" }}]\nprevious = ")
         };

@@ -1,6 +1,10 @@
 //! The text of a TOML file of a release, with the place of every fault.
 
+use std::collections::BTreeSet;
+
 use toml::Spanned;
+
+use crate::model::checklist::RuntimeTarget;
 
 /// The largest of these files that is read, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -75,6 +79,32 @@ pub(super) fn word(text: &Text<'_>, what: &str, word: &Spanned<String>) -> Resul
         return Ok(word.get_ref().clone());
     }
     Err(text.at(word, format!("the {what} `{}` is no name: {WORD}", word.get_ref().escape_debug())))
+}
+
+/// The targets of a list, each once; `what` is for them.
+pub(super) fn targets(
+    text: &Text<'_>,
+    what: &str,
+    list: &[Spanned<String>],
+) -> Result<BTreeSet<RuntimeTarget>, ChecklistError> {
+    let mut targets = BTreeSet::new();
+    for written in list {
+        let word = written.get_ref();
+        let Some(target) = RuntimeTarget::parse(word) else {
+            let near = RuntimeTarget::near(word).map(|near| format!("; did you mean `{}`?", near.word()));
+            let message = format!(
+                "{what} is for `{}`, which is no target{}; targets: {}",
+                word.escape_debug(),
+                near.unwrap_or_default(),
+                RuntimeTarget::list(&RuntimeTarget::ALL)
+            );
+            return Err(text.at(written, message));
+        };
+        if !targets.insert(target) {
+            return Err(text.at(written, format!("{what} names the target `{word}` twice")));
+        }
+    }
+    Ok(targets)
 }
 
 /// Whether a text is the forty digits of a commit.

@@ -45,6 +45,18 @@ impl RuntimeTarget {
     pub fn parse(word: &str) -> Option<RuntimeTarget> {
         RuntimeTarget::ALL.into_iter().find(|target| target.word() == word)
     }
+
+    /// The target that was likely meant by a word that is none.
+    pub fn near(word: &str) -> Option<RuntimeTarget> {
+        let distance = |target: &RuntimeTarget| strsim::damerau_levenshtein(&word.to_lowercase(), target.word());
+        RuntimeTarget::ALL.into_iter().min_by_key(distance).filter(|near| distance(near) * 3 <= near.word().len() + 1)
+    }
+
+    /// The words of some targets, as a list.
+    pub fn list<'a>(targets: impl IntoIterator<Item = &'a RuntimeTarget>) -> String {
+        let words: Vec<&str> = targets.into_iter().map(|target| target.word()).collect();
+        words.join(", ")
+    }
 }
 
 /// What a suite is held against.
@@ -302,7 +314,7 @@ pub struct FilledChecklist {
     pub measured: String,
     /// The release before.
     pub previous: Option<String>,
-    /// The targets.
+    /// What the release is for, as `release/releases.toml` states it.
     pub targets: BTreeSet<RuntimeTarget>,
     /// The present, by which waivers expire and values are stale.
     pub as_of: DateTime<Utc>,

@@ -22,12 +22,35 @@ pub struct Ledger {
 }
 
 /// Where an entry stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// The file, from the root of the project, with `/`.
     pub path: String,
     /// The line on which the entry begins, from 1.
     pub line: usize,
+}
+
+impl std::fmt::Display for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.path, self.line)
+    }
+}
+
+/// What every entry says, whatever it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terms {
+    /// Why.
+    pub reason: String,
+    /// Who answers for it.
+    pub author: String,
+    /// The first day on which it holds, in UTC.
+    pub date: NaiveDate,
+    /// The commit whose figures were looked at, forty digits.
+    pub commit: String,
+    /// The last day on which it holds, in UTC.
+    pub expires: NaiveDate,
+    /// Where it stands.
+    pub entry: Entry,
 }
 
 /// A regression that is accepted.
@@ -40,18 +63,8 @@ pub struct Acceptance {
     /// The largest relative change that is accepted, positive is worse: after over before less 1, or before over after where
     /// larger is better. What got worse by more is not accepted.
     pub at_most: f64,
-    /// Why.
-    pub reason: String,
-    /// Who accepts it.
-    pub author: String,
-    /// The first day on which it holds, in UTC.
-    pub date: NaiveDate,
-    /// The commit whose figures were looked at, forty digits.
-    pub commit: String,
-    /// The last day on which it holds, in UTC.
-    pub expires: NaiveDate,
-    /// Where it stands.
-    pub entry: Entry,
+    /// Why, by whom, and for how long.
+    pub terms: Terms,
 }
 
 /// An item of a checklist that a release goes without.
@@ -63,18 +76,8 @@ pub struct Waiver {
     pub item: String,
     /// The runtime target that it is waived for; absent where it is waived for all.
     pub target: Option<String>,
-    /// Why.
-    pub reason: String,
-    /// Who waives it.
-    pub author: String,
-    /// The first day on which it holds, in UTC.
-    pub date: NaiveDate,
-    /// The commit whose evidence was looked at, forty digits.
-    pub commit: String,
-    /// The last day on which it holds, in UTC.
-    pub expires: NaiveDate,
-    /// Where it stands.
-    pub entry: Entry,
+    /// Why, by whom, and for how long.
+    pub terms: Terms,
 }
 
 /// What has become of an entry on a day.
@@ -86,29 +89,18 @@ pub enum State {
     Expired,
     /// Its first day is yet to come.
     NotYet,
-    /// It names an event that is not told, or is no longer believed: it answers for nothing.
-    UnknownEvent,
+    /// It is about what there is not, or what is no longer believed: it answers for nothing.
+    Unknown,
 }
 
 impl State {
-    /// The state by the first and the last day of an entry.
-    pub fn of(date: NaiveDate, expires: NaiveDate, day: NaiveDate) -> State {
-        if day < date {
-            State::NotYet
-        } else if day > expires {
-            State::Expired
-        } else {
-            State::InForce
-        }
-    }
-
     /// The state in words.
     pub fn word(self) -> &'static str {
         match self {
             State::InForce => "in force",
             State::Expired => "expired",
             State::NotYet => "not yet",
-            State::UnknownEvent => "of an unknown event",
+            State::Unknown => "of nothing known",
         }
     }
 }
@@ -118,24 +110,32 @@ pub fn day(time: DateTime<Utc>) -> NaiveDate {
     time.date_naive()
 }
 
-impl Acceptance {
-    /// What has become of it on a day, where its event is known.
+impl Terms {
+    /// What has become of the entry on a day, where it is about something that there is.
     pub fn state(&self, day: NaiveDate) -> State {
-        State::of(self.date, self.expires, day)
+        if day < self.date {
+            State::NotYet
+        } else if day > self.expires {
+            State::Expired
+        } else {
+            State::InForce
+        }
     }
 
-    /// Likewise, where `known` tells whether an event is.
+    /// Whether both hold on some day.
+    fn meet(&self, other: &Terms) -> bool {
+        self.date.max(other.date) <= self.expires.min(other.expires)
+    }
+}
+
+impl Acceptance {
+    /// What has become of it on a day, where `known` tells whether an event is.
     pub fn state_among(&self, day: NaiveDate, known: impl FnOnce(&str) -> bool) -> State {
-        if known(&self.event) { self.state(day) } else { State::UnknownEvent }
+        if known(&self.event) { self.terms.state(day) } else { State::Unknown }
     }
 }
 
 impl Waiver {
-    /// What has become of it on a day.
-    pub fn state(&self, day: NaiveDate) -> State {
-        State::of(self.date, self.expires, day)
-    }
-
     /// Whether it is about that item of that release, for that target: one without a target is about all of them.
     pub fn is_about(&self, release: &str, item: &str, target: Option<&str>) -> bool {
         let fits = self.target.as_deref().is_none_or(|own| target == Some(own));
@@ -146,30 +146,26 @@ impl Waiver {
 impl Ledger {
     /// The acceptance that speaks of an event on a day: the one in force, else the one that expired last, else the next to come.
     pub fn acceptance(&self, event: &str, day: NaiveDate) -> Option<&Acceptance> {
-        telling(self.acceptances.iter().filter(|one| one.event == event), day, |one| (one.date, one.expires))
+        telling(self.acceptances.iter().filter(|one| one.event == event), day, |one| &one.terms)
     }
 
     /// The waiver that speaks of an item of a release on a day, for a target or for the item as a whole: likewise.
     pub fn waiver(&self, release: &str, item: &str, target: Option<&str>, day: NaiveDate) -> Option<&Waiver> {
         let about = self.waivers.iter().filter(|one| one.is_about(release, item, target));
-        telling(about, day, |one| (one.date, one.expires))
+        telling(about, day, |one| &one.terms)
     }
 
     /// Two entries that speak of the same at the same time: nobody could tell which of them counts.
     pub fn duplicate(&self) -> Option<(&Entry, &Entry)> {
-        let meet = |(begin, end): (NaiveDate, NaiveDate), (other, last): (NaiveDate, NaiveDate)| {
-            begin.max(other) <= end.min(last)
-        };
-        let same = |one: &Acceptance, other: &Acceptance| {
-            one.event == other.event && meet((one.date, one.expires), (other.date, other.expires))
-        };
+        let same = |one: &Acceptance, other: &Acceptance| one.event == other.event && one.terms.meet(&other.terms);
         let alike = |one: &Waiver, other: &Waiver| {
             let meet_targets = one.target.is_none() || other.target.is_none() || one.target == other.target;
             let about = one.release == other.release && one.item == other.item && meet_targets;
-            about && meet((one.date, one.expires), (other.date, other.expires))
+            about && one.terms.meet(&other.terms)
         };
-        let accepted = first_pair(&self.acceptances, same).map(|(one, other)| (&one.entry, &other.entry));
-        accepted.or_else(|| first_pair(&self.waivers, alike).map(|(one, other)| (&one.entry, &other.entry)))
+        let accepted = first_pair(&self.acceptances, same).map(|(one, other)| (&one.terms, &other.terms));
+        let pair = accepted.or_else(|| first_pair(&self.waivers, alike).map(|(one, other)| (&one.terms, &other.terms)));
+        pair.map(|(one, other)| (&one.entry, &other.entry))
     }
 
     /// Takes in the entries of another file.
@@ -180,20 +176,14 @@ impl Ledger {
 }
 
 /// Of entries about one thing the one that is told of on a day.
-fn telling<'a, T>(
-    entries: impl Iterator<Item = &'a T>,
-    day: NaiveDate,
-    days: impl Fn(&T) -> (NaiveDate, NaiveDate),
-) -> Option<&'a T> {
-    let rank = |one: &T| {
-        let (date, expires) = days(one);
-        let away = match State::of(date, expires, day) {
-            State::Expired => day - expires,
-            _ => date - day,
-        };
-        (State::of(date, expires, day), away)
-    };
-    entries.min_by_key(|one| rank(one))
+fn telling<'a, T>(entries: impl Iterator<Item = &'a T>, day: NaiveDate, terms: impl Fn(&T) -> &Terms) -> Option<&'a T> {
+    entries.min_by_key(|one| {
+        let terms = terms(one);
+        match terms.state(day) {
+            State::Expired => (State::Expired, day - terms.expires),
+            state => (state, terms.date - day),
+        }
+    })
 }
 
 /// The first two of a list, in its order, for which that holds.
@@ -217,10 +207,11 @@ pub(crate) mod example {
 
     /// An acceptance of a whole event.
     pub(crate) fn acceptance(event: &str, date: &str, expires: &str) -> Acceptance {
-        Acceptance {
-            event: event.to_owned(),
-            scope: "event".to_owned(),
-            at_most: 0.25,
+        Acceptance { event: event.to_owned(), scope: "event".to_owned(), at_most: 0.25, terms: terms(date, expires) }
+    }
+
+    fn terms(date: &str, expires: &str) -> Terms {
+        Terms {
             reason: "The new layout costs this, and saves memory.".to_owned(),
             author: "Ada <ada@example.com>".to_owned(),
             date: day(date),
@@ -232,9 +223,8 @@ pub(crate) mod example {
 
     /// A waiver of an item.
     pub(crate) fn waiver(release: &str, item: &str, target: Option<&str>, date: &str, expires: &str) -> Waiver {
-        let Acceptance { reason, author, date, commit, expires, entry, .. } = acceptance("e-000001", date, expires);
         let (release, item, target) = (release.to_owned(), item.to_owned(), target.map(str::to_owned));
-        Waiver { release, item, target, reason, author, date, commit, expires, entry }
+        Waiver { release, item, target, terms: terms(date, expires) }
     }
 }
 
@@ -252,9 +242,9 @@ mod tests {
             ("2026-05-31", State::InForce),
             ("2026-06-01", State::Expired),
         ] {
-            assert_eq!(one.state(day(on)), state, "{on}");
+            assert_eq!(one.terms.state(day(on)), state, "{on}");
             assert_eq!(one.state_among(day(on), |event| event == "e-0a1b2c"), state);
-            assert_eq!(one.state_among(day(on), |_| false), State::UnknownEvent);
+            assert_eq!(one.state_among(day(on), |_| false), State::Unknown);
         }
         assert_eq!(super::day("2026-05-31T23:59:59Z".parse().unwrap()), day("2026-05-31"));
     }
@@ -275,7 +265,7 @@ mod tests {
             ("2026-05-30", "2026-03-01"),
             ("2025-12-01", "2026-01-01"),
         ] {
-            assert_eq!(ledger.acceptance("e-0a1b2c", day(on)).map(|one| one.date), Some(day(date)), "{on}");
+            assert_eq!(ledger.acceptance("e-0a1b2c", day(on)).map(|one| one.terms.date), Some(day(date)), "{on}");
         }
         assert_eq!(ledger.acceptance("e-ffffff", day("2026-01-05")), None);
         let waived =
@@ -290,7 +280,7 @@ mod tests {
         let accepted = |list: &[(&str, &str, &str)]| {
             let entry = |(line, (event, date, expires)): (usize, &(&str, &str, &str))| {
                 let mut one = acceptance(event, date, expires);
-                one.entry.line = line;
+                one.terms.entry.line = line;
                 one
             };
             let acceptances = list.iter().enumerate().map(entry).collect();

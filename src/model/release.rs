@@ -1,9 +1,12 @@
 //! The releases of a project, as `release/releases.toml` lists them.
 
-use super::checklist::{FilledChecklist, HistoryPoint};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::checklist::{FilledChecklist, HistoryPoint, RuntimeTarget};
+use super::ledger::Entry;
 
 /// A release.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// Its name, which is that of its tag.
     pub name: String,
@@ -11,6 +14,8 @@ pub struct Release {
     pub commit: Option<String>,
     /// The release before.
     pub previous: Option<String>,
+    /// What it is for; at least one.
+    pub targets: BTreeSet<RuntimeTarget>,
     /// Who signed: role, name, day.
     pub signed: Vec<(String, String, String)>,
     /// The history that its attestation rests on.
@@ -40,4 +45,15 @@ pub struct ReleaseReport {
     pub name: String,
     /// Its checklist; why there is none where what is recorded does not hold together.
     pub came: Result<FilledChecklist, String>,
+}
+
+/// What the releases of a project came to, for its site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Released {
+    /// The newest ones, in the order of the list.
+    pub newest: Vec<ReleaseReport>,
+    /// How many older ones the list has; nobody looked at them.
+    pub older: usize,
+    /// Waivers that answer for nothing: where each stands, and what there is not.
+    pub astray: BTreeMap<Entry, String>,
 }

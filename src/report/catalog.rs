@@ -10,7 +10,7 @@ use crate::model::event::{Event, Member};
 use crate::model::head::RunHead;
 use crate::model::ledger::Ledger;
 use crate::model::movers::WeekMovers;
-use crate::model::release::ReleaseReport;
+use crate::model::release::Released;
 use crate::model::run::RecordedRun;
 use crate::model::trend::{SeriesTrend, Trend};
 
@@ -34,8 +34,8 @@ pub(super) struct Catalog<'a> {
     pub(super) newest: &'a [RecordedRun],
     /// What is accepted and waived.
     pub(super) ledger: &'a Ledger,
-    /// The releases, in their order.
-    pub(super) releases: &'a [ReleaseReport],
+    /// What the releases came to.
+    pub(super) releases: &'a Released,
     /// The heads of the runs, newest first.
     pub(super) runs: Vec<&'a RunHead>,
     /// The machines with their runs, by id.

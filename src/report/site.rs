@@ -13,7 +13,7 @@ use crate::model::head::RunHead;
 use crate::model::ledger::Ledger;
 use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
-use crate::model::release::ReleaseReport;
+use crate::model::release::Released;
 use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
 
@@ -47,8 +47,8 @@ pub struct Input<'a> {
     pub newest: &'a [RecordedRun],
     /// What is accepted and waived.
     pub ledger: &'a Ledger,
-    /// The releases, in their order.
-    pub releases: &'a [ReleaseReport],
+    /// What the releases came to.
+    pub releases: &'a Released,
 }
 
 /// The site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset, by path.

@@ -224,20 +224,21 @@ fn what_waive_writes_is_read_and_nothing_is_written_over() {
     assert!(later.err.contains("as of today the entry accepts nothing"), "{}", later.err);
     assert_eq!(sandbox.read(&format!("shop/{path}")), text);
     // An item of a release, for one target and for all.
-    let item = ["--release", "v0.4.0", "--item", "gpu_perf_regression", "--reason", "No device is lent."];
+    let item = ["--release", "v0.5.0", "--item", "gpu_perf_regression", "--reason", "No device is lent."];
     let one = waive(&[&item[..], &["--target", "triton"]].concat()).expect(0);
-    let path = "ledger/v0-4-0-gpu-perf-regression-triton.toml";
+    let path = "ledger/v0-5-0-gpu-perf-regression-triton.toml";
     assert!(one.out.contains(&format!("wrote {path}")) && one.out.contains("in force"), "{}", one.out);
     waive(&item).expect(2).says(&[&format!("speaks of the same as {path}:1")]);
     // What no release has.
     let unknown = |place: usize, word: &'static str, words: &[&str]| {
-        let mut all = [&item[..], &["--target", "torch"]].concat();
+        let mut all = [&item[..], &["--target", "triton"]].concat();
         all[place] = word;
         waive(&all).expect(2).says(words);
     };
-    unknown(1, "v0.4.1", &["names no release `v0.4.1`", "did you mean `v0.4.0`?"]);
+    unknown(1, "v0.5.1", &["names no release `v0.5.1`", "did you mean `v0.5.0`?"]);
+    unknown(1, "v0.4.0", &["`v0.4.0` does not need `gpu_perf_regression` for `triton`", "there are: none"]);
     unknown(3, "gpu_perf_regresion", &["has no item `gpu_perf_regresion`", "did you mean `gpu_perf_regression`?"]);
-    unknown(7, "cuda", &["for a target `cuda`", "there are: torch, triton, tensorrt"]);
+    unknown(7, "cuda", &["`v0.5.0` does not need `gpu_perf_regression` for `cuda`", "there are: triton"]);
     unknown(7, "tritn", &["did you mean `triton`?"]);
     // What there is nothing to accept of, and what says nothing.
     let improved = trend(&sandbox);

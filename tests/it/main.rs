@@ -108,6 +108,8 @@ mod replay;
 mod release;
 /// What verifies of them, and what does not.
 mod release_evidence;
+/// What a release is for.
+mod release_targets;
 /// Damage, and evidence that nobody reviewed.
 mod release_trust;
 /// The published schemas.

@@ -50,6 +50,10 @@ fn evidence_that_disagrees_is_named_by_file_and_byte() {
     check(&|p| rename(p, notes, "artifacts/notes/n.md"), &["fails: artifacts/notes/notes.md: was renamed"]);
     check(&|p| p.sandbox().write("evidence/more.txt", "x"), &["fails: more.txt: is there and not listed"]);
     check(
+        &|p| fs::create_dir_all(p.evidence("ledger/more/empty")).expect("a folder"),
+        &["fails: ledger/more/empty: is a folder that holds nothing", "no-go, 1 disagreement"],
+    );
+    check(
         &|p| {
             rename(p, notes, "x");
             rename(p, "artifacts/caps/caps.json", notes);

@@ -190,10 +190,40 @@ fn the_site_tells_what_is_wrong_with_a_release() {
     let page = sandbox.read("_site/release/v3.html");
     assert!(page.contains("no-go") && page.contains("names no commit for it"), "{page}");
     assert!(!sandbox.read("_site/release/v2.html").contains("no-go"));
+    // A waiver that was written by hand, for an item that there is not.
+    let ledger = sandbox.read("_site/ledger.html");
+    assert!(ledger.contains("1 entry is in force") && !ledger.contains("of nothing known"), "{ledger}");
+    let commit = sandbox.git(&["rev-parse", "v2"]);
+    for (item, told, state) in [
+        (
+            "covrage",
+            "</span> has no item <span class=\"id\">covrage</span>: it answers for nothing.",
+            "?</i>of nothing known",
+        ),
+        ("notes", "<span class=\"id\">notes</span></td>", "◆</i>in force"),
+    ] {
+        sandbox.write("ledger/more.toml", &waiver(&commit, "9999-12-31").replace("coverage", item));
+        sandbox.sprag(&["site"]).expect(0);
+        let ledger = sandbox.read("_site/ledger.html");
+        let row = ledger.lines().find(|line| line.contains("ledger/more.toml:1")).expect("it is listed");
+        assert!(row.contains(told) && row.contains(state), "{row}");
+    }
     fs::remove_file(sandbox.project.join("release/checklist.toml")).expect("a file");
     sandbox.sprag(&["site"]).expect(0);
     let page = sandbox.read("_site/release/v2.html");
     assert!(page.contains("no-go") && page.contains("there is no"), "{page}");
+    // Of many releases the newest have a page, and the list says which do not.
+    let list = sandbox.read("_site/releases/index.html");
+    assert!(list.contains("3 releases, the newest") && !list.contains("without a page"), "{list}");
+    let more: String = (4..=23).map(|number| format!("[[release]]\nname = \"v{number}\"\n")).collect();
+    sandbox.write("release/releases.toml", &format!("{releases}{more}"));
+    sandbox.sprag(&["site"]).expect(0);
+    let list = sandbox.read("_site/releases/index.html");
+    assert!(
+        list.contains("22 releases, the newest") && list.contains("without a page: 2 releases listed before v4."),
+        "{list}"
+    );
+    assert!(!sandbox.project.join("_site/release/v2.html").exists());
 }
 
 #[test]

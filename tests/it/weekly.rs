@@ -31,6 +31,30 @@ fn a_weekly_build_measures_records_and_renders() {
 }
 
 #[test]
+fn a_release_at_fault_holds_up_no_week() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.git(&["rev-parse", "HEAD"]);
+    let item = "[[item]]\nid = \"events\"\ntitle = \"T\"\nrule = \"events_resolved\"\nproducer = \"sprag trend\"\n";
+    sandbox.write("release/checklist.toml", &format!("schema_version = 1\n{item}"));
+    let releases =
+        format!("schema_version = 1\n[[release]]\nname = \"v1\"\ncommit = \"{first}\"\n[[release]]\nname = \"v2\"\n");
+    sandbox.write("release/releases.toml", &releases);
+    sandbox.commit("List the releases");
+    let moved = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(&["tag", "v1", &moved]);
+    let ended = sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    assert!(ended.err.contains("the release `v1` is no-go: the tag `v1` moved"), "{}", ended.err);
+    let records = sandbox.records("main");
+    assert!(matches!(&records[..], [record] if record.contains(&moved[..12])), "{records:?}");
+    assert!(sandbox.read("_site/index.html").contains("tile_ssm_scan"));
+    let page = sandbox.read("_site/release/v1.html");
+    assert!(page.contains("no-go") && page.contains(&first) && page.contains(&moved), "{page}");
+    // The other one is looked at as ever.
+    let page = sandbox.read("_site/release/v2.html");
+    assert!(page.contains("Not yet tagged") && !page.contains("moved"), "{page}");
+}
+
+#[test]
 fn runs_of_one_build_share_a_commit_that_names_them() {
     let sandbox = Sandbox::new();
     let config = sandbox.read("sprag.toml");

@@ -80,7 +80,7 @@ pub(super) fn files(released: &str, author: &Author, time: DateTime<Utc>) -> Vec
     let releases = format!(
         "schema_version = 1\n\n[[release]]\nname = \"v0.4.0\"\ncommit = \"{released}\"\nsigned = [\n    \
          {{ role = \"Release owner\", owner = \"{by}\", date = \"{}\" }},\n]\n\n[[release]]\nname = \"v0.5.0\"\n\
-         previous = \"v0.4.0\"\n",
+         previous = \"v0.4.0\"\ntargets = [\"cpu\", \"triton\"]\n",
         day(time)
     );
     let waiver = |item: &str, reason: &str| {

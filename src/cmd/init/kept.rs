@@ -27,6 +27,17 @@ pub(super) struct Kept {
     suites: BTreeSet<String>,
 }
 
+/// A workflow with the values of the one that is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Values {
+    /// Its text.
+    pub(super) text: String,
+    /// The names of what stays as it was.
+    pub(super) keeps: Vec<String>,
+    /// Suites that no list named, each with the list that has it now.
+    pub(super) adds: Vec<String>,
+}
+
 impl Kept {
     /// What the files at `root` have, with the release put into `facts` where the user names no other.
     pub(super) fn of(root: &Path, args: &InitArgs, facts: &mut Facts) -> Kept {
@@ -71,31 +82,28 @@ impl Kept {
         }
     }
 
-    /// A workflow with what the one that is there says under `env`, and the names of what stays so. Lists of suites lose
-    /// those that the configuration has no more, and get those that are new.
-    pub(super) fn values(&self, path: &str, new: &str) -> (String, Vec<String>) {
-        let (mut text, mut kept) = (new.to_owned(), Vec::new());
-        let Some((_, there)) = self.workflows.iter().find(|(known, _)| *known == path) else { return (text, kept) };
+    /// A workflow with what the one that is there says under `env`. Lists of suites lose those that the configuration has
+    /// no more, and get those that no list names: a new one and one that was taken out of all of them look alike.
+    pub(super) fn values(&self, path: &str, new: &str) -> Values {
+        let mut values = Values { text: new.to_owned(), ..Values::default() };
+        let Some((_, there)) = self.workflows.iter().find(|(known, _)| *known == path) else { return values };
         let there = entries(there);
         for (name, lines) in entries(new) {
             let Some((_, old)) = there.iter().find(|(other, _)| *other == name) else { continue };
-            let old = if name.ends_with(SUITES) { vec![self.list(name, old, &lines)] } else { old.clone() };
+            let mut old = old.clone();
+            if name.ends_with(SUITES) {
+                let mut list: Vec<String> = names(&old).into_iter().filter(|one| self.suites.contains(one)).collect();
+                let unknown: Vec<String> = names(&lines).into_iter().filter(|one| !self.known.contains(one)).collect();
+                values.adds.extend(unknown.iter().map(|one| format!("{one} to {name}")));
+                list.extend(unknown);
+                old = vec![format!("  {name}: \"{}\"", list.join(" "))];
+            }
             if value(&old) != value(&lines) {
-                text = text.replacen(&block(&lines), &block(&old), 1);
-                kept.push(name.to_owned());
+                values.text = values.text.replacen(&block(&lines), &block(&old), 1);
+                values.keeps.push(name.to_owned());
             }
         }
-        (text, kept)
-    }
-
-    fn list(&self, name: &str, old: &[String], new: &[String]) -> String {
-        let mut list: Vec<String> = names(old).into_iter().filter(|one| self.suites.contains(one)).collect();
-        for one in names(new).into_iter().filter(|one| !self.known.contains(one)) {
-            if !list.contains(&one) {
-                list.push(one);
-            }
-        }
-        format!("  {name}: \"{}\"", list.join(" "))
+        values
     }
 }
 
@@ -179,19 +187,21 @@ mod tests {
             suites: words(&["own", "new", "aside"]),
             ..Kept::default()
         };
-        let (text, names) = kept.values("w", new);
-        assert_eq!(names, ["EFFORT", "PATHS"]);
+        let Values { text, keeps, adds } = kept.values("w", new);
+        assert_eq!((keeps, adds), (vec!["EFFORT".to_owned(), "PATHS".to_owned()], vec!["new to A_SUITES".to_owned()]));
         let wanted = new.replace(
             "\n  EFFORT: \"\"\n  PATHS: |\n    one\n    two\n",
             "\n  EFFORT: --quick # fast\n  PATHS: |\n    three\n",
         );
         assert_eq!(text, wanted);
-        assert_eq!(kept.values("w", &new.replace("own new", "new aside own")).1, ["A_SUITES", "EFFORT", "PATHS"]);
-        assert_eq!(kept.values("other", new), (new.to_owned(), Vec::new()));
+        assert_eq!(kept.values("w", &new.replace("own new", "new aside own")).keeps, ["A_SUITES", "EFFORT", "PATHS"]);
+        let as_is = |text: &str| Values { text: text.to_owned(), ..Values::default() };
+        assert_eq!(kept.values("other", new), as_is(new));
         for (path, text) in WORKFLOWS {
             let same =
                 Kept { workflows: vec![(path, text.to_owned())], suites: words(&["cpu", "gpu"]), ..kept.clone() };
-            assert_eq!(same.values(path, text), (text.to_owned(), Vec::new()), "{path}");
+            let same = Kept { known: same.suites.clone(), ..same };
+            assert_eq!(same.values(path, text), as_is(text), "{path}");
         }
     }
 }

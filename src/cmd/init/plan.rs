@@ -1,6 +1,6 @@
 //! Which files a project gets, and what is in them.
 
-use super::kept::Kept;
+use super::kept::{Kept, Values};
 use super::render::{self, Facts};
 use crate::config::FILE_NAME;
 
@@ -29,7 +29,7 @@ const LINTER: &str = include_str!("../../../.github/actionlint.yaml");
 pub(super) const IGNORED: [&str; 1] = ["/_site"];
 
 /// A file to write.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Planned {
     /// Where, from the root of the project.
     pub(super) path: &'static str,
@@ -39,6 +39,8 @@ pub(super) struct Planned {
     pub(super) is_replaceable: bool,
     /// What in it is as the project has it already.
     pub(super) keeps: Vec<String>,
+    /// What of the configuration no list in a workflow names: each with the list that gets it.
+    pub(super) adds: Vec<String>,
 }
 
 /// The configuration of a project that has none.
@@ -46,13 +48,18 @@ pub(super) fn configuration(name: &str) -> Planned {
     let name = if name.trim().is_empty() { "this project" } else { name };
     // A text of JSON is a text of TOML, too, but for one character.
     let name = serde_json::Value::from(name).to_string().replace('\u{7f}', "\\u007f");
-    Planned { path: FILE_NAME, text: CONFIGURATION.replace("{name}", &name), is_replaceable: false, keeps: Vec::new() }
+    Planned {
+        path: FILE_NAME,
+        text: CONFIGURATION.replace("{name}", &name),
+        is_replaceable: false,
+        ..Planned::default()
+    }
 }
 
 /// All other files, with what the project has set in those that are there.
 pub(super) fn files(facts: &Facts, kept: &Kept) -> Vec<Planned> {
-    let planned = |path, text| Planned { path, text, is_replaceable: true, keeps: Vec::new() };
-    let theirs = |path, text| Planned { path, text, is_replaceable: false, keeps: Vec::new() };
+    let planned = |path, text| Planned { path, text, is_replaceable: true, ..Planned::default() };
+    let theirs = |path, text| Planned { path, text, ..Planned::default() };
     let mut all = vec![
         theirs("release/checklist.toml", checklist(facts)),
         theirs("release/releases.toml", RELEASES.to_owned()),
@@ -61,8 +68,8 @@ pub(super) fn files(facts: &Facts, kept: &Kept) -> Vec<Planned> {
         Planned { keeps: kept.pins.clone(), ..planned(ACTION_PATH, render::action(ACTION, facts)) },
     ];
     all.extend(WORKFLOWS.map(|(path, text)| {
-        let (text, keeps) = kept.values(path, &render::file(text, facts));
-        Planned { keeps, ..planned(path, text) }
+        let Values { text, keeps, adds } = kept.values(path, &render::file(text, facts));
+        Planned { keeps, adds, ..planned(path, text) }
     }));
     all
 }

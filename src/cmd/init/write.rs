@@ -62,6 +62,10 @@ pub(in crate::cmd) fn run(folder: &Path, args: &InitArgs, out: &mut dyn Write) -
         if *fate == Fate::Replaced && !one.keeps.is_empty() {
             writeln!(out, "{:<12} {} of it, as set there", "keeps", one.keeps.join(", "))?;
         }
+        if *fate == Fate::Replaced && !one.adds.is_empty() {
+            let adds = one.adds.join(", ");
+            writeln!(out, "{:<12} {adds}, as no list named it: take it out again where you had", "adds")?;
+        }
     }
     writeln!(out, "{:<12} .gitignore", ignore(&project.root, args.dry_run)?)?;
     if !args.dry_run {

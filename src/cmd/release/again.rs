@@ -15,11 +15,12 @@ use crate::cmd::project::Project;
 use crate::config::FILE_NAME;
 use crate::evidence::bundle::{self, ARTIFACTS, VERIFY_MD};
 use crate::evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
+use crate::evidence::releases::RELEASES_PATH;
 use crate::evidence::statement::{self, STATEMENT};
 use crate::evidence::sums::{SUMS, first_difference};
 use crate::history::{self, Entries, Store, Target};
 use crate::measure::clock;
-use crate::model::checklist::{Filled, FilledChecklist};
+use crate::model::checklist::{Filled, FilledChecklist, RuntimeTarget};
 use crate::model::digest::sha256_hex;
 use crate::model::run::RECORD_ROOT;
 use crate::model::statement::{GIT_COMMIT, SHA256};
@@ -136,7 +137,6 @@ pub(super) fn derive(project: Project, then: &Entries, of: &Recorded<'_>) -> any
         ledger: stated.ledger,
         release,
         identity,
-        targets: recorded.targets.clone(),
         as_of: recorded.as_of,
         history: recorded.history.clone(),
         branch: recorded.branch.clone(),
@@ -273,8 +273,12 @@ fn differences(of: &Recorded<'_>, again: &FilledChecklist) -> anyhow::Result<Vec
     Ok(faults)
 }
 
-/// Which items came out otherwise.
+/// What is stated, or which items came out, otherwise.
 fn items(recorded: &FilledChecklist, again: &FilledChecklist) -> String {
+    if recorded.targets != again.targets {
+        let [its, must] = [recorded, again].map(|one| RuntimeTarget::list(&one.targets));
+        return format!("is for {its}, and `{RELEASES_PATH}` says {must}");
+    }
     let pairs = || recorded.items.iter().zip(&again.items);
     if recorded.items.len() != again.items.len() || pairs().any(|(one, other)| one.id != other.id) {
         return "does not hold the items of the checklist".to_owned();

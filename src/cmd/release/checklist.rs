@@ -8,7 +8,7 @@ use crate::cli::ChecklistArgs;
 use crate::cmd::project::write_whole;
 use crate::cmd::{Exit, text, warn};
 use crate::evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
-use crate::model::checklist::{Filled, FilledChecklist, Status};
+use crate::model::checklist::{Filled, FilledChecklist, RuntimeTarget, Status};
 
 pub(super) fn run(folder: &Path, args: &ChecklistArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let gathered = gather::gather(folder, &args.look)?;
@@ -40,8 +40,7 @@ pub(super) fn table(checklist: &FilledChecklist) -> String {
     let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
     let tag =
         if *tagged { format!("tagged at {}", short(commit)) } else { format!("not yet tagged, {}", short(commit)) };
-    let targets: Vec<&str> = checklist.targets.iter().map(|target| target.word()).collect();
-    let mut text = format!("{release} ({tag}), for {}\n\n", targets.join(", "));
+    let mut text = format!("{release} ({tag}), for {}\n\n", RuntimeTarget::list(&checklist.targets));
     let row = |item: &Filled| {
         vec![glyph(item.status).to_owned(), item.status.word().to_owned(), item.id.clone(), item.why.clone()]
     };

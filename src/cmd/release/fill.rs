@@ -6,7 +6,7 @@ use super::found::Look;
 use super::gather::Gathered;
 use crate::evidence::derive;
 use crate::model::checklist::{Filled, FilledChecklist, Item, RuntimeTarget, SCHEMA_VERSION, Signed, Waiving};
-use crate::model::ledger::{State, Waiver, day};
+use crate::model::ledger::{State, Terms, Waiver, day};
 
 /// Fills the checklist of a release: every status from the records.
 ///
@@ -38,7 +38,7 @@ pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledCh
         tagged: of.identity.tagged,
         measured: of.identity.measured.clone(),
         previous: of.release.previous.clone(),
-        targets: of.targets.clone(),
+        targets: of.release.targets.clone(),
         as_of: of.as_of,
         history: of.history.clone(),
         branch: of.branch.clone(),
@@ -52,17 +52,17 @@ pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledCh
 }
 
 fn filled(of: &Gathered, look: &Look<'_>, item: &Item) -> anyhow::Result<Filled> {
-    if !item.is_needed(&of.targets) {
+    if !item.is_needed(&of.release.targets) {
         return Ok(derive::filled(item, None, Vec::new(), None));
     }
     let (found, mut rests) = look.found(item)?;
     let waiver = waiver(of, item);
     if let Some((one, _)) = waiver {
-        rests.push(of.rests(&one.entry.path)?);
+        rests.push(of.rests(&one.terms.entry.path)?);
         rests.sort();
         rests.dedup();
     }
-    let waiving = waiver.map(|(one, in_force)| waiving(one, in_force));
+    let waiving = waiver.map(|(one, in_force)| waiving(&one.terms, in_force));
     Ok(derive::filled(item, Some(&found), rests, waiving))
 }
 
@@ -71,28 +71,24 @@ fn filled(of: &Gathered, look: &Look<'_>, item: &Item) -> anyhow::Result<Filled>
 fn waiver<'g>(of: &'g Gathered, item: &Item) -> Option<(&'g Waiver, bool)> {
     let today = day(of.as_of);
     let concerned: BTreeSet<RuntimeTarget> = match item.targets.is_empty() {
-        true => of.targets.clone(),
-        false => of.targets.intersection(&item.targets).copied().collect(),
+        true => of.release.targets.clone(),
+        false => of.release.targets.intersection(&item.targets).copied().collect(),
     };
-    let is_in_force = |one: &Waiver| one.state(today) == State::InForce;
-    let best = |target: RuntimeTarget| {
-        let about = |one: &&Waiver| one.is_about(&of.release.name, &item.id, Some(target.word()));
-        of.ledger.waivers.iter().filter(about).max_by_key(|one| (is_in_force(one), one.expires))
-    };
-    let found: Vec<&Waiver> = concerned.iter().filter_map(|target| best(*target)).collect();
+    let is_in_force = |one: &Waiver| one.terms.state(today) == State::InForce;
+    let speaks = |target: &RuntimeTarget| of.ledger.waiver(&of.release.name, &item.id, Some(target.word()), today);
+    let found: Vec<&Waiver> = concerned.iter().filter_map(speaks).collect();
     let holds = found.len() == concerned.len() && found.iter().all(|one| is_in_force(one));
     let told = found.iter().find(|one| !is_in_force(one)).or(found.first())?;
     Some((told, holds))
 }
 
-fn waiving(of: &Waiver, in_force: bool) -> Waiving {
-    let Waiver { reason, author, date, expires, entry, .. } = of;
+fn waiving(of: &Terms, in_force: bool) -> Waiving {
     Waiving {
-        entry: format!("{}:{}", entry.path, entry.line),
-        author: author.clone(),
-        reason: reason.clone(),
-        date: *date,
-        expires: *expires,
+        entry: of.entry.to_string(),
+        author: of.author.clone(),
+        reason: of.reason.clone(),
+        date: of.date,
+        expires: of.expires,
         in_force,
     }
 }

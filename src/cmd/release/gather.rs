@@ -1,6 +1,6 @@
 //! What a release rests on: the files of the project, its history as of a commit, and the artifacts that were named.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use chrono::{DateTime, Utc};
 use super::artifacts::{self, Artifact};
 use super::fault::Fault;
 use super::identity::{self, Identity};
-use super::{branch, reviewed};
-use crate::cli::{LookArgs, TargetArg};
+use super::{branch, reviewed, waivers};
+use crate::cli::LookArgs;
 use crate::cmd::project::Project;
-use crate::cmd::{Advice, bounded, ledger, text, warn};
+use crate::cmd::{Advice, bounded, ledger, text};
 use crate::config::{FILE_NAME, nearest};
 use crate::evidence::checklist::{CHECKLIST_PATH, read_checklist};
 use crate::evidence::releases::{RELEASES_PATH, read_releases};
 use crate::evidence::toml_text::MOST_BYTES;
 use crate::history::{self, Head};
 use crate::measure::clock;
-use crate::model::checklist::{Checklist, HistoryPoint, Rests, RuntimeTarget};
+use crate::model::checklist::{Checklist, HistoryPoint, Rests};
 use crate::model::digest::sha256_hex;
 use crate::model::ledger::Ledger;
 use crate::model::record::MAX_RECORD_BYTES;
@@ -41,8 +41,6 @@ pub(super) struct Gathered {
     pub(super) previous: Option<Release>,
     /// Which commit it is.
     pub(super) identity: Identity,
-    /// What it is for.
-    pub(super) targets: BTreeSet<RuntimeTarget>,
     /// The present, by which waivers expire.
     pub(super) as_of: DateTime<Utc>,
     /// The history.
@@ -133,7 +131,7 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
         hint: "measure the release first: `sprag weekly`".to_owned(),
     })?;
     identity::check_history(&project, &stated.releases, &entries)?;
-    tell_unknown(&stated, &release);
+    waivers::tell_astray(&stated, &release);
     let reviewed = head(&project)?;
     let history =
         HistoryPoint { commit: commit.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };
@@ -145,7 +143,6 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
         ledger: stated.ledger,
         release,
         identity,
-        targets: targets(&args.targets),
         as_of: clock::now(),
         history,
         branch: branch::name(&entries.reference).map(str::to_owned),
@@ -153,19 +150,6 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
         artifacts,
         project,
     })
-}
-
-/// Warns of waivers of what the release does not have: they answer for nothing.
-fn tell_unknown(stated: &Stated, release: &Release) {
-    for one in stated.ledger.waivers.iter().filter(|one| one.release == release.name) {
-        let target = one.target.as_deref().filter(|target| RuntimeTarget::parse(target).is_none());
-        let what = match (stated.checklist.items.iter().any(|item| item.id == one.item), target) {
-            (false, _) => format!("`{}`, which is no item of `{CHECKLIST_PATH}`", one.item),
-            (true, Some(target)) => format!("`{}` for `{target}`, which is no target", one.item),
-            (true, None) => continue,
-        };
-        warn(&format!("{}:{} waives {what}: it answers for nothing", one.entry.path, one.entry.line));
-    }
 }
 
 /// The commit that is checked out.
@@ -201,25 +185,18 @@ pub(super) fn check_roles(release: &Release, checklist: &Checklist) -> anyhow::R
 }
 
 /// The release of that name.
-pub(super) fn find<'r>(releases: &'r Releases, name: &str) -> anyhow::Result<&'r Release> {
-    Ok(releases.find(name).ok_or_else(|| {
+///
+/// # Errors
+/// That the list has none, with what was likely meant.
+pub(super) fn find<'r>(releases: &'r Releases, name: &str) -> Result<&'r Release, Advice> {
+    releases.find(name).ok_or_else(|| {
         let known: Vec<&str> = releases.0.iter().map(|one| one.name.as_str()).collect();
         let near = nearest(name, &known).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         Advice {
             message: format!("`{RELEASES_PATH}` names no release `{}`", text::printable(name)),
             hint: format!("{near}it names: {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") }),
         }
-    })?)
-}
-
-fn targets(args: &[TargetArg]) -> BTreeSet<RuntimeTarget> {
-    let target = |arg: &TargetArg| match arg {
-        TargetArg::Cpu => RuntimeTarget::Cpu,
-        TargetArg::Torch => RuntimeTarget::Torch,
-        TargetArg::Triton => RuntimeTarget::Triton,
-        TargetArg::Tensorrt => RuntimeTarget::Tensorrt,
-    };
-    if args.is_empty() { BTreeSet::from([RuntimeTarget::Cpu]) } else { args.iter().map(target).collect() }
+    })
 }
 
 impl Gathered {

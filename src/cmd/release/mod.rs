@@ -17,6 +17,7 @@ mod sign;
 mod sound;
 mod verify;
 mod waive;
+mod waivers;
 
 use std::io::Write;
 use std::path::Path;

@@ -2,27 +2,27 @@
 
 use super::found::Look;
 use super::gather::{self, Gathered, Stated};
-use super::{artifacts, branch, fill, identity};
+use super::{artifacts, branch, fill, identity, waivers};
 use crate::cmd::project::Project;
 use crate::cmd::study::{self, Along, Loaded};
 use crate::cmd::{ledger, publish, text, warn};
 use crate::evidence::releases::RELEASES_PATH;
 use crate::history::{self, Entries};
-use crate::model::checklist::{FilledChecklist, HistoryPoint, RuntimeTarget};
-use crate::model::release::{Release, ReleaseReport};
+use crate::model::checklist::{FilledChecklist, HistoryPoint};
+use crate::model::release::{Release, ReleaseReport, Released};
 
 /// How many of the newest releases are looked at.
 const NEWEST: usize = 20;
 
-/// The releases in the order of their list. Each is looked at by the history that it names, else by all of it; the present is
+/// What the releases came to, in the order of their list. Each is looked at by the history that it names, else by all of it; the present is
 /// the newest run of that, so that equal histories give equal pages.
 ///
 /// # Errors
 /// When the list of releases or the ledger cannot be read. What is wrong with one release is told of it, and holds up neither
 /// the others nor the site.
-pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Vec<ReleaseReport>> {
+pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Released> {
     if project.is_bare || !project.root.join(RELEASES_PATH).is_file() {
-        return Ok(Vec::new());
+        return Ok(Released::default());
     }
     let releases = gather::releases(&project.root)?;
     // A ledger that cannot be read is nobody's alone.
@@ -34,16 +34,22 @@ pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Vec<ReleaseRe
         warn(&format!("the release `{}` is no-go: {fault}", text::printable(&release.name)));
         ReleaseReport { name: release.name.clone(), came: Err(fault) }
     };
+    let mut released = Released { older: all.len() - newest.len(), ..Released::default() };
     let common = match common(project) {
         Ok(Some(common)) => common,
-        Ok(None) => return Ok(Vec::new()),
-        Err(error) => return Ok(newest.iter().map(|release| told(release, &error)).collect()),
+        Ok(None) => return Ok(Released::default()),
+        Err(error) => {
+            released.newest = newest.iter().map(|release| told(release, &error)).collect();
+            return Ok(released);
+        }
     };
+    released.astray = waivers::astray(&common.stated).map(|(one, what)| (one.terms.entry.clone(), what)).collect();
     let report = |release: &Release| match filled(project, &common, release) {
         Ok(filled) => ReleaseReport { name: release.name.clone(), came: Ok(filled) },
         Err(error) => told(release, &error),
     };
-    Ok(newest.iter().map(report).collect())
+    released.newest = newest.iter().map(report).collect();
+    Ok(released)
 }
 
 /// What all releases are looked at by.
@@ -93,7 +99,6 @@ fn filled(project: &Project, common: &Common, release: &Release) -> anyhow::Resu
         ledger: stated.ledger.clone(),
         release: release.clone(),
         identity,
-        targets: [RuntimeTarget::Cpu].into(),
         as_of: publish::present(&study),
         history: point.clone(),
         branch: branch::name(&entries.reference).map(str::to_owned),

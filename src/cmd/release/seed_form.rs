@@ -9,6 +9,7 @@ use super::gather::Gathered;
 use crate::cmd::project::write_whole;
 use crate::cmd::replay::digest_of;
 use crate::cmd::{Advice, text};
+use crate::evidence::releases::RELEASES_PATH;
 use crate::evidence::sums;
 use crate::formats::apex_x::attestation::{ARTIFACTS, Attestation, FoundFile, GATES, Metadata, Status};
 use crate::history;
@@ -28,7 +29,9 @@ pub(super) fn write(
     let [target] = targets[..] else {
         return Err(Advice {
             message: format!("the form of Apex-X is for one target, and not for {}", targets.join(" and ")),
-            hint: "give `--runtime-target` once".to_owned(),
+            hint: format!(
+                "`targets` of `{RELEASES_PATH}` says what the release is for; our own form takes all of them"
+            ),
         }
         .into());
     };

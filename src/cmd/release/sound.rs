@@ -31,7 +31,7 @@ pub(super) fn check(
     original: &Original<'_>,
 ) -> anyhow::Result<Result<BTreeMap<String, String>, Vec<Fault>>> {
     let mut faults = Vec::new();
-    let there = digests(folder, &mut faults)?;
+    let (there, empty) = digests(folder, &mut faults)?;
     let read = |name: &str| match fs::read(folder.join(name)) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -50,7 +50,7 @@ pub(super) fn check(
     let right = sums::text(&there).into_bytes();
     if written == right {
         // Whether the statement is of these sums is seen where all of it is derived again.
-        return Ok(Ok(there));
+        return Ok(if empty.is_empty() { Ok(there) } else { Err(empty) });
     }
     let read = sums::parse(&written);
     let named = named_by(&stated);
@@ -76,14 +76,20 @@ fn named_by(stated: &[u8]) -> Option<String> {
     sums.digest.get(SHA256).cloned()
 }
 
-/// The digests of all files in a folder that sums list, by path. What is no file is a fault.
-fn digests(root: &Path, faults: &mut Vec<Fault>) -> anyhow::Result<BTreeMap<String, String>> {
-    let mut found = BTreeMap::new();
+/// The digests of all files in a folder that sums list, by path, and what is wrong with folders that hold nothing. What is no
+/// file is a fault.
+fn digests(root: &Path, faults: &mut Vec<Fault>) -> anyhow::Result<(BTreeMap<String, String>, Vec<Fault>)> {
+    let (mut found, mut empty) = (BTreeMap::new(), Vec::new());
     let mut folders = vec![String::new()];
     while let Some(below) = folders.pop() {
         let folder = root.join(&below);
         let entries = fs::read_dir(&folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
-        for entry in entries.with_context(|| format!("cannot read `{}`", folder.display()))? {
+        let entries = entries.with_context(|| format!("cannot read `{}`", folder.display()))?;
+        if entries.is_empty() && !below.is_empty() {
+            let what = "is a folder that holds nothing, and none such is written";
+            empty.push(Fault::of(below.trim_end_matches('/'), what));
+        }
+        for entry in entries {
             let path = format!("{below}{}", entry.file_name().to_string_lossy());
             let kind = entry.file_type().with_context(|| format!("cannot read `{}`", entry.path().display()))?;
             if kind.is_dir() {
@@ -96,7 +102,7 @@ fn digests(root: &Path, faults: &mut Vec<Fault>) -> anyhow::Result<BTreeMap<Stri
             }
         }
     }
-    Ok(found)
+    Ok((found, empty))
 }
 
 /// What of the files is not as it is listed.

@@ -3,23 +3,22 @@
 use std::io::Write;
 use std::path::Path;
 
-use chrono::{DateTime, Days, NaiveDate, Utc};
+use chrono::{DateTime, Days, Utc};
 
-use super::gather::{self, Stated};
+use super::gather::Stated;
+use super::waivers::check_known;
 use crate::analysis::ledger::tell_events;
 use crate::cli::WaiveArgs;
 use crate::cmd::project::{Project, write_new};
 use crate::cmd::{Advice, Exit, ledger, study, text, trend, warn};
 use crate::config;
-use crate::evidence::checklist::CHECKLIST_PATH;
 use crate::history;
 use crate::measure::clock;
-use crate::model::checklist::RuntimeTarget;
 use crate::model::event::Event;
 use crate::model::ledger::answer::Answer;
 use crate::model::ledger::scope::Scope;
 use crate::model::ledger::text as entries;
-use crate::model::ledger::{Acceptance, Entry, FOLDER, Ledger, Waiver, day};
+use crate::model::ledger::{Acceptance, Entry, FOLDER, Ledger, Terms, Waiver, day};
 use crate::model::series::slug;
 
 /// How many days an entry holds where nobody says.
@@ -27,14 +26,6 @@ const DAYS: u64 = 90;
 
 /// The longest part of a name of a file that a word of the user makes up, in characters.
 const LONGEST: usize = 40;
-
-/// What entries of both kinds have.
-struct Signed {
-    author: String,
-    date: NaiveDate,
-    commit: String,
-    expires: NaiveDate,
-}
 
 /// An entry that is to be written.
 struct Proposal {
@@ -51,10 +42,10 @@ pub(super) fn run(folder: &Path, args: &WaiveArgs, out: &mut dyn Write) -> anyho
     // A fault in what is there is told before that of an entry which may have none.
     ledger::read(&project)?;
     let now = clock::now();
-    let signed = signed(&project, args, now)?;
+    let terms = terms(&project, args, now)?;
     let Proposal { lines, stem, event } = match &args.event {
-        Some(id) => accepted(&project, args, id, signed, now)?,
-        None => waived(&project, args, signed)?,
+        Some(id) => accepted(&project, args, id, terms, now)?,
+        None => waived(&project, args, terms)?,
     };
     let text = lines.join("\n") + "\n";
     let path = free(&project, &stem);
@@ -96,17 +87,18 @@ fn told_of_event(mut event: Event, ledger: &Ledger, path: &str, now: DateTime<Ut
 
 /// What becomes of an item by its new entry.
 fn told_of_item(ledger: &Ledger, path: &str, now: DateTime<Utc>) -> String {
-    let own = ledger.waivers.iter().filter(|one| one.entry.path == path);
+    let own = ledger.waivers.iter().filter(|one| one.terms.entry.path == path);
     let told = own.map(|one| {
         let target = one.target.as_ref().map_or_else(String::new, |target| format!(" for {target}"));
-        let Waiver { release, item, author, date, expires, .. } = one;
-        let state = one.state(day(now)).word();
+        let (Waiver { release, item, .. }, Terms { author, date, expires, .. }) = (one, &one.terms);
+        let state = one.terms.state(day(now)).word();
         format!("{item} of {release}{target}: waived by {author} from {date} until {expires}, {state}")
     });
     told.collect()
 }
 
-fn signed(project: &Project, args: &WaiveArgs, now: DateTime<Utc>) -> anyhow::Result<Signed> {
+/// What the user says of an entry, whatever it is about, and where nothing is said the usual.
+fn terms(project: &Project, args: &WaiveArgs, now: DateTime<Utc>) -> anyhow::Result<Terms> {
     let date = args.date.unwrap_or(day(now));
     let expires = args.expires.or_else(|| date.checked_add_days(Days::new(DAYS))).unwrap_or(date);
     if expires < date {
@@ -131,7 +123,8 @@ fn signed(project: &Project, args: &WaiveArgs, now: DateTime<Utc>) -> anyhow::Re
             format!("{} <{}>", author.name, author.email)
         }
     };
-    Ok(Signed { author, date, commit: commit.sha, expires })
+    let reason = args.reason.clone();
+    Ok(Terms { reason, author, date, commit: commit.sha, expires, entry: Entry::default() })
 }
 
 /// The entry that accepts an event.
@@ -139,20 +132,14 @@ fn accepted(
     project: &Project,
     args: &WaiveArgs,
     id: &str,
-    signed: Signed,
+    terms: Terms,
     now: DateTime<Utc>,
 ) -> anyhow::Result<Proposal> {
-    let Signed { author, date, commit, expires } = signed;
     let mut one = Acceptance {
         event: id.to_owned(),
         scope: args.scope.clone().unwrap_or_else(|| Scope::EVENT.to_owned()),
         at_most: args.at_most.unwrap_or(entries::MOST_CHANGE),
-        reason: args.reason.clone(),
-        author,
-        date,
-        commit,
-        expires,
-        entry: Entry::default(),
+        terms,
     };
     // What is wrong with the words is told before the history is looked at.
     refuse(entries::acceptance_fault(&one))?;
@@ -189,46 +176,18 @@ fn find(events: &[Event], id: &str) -> Result<usize, Advice> {
 }
 
 /// The entry that waives an item of a release.
-fn waived(project: &Project, args: &WaiveArgs, signed: Signed) -> anyhow::Result<Proposal> {
-    let Signed { author, date, commit, expires } = signed;
+fn waived(project: &Project, args: &WaiveArgs, terms: Terms) -> anyhow::Result<Proposal> {
     let one = Waiver {
         release: args.release.clone().unwrap_or_default(),
         item: args.item.clone().unwrap_or_default(),
         target: args.target.clone(),
-        reason: args.reason.clone(),
-        author,
-        date,
-        commit,
-        expires,
-        entry: Entry::default(),
+        terms,
     };
     refuse(entries::waiver_fault(&one))?;
     check_known(&Stated::read(project)?, &one)?;
     let words = [Some(&one.release), Some(&one.item), one.target.as_ref()];
     let stem: Vec<String> = words.into_iter().flatten().map(|word| slug(word, LONGEST)).collect();
     Ok(Proposal { lines: entries::waiver(&one), stem: stem.join("-"), event: None })
-}
-
-/// Checks that there is what an entry waives: the release, the item, and the target where it names one.
-fn check_known(stated: &Stated, of: &Waiver) -> anyhow::Result<()> {
-    gather::find(&stated.releases, &of.release)?;
-    let unknown = |what: String, word: &str, known: &[&str]| {
-        let near = config::nearest(word, known).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        Advice { message: text::printable(&what), hint: format!("{near}there are: {}", known.join(", ")) }
-    };
-    let ids: Vec<&str> = stated.checklist.items.iter().map(|item| item.id.as_str()).collect();
-    let Some(item) = stated.checklist.items.iter().find(|item| item.id == of.item) else {
-        return Err(unknown(format!("`{CHECKLIST_PATH}` has no item `{}`", of.item), &of.item, &ids).into());
-    };
-    let Some(target) = &of.target else { return Ok(()) };
-    let of_item = |target: &RuntimeTarget| item.targets.is_empty() || item.targets.contains(target);
-    let targets: Vec<&str> = RuntimeTarget::ALL.iter().filter(|one| of_item(one)).map(|one| one.word()).collect();
-    match targets.contains(&target.as_str()) {
-        true => Ok(()),
-        false => {
-            Err(unknown(format!("no release needs `{}` for a target `{target}`", item.id), target, &targets).into())
-        }
-    }
 }
 
 /// Fails where a field of an entry is not what it must be.

@@ -47,20 +47,20 @@ pub struct Answer {
 impl Answer {
     /// What an acceptance says on a day to a regression that, once it is in force, comes to `standing`.
     pub fn of(acceptance: &Acceptance, day: NaiveDate, standing: Standing) -> Answer {
-        let Acceptance { event, at_most, reason, author, date, expires, entry, .. } = acceptance;
+        let Acceptance { event, at_most, terms, .. } = acceptance;
         Answer {
-            standing: match acceptance.state(day) {
+            standing: match terms.state(day) {
                 State::Expired => Standing::Expired,
                 State::NotYet => Standing::NotYet,
-                State::InForce | State::UnknownEvent => standing,
+                State::InForce | State::Unknown => standing,
             },
             event: event.clone(),
             at_most: *at_most,
-            reason: reason.clone(),
-            author: author.clone(),
-            date: *date,
-            expires: *expires,
-            entry: format!("{}:{}", entry.path, entry.line),
+            reason: terms.reason.clone(),
+            author: terms.author.clone(),
+            date: terms.date,
+            expires: terms.expires,
+            entry: terms.entry.to_string(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Entries as they are written into a file of the ledger, and what each of their fields must be.
 
 use super::scope::Scope;
-use super::{Acceptance, Waiver};
+use super::{Acceptance, Terms, Waiver};
 
 /// The most characters that a reason may have.
 pub const MOST_REASON: usize = 1000;
@@ -12,63 +12,39 @@ pub const MOST_TEXT: usize = 300;
 /// The largest change that can be accepted: a thousandfold.
 pub const MOST_CHANGE: f64 = 1000.0;
 
-/// An entry with its fields as TOML, in the order in which they are written: a line each.
-fn lines(table: &str, fields: &[(&str, String)]) -> Vec<String> {
-    let head = std::iter::once(format!("[[{table}]]"));
-    head.chain(fields.iter().map(|(key, value)| format!("{key} = {value}"))).collect()
+/// An entry as TOML, a line each: what it is about, and then its terms in the order in which they are written.
+fn lines(table: &str, about: &[(&str, String)], terms: [impl AsRef<str>; 5]) -> Vec<String> {
+    let keys = ["reason", "author", "date", "commit", "expires"];
+    let terms = keys.into_iter().zip(terms).map(|(key, value)| format!("{key} = {}", quoted(value.as_ref())));
+    let about = about.iter().map(|(key, value)| format!("{key} = {value}"));
+    std::iter::once(format!("[[{table}]]")).chain(about).chain(terms).collect()
+}
+
+fn terms(of: &Terms) -> [String; 5] {
+    let Terms { reason, author, date, commit, expires, .. } = of;
+    [reason.clone(), author.clone(), date.to_string(), commit.clone(), expires.to_string()]
+}
+
+fn change(event: &str, scope: &str, at_most: f64) -> [(&'static str, String); 3] {
+    [("event", quoted(event)), ("scope", quoted(scope)), ("at_most", format!("{at_most:?}"))]
 }
 
 /// The entry of an acceptance, a line a field.
 pub fn acceptance(of: &Acceptance) -> Vec<String> {
-    let Acceptance { event, scope, at_most, reason, author, date, commit, expires, .. } = of;
-    let days = [date, expires].map(|day| quoted(&day.to_string()));
-    let [date, expires] = days;
-    lines(
-        "accept",
-        &[
-            ("event", quoted(event)),
-            ("scope", quoted(scope)),
-            ("at_most", share(*at_most)),
-            ("reason", quoted(reason)),
-            ("author", quoted(author)),
-            ("date", date),
-            ("commit", quoted(commit)),
-            ("expires", expires),
-        ],
-    )
+    lines("accept", &change(&of.event, &of.scope, of.at_most), terms(&of.terms))
 }
 
 /// Likewise, with what a person has to say left empty: the reason, the author and the days.
 pub fn acceptance_to_fill(event: &str, scope: &str, at_most: f64, commit: &str) -> Vec<String> {
-    let empty = || quoted("");
-    lines(
-        "accept",
-        &[
-            ("event", quoted(event)),
-            ("scope", quoted(scope)),
-            ("at_most", share(at_most)),
-            ("reason", empty()),
-            ("author", empty()),
-            ("date", empty()),
-            ("commit", quoted(commit)),
-            ("expires", empty()),
-        ],
-    )
+    lines("accept", &change(event, scope, at_most), ["", "", "", commit, ""])
 }
 
 /// The entry of a waiver, a line a field.
 pub fn waiver(of: &Waiver) -> Vec<String> {
-    let Waiver { release, item, target, reason, author, date, commit, expires, .. } = of;
-    let mut fields = vec![("release", quoted(release)), ("item", quoted(item))];
-    fields.extend(target.as_ref().map(|target| ("target", quoted(target))));
-    fields.extend([
-        ("reason", quoted(reason)),
-        ("author", quoted(author)),
-        ("date", quoted(&date.to_string())),
-        ("commit", quoted(commit)),
-        ("expires", quoted(&expires.to_string())),
-    ]);
-    lines("waive", &fields)
+    let Waiver { release, item, target, .. } = of;
+    let mut about = vec![("release", quoted(release)), ("item", quoted(item))];
+    about.extend(target.as_ref().map(|target| ("target", quoted(target))));
+    lines("waive", &about, terms(&of.terms))
 }
 
 /// A change, rounded up to a tenth of a percent, so that what has that very size is within it.
@@ -79,7 +55,7 @@ pub fn rounded_up(change: f64) -> f64 {
 
 /// What is wrong with a field of an acceptance: its key, and what it must be.
 pub fn acceptance_fault(of: &Acceptance) -> Option<(&'static str, String)> {
-    let Acceptance { event, scope, at_most, reason, author, commit, .. } = of;
+    let Acceptance { event, scope, at_most, terms } = of;
     let is_event = event.strip_prefix("e-").is_some_and(|digits| is_hex(digits, 6..=16));
     if !is_event {
         let must = "is no id of an event: `e-` and 6 to 16 digits from 0 to f, as `sprag trend` and the page of the event tell it";
@@ -98,18 +74,19 @@ pub fn acceptance_fault(of: &Acceptance) -> Option<(&'static str, String)> {
         let must = format!("must be above 0 and at most {MOST_CHANGE}, such as 0.12 for 12 % worse");
         return Some(("at_most", must));
     }
-    words_fault(reason, author, commit)
+    terms_fault(terms)
 }
 
 /// What is wrong with a field of a waiver: its key, and what it must be.
 pub fn waiver_fault(of: &Waiver) -> Option<(&'static str, String)> {
-    let Waiver { release, item, target, reason, author, commit, .. } = of;
+    let Waiver { release, item, target, terms } = of;
     let named = [("release", Some(release)), ("item", Some(item)), ("target", target.as_ref())];
     let fault = |(key, text): (&'static str, Option<&String>)| Some((key, text_fault(text?, MOST_TEXT)?));
-    named.into_iter().find_map(fault).or_else(|| words_fault(reason, author, commit))
+    named.into_iter().find_map(fault).or_else(|| terms_fault(terms))
 }
 
-fn words_fault(reason: &str, author: &str, commit: &str) -> Option<(&'static str, String)> {
+fn terms_fault(of: &Terms) -> Option<(&'static str, String)> {
+    let Terms { reason, author, commit, .. } = of;
     let texts = [("reason", reason, MOST_REASON), ("author", author, MOST_TEXT)];
     let fault = texts.into_iter().find_map(|(key, text, most)| Some((key, text_fault(text, most)?)));
     fault.or_else(|| {
@@ -132,11 +109,6 @@ fn text_fault(text: &str, most: usize) -> Option<String> {
 
 fn is_hex(text: &str, length: std::ops::RangeInclusive<usize>) -> bool {
     length.contains(&text.len()) && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// A number as TOML reads it.
-fn share(number: f64) -> String {
-    format!("{number:?}")
 }
 
 /// A text as a basic string of TOML 1.0.
@@ -184,11 +156,11 @@ mod tests {
         for at_most in [0.0, -0.1, f64::NAN, f64::INFINITY, 1001.0] {
             assert_eq!(fault(&|one| one.at_most = at_most), Some("at_most"), "{at_most}");
         }
-        assert_eq!(fault(&|one| one.reason = "a\nb".to_owned()), Some("reason"));
-        assert_eq!(fault(&|one| one.reason = "x".repeat(MOST_REASON + 1)), Some("reason"));
-        assert_eq!(fault(&|one| one.author = "  ".to_owned()), Some("author"));
-        assert_eq!(fault(&|one| one.commit = "abc".to_owned()), Some("commit"));
-        assert_eq!(fault(&|one| one.commit = "C".repeat(40)), Some("commit"));
+        assert_eq!(fault(&|one| one.terms.reason = "a\nb".to_owned()), Some("reason"));
+        assert_eq!(fault(&|one| one.terms.reason = "x".repeat(MOST_REASON + 1)), Some("reason"));
+        assert_eq!(fault(&|one| one.terms.author = "  ".to_owned()), Some("author"));
+        assert_eq!(fault(&|one| one.terms.commit = "abc".to_owned()), Some("commit"));
+        assert_eq!(fault(&|one| one.terms.commit = "C".repeat(40)), Some("commit"));
         let waiver = |change: &dyn Fn(&mut Waiver)| {
             let mut one = example::waiver("v1.0", "gpu", Some("cuda"), "2026-05-01", "2026-05-31");
             change(&mut one);
@@ -198,6 +170,6 @@ mod tests {
         assert_eq!(waiver(&|one| one.release.clear()), Some("release"));
         assert_eq!(waiver(&|one| one.item = "\u{7}".to_owned()), Some("item"));
         assert_eq!(waiver(&|one| one.target = Some(String::new())), Some("target"));
-        assert_eq!(waiver(&|one| one.commit.clear()), Some("commit"));
+        assert_eq!(waiver(&|one| one.terms.commit.clear()), Some("commit"));
     }
 }

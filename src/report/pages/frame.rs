@@ -138,7 +138,7 @@ fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
     if !gpu::runs(catalog).is_empty() {
         parts.push((Part::Gpu, "GPU", link::GPU.to_owned()));
     }
-    if !catalog.releases.is_empty() {
+    if !catalog.releases.newest.is_empty() {
         parts.push((Part::Releases, "Releases", link::RELEASE_LIST.to_owned()));
     }
     if !catalog.runs.is_empty() {

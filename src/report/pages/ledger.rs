@@ -5,9 +5,10 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::frame::{Frame, Part};
 use super::page;
+use super::release::sentence;
 use crate::model::event::Event;
 use crate::model::ledger::answer::Standing;
-use crate::model::ledger::{self, Acceptance, Entry, State, Waiver};
+use crate::model::ledger::{self, Acceptance, State, Terms, Waiver};
 use crate::model::page::Page;
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit};
@@ -62,6 +63,8 @@ struct WaiverRow {
     release: String,
     item: String,
     target: String,
+    /// What of it there is not.
+    astray: Option<Phrase>,
     common: Common,
 }
 
@@ -70,11 +73,25 @@ pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportErr
     let day = ledger::day(catalog.analysis.as_of.unwrap_or(DateTime::<Utc>::UNIX_EPOCH));
     let state = |one: &Acceptance| one.state_among(day, |event| catalog.event(event).is_some());
     let mut accepted: Vec<&Acceptance> = catalog.ledger.acceptances.iter().collect();
-    accepted.sort_by_key(|one| (state(one), one.expires, &one.event));
+    accepted.sort_by_key(|one| (state(one), one.terms.expires, &one.event));
     let mut waived: Vec<&Waiver> = catalog.ledger.waivers.iter().collect();
-    waived.sort_by_key(|one| (one.state(day), one.expires, &one.release, &one.item, &one.target));
-    let headline =
-        headline(accepted.iter().map(|one| state(one)).chain(waived.iter().map(|one| one.state(day))).collect(), day);
+    let astray = |one: &Waiver| catalog.releases.astray.get(&one.terms.entry);
+    let waiver_state = |one: &Waiver| match one.terms.state(day) {
+        // What is over is no longer anybody's mistake.
+        State::Expired => State::Expired,
+        state => {
+            if astray(one).is_some() {
+                State::Unknown
+            } else {
+                state
+            }
+        }
+    };
+    waived.sort_by_key(|one| (waiver_state(one), one.terms.expires, &one.release, &one.item, &one.target));
+    let headline = headline(
+        accepted.iter().map(|one| state(one)).chain(waived.iter().map(|one| waiver_state(one))).collect(),
+        day,
+    );
     let rest = |all: usize| match all.saturating_sub(MOST) {
         0 => String::new(),
         more => format!("{} more are not listed here.", count(more)),
@@ -84,7 +101,7 @@ pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportErr
         headline,
         acceptances: accepted.iter().take(MOST).map(|one| acceptance(catalog, one, state(one))).collect(),
         acceptances_rest: rest(accepted.len()),
-        waivers: waived.iter().take(MOST).map(|one| waiver(catalog, one, one.state(day))).collect(),
+        waivers: waived.iter().take(MOST).map(|one| waiver(catalog, one, waiver_state(one))).collect(),
         waivers_rest: rest(waived.len()),
     };
     page(link::LEDGER.to_owned(), &template)
@@ -104,7 +121,7 @@ fn headline(states: Vec<State>, day: NaiveDate) -> Phrase {
     };
     let mut rest = format!(" on {}", date::calendar_day(day));
     for (state, words) in
-        [(State::Expired, "expired"), (State::NotYet, "yet to come"), (State::UnknownEvent, "of an unknown event")]
+        [(State::Expired, "expired"), (State::NotYet, "yet to come"), (State::Unknown, "of nothing known")]
     {
         if of(state) > 0 {
             rest += &format!(", {} {words}", count(of(state)));
@@ -121,12 +138,7 @@ fn acceptance(catalog: &Catalog<'_>, of: &Acceptance, state: State) -> Acceptanc
         scope: words::name(&of.scope),
         at_most: number::percent(of.at_most),
         effect: effect(event),
-        common: common(
-            catalog,
-            mark(state, event.is_some_and(Event::is_open_regression)),
-            (&of.reason, &of.author, of.date, of.expires),
-            (&of.commit, &of.entry),
-        ),
+        common: common(catalog, mark(state, event.is_some_and(Event::is_open_regression)), &of.terms),
     }
 }
 
@@ -152,30 +164,26 @@ fn waiver(catalog: &Catalog<'_>, of: &Waiver, state: State) -> WaiverRow {
         release: words::name(&of.release),
         item: words::name(&of.item),
         target: of.target.as_deref().map_or_else(|| "all".to_owned(), words::name),
-        common: common(
-            catalog,
-            mark(state, state == State::Expired),
-            (&of.reason, &of.author, of.date, of.expires),
-            (&of.commit, &of.entry),
-        ),
+        astray: catalog
+            .releases
+            .astray
+            .get(&of.terms.entry)
+            .filter(|_| state == State::Unknown)
+            .map(|what| sentence(what)),
+        common: common(catalog, mark(state, state == State::Expired), &of.terms),
     }
 }
 
-fn common(
-    catalog: &Catalog<'_>,
-    state: Mark,
-    (reason, author, from, until): (&str, &str, NaiveDate, NaiveDate),
-    (commit, entry): (&str, &Entry),
-) -> Common {
+fn common(catalog: &Catalog<'_>, state: Mark, of: &Terms) -> Common {
     Common {
         state,
-        reason: reason.to_owned(),
-        author: shortened(author, AUTHOR),
-        date: date::calendar_day(from),
-        expires: date::calendar_day(until),
-        commit: short_commit(commit).to_owned(),
-        commit_page: catalog.commit_page(commit).unwrap_or_default(),
-        entry: words::name(&format!("{}:{}", entry.path, entry.line)),
+        reason: of.reason.clone(),
+        author: shortened(&of.author, AUTHOR),
+        date: date::calendar_day(of.date),
+        expires: date::calendar_day(of.expires),
+        commit: short_commit(&of.commit).to_owned(),
+        commit_page: catalog.commit_page(&of.commit).unwrap_or_default(),
+        entry: words::name(&of.entry.to_string()),
     }
 }
 
@@ -186,6 +194,6 @@ fn mark(state: State, open: bool) -> Mark {
         State::Expired if open => Mark::new(Tone::Worse, "●", state.word()),
         State::Expired => Mark::new(Tone::Plain, "=", state.word()),
         State::NotYet => Mark::new(Tone::Plain, "○", state.word()),
-        State::UnknownEvent => Mark::new(Tone::Doubt, "?", state.word()),
+        State::Unknown => Mark::new(Tone::Doubt, "?", state.word()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::frame::Part;
 use super::sheet;
-use crate::model::checklist::{Filled, FilledChecklist, Rests, Signed, Status};
+use crate::model::checklist::{Filled, FilledChecklist, Rests, RuntimeTarget, Signed, Status};
 use crate::model::page::Page;
 use crate::model::release::ReleaseReport;
 use crate::report::ReportError;
@@ -59,7 +59,7 @@ fn mark(item: &Filled) -> Mark {
 }
 
 /// A sentence, cut where it is very long; what stands in backticks is a name.
-fn sentence(text: &str) -> Phrase {
+pub(super) fn sentence(text: &str) -> Phrase {
     let text = shortened(text, SENTENCE);
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
@@ -116,7 +116,6 @@ fn lede(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Phrase {
 }
 
 fn facts(filled: &FilledChecklist) -> Vec<Fact> {
-    let targets: Vec<&str> = filled.targets.iter().map(|target| target.word()).collect();
     let blocking = filled.blocking().count();
     let waived = filled.items.iter().filter(|item| item.status == Status::Waived).count();
     let needed = filled.items.iter().filter(|item| item.status != Status::NotApplicable).count();
@@ -133,7 +132,7 @@ fn facts(filled: &FilledChecklist) -> Vec<Fact> {
                 "{} of {} pass, for {}, as of {}",
                 count(passed),
                 counted(needed, "item", "items"),
-                targets.join(", "),
+                RuntimeTarget::list(&filled.targets),
                 date::day(filled.as_of)
             )),
         ),
@@ -248,9 +247,8 @@ fn waived(filled: &FilledChecklist) -> Section {
 
 fn verify(filled: &FilledChecklist) -> Section {
     let FilledChecklist { release, history, .. } = filled;
-    let targets: String = filled.targets.iter().map(|target| format!(" --runtime-target {}", target.word())).collect();
     let list = vec![
-        Phrase::plain("Write the evidence: ").id(format!("sprag release attest {release}{targets} --out evidence")),
+        Phrase::plain("Write the evidence: ").id(format!("sprag release attest {release} --out evidence")),
         Phrase::plain("Hold its files against their digests: ").id("cd evidence && sha256sum -c --strict SHA256SUMS"),
         Phrase::plain("Derive every status again, from a clone: ")
             .id("sprag release verify evidence --repository CLONE"),

@@ -3,8 +3,9 @@
 use super::frame::Part;
 use super::release;
 use super::sheet;
+use crate::model::checklist::RuntimeTarget;
 use crate::model::page::Page;
-use crate::model::release::ReleaseReport;
+use crate::model::release::{ReleaseReport, Released};
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit};
 use crate::report::date;
@@ -15,16 +16,31 @@ use crate::report::sheet::{Row, Section, Sheet};
 
 /// The pages of the releases and their list; none where the project lists no release.
 pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
-    let Some(newest) = catalog.releases.last() else { return Ok(Vec::new()) };
+    let Released { newest: all, older, .. } = catalog.releases;
+    let (Some(oldest), Some(newest)) = (all.first(), all.last()) else { return Ok(Vec::new()) };
     let mut pages = Vec::new();
-    for release in catalog.releases {
+    for release in all {
         pages.extend(release::pages(catalog, release)?);
     }
-    let headline = Phrase::plain(format!("{}, the newest ", counted(catalog.releases.len(), "release", "releases")))
+    let headline = Phrase::plain(format!("{}, the newest ", counted(all.len() + older, "release", "releases")))
         .mark(release::verdict(newest));
-    let columns = [("Release", "nb"), ("State", "push"), ("Commit", "nb"), ("Items", "any full"), ("As of", "nb opt")];
-    let texts = ("releases", "Newest first", Phrase::default(), "");
-    let rows = catalog.releases.iter().rev().map(|release| row(catalog, release)).collect();
+    let columns = [
+        ("Release", "nb"),
+        ("State", "push"),
+        ("Commit", "nb"),
+        ("For", "any"),
+        ("Items", "any full"),
+        ("As of", "nb opt"),
+    ];
+    let note = match older {
+        0 => Phrase::default(),
+        _ => {
+            let older = counted(*older, "release", "releases");
+            Phrase::plain(format!("Not looked at and without a page: {older} listed before {}.", oldest.name))
+        }
+    };
+    let texts = ("releases", "Newest first", note, "");
+    let rows = all.iter().rev().map(|release| row(catalog, release)).collect();
     let section = Section::of_table(texts, ("Releases, newest first", &columns), rows);
     let lede = Phrase::plain("Go or no-go follows from recorded bytes, item by item; ")
         .link(link::LEDGER, "the ledger")
@@ -38,16 +54,19 @@ pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, Re
 fn row(catalog: &Catalog<'_>, release: &ReleaseReport) -> Row {
     let name = Phrase::default().link(link::release(&release.name), release.name.clone());
     let state = Phrase::default().mark(release::verdict(release));
+    let none = || Phrase::plain("–");
     match &release.came {
-        Err(_) => Row {
-            bad: true,
-            ..Row::of([name, state, Phrase::plain("–"), Phrase::plain("does not hold together"), Phrase::plain("–")])
-        },
+        Err(_) => {
+            Row { bad: true, ..Row::of([name, state, none(), none(), Phrase::plain("does not hold together"), none()]) }
+        }
         Ok(filled) => {
             let counts: Vec<String> = filled.counts().iter().map(|(word, count)| format!("{count} {word}")).collect();
             let commit = Phrase::default().name(catalog.commit_page(&filled.commit), short_commit(&filled.commit));
             let commit = if filled.tagged { commit } else { commit.text(", not yet tagged") };
-            Row::of([name, state, commit, Phrase::plain(counts.join(", ")), Phrase::plain(date::day(filled.as_of))])
+            let targets = RuntimeTarget::list(&filled.targets);
+            let rest = [targets, counts.join(", "), date::day(filled.as_of)].map(Phrase::plain);
+            let [targets, counts, as_of] = rest;
+            Row::of([name, state, commit, targets, counts, as_of])
         }
     }
 }

@@ -5,7 +5,7 @@ use chrono::{Days, NaiveDate};
 use super::HOSTILE;
 use crate::model::commit::CommitLine;
 use crate::model::ledger::answer::{Answer, Standing};
-use crate::model::ledger::{Acceptance, Entry, Ledger, Waiver};
+use crate::model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
 use crate::model::trend::Trend;
 
 /// The ledger as of a day; the event that it speaks of and that still stands is told what it says.
@@ -13,28 +13,26 @@ pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Le
     let on =
         |days: i64| if days < 0 { day - Days::new(days.unsigned_abs()) } else { day + Days::new(days.unsigned_abs()) };
     let commit = line.commits.last().map(|commit| commit.sha.clone()).expect("there are commits");
-    let entry = |line| Entry { path: "ledger/2026.toml".to_owned(), line };
-    let accept = |event: &str, (from, until): (i64, i64), line| Acceptance {
+    let terms = |reason: &str, author: &str, commit: &str, (from, until): (i64, i64), line| Terms {
+        reason: reason.to_owned(),
+        author: author.to_owned(),
+        date: on(from),
+        commit: commit.to_owned(),
+        expires: on(until),
+        entry: Entry { path: "ledger/2026.toml".to_owned(), line },
+    };
+    let why = format!("The new layout saves memory. {HOSTILE}");
+    let accept = |event: &str, days: (i64, i64), line| Acceptance {
         event: event.to_owned(),
         scope: "event".to_owned(),
         at_most: 0.12,
-        reason: format!("The new layout saves memory. {HOSTILE}"),
-        author: "Ada <ada@example.com>".to_owned(),
-        date: on(from),
-        commit: commit.clone(),
-        expires: on(until),
-        entry: entry(line),
+        terms: terms(&why, "Ada <ada@example.com>", &commit, days, line),
     };
-    let waive = |item: &str, target: Option<&str>, (from, until): (i64, i64), line| Waiver {
+    let waive = |item: &str, target: Option<&str>, days: (i64, i64), line| Waiver {
         release: "v1.1".to_owned(),
         item: item.to_owned(),
         target: target.map(str::to_owned),
-        reason: HOSTILE.to_owned(),
-        author: HOSTILE.to_owned(),
-        date: on(from),
-        commit: "0123456789".repeat(4),
-        expires: on(until),
-        entry: entry(line),
+        terms: terms(HOSTILE, HOSTILE, &"0123456789".repeat(4), days, line),
     };
     let taken_back = trend.events.iter().find(|one| !one.is_standing_regression()).expect("the sample has one");
     let acceptances = vec![
@@ -45,6 +43,10 @@ pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Le
     ];
     let event = &mut trend.events[0];
     event.answer = Some(Answer::of(&acceptances[0], day, Standing::Accepted));
-    let waivers = vec![waive("gpu-parity", Some("cuda"), (-7, 0), 43), waive(HOSTILE, None, (-90, -30), 53)];
+    let waivers = vec![
+        waive("gpu-parity", Some("cuda"), (-7, 0), 43),
+        waive(HOSTILE, None, (-90, -30), 53),
+        waive("gone", None, (-7, 80), 63),
+    ];
     Ledger { acceptances, waivers }
 }

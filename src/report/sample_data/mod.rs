@@ -18,7 +18,7 @@ use crate::model::ledger::Ledger;
 use crate::model::method::{Constants, Figure, Limits, MeasuredTable, Method};
 use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
-use crate::model::release::ReleaseReport;
+use crate::model::release::Released;
 use crate::model::run::RecordedRun;
 use crate::model::trend::Trend;
 
@@ -31,7 +31,7 @@ pub(super) struct Sample {
     pub(super) movers: Vec<WeekMovers>,
     pub(super) newest: Vec<RecordedRun>,
     pub(super) ledger: Ledger,
-    pub(super) releases: Vec<ReleaseReport>,
+    pub(super) releases: Released,
 }
 
 impl Sample {

@@ -1,7 +1,7 @@
 //! The releases of the sample: one that may go, one that may not, and one of which nothing holds together; their texts would
 //! harm who believed them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{Days, NaiveDate, NaiveTime};
 
@@ -10,9 +10,10 @@ use crate::model::checklist::{
     Filled, FilledChecklist, HistoryPoint, Rests, Rollback, RuntimeTarget, SCHEMA_VERSION, Signed, Status, Waiving,
 };
 use crate::model::commit::CommitLine;
-use crate::model::release::ReleaseReport;
+use crate::model::ledger::Entry;
+use crate::model::release::{ReleaseReport, Released};
 
-pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Vec<ReleaseReport> {
+pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
     let commit = line.commits.last().map(|commit| commit.sha.clone()).expect("there are commits");
     let waiver = |in_force: bool| Waiving {
         entry: "ledger/2026.toml:43".to_owned(),
@@ -67,9 +68,12 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Vec<ReleaseReport> 
         item("notes", Status::Pass, Some(waiver(true))),
     ];
     let report = |name: &str, came| ReleaseReport { name: name.to_owned(), came };
-    vec![
+    let newest = vec![
         report("v0.9", Err(format!("the tag `v0.9` moved {HOSTILE}"))),
         report("v1.0", Ok(filled("v1.0", true, go))),
         report("v1.1", Ok(filled("v1.1", false, no_go))),
-    ]
+    ];
+    let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 63 };
+    let what = format!("`release/checklist.toml` has no item `gone` {HOSTILE}");
+    Released { newest, older: 3, astray: BTreeMap::from([(entry, what)]) }
 }
