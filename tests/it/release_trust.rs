@@ -252,3 +252,17 @@ fn a_page_looks_at_the_history_that_its_release_names() {
     let page = sandbox.read("_site/release/v2.html");
     assert!(!page.contains("no-go") && has_those_runs(&page), "{page}");
 }
+
+#[test]
+fn a_suite_that_no_item_asks_about_is_named() {
+    let project = Project::new();
+    let asks = |told: &str| !told.contains("no item of `release/checklist.toml`");
+    assert!(asks(&project.checklist(0, &[]).err));
+    let verdict = "rule = \"suite_verdict\"\nsuite = \"cpu\"\nagainst = \"previous\"";
+    let parity = "rule = \"parity\"\nsuite = \"cpu\"";
+    let sandbox = project.sandbox();
+    sandbox.write("release/checklist.toml", &project.0.altered("release/checklist.toml", verdict, parity));
+    sandbox.commit("Ask less");
+    let told = project.checklist(0, &[]).err;
+    assert!(!asks(&told) && told.contains("`cpu` was measured at"), "{told}");
+}

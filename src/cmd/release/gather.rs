@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use super::artifacts::{self, Artifact};
 use super::fault::Fault;
 use super::identity::{self, Identity};
-use super::{branch, reviewed, waivers};
+use super::{branch, reviewed, unasked, waivers};
 use crate::cli::LookArgs;
 use crate::cmd::project::Project;
 use crate::cmd::{Advice, bounded, ledger, text};
@@ -132,6 +132,7 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
     })?;
     identity::check_history(&project, &stated.releases, &entries)?;
     waivers::tell_astray(&stated, &release);
+    unasked::tell(project.store()?, &source, &identity, &stated.checklist)?;
     let reviewed = head(&project)?;
     let history =
         HistoryPoint { commit: commit.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };

@@ -15,6 +15,7 @@ mod reviewed;
 mod seed_form;
 mod sign;
 mod sound;
+mod unasked;
 mod verify;
 mod waive;
 mod waivers;
