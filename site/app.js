@@ -377,13 +377,13 @@ function markdown(data, a, b) {
   for (const { heading, rows } of groups.filter(isTold)) {
     lines.push(`## ${heading} (${count(rows.length)})`, "");
     head(["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", `95${NARROW}% interval`, "Could see"], 3);
-    for (const row of rows.slice(0, 120)) {
+    for (const row of rows.slice(0, 60)) {
       const verdict = `${row.mark[1]} ${row.mark[2]}`;
       line([`${code(row.name)} ${plain(row.metric)}`, plain(row.machine), row.reason ? `${verdict}: ${plain(row.reason)}` : verdict,
         row.before, row.after, row.change, row.interval, row.shows]);
     }
     lines.push("");
-    if (rows.length > 120) lines.push(`And ${count(rows.length - 120)} more.`, "");
+    if (rows.length > 60) lines.push(`And ${count(rows.length - 60)} more.`, "");
   }
   lines.push(groups.filter((group) => !isTold(group)).map(({ heading, rows }) => `${heading}: ${count(rows.length)}.`).join(" "));
   return `${lines.map((text) => text.trimEnd()).join("\n")}\n`;

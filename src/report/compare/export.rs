@@ -7,7 +7,7 @@ use crate::report::markdown::{Lines, code, plain};
 use crate::report::number;
 
 /// The most rows of a group; what is said of the others is counted.
-const ROWS: usize = 120;
+const ROWS: usize = 60;
 
 /// The heads of the rows; the figures stand to the right.
 const HEADS: [&str; 8] =

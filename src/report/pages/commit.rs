@@ -26,8 +26,11 @@ use crate::report::summary::Fact;
 use crate::report::text::shortened;
 use crate::report::trend::{event as told, words};
 
-/// The most rows of what changed, of events and of runs.
+/// The most rows of events and of runs.
 const ROWS: usize = 40;
+
+/// The most rows of what changed since an earlier commit; the comparison with it has more of them.
+const CHANGED_ROWS: usize = 12;
 
 /// The commits of the line that are listed on either side.
 const NEIGHBOURS: usize = 3;
@@ -282,7 +285,7 @@ fn changed((id, since): (&'static str, &Option<Since>)) -> Option<Section> {
     if section.table.is_none() {
         section.note = Phrase::plain("No change is told.").then(all);
     }
-    Some(section.cut(ROWS))
+    Some(section.cut(CHANGED_ROWS))
 }
 
 fn events(commits: &Commits<'_, '_>, of: &Named<'_>) -> Section {

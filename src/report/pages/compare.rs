@@ -19,9 +19,10 @@ use crate::report::compare::words::{Kind, Row};
 use crate::report::link;
 use crate::report::number;
 
-/// The rows that a page lists of a group that changed or may have, and up to how many it lists of another one: beyond, none.
-const CHANGED_ROWS: usize = 120;
-const OTHER_ROWS: usize = 24;
+/// The rows that a page lists of what changed and of what may have, and up to how many it lists of another group: beyond, none.
+const CHANGED_ROWS: usize = 40;
+const DOUBTFUL_ROWS: usize = 10;
+const OTHER_ROWS: usize = 10;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -194,11 +195,11 @@ fn lede(pair: Pair) -> String {
 fn shown(group: Group) -> Shown {
     let Group { heading, mut rows } = group;
     let all = rows.len();
-    let changed = rows.first().is_some_and(|row| matches!(row.kind, Kind::Worse | Kind::Better | Kind::Doubt));
-    rows.truncate(match changed {
-        true => CHANGED_ROWS,
-        false if all > OTHER_ROWS => 0,
-        false => OTHER_ROWS,
+    rows.truncate(match rows.first().map(|row| row.kind) {
+        Some(Kind::Worse | Kind::Better) => CHANGED_ROWS,
+        Some(Kind::Doubt) => DOUBTFUL_ROWS,
+        _ if all > OTHER_ROWS => 0,
+        _ => OTHER_ROWS,
     });
     let rest = match all - rows.len() {
         0 => String::new(),
