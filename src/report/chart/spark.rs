@@ -16,7 +16,7 @@ use crate::report::mark::Tone;
 const LONGEST: usize = 60;
 
 /// The most dots under fitted levels, so that a list of a thousand sparklines stays small.
-const DOTS: usize = 20;
+const DOTS: usize = 15;
 
 /// No sparkline spans less than this share of its middle, so that noise stays flat.
 const NARROWEST: f64 = 0.05;
@@ -47,7 +47,7 @@ pub fn draw(spark: &Spark) -> String {
     if values.is_empty() {
         return String::new();
     }
-    let mut svg = Svg::new(WIDTH, HEIGHT);
+    let mut svg = Svg::new(WIDTH, HEIGHT).with_whole_dots();
     picture(spark, first, values, &mut svg).expect("the backend writes to a String, which cannot fail");
     svg.labelled("spark", &spark.label)
 }
