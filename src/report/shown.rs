@@ -35,7 +35,7 @@ pub(super) const RELEASES: usize = 30;
 
 /// How many of the newest events have pages of the commits in their range at least. A thousand series have so many events that
 /// nearly every commit lies in the range of one.
-const EVENTS: usize = 30;
+pub(super) const EVENTS: usize = 30;
 
 /// What has a page.
 #[derive(Clone, Debug, Default)]

@@ -41,7 +41,7 @@ impl Svg {
         Svg { width, height, body: String::new(), dots: None, has_whole_dots: false }
     }
 
-    /// The picture with each dot at a whole unit, where there are many pictures and nobody sees a tenth.
+    /// The picture with each dot at a whole unit: where there are hundreds of them, nobody sees a tenth.
     pub(super) fn with_whole_dots(self) -> Svg {
         Svg { has_whole_dots: true, ..self }
     }

@@ -373,7 +373,7 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
         ])
     };
     let columns = [("Commit", "nb"), ("Runs", "push"), ("Subject", "full any"), ("Committed", "nb opt")];
-    let note = "Newest first. A commit has a page where it is among the newest that were measured, a release, or in the range of an event.";
+    let note = "Newest first. A commit has a page where it is among the newest that were measured, a release, or in the range of one of the newest events.";
     let texts = ("line", "On the line", Phrase::plain(note), "");
     Section::of_table(texts, ("Commits around it, newest first", &columns), around.rev().map(row).collect())
 }
