@@ -74,8 +74,9 @@ const pointsAt = (data, series, number) => {
   chunk.places ??= new Map(chunk.groups.map((group) => [group.suite + "\n" + group.machine, group]));
   const offset = number - chunk.number * data.chunk;
   const group = chunk.places.get(series.suite + "\n" + series.machine);
-  if (!group || !Object.hasOwn(group.series, series.id)) return [];
-  const [exponent, least, width, medians, ...ends] = group.series[series.id], [low, size, down, up] = ends;
+  const key = group && [series.id.slice(-8), series.id].find((one) => Object.hasOwn(group.series, one));
+  if (!key) return [];
+  const [exponent, least, width, medians, ...ends] = group.series[key], [low, size, down, up] = ends;
   const points = [];
   const real = (whole) => Number(`${whole}e${exponent}`);
   for (let column = group.at.indexOf(offset); column >= 0 && group.at[column] === offset; column += 1) {
