@@ -153,7 +153,7 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
 /// The page of a pair and the same as Markdown; and its headline.
 fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<([Page; 2], Headline), ReportError> {
     let path = path(data, pair)?;
-    let table = table::table(data, pair.a, pair.b);
+    let table = table::listed(data, pair.a, pair.b, most);
     let of_list = table.headline.clone();
     let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
     let names = [a.name(), b.name()];
@@ -192,9 +192,17 @@ fn lede(pair: Pair) -> String {
     }
 }
 
+/// How many rows of a kind the page or its Markdown may list, of so many.
+fn most(kind: Kind, all: usize) -> usize {
+    match kind {
+        Kind::Worse | Kind::Better | Kind::Doubt => export::ROWS,
+        _ if all > OTHER_ROWS => 0,
+        _ => all,
+    }
+}
+
 fn shown(group: Group) -> Shown {
-    let Group { heading, mut rows } = group;
-    let all = rows.len();
+    let Group { heading, count: all, mut rows } = group;
     rows.truncate(match rows.first().map(|row| row.kind) {
         Some(Kind::Worse | Kind::Better) => CHANGED_ROWS,
         Some(Kind::Doubt) => DOUBTFUL_ROWS,
