@@ -163,9 +163,10 @@ mod tests {
 
     #[test]
     fn a_new_commit_seldom_takes_the_page_of_another_one() {
+        let (whole, heads) = history(100, &[]);
         let oldest = |commits: usize| {
-            let (line, heads) = history(commits, &[]);
-            places(&line, &of_line(&line, &heads))[0]
+            let line = CommitLine { commits: whole.commits[..commits].to_vec(), shallow: false };
+            places(&line, &of_line(&line, &heads[..commits]))[0]
         };
         let taken: Vec<usize> = (1..100).filter(|commits| oldest(*commits) != oldest(commits + 1)).collect();
         assert_eq!(taken, (34..100).step_by(5).collect::<Vec<usize>>());
