@@ -74,8 +74,9 @@ const pointsAt = (data, series, number) => {
   chunk.places ??= new Map(chunk.groups.map((group) => [group.suite + "\n" + group.machine, group]));
   const offset = number - chunk.number * data.chunk;
   const group = chunk.places.get(series.suite + "\n" + series.machine);
-  if (!group || !Object.hasOwn(group.series, series.id)) return [];
-  const [exponent, least, width, medians, ...ends] = group.series[series.id], [low, size, down, up] = ends;
+  const key = group && [series.id.slice(-8), series.id].find((one) => Object.hasOwn(group.series, one));
+  if (!key) return [];
+  const [exponent, least, width, medians, ...ends] = group.series[key], [low, size, down, up] = ends;
   const points = [];
   const real = (whole) => Number(`${whole}e${exponent}`);
   for (let column = group.at.indexOf(offset); column >= 0 && group.at[column] === offset; column += 1) {
@@ -377,13 +378,13 @@ function markdown(data, a, b) {
   for (const { heading, rows } of groups.filter(isTold)) {
     lines.push(`## ${heading} (${count(rows.length)})`, "");
     head(["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", `95${NARROW}% interval`, "Could see"], 3);
-    for (const row of rows.slice(0, 120)) {
+    for (const row of rows.slice(0, 60)) {
       const verdict = `${row.mark[1]} ${row.mark[2]}`;
       line([`${code(row.name)} ${plain(row.metric)}`, plain(row.machine), row.reason ? `${verdict}: ${plain(row.reason)}` : verdict,
         row.before, row.after, row.change, row.interval, row.shows]);
     }
     lines.push("");
-    if (rows.length > 120) lines.push(`And ${count(rows.length - 120)} more.`, "");
+    if (rows.length > 60) lines.push(`And ${count(rows.length - 60)} more.`, "");
   }
   lines.push(groups.filter((group) => !isTold(group)).map(({ heading, rows }) => `${heading}: ${count(rows.length)}.`).join(" "));
   return `${lines.map((text) => text.trimEnd()).join("\n")}\n`;

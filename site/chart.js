@@ -10,9 +10,9 @@ const repeated = (words) => words.split(" ").filter(Boolean).flatMap((word) => {
 const summed = (steps) => { let sum = 0; return steps.map((step) => (sum += step)); };
 
 // The runs that the data of a chart tells of: place, median, and a commit where it is named.
-const runsOf = ({ places, medians, power, commits = [] }) => {
-  const values = summed(repeated(medians)).map((whole) => Number(`${whole}e${power}`));
-  return summed(repeated(places)).map((place, i) => ({ place, value: values[i], commit: commits[i] }));
+const runsOf = ({ places, medians, least, step, width, power, commits = [] }) => {
+  const value = (i) => Number(`${least + step * (packed(medians, 0, width, i) ?? 0)}e${power}`);
+  return summed(repeated(places)).map((place, i) => ({ place, value: value(i), commit: commits[i] }));
 };
 
 // Round numbers between two others, and how many decimals they need.
@@ -151,7 +151,7 @@ function makeChart(figure) {
   const charts = [...figure.querySelectorAll("svg[data-points]")], told = JSON.parse(figure.querySelector("script").textContent);
   const listed = charts.length && document.getElementById(charts[0].dataset.points), runs = runsOf(told), { data } = sprag;
   if (!listed || !runs.length) return;
-  const rows = [...listed.querySelectorAll("tr[data-place]")], heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
+  const rows = [...listed.tBodies[0].rows], heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
   const whole = [runs[0].place, runs.at(-1).place], margin = Math.max(0.5, 0.01 * (whole[1] - whole[0]));
   const ends = [whole[0] - margin, whole[1] + margin], least = Math.min(ends[1] - ends[0], 4), reference = firstLevel(told, runs);
   const usable = { "": true, log: runs.every(({ value }) => value > 0), relative: reference > 0 };
@@ -163,7 +163,7 @@ function makeChart(figure) {
   // The commits have names in a file that only those load who want to know.
   const named = () => (asked ??= data.commits.length ? Promise.resolve() : load("commits.js").catch(() => {}));
   const said = () => {
-    const run = runs[at], row = rows[runs.length - 1 - at], isListed = row && Number(row.dataset.place) === run.place;
+    const run = runs[at], row = rows[runs.length - 1 - at], isListed = row && Number(row.dataset.place ?? run.place) === run.place;
     const commit = data.commits[commitOf(run)], change = mode === "relative" ? [["from the first level", percent(run.value / reference - 1)]] : [];
     const pairs = isListed ? [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
       : [[heads[0], commit ? [commit[0].slice(0, 8), ...commit[3]].join(" ") : run.commit ?? ""], [heads[1], commit?.[2]],

@@ -162,9 +162,14 @@ impl<'a> Catalog<'a> {
         self.shown.runs().contains(id).then(|| link::run(id))
     }
 
-    /// Where to read of the run of that id: its page, or the comparison of its commit with the one measured before.
+    /// Where to read of the run of that id: its page, or where to read of its commit.
     pub(super) fn run_place(&self, id: &str) -> Option<String> {
         self.run_page(id).or_else(|| self.compare_place(&self.run(id)?.commit.as_ref()?.sha))
+    }
+
+    /// Where to read of a commit: its page, or its comparison with the one measured before.
+    pub(super) fn commit_place(&self, sha: &str) -> Option<String> {
+        self.commit_page(sha).or_else(|| self.compare_place(sha))
     }
 
     /// The page of a commit, where there is one.

@@ -5,8 +5,9 @@
 //! - among the newest [`NEWEST`] to [`NEWEST`] + [`STEP`] - 1 commits that were measured, in the order of the line: where they
 //!   begin is a multiple of [`STEP`], so that a new commit seldom takes a page from another one, and with it the links to that,
 //! - or among the newest [`RELEASES`] of them that bear a tag,
-//! - or in the range of an event: its last good commit, its first bad one, or a commit between that may be the cause. Of a
-//!   drift, whose ramp may be long, and of an event of the environment no single commit is, so these show their ends alone.
+//! - or in the range of one of the newest [`EVENTS`] to [`EVENTS`] + [`STEP`] - 1 events: its last good commit, its first bad
+//!   one, or a commit between that may be the cause. Of a drift, whose ramp may be long, and of an event of the environment no
+//!   single commit is, so these show their ends alone.
 //!
 //! Where the line holds no commit that was measured, as without a repository, the order is that of the newest runs, and a run
 //! without a commit counts as one.
@@ -32,6 +33,10 @@ const STEP: usize = 5;
 /// How many of the newest releases have a page, and one against the release before.
 pub(super) const RELEASES: usize = 30;
 
+/// How many of the newest events have pages of the commits in their range at least. A thousand series have so many events that
+/// nearly every commit lies in the range of one.
+pub(super) const EVENTS: usize = 30;
+
 /// What has a page.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown<'a> {
@@ -44,7 +49,7 @@ impl<'a> Shown<'a> {
     pub(super) fn of(input: &Input<'a>) -> Shown<'a> {
         let Input { analysis, trend, line, heads, .. } = *input;
         let whole = of_line(line, heads);
-        let events = of_events(&trend.events);
+        let events = of_events(&newest_events(&trend.events));
         let commit = |head: &'a RunHead| head.commit.as_ref().map(|commit| commit.sha.as_str());
         let tips: BTreeSet<&str> = analysis.suites.iter().map(|suite| suite.run.as_str()).collect();
         let is_moved = |head: &RunHead| {
@@ -103,10 +108,17 @@ fn of_line<'a>(line: &'a CommitLine, heads: &'a [RunHead]) -> BTreeSet<&'a str> 
     measured[first..].iter().copied().chain(releases.map(|commit| commit.sha.as_str())).collect()
 }
 
+/// The newest events, oldest first.
+fn newest_events(events: &[Event]) -> Vec<&Event> {
+    let mut ordered: Vec<&Event> = events.iter().collect();
+    ordered.sort_by(|a, b| (a.since, &a.id).cmp(&(b.since, &b.id)));
+    ordered.split_off(ordered.len().saturating_sub(EVENTS) / STEP * STEP)
+}
+
 /// The names of the commits in the ranges of events, measured or not, each with its events.
-fn of_events(events: &[Event]) -> BTreeMap<&str, Vec<&Event>> {
+fn of_events<'a>(events: &[&'a Event]) -> BTreeMap<&'a str, Vec<&'a Event>> {
     let mut names: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
-    for event in events {
+    for event in events.iter().copied() {
         let ends = event.last_good.iter().chain([&event.first_bad]);
         let suspects = event.suspects.iter().filter(|_| event.kind == EventKind::Change).map(|suspect| &suspect.commit);
         let all: BTreeSet<&str> = ends.chain(suspects).map(|commit| commit.sha.as_str()).collect();
@@ -151,9 +163,10 @@ mod tests {
 
     #[test]
     fn a_new_commit_seldom_takes_the_page_of_another_one() {
+        let (whole, heads) = history(100, &[]);
         let oldest = |commits: usize| {
-            let (line, heads) = history(commits, &[]);
-            places(&line, &of_line(&line, &heads))[0]
+            let line = CommitLine { commits: whole.commits[..commits].to_vec(), shallow: false };
+            places(&line, &of_line(&line, &heads[..commits]))[0]
         };
         let taken: Vec<usize> = (1..100).filter(|commits| oldest(*commits) != oldest(commits + 1)).collect();
         assert_eq!(taken, (34..100).step_by(5).collect::<Vec<usize>>());
@@ -173,13 +186,32 @@ mod tests {
             ..example::event(EventKind::Change, 22)
         };
         let others = |event: &Event| {
-            let names =
-                of_line(&line, &heads).into_iter().chain(of_events(std::slice::from_ref(event)).into_keys()).collect();
+            let names = of_line(&line, &heads).into_iter().chain(of_events(&[event]).into_keys()).collect();
             places(&line, &names).into_iter().filter(|place| *place < 60).collect::<Vec<usize>>()
         };
         assert_eq!(others(&change), [2, 17, 18, 19, 20, 21, 22]);
         assert_eq!(others(&Event { kind: EventKind::Drift, ..change.clone() }), [2, 17, 22]);
         assert_eq!(others(&Event { kind: EventKind::Environment, ..change }), [2, 17, 22]);
+    }
+
+    #[test]
+    fn the_commits_of_old_events_have_no_page() {
+        let shown = |count: usize| -> Vec<usize> {
+            let since = example::event(EventKind::Change, 0).since;
+            let event = |place: usize| Event {
+                id: format!("e-{}", count - place),
+                since: since + chrono::Duration::days(place as i64),
+                ..example::event(EventKind::Change, place)
+            };
+            let mut events: Vec<Event> = (0..count).map(event).collect();
+            events.reverse();
+            newest_events(&events).iter().map(|event| count - event.id[2..].parse::<usize>().unwrap()).collect()
+        };
+        let check = |count: usize, first: usize| assert_eq!(shown(count), (first..count).collect::<Vec<usize>>());
+        check(0, 0);
+        check(34, 0);
+        check(35, 5);
+        check(103, 70);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(super) struct Svg {
     height: i32,
     body: String,
     dots: Option<(Ink, Pen)>,
+    has_whole_dots: bool,
 }
 
 /// What a reader who does not see the picture is told.
@@ -37,7 +38,12 @@ pub(super) struct Caption<'a> {
 impl Svg {
     /// An empty picture of that size in units.
     pub(super) fn new(width: i32, height: i32) -> Svg {
-        Svg { width, height, body: String::new(), dots: None }
+        Svg { width, height, body: String::new(), dots: None, has_whole_dots: false }
+    }
+
+    /// The picture with each dot at a whole unit: where there are hundreds of them, nobody sees a tenth.
+    pub(super) fn with_whole_dots(self) -> Svg {
+        Svg { has_whole_dots: true, ..self }
     }
 
     /// The finished picture with its title and description as elements.
@@ -83,6 +89,9 @@ impl Svg {
         if self.dots.as_ref().is_some_and(|(current, _)| *current != ink) {
             self.flush();
         }
+        // Nor is a tenth seen among many small dots.
+        let center =
+            if ink == Ink::ManyDots || self.has_whole_dots { (whole(center.0), whole(center.1)) } else { center };
         let (_, pen) = self.dots.get_or_insert_with(|| (ink, Pen::default()));
         pen.move_to(center);
         pen.dot();

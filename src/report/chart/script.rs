@@ -4,21 +4,26 @@
 use serde_json::{Value, json};
 
 use super::trend::{Flag, Trend};
+use crate::report::compare::packed;
 use crate::report::compare::rounding::{finely_scaled, rounded};
 use crate::report::text;
 
 /// The digits of a commit that no file beside the page tells of.
 const COMMIT: usize = 7;
 
+/// The steps that medians may be told in: with five digits each the largest is one of the fourth digit, which pages show.
+const STEPS: [i64; 4] = [1, 2, 5, 10];
+
 /// The data as JSON for a script of the page. `names_commits` where the places of the runs are not those of commits on the
 /// line, by which the script would find their names.
 ///
-/// Places come as the first one and the steps from one to the next, and medians alike as whole numbers times a power of ten;
-/// what repeats is written once with its count: `12 1x40 3`.
+/// Places come as the first one and the steps from one to the next; what repeats is written once with its count: `12 1x40 3`.
+/// Medians come packed, `width` characters each: the least of them and so many `step`s, times a power of ten.
 pub fn data(trend: &Trend, names_commits: bool) -> String {
     let places = trend.dots.iter().map(|dot| dot.place);
     let (power, medians) = finely_scaled(&trend.dots.iter().map(|dot| rounded(dot.value)).collect::<Vec<f64>>());
-    let steps = std::iter::once(0).chain(medians.iter().copied()).zip(&medians).map(|(before, now)| now - before);
+    let (least, step, width) = steps_for(&medians);
+    let steps = medians.iter().map(|median| Some((median - least + step / 2) / step));
     let fit = trend.fit.as_ref();
     let lines: Vec<Value> = fit
         .iter()
@@ -38,7 +43,10 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         "symbol": trend.scale.symbol,
         "places": repeated(steps_of(places)),
         "power": power,
-        "medians": repeated(steps.map(|step| step.to_string())),
+        "least": least,
+        "step": step,
+        "width": width,
+        "medians": if width == 0 { String::new() } else { packed::text(steps, width) },
         "lines": lines,
         "turns": turns,
         "suspects": fit.map_or(&[][..], |fit| &fit.suspects),
@@ -53,6 +61,18 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         told["commits"] = trend.dots.iter().map(|dot| json!(short(&dot.commit))).collect();
     }
     text::script(&told.to_string())
+}
+
+/// The least of whole numbers, and steps up from there that two characters can tell, if they need not be so large that pages
+/// show them; else steps of one, and how many characters those take. No character where all numbers are the same.
+fn steps_for(numbers: &[i64]) -> (i64, i64, usize) {
+    let (least, most) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
+    if least == most {
+        return (least, 1, 0);
+    }
+    let width = |step: i64| packed::width(std::iter::once((most - least + step / 2) / step));
+    let step = STEPS.into_iter().find(|step| width(*step) <= 2).unwrap_or(1);
+    (least, step, width(step))
 }
 
 fn flags(flags: &[Flag]) -> Vec<Value> {
@@ -130,7 +150,9 @@ mod tests {
         let told = data(&trend(&[1e-3, 1.01e-3, 1.01e-3, 9e-3]), false);
         let value: Value = serde_json::from_str(&told).expect("it is JSON");
         assert_eq!((&value["places"], &value["power"]), (&json!("0 1x2 6.5"), &json!(-7)));
-        assert_eq!(value["medians"], "10000 100 0 79900");
+        assert_eq!((&value["least"], &value["step"], &value["width"]), (&json!(10_000), &json!(10), &json!(2)));
+        // 0, 10, 10 and 8000 steps, in digits of ninety.
+        assert_eq!(value["medians"], "   , ,}u");
         assert_eq!(value["lines"], json!([[0.0, 1.5, 1e-3, 1e-3]]));
         assert_eq!(value["turns"], json!([[1, "worse", 1.5, 1.5, 1e-3, 1.1e-3, "+10.0\u{202f}%"]]));
         assert_eq!((&value["baseline"], &value["limit"]), (&json!(0.33333), &Value::Null));

@@ -16,7 +16,7 @@ use crate::report::mark::Tone;
 const LONGEST: usize = 60;
 
 /// The most dots under fitted levels, so that a list of a thousand sparklines stays small.
-const DOTS: usize = 20;
+pub const DOTS: usize = 15;
 
 /// No sparkline spans less than this share of its middle, so that noise stays flat.
 const NARROWEST: f64 = 0.05;
@@ -36,6 +36,8 @@ pub struct Spark {
     pub baseline: Option<f64>,
     /// The colour of the newest.
     pub tone: Tone,
+    /// The most dots under these.
+    pub dots: usize,
     /// What a reader who does not see it is told.
     pub label: String,
 }
@@ -47,7 +49,7 @@ pub fn draw(spark: &Spark) -> String {
     if values.is_empty() {
         return String::new();
     }
-    let mut svg = Svg::new(WIDTH, HEIGHT);
+    let mut svg = Svg::new(WIDTH, HEIGHT).with_whole_dots();
     picture(spark, first, values, &mut svg).expect("the backend writes to a String, which cannot fail");
     svg.labelled("spark", &spark.label)
 }
@@ -79,7 +81,7 @@ fn picture(spark: &Spark, first: usize, values: &[f64], svg: &mut Svg) -> Drawn 
     if line.is_empty() {
         area.draw(&PathElement::new(points, Ink::Trace.shape()))?;
     } else {
-        for group in points.chunks(points.len().div_ceil(DOTS)) {
+        for group in points.chunks(points.len().div_ceil(spark.dots.max(1))).take(spark.dots) {
             let median = axis::median(&group.iter().map(|(_, value)| *value).collect::<Vec<f64>>());
             area.draw(&Circle::new((group[group.len() / 2].0, median), 10, Ink::Dots.shape()))?;
         }
@@ -124,6 +126,7 @@ mod tests {
             levels: Vec::new(),
             baseline: Some(1.0),
             tone: Tone::Worse,
+            dots: DOTS,
             label: "\"><script>".into(),
         };
         let svg = draw(&spark);
@@ -137,11 +140,13 @@ mod tests {
     fn fitted_levels_are_steps_over_few_dots() {
         let values: Vec<f64> = (0..100).map(|i| if i < 80 { 1.0 } else { 1.1 }).collect();
         let levels = vec![(0..80, 1.0, 1.0), (80..100, 1.1, 1.1)];
-        let spark = Spark { values, levels, baseline: None, tone: Tone::Worse, label: "1 change".into() };
+        let spark = Spark { values, levels, baseline: None, tone: Tone::Worse, dots: DOTS, label: "1 change".into() };
         assert_eq!(line(&spark, 40), [(0.0, 1.0), (39.5, 1.0), (39.5, 1.1), (59.0, 1.1)]);
         let svg = draw(&spark);
         assert_eq!((svg.matches("h0").count(), svg.matches("class=\"level\"").count()), (DOTS, 1), "{svg}");
         assert!(svg.len() < 600, "{}", svg.len());
+        let bare = draw(&Spark { dots: 0, ..spark.clone() });
+        assert_eq!((bare.contains("dots"), bare.matches("class=\"level\"").count()), (false, 1), "{bare}");
         let ramp = Spark { levels: vec![(0..50, 1.0, 2.0), (50..100, 2.0, 2.0)], ..spark };
         assert_eq!(line(&ramp, 25), [(0.0, 1.5), (24.5, 2.0), (25.0, 2.0), (74.0, 2.0)]);
     }

@@ -132,7 +132,7 @@ pub fn draw(trend: &Trend, shape: Shape) -> String {
         return String::new();
     }
     let frame = Frame::of(shape);
-    let mut svg = Svg::new(frame.width, frame.height);
+    let mut svg = Svg::new(frame.width, frame.height).with_whole_dots();
     let plot = Plot::new(trend, dots, frame, &mut svg);
     let shown = buckets::shown(&plot, trend, dots);
     layers::all(&plot, trend, dots, &shown).expect("the backend writes to a String, which cannot fail");

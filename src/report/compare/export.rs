@@ -7,7 +7,7 @@ use crate::report::markdown::{Lines, code, plain};
 use crate::report::number;
 
 /// The most rows of a group; what is said of the others is counted.
-const ROWS: usize = 120;
+pub(in crate::report) const ROWS: usize = 60;
 
 /// The heads of the rows; the figures stand to the right.
 const HEADS: [&str; 8] =
@@ -39,17 +39,17 @@ pub(in crate::report) fn markdown(a: &MeasuredCommit, b: &MeasuredCommit, table:
     }
     let (told, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_told(group));
     for group in told {
-        out.paragraph(&format!("## {} ({})", group.heading, number::count(group.rows.len())));
+        out.paragraph(&format!("## {} ({})", group.heading, number::count(group.count)));
         out.head(&HEADS, &[false, false, false, true, true, true, true, true]);
         for row in group.rows.iter().take(ROWS) {
             out.row(&cells(row));
         }
         out.blank();
-        if group.rows.len() > ROWS {
-            out.paragraph(&format!("And {} more.", number::count(group.rows.len() - ROWS)));
+        if group.count > ROWS {
+            out.paragraph(&format!("And {} more.", number::count(group.count - ROWS)));
         }
     }
-    let rest = counted.iter().map(|group| format!("{}: {}.", group.heading, number::count(group.rows.len())));
+    let rest = counted.iter().map(|group| format!("{}: {}.", group.heading, number::count(group.count)));
     out.line(&rest.collect::<Vec<String>>().join(" "));
     out.text
 }

@@ -42,6 +42,6 @@ pub(super) mod words;
 mod checks;
 mod drawn;
 mod columns;
-mod packed;
+pub(super) mod packed;
 pub(super) mod rounding;
 mod rule;

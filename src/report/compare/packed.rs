@@ -16,7 +16,7 @@ fn digits() -> Vec<char> {
 }
 
 /// How many characters each of the numbers takes, none of which is negative.
-pub(super) fn width(numbers: impl Iterator<Item = i64>) -> usize {
+pub(in crate::report) fn width(numbers: impl Iterator<Item = i64>) -> usize {
     let largest = numbers.max().unwrap_or(0);
     let mut width = 1;
     while BASE.pow(width) - 2 < largest {
@@ -26,7 +26,7 @@ pub(super) fn width(numbers: impl Iterator<Item = i64>) -> usize {
 }
 
 /// The numbers in so many characters each, the most significant first.
-pub(super) fn text(numbers: impl Iterator<Item = Option<i64>>, width: usize) -> String {
+pub(in crate::report) fn text(numbers: impl Iterator<Item = Option<i64>>, width: usize) -> String {
     let digits = digits();
     let none = BASE.pow(width as u32) - 1;
     let mut text = String::new();

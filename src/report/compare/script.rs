@@ -4,7 +4,7 @@
 //! Values come in chunks of [`CHUNK`] measured commits, counted from the oldest: a new commit changes the last chunk alone.
 //! What may change of old commits (tags, the fit) stands in the other two files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -21,6 +21,9 @@ use crate::report::text;
 /// How many commits a chunk holds.
 pub(super) const CHUNK: usize = 50;
 
+/// How many digits at the end of the id of a series tell it from others.
+const KEY: usize = 8;
+
 /// All scripts.
 pub(in crate::report) fn pages(data: &Data) -> Vec<Page> {
     let mut pages = vec![
@@ -28,8 +31,22 @@ pub(in crate::report) fn pages(data: &Data) -> Vec<Page> {
         page(link::SERIES_DATA.to_owned(), "series", &series(data)),
     ];
     let chunks = 0..data.commits.len().div_ceil(CHUNK);
-    pages.par_extend(chunks.into_par_iter().map(|number| page(link::values(number), "chunk", &chunk(data, number))));
+    let keys = keys(&data.series);
+    let chunk = |number| page(link::values(number), "chunk", &chunk(data, &keys, number));
+    pages.par_extend(chunks.into_par_iter().map(chunk));
     pages
+}
+
+/// The digits at the end of its id.
+fn short(one: &SeriesData) -> &str {
+    one.id.get(one.id.len().saturating_sub(KEY)..).unwrap_or(&one.id)
+}
+
+/// What a series is called in the chunks, by its id: the digits at its end, or where two have the same ones the whole id.
+fn keys(series: &[SeriesData]) -> HashMap<&str, &str> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    series.iter().for_each(|one| *counts.entry(short(one)).or_default() += 1);
+    series.iter().map(|one| (&*one.id, if counts[short(one)] == 1 { short(one) } else { &*one.id })).collect()
 }
 
 /// A script that calls a function with a value.
@@ -85,7 +102,7 @@ fn spot(spot: &Spot) -> Value {
 type InChunk<'a> = (&'a SeriesData, Vec<&'a PointData>);
 
 /// The values of the commits of a chunk: by suite and machine the columns, and for each series one number a column.
-fn chunk(data: &Data, number: usize) -> Value {
+fn chunk(data: &Data, keys: &HashMap<&str, &str>, number: usize) -> Value {
     let begin = number * CHUNK;
     let commits = &data.commits[begin..data.commits.len().min(begin + CHUNK)];
     let mut places: BTreeMap<Place<'_>, Vec<InChunk<'_>>> = BTreeMap::new();
@@ -101,7 +118,7 @@ fn chunk(data: &Data, number: usize) -> Value {
     let mut environments: Vec<&str> = Vec::new();
     let groups: Vec<Value> = places
         .into_iter()
-        .map(|((suite, machine), all)| group(suite, machine, all, begin, &mut environments))
+        .map(|((suite, machine), all)| group(suite, machine, all, begin, &mut environments, keys))
         .collect();
     let shas: Vec<&str> = commits.iter().map(|commit| commit.sha.get(..12).unwrap_or(&commit.sha)).collect();
     json!({ "number": number, "commits": shas, "environments": environments, "groups": groups })
@@ -113,6 +130,7 @@ fn group<'a>(
     all: Vec<InChunk<'a>>,
     begin: usize,
     environments: &mut Vec<&'a str>,
+    keys: &HashMap<&str, &str>,
 ) -> Value {
     let points = all.iter().flat_map(|(_, points)| points);
     let columns: BTreeMap<usize, (usize, &'a str)> =
@@ -130,7 +148,7 @@ fn group<'a>(
     let mut in_order = all;
     in_order.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
     for (one, points) in in_order {
-        series.insert(one.id.clone(), values(&points, columns.keys().copied()));
+        series.insert(keys[&*one.id].to_owned(), values(&points, columns.keys().copied()));
     }
     json!({ "suite": suite, "machine": machine, "at": at, "environment": environment, "series": series })
 }
@@ -170,4 +188,23 @@ fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value 
         add(&[&down, &up]);
     }
     Value::Array(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::catalog::Catalog;
+    use crate::report::sample_data;
+
+    #[test]
+    fn series_with_the_same_digits_keep_their_ids() {
+        let sample = sample_data::rich();
+        let heads = sample.heads();
+        let mut series = Data::of(&Catalog::new(&sample.input(&heads))).series;
+        let ids = ["a-01234567", "b-01234567", "c-89abcdef", "x"];
+        series.truncate(ids.len());
+        series.iter_mut().zip(ids).for_each(|(one, id)| one.id = id.to_owned());
+        let keys = keys(&series);
+        assert_eq!(ids.map(|id| keys[id]), ["a-01234567", "b-01234567", "89abcdef", "x"]);
+    }
 }

@@ -50,7 +50,10 @@ pub(in crate::report) struct SummaryRow {
 pub(in crate::report) struct Group {
     /// The heading.
     pub(in crate::report) heading: String,
-    /// The rows.
+    /// How many rows there are.
+    #[serde(skip)]
+    pub(in crate::report) count: usize,
+    /// The rows, or the first ones where not all were asked for.
     pub(in crate::report) rows: Vec<Row>,
 }
 
@@ -61,8 +64,15 @@ struct Judged<'a> {
     kind: Kind,
 }
 
-/// The table of the commits of two numbers.
-pub(in crate::report) fn table(data: &Data, a: usize, b: usize) -> Table {
+/// The table of the commits of two numbers, with all its rows.
+#[cfg(test)]
+pub(super) fn table(data: &Data, a: usize, b: usize) -> Table {
+    listed(data, a, b, |_, all| all)
+}
+
+/// The table of the commits of two numbers, with so many rows of a kind of which there are so many: to put a row into words
+/// costs more than to judge it.
+pub(in crate::report) fn listed(data: &Data, a: usize, b: usize, most: fn(Kind, usize) -> usize) -> Table {
     let [kernels, beside] = judged(data, a, b);
     let words = words_of(&kernels);
     let (banners, headline) = (banners(data, &kernels), headline(&kernels, words));
@@ -75,19 +85,24 @@ pub(in crate::report) fn table(data: &Data, a: usize, b: usize) -> Table {
         (Kind::Environment, "Not comparable".to_owned()),
         (Kind::Missing, "Missing".to_owned()),
     ];
-    let mut groups: Vec<Group> =
-        headings.into_iter().map(|(kind, heading)| Group { heading, rows: rows(data, &kernels, kind) }).collect();
-    let beside = beside.iter().map(|one| words::row(data, one.series, &one.outcome)).collect();
-    groups.push(Group { heading: BESIDE.to_owned(), rows: beside });
-    groups.retain(|group| !group.rows.is_empty());
-    let scale = draw(&mut groups);
+    let drawn = kernels.iter().chain(&beside).filter_map(|one| words::drawn(one.series, &one.outcome));
+    let span = drawn::span(drawn);
+    let mut groups: Vec<Group> = headings
+        .into_iter()
+        .map(|(kind, heading)| {
+            let count = kernels.iter().filter(|one| one.kind == kind).count();
+            Group { heading, count, rows: rows(data, &kernels, kind, most(kind, count)) }
+        })
+        .collect();
+    let beside: Vec<Row> = beside.iter().map(|one| words::row(data, one.series, &one.outcome)).collect();
+    groups.push(Group { heading: BESIDE.to_owned(), count: beside.len(), rows: beside });
+    groups.retain(|group| group.count > 0);
+    let scale = span.map_or_else(String::new, |span| draw(&mut groups, span));
     Table { headline, words: words.map(str::to_owned), banners, summary, scale, groups }
 }
 
 /// Gives the rows their places on the scale of all, and the scale in words.
-fn draw(groups: &mut [Group]) -> String {
-    let rows = groups.iter().flat_map(|group| &group.rows);
-    let Some(span) = drawn::span(rows.filter_map(|row| row.drawn)) else { return String::new() };
+fn draw(groups: &mut [Group], span: f64) -> String {
     for row in groups.iter_mut().flat_map(|group| &mut group.rows) {
         row.places = row.drawn.map(|drawn| drawn.places(span));
     }
@@ -97,7 +112,7 @@ fn draw(groups: &mut [Group]) -> String {
 /// Only what changed between the commits of two numbers: the headline, and the rows of what got worse and better.
 pub(in crate::report) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec<Row>) {
     let [kernels, _] = judged(data, a, b);
-    let worse_first = [Kind::Worse, Kind::Better].into_iter().flat_map(|kind| rows(data, &kernels, kind));
+    let worse_first = [Kind::Worse, Kind::Better].into_iter().flat_map(|kind| rows(data, &kernels, kind, usize::MAX));
     (headline(&kernels, words_of(&kernels)), worse_first.collect())
 }
 
@@ -117,11 +132,11 @@ fn words_of(kernels: &[Judged<'_>]) -> [&'static str; 2] {
     if is_speed { ["slower", "faster"] } else { ["worse", "better"] }
 }
 
-/// The rows of which that is said, the largest change first.
-fn rows(data: &Data, kernels: &[Judged<'_>], kind: Kind) -> Vec<Row> {
+/// The rows of which that is said, the largest change first, and at most so many.
+fn rows(data: &Data, kernels: &[Judged<'_>], kind: Kind, most: usize) -> Vec<Row> {
     let mut of_kind: Vec<&Judged<'_>> = kernels.iter().filter(|one| one.kind == kind).collect();
     of_kind.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    of_kind.iter().map(|one| words::row(data, one.series, &one.outcome)).collect()
+    of_kind.iter().take(most).map(|one| words::row(data, one.series, &one.outcome)).collect()
 }
 
 /// By what rows of a group are sorted; the largest first.

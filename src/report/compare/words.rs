@@ -104,7 +104,7 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
     let typical = outcome.before.or(outcome.after).or(measured(outcome.a)).or(measured(outcome.b)).unwrap_or_default();
     let scale = series.metric.unit.scale(typical);
     let level = |level: Option<f64>| level.map_or(number::NONE.to_owned(), |level| number::quantity(scale, level));
-    let changed = matches!(outcome.verdict, Verdict::Changed(_) | Verdict::Open(_) | Verdict::Same { came_back: true });
+    let changed = is_changed(outcome);
     let interval = outcome.interval.filter(|(low, high)| low < high);
     Row {
         id: series.id.clone(),
@@ -136,9 +136,19 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
         levels: [outcome.before, outcome.after],
         relative: outcome.relative.filter(|_| changed),
         measured: measured(outcome.b),
-        drawn: Drawn::of(series, outcome).filter(|_| changed),
+        drawn: drawn(series, outcome),
         places: None,
     }
+}
+
+/// What is drawn of an outcome.
+pub(super) fn drawn(series: &SeriesData, outcome: &Outcome<'_>) -> Option<Drawn> {
+    is_changed(outcome).then(|| Drawn::of(series, outcome))?
+}
+
+/// Whether there is a change to show, told or not.
+fn is_changed(outcome: &Outcome<'_>) -> bool {
+    matches!(outcome.verdict, Verdict::Changed(_) | Verdict::Open(_) | Verdict::Same { came_back: true })
 }
 
 fn mark_of(series: &SeriesData, kind: Kind, up: bool) -> Mark {

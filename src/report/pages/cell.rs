@@ -154,6 +154,7 @@ pub(super) fn sparkline(series: &SeriesAnalysis) -> String {
         levels: Vec::new(),
         baseline: series.latest.baseline,
         tone,
+        dots: spark::DOTS,
         label: format!("Trend of the newest {}", number::counted(series.series.points.len().min(60), "run", "runs")),
     })
 }
@@ -166,6 +167,11 @@ pub(super) fn median_share(shares: impl Iterator<Item = f64>) -> String {
 
 /// The fit of a series as a sparkline: its points with the levels over them; of one that is not fitted, its newest runs.
 pub(super) fn fit_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> String {
+    levels_sparkline(series, fit, spark::DOTS)
+}
+
+/// The same with at most so many dots.
+pub(super) fn levels_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>, dots: usize) -> String {
     let Some((fit, level)) = fit.and_then(|fit| Some((fit, fit.newest_level()?))) else { return sparkline(series) };
     let scale = series.series.metric.unit.scale(level);
     let tone = match fit.turns.last() {
@@ -182,6 +188,7 @@ pub(super) fn fit_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> S
         levels: fit.pieces().into_iter().map(|piece| (piece.points, piece.from, piece.to)).collect(),
         baseline: None,
         tone,
+        dots,
         label,
     })
 }

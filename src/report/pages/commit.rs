@@ -26,8 +26,11 @@ use crate::report::summary::Fact;
 use crate::report::text::shortened;
 use crate::report::trend::{event as told, words};
 
-/// The most rows of what changed, of events and of runs.
+/// The most rows of events and of runs.
 const ROWS: usize = 40;
+
+/// The most rows of what got worse since an earlier commit, and of what got better; the comparison with it has more of them.
+const CHANGED_ROWS: usize = 8;
 
 /// The commits of the line that are listed on either side.
 const NEIGHBOURS: usize = 3;
@@ -251,7 +254,9 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
 /// The series that changed since an earlier commit.
 fn changed((id, since): (&'static str, &Option<Since>)) -> Option<Section> {
     let since = since.as_ref()?;
-    let rows = since.rows.iter().map(|row| {
+    let of_kind = |kind: Kind| since.rows.iter().filter(move |row| row.kind == kind).take(CHANGED_ROWS);
+    let listed = of_kind(Kind::Worse).chain(of_kind(Kind::Better));
+    let rows = listed.map(|row| {
         let tone = if row.kind == Kind::Worse { Tone::Worse } else { Tone::Better };
         let glyph = if row.mark[1] == "▲" { "▲" } else { "▼" };
         Row::of([
@@ -282,7 +287,12 @@ fn changed((id, since): (&'static str, &Option<Since>)) -> Option<Section> {
     if section.table.is_none() {
         section.note = Phrase::plain("No change is told.").then(all);
     }
-    Some(section.cut(ROWS))
+    let listed = section.table.as_ref().map_or(0, |table| table.rows.len());
+    if listed < since.rows.len() {
+        let more = counted(since.rows.len() - listed, "more row is", "more rows are");
+        section.rest = Phrase::plain(format!("{more} in the comparison."));
+    }
+    Some(section)
 }
 
 fn events(commits: &Commits<'_, '_>, of: &Named<'_>) -> Section {
@@ -370,7 +380,7 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
         ])
     };
     let columns = [("Commit", "nb"), ("Runs", "push"), ("Subject", "full any"), ("Committed", "nb opt")];
-    let note = "Newest first. A commit has a page where it is among the newest that were measured, a release, or in the range of an event.";
+    let note = "Newest first. A commit has a page where it is among the newest that were measured, a release, or in the range of one of the newest events.";
     let texts = ("line", "On the line", Phrase::plain(note), "");
     Section::of_table(texts, ("Commits around it, newest first", &columns), around.rev().map(row).collect())
 }

@@ -11,7 +11,7 @@ use crate::report::link;
 use crate::report::number::{count, counted};
 use crate::report::phrase::Phrase;
 use crate::report::sheet::{Row, Section, Sheet};
-use crate::report::shown::{NEWEST, RELEASES};
+use crate::report::shown::{EVENTS, NEWEST, RELEASES};
 
 /// The commits that the list shows.
 const ROWS: usize = 1000;
@@ -30,9 +30,10 @@ fn list(commits: &Commits<'_, '_>) -> Result<Page, ReportError> {
     let all = commits.all();
     let headline = format!("{} with a page", counted(all.len(), "commit", "commits"));
     let lede = format!(
-        "Of those that were measured: at least the newest {}, the newest {} releases, and the ranges of events. ",
+        "Of those that were measured: at least the newest {}, the newest {} releases, and the ranges of the newest {} events. ",
         count(NEWEST),
-        count(RELEASES)
+        count(RELEASES),
+        count(EVENTS)
     );
     let lede = match commits.catalog.is_compared() {
         true => Phrase::plain(lede + "Any two that were measured ").link(link::COMPARE, "can be compared").text("."),

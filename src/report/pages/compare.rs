@@ -19,9 +19,10 @@ use crate::report::compare::words::{Kind, Row};
 use crate::report::link;
 use crate::report::number;
 
-/// The rows that a page lists of a group that changed or may have, and up to how many it lists of another one: beyond, none.
-const CHANGED_ROWS: usize = 120;
-const OTHER_ROWS: usize = 24;
+/// The rows that a page lists of what changed and of what may have, and up to how many it lists of another group: beyond, none.
+const CHANGED_ROWS: usize = 40;
+const DOUBTFUL_ROWS: usize = 10;
+const OTHER_ROWS: usize = 10;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -152,7 +153,7 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
 /// The page of a pair and the same as Markdown; and its headline.
 fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<([Page; 2], Headline), ReportError> {
     let path = path(data, pair)?;
-    let table = table::table(data, pair.a, pair.b);
+    let table = table::listed(data, pair.a, pair.b, most);
     let of_list = table.headline.clone();
     let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
     let names = [a.name(), b.name()];
@@ -191,14 +192,22 @@ fn lede(pair: Pair) -> String {
     }
 }
 
+/// How many rows of a kind the page or its Markdown may list, of so many.
+fn most(kind: Kind, all: usize) -> usize {
+    match kind {
+        Kind::Worse | Kind::Better | Kind::Doubt => export::ROWS,
+        _ if all > OTHER_ROWS => 0,
+        _ => all,
+    }
+}
+
 fn shown(group: Group) -> Shown {
-    let Group { heading, mut rows } = group;
-    let all = rows.len();
-    let changed = rows.first().is_some_and(|row| matches!(row.kind, Kind::Worse | Kind::Better | Kind::Doubt));
-    rows.truncate(match changed {
-        true => CHANGED_ROWS,
-        false if all > OTHER_ROWS => 0,
-        false => OTHER_ROWS,
+    let Group { heading, count: all, mut rows } = group;
+    rows.truncate(match rows.first().map(|row| row.kind) {
+        Some(Kind::Worse | Kind::Better) => CHANGED_ROWS,
+        Some(Kind::Doubt) => DOUBTFUL_ROWS,
+        _ if all > OTHER_ROWS => 0,
+        _ => OTHER_ROWS,
     });
     let rest = match all - rows.len() {
         0 => String::new(),

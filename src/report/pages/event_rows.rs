@@ -4,7 +4,7 @@ use crate::model::change_point::Level;
 use crate::model::event::{Direction, Event, EventKind};
 use crate::model::unit::Scale;
 use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::chart::spark::{self, Spark};
+use crate::report::chart::spark::{self, DOTS, Spark};
 use crate::report::date;
 use crate::report::gate::share;
 use crate::report::mark::{Mark, Tone};
@@ -173,6 +173,7 @@ fn spark(of: &Event, tone: Tone, catalog: &Catalog<'_>) -> String {
         levels: fit.pieces().into_iter().map(|piece| (piece.points, piece.from, piece.to)).collect(),
         baseline: Some(lead.before.value),
         tone,
+        dots: DOTS,
         label: format!("Trend of the newest {}", counted(points.len().min(60), "commit", "commits")),
     })
 }

@@ -116,7 +116,7 @@ fn row(catalog: &Catalog<'_>, commit: &NamedCommit, role: Mark, is_measured: boo
     Row {
         role,
         commit: words::name(commit.short()),
-        page: catalog.commit_page(&commit.sha).unwrap_or_default(),
+        page: catalog.commit_place(&commit.sha).unwrap_or_default(),
         subject: crate::report::text::shortened(&commit.subject, SUBJECT),
         day: on_line.map_or(String::new(), |commit| date::day(commit.commit_time)),
         measured: if is_measured {

@@ -32,6 +32,7 @@ mod release;
 mod release_list;
 mod run;
 mod run_list;
+mod run_moved;
 mod run_tables;
 mod series;
 mod series_chart;

@@ -3,6 +3,7 @@
 use crate::model::series::{Point, Series};
 use crate::model::unit::Scale;
 use crate::report::catalog::{Catalog, short_commit, short_digest};
+use crate::report::chart::trend::Dot;
 use crate::report::date;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
@@ -17,8 +18,8 @@ const SUBJECT: usize = 70;
 
 /// One run's value.
 pub(super) struct PointRow {
-    /// Its place in the chart.
-    pub(super) place: f64,
+    /// Its place in the chart, where the rows do not stand in the order of its runs.
+    pub(super) place: Option<f64>,
     /// The commit, or of a run without one the run.
     pub(super) commit: String,
     /// Its tags.
@@ -35,6 +36,13 @@ pub(super) struct PointRow {
     pub(super) page: String,
     /// What is special about the point.
     pub(super) marks: Vec<Mark>,
+}
+
+/// Leaves out places that the script knows: where the rows are the newest runs of the chart.
+pub(super) fn without_known_places(rows: &mut [PointRow], dots: &[Dot]) {
+    let is_known =
+        rows.len() <= dots.len() && rows.iter().zip(dots.iter().rev()).all(|(row, dot)| row.place == Some(dot.place));
+    rows.iter_mut().filter(|_| is_known).for_each(|row| row.place = None);
 }
 
 /// The newest points, and a sentence on how many there are.
@@ -70,7 +78,7 @@ fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Poi
         marks.push(Mark::new(Tone::Doubt, "?", "commit not on this line"));
     }
     PointRow {
-        place,
+        place: Some(place),
         commit: match &*point.commit {
             "" => format!("run {}", short_digest(&point.run)),
             sha => short_commit(sha).to_owned(),

@@ -60,7 +60,8 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
     link::file_word("run", &recorded.id)?;
     let path = link::run(&recorded.id);
     let run = &recorded.run;
-    let Metrics { groups: metrics, columns, note: metrics_note } = run_tables::metrics(catalog, run);
+    let is_newest = catalog.analysis.suites.iter().any(|suite| suite.run == recorded.id);
+    let Metrics { groups: metrics, columns, note: metrics_note } = run_tables::metrics(catalog, run, is_newest);
     let (parity, parity_note) = run_tables::parity(run);
     let title = format!("{} on {}, {}", run.suite, run.machine.name, date::day(run.timestamp));
     let headline = headline(run);

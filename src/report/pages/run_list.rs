@@ -16,8 +16,8 @@ use crate::report::number;
 use crate::report::phrase::Phrase;
 use crate::report::text::shortened;
 
-/// The runs that the list shows, so that it stays below a megabyte.
-const ROWS: usize = 1000;
+/// The runs that the list shows: those of the newest commits of ten suites.
+const ROWS: usize = 300;
 
 /// The longest subject of a commit in a table, in characters.
 const SUBJECT: usize = 80;

@@ -1,6 +1,7 @@
 //! The tables of a run's page: metrics, checks against the reference, failures.
 
 use super::cell::{self, MetricRows};
+use super::run_moved;
 use crate::model::benchmark::{Attributes, ParityStatus};
 use crate::model::metric::Metric;
 use crate::model::run::Run;
@@ -71,15 +72,20 @@ pub(super) struct ParityRow {
     pub(super) attributes: String,
 }
 
-/// The metrics of a run. What is the same in all rows is told once.
-pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run) -> Metrics {
+/// The metrics of a run. What is the same in all rows is told once. Of a run that `is_newest` all are listed, else those that
+/// moved most, where there are many.
+pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run, is_newest: bool) -> Metrics {
     let all: Vec<(&Measurement, &Estimate)> = run
         .measurements
         .iter()
         .flat_map(|measurement| measurement.estimates.iter().map(move |estimate| (measurement, estimate)))
         .collect();
-    let rest = rest(all.len(), METRIC_ROWS, "metrics are only in the record");
-    let shown: Vec<(&Measurement, &Estimate)> = all.into_iter().take(METRIC_ROWS).collect();
+    let (shown, rest) = if is_newest || all.len() <= run_moved::ROWS {
+        let rest = rest(all.len(), METRIC_ROWS, "metrics are only in the record");
+        (all.into_iter().take(METRIC_ROWS).collect(), rest)
+    } else {
+        run_moved::farthest(catalog, run, all)
+    };
     let any = |is: &dyn Fn(&Estimate) -> bool| shown.iter().any(|(_, one)| is(one));
     let mut columns = Vec::new();
     columns.extend(any(&|one| one.p50.is_some_and(|median| median != one.value)).then_some(MEDIAN));
@@ -153,6 +159,11 @@ fn samples(estimate: &Estimate) -> usize {
     usize::try_from(estimate.n).unwrap_or(usize::MAX)
 }
 
+/// The id of the series of an estimate.
+pub(super) fn series_id(run: &Run, of: &Measurement, estimate: &Estimate) -> String {
+    Series::id_of(&of.benchmark.id(), of.benchmark.version, &estimate.metric.name, &run.machine.id)
+}
+
 fn metric_row(
     catalog: &Catalog<'_>,
     run: &Run,
@@ -161,8 +172,6 @@ fn metric_row(
     scale: Scale,
     columns: &[&'static str],
 ) -> MetricRow {
-    let benchmark = of.benchmark.id();
-    let id = Series::id_of(&benchmark, of.benchmark.version, &estimate.metric.name, &run.machine.id);
     let value = |value: Option<f64>| value.map_or(number::NONE.to_owned(), |value| number::value(scale, value));
     let figure = |column: &&str| match *column {
         MEDIAN => value(estimate.p50),
@@ -171,8 +180,8 @@ fn metric_row(
         _ => number::count(samples(estimate)),
     };
     MetricRow {
-        benchmark: short_benchmark(&benchmark).to_owned(),
-        page: catalog.series_page(&id).unwrap_or_default(),
+        benchmark: short_benchmark(&of.benchmark.id()).to_owned(),
+        page: catalog.series_page(&series_id(run, of, estimate)).unwrap_or_default(),
         value: value(Some(estimate.value)),
         interval: estimate.interval.map_or(number::NONE.to_owned(), |(low, high)| {
             format!("{} to {}", number::value(scale, low), number::value(scale, high))

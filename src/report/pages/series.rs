@@ -99,7 +99,8 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
     let trend = series_chart::trend(catalog, of, fit, &sentence, scale);
     let several = trend.dots.len().div_ceil(MOST_DOTS);
     let (turns, turns_note) = fit.map_or_else(Default::default, |fit| series_fit::turns(catalog, fit, scale));
-    let (points, points_note) = points::rows(catalog, series, scale);
+    let (mut points, points_note) = points::rows(catalog, series, scale);
+    points::without_known_places(&mut points, &trend.dots);
     let newest = series.newest().and_then(|point| catalog.run(&point.run));
     let template = SeriesPage {
         frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()).of_one(catalog, newest),

@@ -65,7 +65,8 @@ fn row(catalog: &Catalog<'_>, other: &SeriesAnalysis, is_own: bool) -> SizeRow {
         parameters: series.params.trim_start_matches('{').trim_end_matches('}').replace(',', ", "),
         page: if is_own { String::new() } else { link::series(&series.id) },
         level: number::quantity(series.metric.unit.scale(newest), newest),
-        spark: cell::fit_sparkline(other, fit.as_ref()),
+        // The page itself has the large one; of the others the steps tell.
+        spark: if is_own { String::new() } else { cell::levels_sparkline(other, fit.as_ref(), 0) },
         at: fit.as_ref().zip(turn).map_or(String::new(), |(fit, turn)| fit.commit(turn.what.begin())),
         change,
         could_see: detectable
