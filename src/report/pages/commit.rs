@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::commit_events;
 use super::frame::Part;
 use super::sheet;
 use crate::model::commit::CommitOnLine;
-use crate::model::event::{Event, EventKind};
+use crate::model::event::Event;
 use crate::model::head::RunHead;
 use crate::model::page::Page;
 use crate::model::run::RunStatus;
@@ -24,10 +25,10 @@ use crate::report::phrase::Phrase;
 use crate::report::sheet::{Row, Section, Sheet};
 use crate::report::summary::Fact;
 use crate::report::text::shortened;
-use crate::report::trend::{event as told, words};
+use crate::report::trend::words;
 
 /// The most rows of events and of runs.
-const ROWS: usize = 40;
+pub(super) const ROWS: usize = 40;
 
 /// The most rows of what got worse since an earlier commit, and of what got better; the comparison with it has more of them.
 const CHANGED_ROWS: usize = 8;
@@ -74,7 +75,7 @@ impl<'c, 'a> Commits<'c, 'a> {
         }
         let mut suspected: BTreeMap<&str, Vec<(&Event, f64)>> = BTreeMap::new();
         for event in &catalog.trend.events {
-            for suspect in &event.suspects {
+            for suspect in commit_events::told_at(event) {
                 suspected.entry(&suspect.commit.sha).or_default().push((event, suspect.probability));
             }
         }
@@ -171,7 +172,8 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
         None => headline.text(format!("{}, and nothing before it to hold it against", runs(of.runs.len()))),
     };
     let mut sections: Vec<Section> = ["parent", "release"].into_iter().zip(&sinces).filter_map(changed).collect();
-    sections.extend([events(commits, of), run_rows(commits.catalog, of)]);
+    let suspected = commits.suspected.get(of.sha).map_or(&[][..], Vec::as_slice);
+    sections.extend([commit_events::section(commits.catalog, suspected), run_rows(commits.catalog, of)]);
     sections.extend(of.on_line.map(|(place, _)| neighbours(commits, place)));
     let content = Sheet {
         crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(of.short()),
@@ -293,28 +295,6 @@ fn changed((id, since): (&'static str, &Option<Since>)) -> Option<Section> {
         section.rest = Phrase::plain(format!("{more} in the comparison."));
     }
     Some(section)
-}
-
-fn events(commits: &Commits<'_, '_>, of: &Named<'_>) -> Section {
-    let row = |(event, probability): &(&Event, f64)| {
-        let share = match event.kind {
-            EventKind::Change => words::probability(*probability),
-            EventKind::Drift => "in the ramp".to_owned(),
-            EventKind::Environment => "not to blame".to_owned(),
-        };
-        let page = commits.catalog.event_page(&event.id);
-        Row::of([
-            Phrase::default().name(page, words::name(&event.id)),
-            told::deed(event),
-            Phrase::plain(share),
-            told::state(event),
-        ])
-    };
-    let rows = commits.suspected.get(of.sha).into_iter().flatten().map(row).collect();
-    let note = Phrase::plain("The probability that this commit is the cause, from all series together.");
-    let columns = [("Event", "nb"), ("What it did", "full any"), ("Probability", "n"), ("State", "push")];
-    let texts = ("events", "Events that it may be the cause of", note, "It lies in the range of no event.");
-    Section::of_table(texts, ("Events", &columns), rows).cut(ROWS)
 }
 
 fn run_rows(catalog: &Catalog<'_>, of: &Named<'_>) -> Section {

@@ -4,6 +4,7 @@
 
 mod cell;
 mod commit;
+mod commit_events;
 mod commit_list;
 mod compare;
 mod coverage;
