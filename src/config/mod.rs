@@ -12,10 +12,10 @@ mod suggest;
 
 use std::path::PathBuf;
 
-pub use crate::model::nearest::nearest;
 pub use gpu::{GpuDtype, GpuProfile};
 pub use rules::{MetricRule, Parameters, Rules};
 pub use settings::{Config, History, MachineName, Project, Schedule, Site};
+pub use suggest::nearest;
 pub use suite::{OutputFormat, Suite, SuiteKind};
 pub use trend::{MetricTrend, SensitivityName, Trend};
 

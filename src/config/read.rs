@@ -6,9 +6,8 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::suggest::suggestion;
+use super::suggest::{nearest, suggestion};
 use super::{Config, ConfigError, FILE_NAME, Rules, Suite, SuiteKind};
-use crate::model::nearest::nearest;
 
 /// The suite of TensorRT that is there without being named: its engine comes from the command line.
 const TRT_SUITE: &str = "trt";

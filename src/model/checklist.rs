@@ -9,8 +9,6 @@ use chrono::{DateTime, NaiveDate, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::nearest::nearest;
-
 /// The version of the filled checklist that this build writes.
 pub const SCHEMA_VERSION: u64 = 1;
 
@@ -50,7 +48,8 @@ impl RuntimeTarget {
 
     /// The target that was likely meant by a word that is none.
     pub fn near(word: &str) -> Option<RuntimeTarget> {
-        nearest(word, &RuntimeTarget::ALL.map(RuntimeTarget::word)).and_then(RuntimeTarget::parse)
+        let distance = |target: &RuntimeTarget| strsim::damerau_levenshtein(&word.to_lowercase(), target.word());
+        RuntimeTarget::ALL.into_iter().min_by_key(distance).filter(|near| distance(near) * 3 <= near.word().len() + 1)
     }
 
     /// The words of some targets, as a list.

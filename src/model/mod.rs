@@ -30,7 +30,6 @@ pub mod imported;
 pub mod method;
 pub mod metric;
 pub mod movers;
-pub mod nearest;
 pub mod page;
 pub mod record;
 pub mod checklist;
