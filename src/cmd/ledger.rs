@@ -11,6 +11,7 @@ use super::study::{self, Study};
 use super::{Advice, bounded, text, trend};
 use crate::analysis::ledger::{Accepting, Held};
 use crate::evidence::ledger::{self, LedgerError, MOST_BYTES};
+use crate::history::{self, Head};
 use crate::measure::clock;
 use crate::model::gate::SuiteGate;
 use crate::model::ledger::{FOLDER, Ledger, day};
@@ -75,6 +76,20 @@ fn faulty(message: &str) -> Advice {
         hint: "mend the entry, or take it out; nothing is accepted by a ledger that cannot be read as a whole"
             .to_owned(),
     }
+}
+
+/// The moment by which pages read the ledger: that of the newest run, or of the commit that is checked out where that is later, as
+/// an entry counts from the day on which it is committed. So equal repositories give equal pages.
+///
+/// # Errors
+/// When HEAD cannot be read.
+pub(super) fn time(project: &Project, newest: DateTime<Utc>) -> anyhow::Result<DateTime<Utc>> {
+    let Some(store) = project.find_store() else { return Ok(newest) };
+    let commit = match history::facts(store)?.head {
+        Head::Branch { commit, .. } | Head::Detached { commit } => history::find_commit(store, &commit)?,
+        Head::Unborn { .. } => None,
+    };
+    Ok(commit.map_or(newest, |commit| commit.commit_time.max(newest)))
 }
 
 /// Writes to each regression of the newest runs of a study what the ledger says to it, as of a moment.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 
 use super::Advice;
 use super::export::downloads;
@@ -15,7 +15,9 @@ use super::release;
 use super::study::Study;
 use super::trend;
 use super::whole_folder::{Kind, WholeFolder};
+use crate::analysis::ledger::tell_events;
 use crate::history::{self, Entry};
+use crate::model::ledger::day;
 use crate::model::page::Page;
 use crate::model::run::Quarantined;
 use crate::model::trend::Trend;
@@ -33,7 +35,7 @@ const BATCH: usize = 256;
 /// When the folder is not ours to replace or cannot be written; what was there then stands.
 pub(super) fn publish(project: &Project, study: &mut Study, out: Option<&Path>) -> anyhow::Result<PathBuf> {
     let trend = trend_of(project, study)?;
-    publish_trend(project, study, &trend, out)
+    publish_trend(project, study, trend, out)
 }
 
 /// Likewise, with its trend as of [`present`], which is known already.
@@ -43,13 +45,13 @@ pub(super) fn publish(project: &Project, study: &mut Study, out: Option<&Path>) 
 pub(super) fn publish_trend(
     project: &Project,
     study: &mut Study,
-    trend: &Trend,
+    mut trend: Trend,
     out: Option<&Path>,
 ) -> anyhow::Result<PathBuf> {
     let folder = site_folder(project, out)?;
     let site = WholeFolder::begin(project, SITE, &folder)?;
-    ledger::tell_newest(study, trend, present(study));
-    each_page(project, study, trend, |page| site.write(&page.path, &page.bytes))?;
+    let today = tell_ledger(project, study, &mut trend)?;
+    each_page(project, study, &trend, today, |page| site.write(&page.path, &page.bytes))?;
     site.put()?;
     Ok(folder)
 }
@@ -63,9 +65,9 @@ pub(super) fn differences(project: &Project, study: &mut Study, out: Option<&Pat
     let site = SITE.open(&folder)?;
     let mut others: BTreeSet<String> = site.files()?;
     let mut differences = Vec::new();
-    let trend = trend_of(project, study)?;
-    ledger::tell_newest(study, &trend, present(study));
-    each_page(project, study, &trend, |page| {
+    let mut trend = trend_of(project, study)?;
+    let today = tell_ledger(project, study, &mut trend)?;
+    each_page(project, study, &trend, today, |page| {
         let path = &page.path;
         match others.remove(path) {
             false => differences.push(format!("missing: {path}")),
@@ -87,11 +89,20 @@ fn trend_of(project: &Project, study: &Study) -> anyhow::Result<Trend> {
     Ok(trend::of_study(project, study, &trend::Wish::events(present(study)), &|_| true)?.trend)
 }
 
+/// Writes to regressions and events what the ledger says to them on the day of the site, which it gives.
+fn tell_ledger(project: &Project, study: &mut Study, trend: &mut Trend) -> anyhow::Result<NaiveDate> {
+    let time = ledger::time(project, present(study))?;
+    tell_events(&mut trend.events, &study.ledger, day(time));
+    ledger::tell_newest(study, trend, time);
+    Ok(day(time))
+}
+
 /// Renders every file of the site, one after the other.
 fn each_page(
     project: &Project,
     study: &Study,
     trend: &Trend,
+    today: NaiveDate,
     mut take: impl FnMut(&Page) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let site = &project.config.site;
@@ -100,7 +111,8 @@ fn each_page(
     let Study { analysis, line, heads, newest, ledger, .. } = study;
     let movers = study.frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")?;
     let releases = release::reports(project)?;
-    let input = report::Input { analysis, trend, line, heads, movers: &movers, newest, ledger, releases: &releases };
+    let input =
+        report::Input { analysis, trend, line, heads, movers: &movers, newest, ledger, today, releases: &releases };
     report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
     let shown = report::shown_runs(&input);
     let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));

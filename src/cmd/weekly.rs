@@ -51,7 +51,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     progress.begin("rendering the site", 1);
     let site = match as_of_newest {
         // What is recorded now is told from now on, and has a say in what is found.
-        Some(trend) if !has_news => publish::publish_trend(&project, &mut study, &trend, site_folder.as_deref())?,
+        Some(trend) if !has_news => publish::publish_trend(&project, &mut study, trend, site_folder.as_deref())?,
         _ => publish::publish(&project, &mut study::study(&project)?, site_folder.as_deref())?,
     };
     progress.end();

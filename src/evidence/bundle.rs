@@ -69,6 +69,8 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
         \x20   {tag}\n\n\
         3. Every status again from the records, byte for byte (sprag {version}):\n\n\
         \x20   {command}\n\n\
+        Where it is signed (`statement.dsse.json`), say whose key counts: `--public-key FILE`, or `--allowed-signers FILE`. Without\n\
+        either nothing vouches for the key, and a signature that was taken away is not missed.\n\n\
         Exit code 0: all of it holds, and the release may go. 1: all of it holds, and it may not. 4: something disagrees; the\n\
         file and the byte are named.\n\n\
         ## What to compare with a copy from elsewhere\n\n\

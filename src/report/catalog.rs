@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
+use chrono::NaiveDate;
+
 use crate::model::analysis::{Analysis, SeriesAnalysis};
 use crate::model::commit::CommitLine;
 use crate::model::environment::Machine;
@@ -34,6 +36,8 @@ pub(super) struct Catalog<'a> {
     pub(super) newest: &'a [RecordedRun],
     /// What is accepted and waived.
     pub(super) ledger: &'a Ledger,
+    /// The day on which that is read.
+    pub(super) today: NaiveDate,
     /// What the releases came to.
     pub(super) releases: &'a Released,
     /// The heads of the runs, newest first.
@@ -64,7 +68,7 @@ struct Compared {
 impl<'a> Catalog<'a> {
     /// Indexes the input.
     pub(super) fn new(input: &Input<'a>) -> Catalog<'a> {
-        let Input { analysis, trend, line, heads, movers, newest, ledger, releases } = *input;
+        let Input { analysis, trend, line, heads, movers, newest, ledger, today, releases } = *input;
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
         newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);
@@ -85,6 +89,7 @@ impl<'a> Catalog<'a> {
             movers,
             newest,
             ledger,
+            today,
             releases,
             machines: machines(&newest_first),
             runs: newest_first,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use chrono::NaiveDate;
 use rayon::prelude::*;
 
 use crate::model::analysis::Analysis;
@@ -47,6 +48,8 @@ pub struct Input<'a> {
     pub newest: &'a [RecordedRun],
     /// What is accepted and waived.
     pub ledger: &'a Ledger,
+    /// The day on which that is read.
+    pub today: NaiveDate,
     /// What the releases came to.
     pub releases: &'a Released,
 }

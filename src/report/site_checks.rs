@@ -31,6 +31,7 @@ fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
         movers: &[],
         newest: &[],
         ledger: &ledger,
+        today: chrono::NaiveDate::MIN,
         releases: &releases,
     };
     render(&input, settings)

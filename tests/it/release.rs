@@ -126,7 +126,11 @@ fn what_blocks_is_named_with_its_exit_code() {
     // Waivers that are over, and the damage that none hides.
     let second = good.0.sandbox.git(&["rev-parse", "v2"]);
     let expired = waiver(&second, "2026-01-31");
-    check(&|p| p.sandbox().write("ledger/v2.toml", &expired), 1, &["coverage: Ada does not waive any more", "series"]);
+    check(
+        &|p| p.sandbox().write("ledger/v2.toml", &expired),
+        1,
+        &["coverage: Ada does not waive it any more", "series"],
+    );
     check(
         &|p| {
             alter(p, "out/caps.json", "false", "true");

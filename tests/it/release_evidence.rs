@@ -159,6 +159,9 @@ fn signatures_count_where_their_key_does() {
     assert!(told.contains("signature: by the key that was given"), "{told}");
     let told = project.verify(4, &["--public-key", "../other.pem"]).out;
     assert!(told.contains("fails: statement.dsse.json: its signature does not count: it is of another key"), "{told}");
+    sandbox.write("../id.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA x\n");
+    let told = project.verify(4, &["--public-key", "../id.pub"]).out;
+    assert!(told.contains("it is of another key: a key of SSH was given"), "{told}");
     fs::remove_file(project.evidence("statement.dsse.json")).expect("a file");
     let told = project.verify(4, &["--public-key", "../public.pem"]).out;
     assert!(told.contains("statement.dsse.json: is not there, and a signature was asked for"), "{told}");

@@ -266,3 +266,36 @@ fn a_suite_that_no_item_asks_about_is_named() {
     let told = project.checklist(0, &[]).err;
     assert!(!asks(&told) && told.contains("`cpu` was measured at"), "{told}");
 }
+
+#[test]
+fn a_page_counts_what_was_waived_after_the_newest_run() {
+    let project = Project::new();
+    let sandbox = project.sandbox();
+    let from = |day: &str, told: [&str; 2], is_go: bool| {
+        let ledger = sandbox.read("ledger/v2.toml");
+        let (before, rest) = ledger.split_once("date = \"").expect("a day");
+        sandbox.write(
+            "ledger/v2.toml",
+            &format!("{before}date = \"{day}\"{}", &rest[rest.find('"').expect("an end") + 1..]),
+        );
+        sandbox.commit("Waive it from another day on");
+        sandbox.sprag(&["site"]).expect(0);
+        assert!(sandbox.read("_site/ledger.html").contains(told[0]), "{day}");
+        assert_eq!(!sandbox.read("_site/release/v2.html").contains("no-go"), is_go, "{day}");
+        let table = project.checklist(i32::from(!is_go), &[]).out;
+        assert!(table.contains(told[1]), "{table}");
+        project.copied()
+    };
+    let sooner = from("2026-01-17", ["in force", "Ada waives it from 2026-01-17"], true);
+    from("9999-01-01", ["not yet", "Ada does not waive it yet: from 9999-01-01"], false);
+    // So does a release that names its history, and what becomes of entries later changes nothing about it.
+    let sandbox = sooner.sandbox();
+    sooner.checklist(0, &["--out", "out/checklist"]);
+    let json: Value = serde_json::from_str(&sandbox.read("out/checklist/checklist.json")).expect("JSON");
+    let [commit, size, root] = ["commit", "size", "root"].map(|key| json["history"][key].to_string());
+    let named = format!("\nhistory = {{ commit = {commit}, size = {size}, root = {root} }}\nprevious");
+    sandbox.write("release/releases.toml", &sooner.0.altered("release/releases.toml", "\nprevious", &named));
+    sandbox.commit("Name the history");
+    sandbox.sprag(&["site"]).expect(0);
+    assert!(!sandbox.read("_site/release/v2.html").contains("no-go"));
+}

@@ -176,7 +176,11 @@ pub(super) fn wrong_branch(recorded: &FilledChecklist, own: Option<&str>, its: O
     let words = |one: Option<&str>| one.map_or_else(|| "no branch".to_owned(), |one| format!("`{one}`"));
     let short = |one: &str| one.strip_prefix("refs/heads/").unwrap_or(one).to_owned();
     if own.map(short) != its.map(short) {
-        let what = format!("names {} as the ref of the history, and this clone {}", words(its), words(own));
+        let what = format!(
+            "names {} as the ref of the history, and this clone {}; a checkout of before or after that was set says another one",
+            words(its),
+            words(own)
+        );
         return Some(Fault::of(FILE_NAME, what));
     }
     let named = own.map(short).zip(recorded.branch.as_ref()).filter(|(own, branch)| own != *branch);

@@ -79,7 +79,7 @@ pub(super) fn run(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> anyh
                 history.size,
                 history.commit,
                 history.root,
-                bundle::command(&shown)
+                bundle::command(&shown) + if args.key.is_some() { " --public-key FILE" } else { "" }
             )
         }
     };

@@ -3,12 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
+use chrono::NaiveDate;
+
 use super::{fill, gather};
 use crate::cli::ChecklistArgs;
 use crate::cmd::project::write_whole;
 use crate::cmd::{Exit, text, warn};
 use crate::evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
 use crate::model::checklist::{Filled, FilledChecklist, RuntimeTarget, Status};
+use crate::model::ledger::day;
 
 pub(super) fn run(folder: &Path, args: &ChecklistArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let gathered = gather::gather(folder, &args.look)?;
@@ -46,7 +49,7 @@ pub(super) fn table(checklist: &FilledChecklist) -> String {
     };
     let rows: Vec<Vec<String>> = checklist.items.iter().map(row).collect();
     text.push_str(&text::columns(&rows, &[]));
-    let waived: Vec<String> = checklist.items.iter().filter_map(told).collect();
+    let waived: Vec<String> = checklist.items.iter().filter_map(|item| told(item, day(checklist.as_of))).collect();
     if !waived.is_empty() {
         text.push_str(&format!("\nledger:\n{}\n", waived.join("\n")));
     }
@@ -69,11 +72,16 @@ fn glyph(status: Status) -> &'static str {
     }
 }
 
-fn told(item: &Filled) -> Option<String> {
+fn told(item: &Filled, today: NaiveDate) -> Option<String> {
     let waiver = item.waiver.as_ref()?;
-    let state = if waiver.in_force { "waives" } else { "does not waive any more, or not yet," };
+    let state = match waiver.in_force {
+        true => "waives it",
+        false if today < waiver.date => "does not waive it yet:",
+        false if today > waiver.expires => "does not waive it any more:",
+        false => "waives it for some of its targets alone:",
+    };
     Some(format!(
-        "  {}: {} {state} it from {} until {} ({}): {}",
+        "  {}: {} {state} from {} until {} ({}): {}",
         item.id, waiver.author, waiver.date, waiver.expires, waiver.entry, waiver.reason
     ))
 }

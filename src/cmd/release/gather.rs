@@ -132,7 +132,7 @@ pub(super) fn gather(folder: &Path, args: &LookArgs) -> anyhow::Result<Gathered>
     })?;
     identity::check_history(&project, &stated.releases, &entries)?;
     waivers::tell_astray(&stated, &release);
-    unasked::tell(project.store()?, &source, &identity, &stated.checklist)?;
+    unasked::tell(project.store()?, &source, &identity, &stated.checklist, &release.targets)?;
     let reviewed = head(&project)?;
     let history =
         HistoryPoint { commit: commit.clone(), size: entries.tree.len() as u64, root: entries.tree.root().to_string() };

@@ -1,5 +1,7 @@
 //! What each release of a project came to, for its site.
 
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+
 use super::found::Look;
 use super::gather::{self, Gathered, Stated};
 use super::{artifacts, branch, fill, identity, waivers};
@@ -99,7 +101,7 @@ fn filled(project: &Project, common: &Common, release: &Release) -> anyhow::Resu
         ledger: stated.ledger.clone(),
         release: release.clone(),
         identity,
-        as_of: publish::present(&study),
+        as_of: present(release, stated, point, publish::present(&study), &own)?,
         history: point.clone(),
         branch: branch::name(&entries.reference).map(str::to_owned),
         reviewed: gather::head(&own)?,
@@ -108,4 +110,25 @@ fn filled(project: &Project, common: &Common, release: &Release) -> anyhow::Resu
     };
     let look = Look::of(&gathered, Some(study))?;
     fill::fill_by(&gathered, &look)
+}
+
+/// The present of a page: the newest run of the history that is looked at, or what is known to come after that. Of a release that
+/// names its history that is its commit, the days on which its own waivers began, and those on which it was signed: what became of
+/// entries later changes nothing about it. Of any other it is the commit that is checked out.
+fn present(
+    release: &Release,
+    stated: &Stated,
+    point: &HistoryPoint,
+    newest: DateTime<Utc>,
+    project: &Project,
+) -> anyhow::Result<DateTime<Utc>> {
+    let now = ledger::time(project, newest)?;
+    if release.history.is_none() {
+        return Ok(now);
+    }
+    let attested = history::find_commit(project.store()?, &point.commit)?.map(|commit| commit.commit_time);
+    let own = stated.ledger.waivers.iter().filter(|one| one.release == release.name).map(|one| one.terms.date);
+    let signed = release.signed.iter().filter_map(|(.., day)| day.parse().ok());
+    let days = own.chain(signed).map(|day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc());
+    Ok(days.chain(attested).filter(|time| *time <= now).fold(newest, DateTime::max))
 }

@@ -101,7 +101,11 @@ fn of_ed25519(
         Trusted::Key(path) => {
             let held = bounded::read(path, MOST_BYTES);
             let held = held.with_context(|| format!("cannot read the key `{}`", path.display()))?;
-            let key = VerifyingKey::from_public_key_pem(&String::from_utf8_lossy(&held));
+            let held = String::from_utf8_lossy(&held);
+            if held.starts_with("ssh-") || held.starts_with("ecdsa-") || held.starts_with("sk-") {
+                return Ok(Err("it is of another key: a key of SSH was given, and no such key made it".to_owned()));
+            }
+            let key = VerifyingKey::from_public_key_pem(&held);
             Some(key.map_err(|error| Advice {
                 message: format!("`{}` holds no public key of ed25519: {error}", path.display()),
                 hint: "write it with `openssl pkey -in key.pem -pubout -out key.pub.pem`".to_owned(),

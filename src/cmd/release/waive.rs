@@ -12,6 +12,7 @@ use crate::cli::WaiveArgs;
 use crate::cmd::project::{Project, write_new};
 use crate::cmd::{Advice, Exit, ledger, study, text, trend, warn};
 use crate::config;
+use crate::evidence::releases::RELEASES_PATH;
 use crate::history;
 use crate::measure::clock;
 use crate::model::event::Event;
@@ -184,7 +185,15 @@ fn waived(project: &Project, args: &WaiveArgs, terms: Terms) -> anyhow::Result<P
         terms,
     };
     refuse(entries::waiver_fault(&one))?;
-    check_known(&Stated::read(project)?, &one)?;
+    let stated = Stated::read(project)?;
+    check_known(&stated, &one)?;
+    if stated.releases.find(&one.release).is_some_and(|release| release.commit.is_none()) {
+        let release = text::printable(&one.release);
+        warn(&format!(
+            "`{release}` has no commit yet, so HEAD is looked at, and once this is committed that is a commit which nobody measured: \
+             name the commit of `{release}` in `{RELEASES_PATH}`, and tag it, first"
+        ));
+    }
     let words = [Some(&one.release), Some(&one.item), one.target.as_ref()];
     let stem: Vec<String> = words.into_iter().flatten().map(|word| slug(word, LONGEST)).collect();
     Ok(Proposal { lines: entries::waiver(&one), stem: stem.join("-"), event: None })

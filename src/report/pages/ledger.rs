@@ -1,14 +1,14 @@
 //! The ledger: who accepted which regression, and who waived which item of a release, why, and until when.
 
 use askama::Template;
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::NaiveDate;
 
 use super::frame::{Frame, Part};
 use super::page;
 use super::release::sentence;
 use crate::model::event::Event;
 use crate::model::ledger::answer::Standing;
-use crate::model::ledger::{self, Acceptance, State, Terms, Waiver};
+use crate::model::ledger::{Acceptance, State, Terms, Waiver};
 use crate::model::page::Page;
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit};
@@ -70,7 +70,7 @@ struct WaiverRow {
 
 /// The page of the ledger.
 pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
-    let day = ledger::day(catalog.analysis.as_of.unwrap_or(DateTime::<Utc>::UNIX_EPOCH));
+    let day = catalog.today;
     let state = |one: &Acceptance| one.state_among(day, |event| catalog.event(event).is_some());
     let mut accepted: Vec<&Acceptance> = catalog.ledger.acceptances.iter().collect();
     accepted.sort_by_key(|one| (state(one), one.terms.expires, &one.event));
@@ -107,7 +107,7 @@ pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportErr
     page(link::LEDGER.to_owned(), &template)
 }
 
-/// How many entries hold on the day of the newest run.
+/// How many entries hold on a day.
 fn headline(states: Vec<State>, day: NaiveDate) -> Phrase {
     let of = |state: State| states.iter().filter(|one| **one == state).count();
     if states.is_empty() {

@@ -43,7 +43,8 @@ impl Sample {
     /// What the pages are made of.
     pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
         let Sample { analysis, trend, line, movers, newest, ledger, releases, .. } = self;
-        Input { analysis, trend, line, heads, movers, newest, ledger, releases }
+        let today = crate::model::ledger::day(analysis.as_of.unwrap_or_default());
+        Input { analysis, trend, line, heads, movers, newest, ledger, today, releases }
     }
 
     /// The whole site.
