@@ -12,6 +12,7 @@ use crate::history::HistoryError;
 use crate::history::git::failed;
 use crate::history::git::reading::entries::{Digests, record_digest, vouches};
 use crate::history::git::reading::loose::LooseObjects;
+use crate::history::git::reading::packs::pack_order;
 use crate::history::git::reading::partial::Promises;
 use crate::history::git::reading::past::reason;
 use crate::history::layout::{self, Kind, PLAIN};
@@ -141,16 +142,18 @@ pub(super) fn read(
     let odb = repository.odb().map_err(failed("open the object database"))?;
     let loose = LooseObjects::of(repository);
     let mut contents = Contents { sound: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
-    for batch in tip.runs.chunks(BATCH).chain(tip.events.chunks(BATCH)) {
-        let mut files = Vec::new();
-        for file in batch {
+    let files: Vec<&TipFile> = tip.runs.iter().chain(&tip.events).collect();
+    let order = pack_order(repository, &files, |file| Some(file.id));
+    for batch in order.chunks(BATCH) {
+        let mut read = Vec::new();
+        for file in batch.iter().map(|&place| files[place]) {
             match fetch(&loose, &odb, file.id) {
-                Ok(bytes) => files.push((file, file.text(), bytes)),
+                Ok(bytes) => read.push((file, file.text(), bytes)),
                 Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
                 Err((kind, what)) => contents.fault(file, kind, what),
             }
         }
-        for ((file, path, _), (digest, judged)) in files.iter().zip(judge_all(&files)) {
+        for ((file, path, _), (digest, judged)) in read.iter().zip(judge_all(&read)) {
             digests.learn(file.id, digest);
             match judged {
                 Judged::Run(facts) => contents.sound.push(facts),
@@ -167,6 +170,10 @@ pub(super) fn read(
             }
         }
     }
+    contents.sound.sort_by(|a, b| a.path.cmp(&b.path));
+    contents.faults.sort_by(|a, b| a.file.path.cmp(&b.file.path));
+    contents.findings.sort_by(|a, b| a.path.cmp(&b.path));
+    contents.absent.sort();
     for file in tip.aside.iter() {
         match fetch(&loose, &odb, file.id) {
             Ok(_) => {}

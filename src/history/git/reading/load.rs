@@ -10,14 +10,14 @@ use crate::history::HistoryError;
 use crate::history::git::commits::target::Target;
 use crate::history::git::reading::listing::{Entry, Listing, absent_or, list};
 use crate::history::git::reading::loose::LooseObjects;
+use crate::history::git::reading::packs::pack_order;
 use crate::history::git::{Store, failed};
 use crate::history::layout;
 use crate::model::record::{MAX_RECORD_BYTES, Reader};
 use crate::model::run::{Quarantined, RecordedRun};
 
-/// So many records a processor reads at a time; for fewer it does not pay to open the repository once more. Neighbours
-/// are mostly stored as differences to the same object, which libgit2 keeps for a while: processors far apart would each
-/// undo what the other has at hand, and decompress three times as much.
+/// So many records a processor reads at a time; for fewer it does not pay to open the repository once more. What libgit2
+/// keeps at hand of a pack is kept for all processors, so they stay close to each other.
 const SHARE: usize = 16;
 
 /// From so many records on, libgit2's own check of each object is worth saving.
@@ -85,6 +85,7 @@ pub fn fold<T: Send>(
     begin: impl Fn() -> T + Sync,
     take: impl Fn(&mut T, usize, Result<RecordedRun, Quarantined>) + Sync,
 ) -> Result<Vec<T>, HistoryError> {
+    let order = pack_order(&store.repository, entries, |entry| Oid::from_str(&entry.blob).ok());
     let next = AtomicUsize::new(0);
     let take_shares = |repository: &Repository| {
         let odb = repository.odb().map_err(failed("open the object database"))?;
@@ -93,11 +94,12 @@ pub fn fold<T: Send>(
         let loose = LooseObjects::of(repository);
         loop {
             let first = next.fetch_add(SHARE, Ordering::Relaxed);
-            let share = entries.iter().enumerate().skip(first).take(SHARE);
-            if share.len() == 0 {
+            let share = &order[first.min(order.len())..(first + SHARE).min(order.len())];
+            if share.is_empty() {
                 return Ok(taken);
             }
-            for (place, entry) in share {
+            for &place in share {
+                let entry = &entries[place];
                 let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
                 take(&mut taken, place, read_one(&loose, &odb, &mut reader, entry).map_err(quarantine));
             }

@@ -25,9 +25,7 @@ pub(in crate::history::git) struct LooseObjects {
 
 impl LooseObjects {
     pub(in crate::history::git) fn of(repository: &Repository) -> LooseObjects {
-        let own = repository.commondir().join("objects");
-        let mut roots = alternates(&own);
-        roots.insert(0, own);
+        let roots = object_folders(repository);
         let present = |root: &PathBuf| {
             let mut present = [false; 256];
             for entry in fs::read_dir(root).into_iter().flatten().flatten() {
@@ -71,6 +69,14 @@ fn check_whole(id: Oid, file: File) -> Result<(), git2::Error> {
     let broken =
         |error: io::Error| git2::Error::from_str(&format!("the file of `{id}` in the git folder is broken ({error})"));
     io::copy(&mut ZlibDecoder::new(file), &mut io::sink()).map(drop).map_err(broken)
+}
+
+/// The repository's folders of objects: its own, and those that it borrows from.
+pub(in crate::history::git) fn object_folders(repository: &Repository) -> Vec<PathBuf> {
+    let own = repository.commondir().join("objects");
+    let mut folders = alternates(&own);
+    folders.insert(0, own);
+    folders
 }
 
 /// The folders of objects that this one borrows from; those that they borrow from in turn are not followed.

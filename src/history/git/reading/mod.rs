@@ -6,5 +6,6 @@ pub(super) mod events;
 pub(super) mod past;
 pub(super) mod entries;
 pub(super) mod loose;
+pub(super) mod packs;
 pub(super) mod partial;
 pub(super) mod notes;

@@ -1,0 +1,176 @@
+//! Where objects lie in the packs of the git folder, so that many are read in that order.
+//!
+//! A pack holds most objects as the difference to another one, in chains of up to fifty, and libgit2 keeps the last
+//! 16 MB of what it has put together. Objects of one chain lie side by side, but the names of records end in digests, by
+//! which git does not see which are of one suite: in the order of their paths each record is put together anew from most
+//! of its chain, in the order of the pack from what is at hand.
+
+use std::fs;
+use std::path::Path;
+
+use git2::{Oid, Repository};
+
+use crate::history::git::reading::loose::object_folders;
+
+/// The largest index of a pack that is read, in bytes: two million objects.
+const MAX_INDEX_BYTES: u64 = 64 << 20;
+
+/// From so many objects on it pays to read the indexes of the packs.
+const MANY: usize = 64;
+
+/// The places of the items in the order in which the packs hold their objects; those that lie in no pack come last, in
+/// the order given. An index that cannot be read is passed over: the order is of use for speed alone.
+pub(in crate::history::git) fn pack_order<T>(
+    repository: &Repository,
+    items: &[T],
+    id: impl Fn(&T) -> Option<Oid>,
+) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    if items.len() < MANY {
+        return order;
+    }
+    let indexes: Vec<Index> =
+        object_folders(repository).iter().flat_map(|objects| indexes(&objects.join("pack"))).collect();
+    let place = |&item: &usize| {
+        let of_pack = |id: Oid| indexes.iter().enumerate().find_map(|(pack, index)| Some((pack, index.offset(id)?)));
+        let found = id(&items[item]).and_then(of_pack);
+        (found.is_none(), found, item)
+    };
+    order.sort_by_cached_key(place);
+    order
+}
+
+fn indexes(folder: &Path) -> Vec<Index> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "idx"));
+    paths.sort();
+    let small = |path: &Path| fs::metadata(path).is_ok_and(|data| data.len() <= MAX_INDEX_BYTES);
+    paths.iter().filter(|path| small(path)).filter_map(|path| Index::parse(fs::read(path).ok()?)).collect()
+}
+
+/// The index of a pack, version 2, as `gitformat-pack` describes it: 8 bytes of head; 256 numbers of 4 bytes, how many
+/// ids begin with at most that byte; the ids in order, 20 bytes each; 4 bytes of checksum an object; 4 bytes of offset an
+/// object, where the highest bit says that the rest is a place among the 8-byte offsets that follow.
+struct Index {
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+const FANOUT: usize = 8;
+const IDS: usize = FANOUT + 256 * 4;
+const LARGE: u32 = 1 << 31;
+
+impl Index {
+    fn parse(bytes: Vec<u8>) -> Option<Index> {
+        let sound = bytes.starts_with(b"\xfftOc\0\0\0\x02");
+        let count = usize::try_from(number(&bytes, IDS - 4)?).ok()?;
+        (sound && bytes.len() >= IDS + count * (20 + 4 + 4)).then_some(Index { bytes, count })
+    }
+
+    /// Where the object begins in the pack, in bytes; absent where the pack does not hold it.
+    fn offset(&self, id: Oid) -> Option<u64> {
+        let id = id.as_bytes();
+        let first = usize::from(id[0]);
+        let upto = |byte: usize| Some(number(&self.bytes, FANOUT + byte * 4)? as usize);
+        let (mut low, mut high) = (if first == 0 { 0 } else { upto(first - 1)? }, upto(first)?);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.bytes.get(IDS + middle * 20..IDS + middle * 20 + 20)?.cmp(id) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return self.offset_of(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    fn offset_of(&self, object: usize) -> Option<u64> {
+        let offsets = IDS + self.count * (20 + 4);
+        let offset = number(&self.bytes, offsets + object * 4)?;
+        if offset < LARGE {
+            return Some(u64::from(offset));
+        }
+        let place = offsets + self.count * 4 + (offset - LARGE) as usize * 8;
+        Some(u64::from(number(&self.bytes, place)?) << 32 | u64::from(number(&self.bytes, place + 4)?))
+    }
+}
+
+/// The four bytes there, the highest first.
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::history::git::testing::Fixture;
+
+    /// Commits so many files, which resemble one another.
+    fn commit(fixture: &Fixture, folder: &str, files: usize) {
+        fs::create_dir(fixture.root.join(folder)).unwrap();
+        for file in 0..files {
+            let content: String = (0..200).map(|line| format!("{folder} {}\n", line * (file + 1) % 97)).collect();
+            fs::write(fixture.root.join(folder).join(file.to_string()), content).unwrap();
+        }
+        fixture.git(&["add", "."]);
+        fixture.git(&["commit", "--quiet", "--message=More"]);
+    }
+
+    /// Every blob of the tip.
+    fn blobs(fixture: &Fixture) -> Vec<Oid> {
+        let listed = fixture.git(&["ls-tree", "-r", "HEAD"]);
+        listed.lines().map(|line| Oid::from_str(line.split_whitespace().nth(2).unwrap()).unwrap()).collect()
+    }
+
+    #[test]
+    fn objects_are_read_in_the_order_in_which_git_says_that_they_lie() {
+        let fixture = Fixture::new();
+        commit(&fixture, "a", 90);
+        fixture.git(&["repack", "-adq"]);
+        commit(&fixture, "b", 70);
+        fixture.git(&["repack", "-dq"]);
+        commit(&fixture, "c", 3);
+        let repository = Repository::open(&fixture.root).unwrap();
+        let packs = fs::read_dir(repository.path().join("objects/pack")).unwrap();
+        let mut packs: Vec<_> = packs.map(|entry| entry.unwrap().path()).collect();
+        packs.retain(|path| path.extension().unwrap() == "idx");
+        packs.sort();
+        assert_eq!(packs.len(), 2);
+        let mut offsets = BTreeMap::new();
+        for (pack, path) in packs.iter().enumerate() {
+            for line in fixture.git(&["verify-pack", "-v", path.to_str().unwrap()]).lines() {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                if let [id, "blob", _, _, offset, ..] = words[..] {
+                    offsets.insert(Oid::from_str(id).unwrap(), (pack, offset.parse::<u64>().unwrap()));
+                }
+            }
+        }
+        let blobs = blobs(&fixture);
+        let order = pack_order(&repository, &blobs, |id| Some(*id));
+        let told: Vec<_> = order.iter().map(|&place| offsets.get(&blobs[place]).copied()).collect();
+        let (packed, loose) = told.split_at(told.len() - 3);
+        assert!(packed.iter().all(Option::is_some) && packed.is_sorted(), "{packed:?}");
+        assert_eq!(loose, [None; 3]);
+        let mut places = order.clone();
+        places.sort();
+        assert!(places.into_iter().eq(0..blobs.len()), "{order:?}");
+    }
+
+    #[test]
+    fn an_index_that_is_no_index_is_passed_over() {
+        for bytes in [&b""[..], b"\xfftOc\0\0\0\x02", &[0xff; 2000]] {
+            assert!(Index::parse(bytes.to_vec()).is_none());
+        }
+        let mut cut = b"\xfftOc\0\0\0\x02".to_vec();
+        cut.extend([0, 0, 0, 9].repeat(256));
+        assert!(Index::parse(cut.clone()).is_none());
+        cut.extend([0xff; 9 * 28]);
+        // Its offsets point beyond it.
+        let index = Index::parse(cut).unwrap();
+        assert_eq!(index.offset(Oid::from_bytes(&[0xff; 20]).unwrap()), None);
+        assert_eq!(index.offset(Oid::from_bytes(&[0; 20]).unwrap()), None);
+    }
+}
