@@ -18,6 +18,7 @@ use super::whole_folder::{Kind, WholeFolder};
 use crate::analysis::ledger::tell_events;
 use crate::history::{self, Entry};
 use crate::model::ledger::day;
+use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
 use crate::model::run::Quarantined;
 use crate::model::trend::Trend;
@@ -34,8 +35,9 @@ const BATCH: usize = 256;
 /// # Errors
 /// When the folder is not ours to replace or cannot be written; what was there then stands.
 pub(super) fn publish(project: &Project, study: &mut Study, out: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let movers = take_movers(study)?;
     let trend = trend_of(project, study)?;
-    publish_trend(project, study, trend, out)
+    put(project, study, trend, &movers, out)
 }
 
 /// Likewise, with its trend as of [`present`], which is known already.
@@ -45,13 +47,31 @@ pub(super) fn publish(project: &Project, study: &mut Study, out: Option<&Path>) 
 pub(super) fn publish_trend(
     project: &Project,
     study: &mut Study,
+    trend: Trend,
+    out: Option<&Path>,
+) -> anyhow::Result<PathBuf> {
+    let movers = take_movers(study)?;
+    put(project, study, trend, &movers, out)
+}
+
+/// What moved in single weeks. It is the last that a site is told by the dataframe, so its values need not stay in memory.
+fn take_movers(study: &mut Study) -> anyhow::Result<Vec<WeekMovers>> {
+    let movers = study.frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")?;
+    study.frame.forget_values();
+    Ok(movers)
+}
+
+fn put(
+    project: &Project,
+    study: &mut Study,
     mut trend: Trend,
+    movers: &[WeekMovers],
     out: Option<&Path>,
 ) -> anyhow::Result<PathBuf> {
     let folder = site_folder(project, out)?;
     let site = WholeFolder::begin(project, SITE, &folder)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    each_page(project, study, &trend, today, |page| site.write(&page.path, &page.bytes))?;
+    each_page(project, study, &trend, movers, today, |page| site.write(&page.path, &page.bytes))?;
     site.put()?;
     Ok(folder)
 }
@@ -65,9 +85,10 @@ pub(super) fn differences(project: &Project, study: &mut Study, out: Option<&Pat
     let site = SITE.open(&folder)?;
     let mut others: BTreeSet<String> = site.files()?;
     let mut differences = Vec::new();
+    let movers = take_movers(study)?;
     let mut trend = trend_of(project, study)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    each_page(project, study, &trend, today, |page| {
+    each_page(project, study, &trend, &movers, today, |page| {
         let path = &page.path;
         match others.remove(path) {
             false => differences.push(format!("missing: {path}")),
@@ -77,6 +98,7 @@ pub(super) fn differences(project: &Project, study: &mut Study, out: Option<&Pat
         Ok(())
     })?;
     differences.extend(others.into_iter().map(|path| format!("not of this site: {path}")));
+    differences.sort();
     Ok(differences)
 }
 
@@ -102,6 +124,7 @@ fn each_page(
     project: &Project,
     study: &Study,
     trend: &Trend,
+    movers: &[WeekMovers],
     today: NaiveDate,
     mut take: impl FnMut(&Page) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -109,11 +132,16 @@ fn each_page(
     let downloads = if site.downloads { downloads::list() } else { Vec::new() };
     let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
     let Study { analysis, line, heads, newest, ledger, .. } = study;
-    let movers = study.frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")?;
     let releases = release::reports(project)?;
-    let input =
-        report::Input { analysis, trend, line, heads, movers: &movers, newest, ledger, today, releases: &releases };
-    report::render(&input, &settings).context("cannot render the site")?.iter().try_for_each(&mut take)?;
+    let input = report::Input { analysis, trend, line, heads, movers, newest, ledger, today, releases: &releases };
+    let mut taken = Ok(());
+    let mut take_next = |page: Page| {
+        if taken.is_ok() {
+            taken = take(&page);
+        }
+    };
+    report::render(&input, &settings, &mut take_next).context("cannot render the site")?;
+    taken?;
     let shown = report::shown_runs(&input);
     let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));
     let records: Vec<Entry> = records.map(|(_, entry)| entry.clone()).collect();

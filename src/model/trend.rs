@@ -253,7 +253,7 @@ pub struct SeriesTrend {
     pub not_judged: Vec<NotJudged>,
     /// The points, one a commit and environment.
     #[serde(skip)]
-    pub pooled: Vec<PooledPoint>,
+    pub pooled: Arc<[PooledPoint]>,
     /// What was found in them.
     #[serde(skip)]
     pub changes: Changes,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::catalog::Catalog;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::site_checks::{check_balance, page, text};
-use super::{Settings, feed, link, pages, render};
+use super::{Settings, feed, link, pages};
 use crate::model::event::EventState;
 use crate::model::page::Page;
 use crate::report::trend::event as told;
@@ -161,7 +161,7 @@ fn the_badge_says_what_stands_and_else_how_the_newest_runs_are() {
 fn the_list_of_pages_is_there_only_where_the_site_has_a_url() {
     let sample = sample_data::rich();
     let heads = sample.heads();
-    let made = |url| render(&sample.input(&heads), &settings(url)).expect("the sample renders");
+    let made = |url| sample_data::rendered(&sample.input(&heads), &settings(url)).expect("the sample renders");
     assert!(!made(None).iter().any(|page| page.path == link::SITEMAP));
     let site = made(Some("https://example.org/a&b/"));
     let list = page(&site, link::SITEMAP);

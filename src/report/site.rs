@@ -54,72 +54,104 @@ pub struct Input<'a> {
     pub releases: &'a Released,
 }
 
-/// The site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset, by path.
+/// Renders the site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset.
+/// Each is given to `take` as soon as it is made, in an order that is not said, so that none need stay in memory.
 ///
 /// # Errors
 /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none.
-pub fn render(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
+pub fn render(input: &Input<'_>, settings: &Settings, take: &mut dyn FnMut(Page)) -> Result<(), ReportError> {
     let Input { analysis, heads, .. } = *input;
     let catalog = Catalog::new(input);
     let root = link::root(settings)?;
-    let mut site = vec![
-        Page { path: link::STYLE.to_owned(), bytes: STYLE.as_bytes().to_vec() },
-        Page { path: link::ICON.to_owned(), bytes: ICON.as_bytes().to_vec() },
-        Page { path: link::SCRIPT.to_owned(), bytes: SCRIPT.as_bytes().to_vec() },
-        Page { path: link::CHART_SCRIPT.to_owned(), bytes: CHART_SCRIPT.as_bytes().to_vec() },
-        pages::missing(&analysis.project, settings)?,
-    ];
-    site.push(if analysis.suites.is_empty() { pages::empty(&catalog)? } else { pages::digest(&catalog)? });
+    let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
+    let mut site = Site { paths: Vec::new(), seen: BTreeSet::new(), take };
+    shown.map(|head| link::run(&head.id)).try_for_each(|path| site.know(path))?;
+    for (path, text) in
+        [(link::STYLE, STYLE), (link::ICON, ICON), (link::SCRIPT, SCRIPT), (link::CHART_SCRIPT, CHART_SCRIPT)]
+    {
+        site.add([Page { path: path.to_owned(), bytes: text.as_bytes().to_vec() }])?;
+    }
+    site.add([pages::missing(&analysis.project, settings)?])?;
+    site.add([if analysis.suites.is_empty() { pages::empty(&catalog)? } else { pages::digest(&catalog)? }])?;
     if !analysis.suites.is_empty() {
-        site.push(pages::event_list(&catalog)?);
-        site.extend([
+        site.add([pages::event_list(&catalog)?])?;
+        site.add([
             feed::atom(&catalog, root.as_deref()),
             feed::json(&catalog, root.as_deref()),
             feed::badge(&catalog),
-        ]);
+        ])?;
     }
-    site.extend(all(&catalog.trend.events, |event| pages::event(&catalog, event))?);
-    let data = Data::of(&catalog);
-    for suite in &catalog.matrix_suites {
-        site.push(pages::matrix(&catalog, &data, suite)?);
-    }
+    site.add_all(&catalog.trend.events, |event| pages::event(&catalog, event))?;
     if !analysis.series.is_empty() {
-        site.push(pages::series_list(&catalog)?);
+        site.add([pages::series_list(&catalog)?])?;
     }
-    site.extend(all(&analysis.series, |series| pages::series(&catalog, series))?);
-    let compared = catalog.is_compared().then_some(&data);
-    if let Some(data) = compared {
-        site.extend(script::pages(data));
-        site.extend(pages::compare(&catalog, data)?);
+    site.add_all(&analysis.series, |series| pages::series(&catalog, series))?;
+    {
+        let data = Data::of(&catalog);
+        for suite in &catalog.matrix_suites {
+            site.add([pages::matrix(&catalog, &data, suite)?])?;
+        }
+        let compared = catalog.is_compared().then_some(&data);
+        if let Some(data) = compared {
+            site.add(script::pages(data))?;
+            site.add(pages::compare(&catalog, data)?)?;
+        }
+        site.add(pages::commits(&catalog, compared)?)?;
     }
-    site.extend(pages::commits(&catalog, compared)?);
-    site.extend(pages::weeks(&catalog)?);
-    site.extend(pages::gpu(&catalog)?);
-    site.extend(pages::releases(&catalog)?);
+    site.add(pages::weeks(&catalog)?)?;
+    site.add(pages::gpu(&catalog)?)?;
+    site.add(pages::releases(&catalog)?)?;
     if !heads.is_empty() {
-        site.push(pages::run_list(&catalog)?);
-        site.push(pages::coverage(&catalog)?);
-        site.push(pages::ledger(&catalog)?);
-        site.push(pages::method(&catalog, settings)?);
-        site.push(pages::machine_list(&catalog)?);
+        site.add([pages::run_list(&catalog)?, pages::coverage(&catalog)?, pages::ledger(&catalog)?])?;
+        site.add([pages::method(&catalog, settings)?, pages::machine_list(&catalog)?])?;
         for machine in catalog.machines.values() {
-            site.push(pages::machine(&catalog, machine)?);
+            site.add([pages::machine(&catalog, machine)?])?;
         }
     }
-    site.sort_by(|a, b| a.path.cmp(&b.path));
-    let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
-    let runs = shown.map(|head| link::run(&head.id));
-    let paths: Vec<String> = site.iter().map(|page| page.path.clone()).chain(runs).collect();
     if let Some(root) = root.filter(|_| !analysis.suites.is_empty()) {
-        site.push(feed::sitemap(&root, paths.iter().map(String::as_str)));
+        site.paths.sort();
+        let sitemap = feed::sitemap(&root, site.paths.iter().map(String::as_str));
+        site.add([sitemap])?;
     }
-    let mut seen = BTreeSet::new();
-    for path in paths {
-        if !seen.insert(path.to_ascii_lowercase()) {
+    Ok(())
+}
+
+/// So many pages of one kind are in memory at a time.
+const BATCH: usize = 64;
+
+/// A site of which the pages come one after the other.
+struct Site<'t> {
+    paths: Vec<String>,
+    /// The paths in lower case.
+    seen: BTreeSet<String>,
+    take: &'t mut dyn FnMut(Page),
+}
+
+impl Site<'_> {
+    fn know(&mut self, path: String) -> Result<(), ReportError> {
+        if !self.seen.insert(path.to_ascii_lowercase()) {
             return Err(ReportError::Duplicate(path));
         }
+        self.paths.push(path);
+        Ok(())
     }
-    Ok(site)
+
+    fn add(&mut self, pages: impl IntoIterator<Item = Page>) -> Result<(), ReportError> {
+        for page in pages {
+            self.know(page.path.clone())?;
+            (self.take)(page);
+        }
+        Ok(())
+    }
+
+    /// Adds the pages of many things, made on all cores.
+    fn add_all<T: Sync>(
+        &mut self,
+        things: &[T],
+        page: impl Fn(&T) -> Result<Page, ReportError> + Sync + Send,
+    ) -> Result<(), ReportError> {
+        things.chunks(BATCH).try_for_each(|things| self.add(all(things, &page)?))
+    }
 }
 
 /// The pages of some runs of the history.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::sample_data::{self, Sample};
-use super::{Input, ReportError, Settings, link, render};
+use super::{Input, ReportError, Settings, link};
 use crate::model::commit::CommitLine;
 use crate::model::ledger::Ledger;
 use crate::model::page::Page;
@@ -34,7 +34,7 @@ fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
         today: chrono::NaiveDate::MIN,
         releases: &releases,
     };
-    render(&input, settings)
+    sample_data::rendered(&input, settings)
 }
 
 /// The site of the rich sample, made once.

@@ -146,7 +146,7 @@ fn long() -> (Sample, Series) {
     let point = of.series.points[0].clone();
     of.series.points = (0..1000)
         .map(|place| {
-            let pooled = &mut trend.pooled[place];
+            let pooled = &mut Arc::make_mut(&mut trend.pooled)[place];
             pooled.value *= if place % 45 == 11 { 3.0 } else { 1.0 + 0.002 * (place * 7 % 5) as f64 };
             let environment = if place % 90 < 50 { "a" } else { "b" };
             Point {

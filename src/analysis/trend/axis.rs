@@ -85,6 +85,7 @@ pub(super) fn pooled(series: &Series, axis: &Axis) -> Pooled {
             Some(place) => placed.push((place, point)),
         }
     }
+    pooled.points.reserve_exact(placed.len());
     placed.sort_by(|(a, one), (b, other)| (a, one.time, &one.run).cmp(&(b, other.time, &other.run)));
     for of_commit in placed.chunk_by(|(a, _), (b, _)| a == b) {
         let mut rest: Vec<&Point> = of_commit.iter().map(|(_, point)| *point).collect();

@@ -240,7 +240,7 @@ fn next(draft: &Draft, all: &[Found<'_>], suites: &BTreeMap<String, bool>) -> Op
         machines.entry(&all[change.found].series.machine).or_default().push(*change);
     }
     let probes = machines.into_values().filter_map(|own| {
-        let points = || own.iter().flat_map(|one| &all[one.found].points);
+        let points = || own.iter().flat_map(|one| all[one.found].points.iter());
         let is_measured = |place: usize| points().any(|point| point.place == place);
         Some((culprit::probe(&draft.suspects, culprit::gap(&own, all), is_measured)?, own))
     });

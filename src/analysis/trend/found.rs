@@ -43,7 +43,7 @@ pub(super) struct Found<'a> {
     pub(super) axis: Arc<Axis>,
     pub(super) is_judged: bool,
     pub(super) setting: Setting,
-    pub(super) points: Vec<PooledPoint>,
+    pub(super) points: Arc<[PooledPoint]>,
     pub(super) dirty: usize,
     pub(super) elsewhere: usize,
     pub(super) is_exact: bool,
@@ -73,7 +73,7 @@ impl<'a> Found<'a> {
             changes_known(&values, &setting.sensitivity, &known)
         };
         let apart = newest::apart(&values, &changes, is_exact, &setting.sensitivity);
-        Found { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart }
+        Found { series, axis, is_judged, setting, points: points.into(), dirty, elsewhere, is_exact, changes, apart }
     }
 
     /// The smallest relative change that shows, as far as the newest level tells.

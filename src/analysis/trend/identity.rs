@@ -103,7 +103,7 @@ pub(super) fn matched(drafts: &mut [Draft], known: &[Known<'_>], all: &[Found<'_
 fn new_id(draft: &Draft, all: &[Found<'_>], used: &mut BTreeSet<String>) -> String {
     let found = &all[draft.series()[0]];
     let (_, hi) = draft.range();
-    let points = || draft.series().into_iter().flat_map(|number| &all[number].points);
+    let points = || draft.series().into_iter().flat_map(|number| all[number].points.iter());
     let bad = points().map(|point| point.place).filter(|place| *place >= hi).min().unwrap_or(hi);
     let machines: Vec<&str> = draft.machines.iter().map(String::as_str).collect();
     let what = format!("{:?}\u{0}{}\u{0}{}", draft.kind, machines.join("\u{0}"), found.axis.commits[bad].sha);

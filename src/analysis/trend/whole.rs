@@ -187,7 +187,7 @@ fn series_trend(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesT
         elsewhere: found.elsewhere,
         levels: stretches(found),
         not_judged: coverage::not_judged(found, tip, now),
-        pooled: found.points.clone(),
+        pooled: Arc::clone(&found.points),
         changes: found.changes.clone(),
     }
 }

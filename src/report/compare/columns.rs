@@ -31,7 +31,7 @@ pub(super) fn columns<'a>(
     let mut first: BTreeMap<Place<'a>, HashMap<At<'a>, DateTime<Utc>>> = BTreeMap::new();
     for one in series {
         let of_place = first.entry((&one.suite, &one.machine.id)).or_default();
-        for point in &one.pooled {
+        for point in one.pooled.iter() {
             let Some(number) = numbers.get(&*point.commit) else { continue };
             let time = of_place.entry((*number, &point.environment_key)).or_insert(point.first_time);
             *time = point.first_time.min(*time);

@@ -160,7 +160,7 @@ impl Data {
 
 /// The commits of which a series has a point, in the order of the line.
 pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> {
-    let points = || catalog.trend.series.iter().flat_map(|one| &one.pooled);
+    let points = || catalog.trend.series.iter().flat_map(|one| one.pooled.iter());
     let positions = catalog.line.positions();
     let on_line: BTreeSet<usize> = points().filter_map(|point| positions.get(&*point.commit).copied()).collect();
     if !on_line.is_empty() {
@@ -264,7 +264,7 @@ fn points(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &[usize], columns: 
             spread: several.then(|| (measured_value(ends.0), measured_value(ends.1))),
         })
     };
-    let mut points: Vec<PointData> = numbers.iter().zip(&one.pooled).filter_map(of).collect();
+    let mut points: Vec<PointData> = numbers.iter().zip(one.pooled.iter()).filter_map(of).collect();
     points.sort_by_key(|point| point.column);
     points
 }

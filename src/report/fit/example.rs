@@ -66,7 +66,7 @@ pub(in crate::report) fn series(start: f64, count: usize, points: Vec<ChangePoin
         elsewhere: 0,
         levels: Vec::new(),
         not_judged: Vec::new(),
-        pooled: Vec::new(),
+        pooled: [].into(),
         changes: Changes { points, drifts, levels, noise: None },
     };
     trend.pooled = (0..count).map(pooled).collect();
@@ -74,7 +74,7 @@ pub(in crate::report) fn series(start: f64, count: usize, points: Vec<ChangePoin
     for piece in fitted {
         let steps = (piece.points.len() - 1).max(1) as f64;
         for (step, index) in piece.points.enumerate() {
-            trend.pooled[index].value = piece.from + (piece.to - piece.from) * step as f64 / steps;
+            Arc::make_mut(&mut trend.pooled)[index].value = piece.from + (piece.to - piece.from) * step as f64 / steps;
         }
     }
     let begins: Vec<usize> = trend.changes.points.iter().map(|one| one.index).collect();

@@ -114,7 +114,7 @@ impl Fit<'_> {
             Some(needed) => format!("{} are needed to fit a level", number::count(needed)),
             None => "too few to fit a level".to_owned(),
         };
-        if let [only] = points.as_slice() {
+        if let [only] = &points[..] {
             let value = number::quantity(scale, only.value);
             return format!("{value} at {}, its only point: {needed}.", self.commit(0));
         }

@@ -75,7 +75,7 @@ mod tests {
         let point =
             PooledPoint { environment_key: run.environment.key.as_str().into(), value: 2.0, ..one.pooled[0].clone() };
         let of = |sha: &str, value: f64| PooledPoint { commit: sha.into(), value, ..point.clone() };
-        one.pooled = vec![of("a", 1.0), of("b", 2.0), of("c", 2.1), of(&commit, 2.0), of("d", 9.0)];
+        one.pooled = [of("a", 1.0), of("b", 2.0), of("c", 2.1), of(&commit, 2.0), of("d", 9.0)].into();
         for (place, measurement) in run.measurements.iter_mut().enumerate() {
             measurement.estimates.truncate(1);
             measurement.estimates[0].value = if place % 20 == 7 { 3.0 } else { 2.0 };

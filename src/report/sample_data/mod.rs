@@ -51,13 +51,21 @@ impl Sample {
     pub(super) fn render(&self) -> Result<Vec<Page>, ReportError> {
         let heads = self.heads();
         let input = self.input(&heads);
-        let mut site = render(&input, &settings())?;
+        let mut site = rendered(&input, &settings())?;
         let shown = shown_runs(&input);
         let runs: Vec<RecordedRun> = self.runs.iter().filter(|run| shown.contains(run.id.as_str())).cloned().collect();
         site.extend(render_runs(&input, &runs)?);
         site.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(site)
     }
+}
+
+/// What is rendered, by path.
+pub(super) fn rendered(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
+    let mut site = Vec::new();
+    render(input, settings, &mut |page| site.push(page))?;
+    site.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(site)
 }
 
 /// The settings of its site: a method of one figure of each kind, and a download.

@@ -115,7 +115,7 @@ fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> Series
         elsewhere: 0,
         levels: stretches.collect(),
         not_judged: not_judged(of),
-        pooled,
+        pooled: pooled.into(),
         changes,
     }
 }
@@ -238,7 +238,7 @@ fn event(planted: &Planted, all: &[SeriesTrend], judged: &[&SeriesAnalysis], lin
         commit,
     });
     let since = if planted.kind == EventKind::Drift { planted.suspects[0].0 } else { planted.at };
-    let first_run = all.iter().flat_map(|one| &one.pooled).filter(|point| point.place >= since);
+    let first_run = all.iter().flat_map(|one| one.pooled.iter()).filter(|point| point.place >= since);
     Event {
         id: planted.id.to_owned(),
         kind: planted.kind,

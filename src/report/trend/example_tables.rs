@@ -31,7 +31,7 @@ pub(super) fn series(number: u32) -> SeriesTrend {
             level: Some(around(1.2, 0.002)),
         }],
         not_judged: vec![NotJudged::TooShort { points: 3, needed: 8 }],
-        pooled: Vec::new(),
+        pooled: [].into(),
         changes: Changes::default(),
     }
 }
