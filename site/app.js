@@ -676,8 +676,10 @@ function makeCompare(box) {
     list.append(element("option", { value: tags[0] ?? sha.slice(0, 12), label }));
   }
   const written = ([sha, , , tags]) => tags[0] ?? sha.slice(0, 12);
-  field("a").value = address.get("a") || written(data.commits[newest - 1]);
   field("b").value = address.get("b") || written(data.commits[newest]);
+  // Without another it is the one measured before.
+  const before = Math.max((numberOfCommit(field("b").value) ?? newest) - 1, 0);
+  field("a").value = address.get("a") || written(data.commits[before]);
   for (const name of ["a", "b"]) field(name).addEventListener("change", show);
   field("swap").addEventListener("click", () => {
     [field("a").value, field("b").value] = [field("b").value, field("a").value];

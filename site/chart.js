@@ -166,8 +166,8 @@ function makeChart(figure) {
     const run = runs[at], row = rows[runs.length - 1 - at], isListed = row && Number(row.dataset.place ?? run.place) === run.place;
     const commit = data.commits[commitOf(run)], change = mode === "relative" ? [["from the first level", percent(run.value / reference - 1)]] : [];
     const pairs = isListed ? [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
-      : [[heads[0], commit ? [commit[0].slice(0, 8), ...commit[3]].join(" ") : run.commit ?? ""], [heads[1], commit?.[2]],
-        [heads[3], value([told.factor], run.value)]];
+      : [[heads[0], commit ? [commit[0].slice(0, 8), ...commit[3]].join(" ") : run.commit ?? ""], [heads[2], value([told.factor], run.value)]];
+    pairs.splice(1, 0, ["Subject", commit?.[2]]);
     return [...pairs, ...change].filter(([, text]) => text && text !== NONE).map(([head, text]) => `${head} ${text}`).join("; ");
   };
   const readout = element("output", { class: "readout q", "aria-live": "polite" });

@@ -182,6 +182,11 @@ impl<'a> Catalog<'a> {
         self.shown.commits().contains(sha).then(|| link::commit(sha))
     }
 
+    /// Whether a commit has a page for itself, and not for an event alone.
+    pub(super) fn is_of_line(&self, sha: &str) -> bool {
+        self.shown.is_of_line(sha)
+    }
+
     /// The commits that have a page, by name.
     pub(super) fn commits(&self) -> &BTreeSet<&'a str> {
         self.shown.commits()
@@ -213,8 +218,7 @@ impl<'a> Catalog<'a> {
     /// Where the script compares a commit with the one that was measured before, or the first with the one after.
     fn compare_place(&self, sha: &str) -> Option<String> {
         let number = self.compared_number(sha)?.max(1);
-        let b = self.compared().get(number)?;
-        Some(link::compared(&self.compared()[number - 1].sha, &b.sha))
+        Some(link::compared_with_parent(&self.compared().get(number)?.sha))
     }
 }
 

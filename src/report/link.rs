@@ -69,6 +69,11 @@ pub fn compared(a: &str, b: &str) -> String {
     format!("{COMPARE}?a={}&b={}", digits(a), digits(b))
 }
 
+/// Where the script holds a commit against the one measured before.
+pub fn compared_with_parent(commit: &str) -> String {
+    format!("{COMPARE}?b={}", digits(commit))
+}
+
 /// The report of the week that begins on that Monday.
 pub fn week(monday: NaiveDate) -> String {
     format!("week/{}.html", monday.format("%Y-%m-%d"))

@@ -8,6 +8,9 @@ pub const NARROW: char = '\u{202f}';
 /// What stands where there is no number.
 pub const NONE: &str = "–";
 
+/// From here on a [`rough_count`] is told by steps.
+const ROUGH_FROM: usize = 20;
+
 /// From here on plain digits are longer than anyone reads, so the number is written with an exponent.
 const PLAIN_BELOW: f64 = 1e9;
 
@@ -38,6 +41,18 @@ pub fn percent_interval((low, high): (f64, f64)) -> String {
 /// A count with thousands apart.
 pub fn count(n: usize) -> String {
     thousands(&n.to_string())
+}
+
+/// A count of what grows with every run, of which a reader asks whether it is large: exact while it is small, then by steps, so
+/// that a page that shows it stays as it is.
+pub fn rough_count(n: usize) -> String {
+    let tens = std::iter::successors(Some(1), |ten: &usize| ten.checked_mul(10));
+    let steps = tens.flat_map(|ten| [1, 2, 5].map(|times| ten.saturating_mul(times)));
+    let step = steps.filter(|step| (ROUGH_FROM..=n).contains(step)).max();
+    match step {
+        Some(step) if step < n => format!("over {}", count(step)),
+        _ => count(n),
+    }
 }
 
 /// A count with its noun.
@@ -125,6 +140,18 @@ fn thousands(digits: &str) -> String {
 mod tests {
     use super::*;
     use crate::model::unit::Unit;
+
+    #[test]
+    fn a_rough_count_seldom_changes() {
+        let check = |n: usize, expected: &str| assert_eq!(rough_count(n).replace(NARROW, " "), expected);
+        for (n, expected) in [(0, "0"), (1, "1"), (19, "19"), (20, "20"), (21, "over 20"), (50, "50"), (99, "over 50")]
+        {
+            check(n, expected);
+        }
+        check(187, "over 100");
+        check(4999, "over 2 000");
+        check(usize::MAX - 1, "over 10 000 000 000 000 000 000");
+    }
 
     #[test]
     fn changes_bear_a_sign_and_no_false_precision() {

@@ -41,6 +41,8 @@ pub(super) const EVENTS: usize = 30;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown<'a> {
     commits: BTreeSet<&'a str>,
+    /// Those of them that have one for themselves: the newest, and releases.
+    of_line: BTreeSet<&'a str>,
     runs: BTreeSet<&'a str>,
 }
 
@@ -66,12 +68,18 @@ impl<'a> Shown<'a> {
                 .filter(|sha| whole.contains(sha) || events.contains_key(sha))
                 .collect(),
             runs: heads.iter().filter(is_shown).map(|head| head.id.as_str()).collect(),
+            of_line: whole,
         }
     }
 
     /// The commits, by name.
     pub(super) fn commits(&self) -> &BTreeSet<&'a str> {
         &self.commits
+    }
+
+    /// Whether a commit is one of the newest or a release, and not in the range of an event alone.
+    pub(super) fn is_of_line(&self, sha: &str) -> bool {
+        self.of_line.contains(sha)
     }
 
     /// The runs, by id.

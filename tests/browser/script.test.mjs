@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { browser, folder, pages, url } from "./site.mjs";
+import { browser, files, folder, pages, url } from "./site.mjs";
 
 let chromium;
 before(async () => (chromium = await browser()));
@@ -128,8 +128,8 @@ test("Enter leads from a run to its comparison with the one before", async () =>
 });
 
 /** A page of two commits with a drawn change, and its commits. */
-function pair() {
-  const page = pages.find((one) => /^compare\/[0-9a-f]+-/.test(one) && text(one).includes('class="range"'));
+function pair(isWanted = () => true) {
+  const page = pages.find((one) => /^compare\/[0-9a-f]+-/.test(one) && text(one).includes('class="range"') && isWanted(one));
   return { page, commits: page.match(/compare\/([0-9a-f]+)-([0-9a-f]+)/).slice(1) };
 }
 
@@ -153,8 +153,18 @@ test("the script compares as the page of a pair does, and draws the same", async
   await context.close();
 });
 
+test("without another a commit is compared with the one measured before", async () => {
+  const { commits } = pair((page) => text(page).includes("No commit was measured between the two."));
+  const { context, tab, said } = await open(`compare/index.html?b=${commits[1]}`);
+  await tab.waitForSelector("#result h2");
+  await address(tab, "a");
+  assert.equal(await tab.locator("#result .sides .id").first().textContent(), commits[0]);
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
 test("a comparison goes along as Markdown and as CSV", async () => {
-  const { page, commits } = pair();
+  const { page, commits } = pair((page) => files.includes(page.replace(".html", ".md")));
   const { context, tab, said } = await open(`compare/index.html?a=${commits[0]}&b=${commits[1]}`);
   await tab.waitForSelector("#result-rows table");
   const saved = async (name) => {

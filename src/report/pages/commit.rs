@@ -171,7 +171,9 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
         Some(since) => pieces(headline, &since.headline),
         None => headline.text(format!("{}, and nothing before it to hold it against", runs(of.runs.len()))),
     };
-    let mut sections: Vec<Section> = ["parent", "release"].into_iter().zip(&sinces).filter_map(changed).collect();
+    let mut sections: Vec<Section> = changed("parent", &sinces[0]).into_iter().collect();
+    // Of a commit in the range of an event the release before tells little; the fact above has the counts and leads to the rest.
+    sections.extend(changed("release", &sinces[1]).filter(|_| commits.catalog.is_of_line(of.sha)));
     let suspected = commits.suspected.get(of.sha).map_or(&[][..], Vec::as_slice);
     sections.extend([commit_events::section(commits.catalog, suspected), run_rows(commits.catalog, of)]);
     sections.extend(of.on_line.map(|(place, _)| neighbours(commits, place)));
@@ -254,7 +256,7 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
 }
 
 /// The series that changed since an earlier commit.
-fn changed((id, since): (&'static str, &Option<Since>)) -> Option<Section> {
+fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
     let since = since.as_ref()?;
     let of_kind = |kind: Kind| since.rows.iter().filter(move |row| row.kind == kind).take(CHANGED_ROWS);
     let listed = of_kind(Kind::Worse).chain(of_kind(Kind::Better));

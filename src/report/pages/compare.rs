@@ -36,6 +36,7 @@ struct ComparePage<'a> {
     summary_note: &'static str,
     words: [String; 2],
     scale: String,
+    /// The page as Markdown, or nothing.
     markdown: String,
     rows_note: &'static str,
     groups: Vec<Shown>,
@@ -134,9 +135,11 @@ impl SummaryRow {
 pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
     let pairs = Pairs::of(data, catalog);
     let all: Vec<Pair> = pairs.all().into_iter().collect();
-    let made: Result<Vec<([Page; 2], Headline)>, ReportError> =
-        all.par_iter().map(|pair| one(catalog, data, *pair)).collect();
-    let (made, headlines): (Vec<[Page; 2]>, Vec<Headline>) = made?.into_iter().unzip();
+    // A report that is passed on is mostly one of these; of two commits in a row `sprag compare` prints it.
+    let has_text = |pair: &Pair| pairs.baselines.contains(pair) || pairs.releases.contains(pair);
+    let made: Result<Vec<(Vec<Page>, Headline)>, ReportError> =
+        all.par_iter().map(|pair| one(catalog, data, *pair, has_text(pair))).collect();
+    let (made, headlines): (Vec<Vec<Page>>, Vec<Headline>) = made?.into_iter().unzip();
     let mut pages: Vec<Page> = made.into_iter().flatten().collect();
     let headlines = all.into_iter().zip(headlines).collect();
     pages.push(index(catalog, data, &pairs, &headlines)?);
@@ -150,8 +153,8 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     Ok(link::compare(a, b))
 }
 
-/// The page of a pair and the same as Markdown; and its headline.
-fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<([Page; 2], Headline), ReportError> {
+/// The page of a pair, and the same as Markdown where that is wanted; and its headline.
+fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, has_text: bool) -> Result<(Vec<Page>, Headline), ReportError> {
     let path = path(data, pair)?;
     let table = table::listed(data, pair.a, pair.b, most);
     let of_list = table.headline.clone();
@@ -160,8 +163,10 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<([Page; 2], Hea
     let tags = [a.tags.join(", "), b.tags.join(", ")];
     let headline: Vec<&str> = table.headline.iter().map(|piece| piece[2].as_str()).collect();
     let title = format!("{} to {}", names[0], names[1]);
-    let markdown =
-        Page { path: link::compare_markdown(&a.sha, &b.sha), bytes: export::markdown(a, b, &table).into_bytes() };
+    let markdown = has_text.then(|| {
+        let bytes = export::markdown(a, b, &table).into_bytes();
+        Page { path: link::compare_markdown(&a.sha, &b.sha), bytes }
+    });
     let template = ComparePage {
         frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
             .of_one(catalog, None),
@@ -175,9 +180,9 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair) -> Result<([Page; 2], Hea
         groups: table.groups.into_iter().map(shown).collect(),
         headline: table.headline,
         scale: table.scale,
-        markdown: markdown.path.trim_start_matches("compare/").to_owned(),
+        markdown: markdown.as_ref().map_or("", |page| page.path.trim_start_matches("compare/")).to_owned(),
     };
-    Ok(([self::page(path, &template)?, markdown], of_list))
+    Ok((std::iter::once(self::page(path, &template)?).chain(markdown).collect(), of_list))
 }
 
 fn side<'a>(letter: char, commit: &'a MeasuredCommit, name: &'a str, tags: &'a str) -> Side<'a> {

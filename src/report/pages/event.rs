@@ -18,7 +18,7 @@ use crate::report::catalog::Catalog;
 use crate::report::date;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
-use crate::report::number::{count, counted};
+use crate::report::number::{count, counted, rough_count};
 use crate::report::phrase::Phrase;
 use crate::report::summary::Fact;
 use crate::report::trend::{event as told, shell, words};
@@ -105,7 +105,8 @@ fn lede(of: &Event) -> Phrase {
 fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
     let mut note = Phrase::plain(format!("Since {}", date::day(of.since)));
     if let Some(lead) = told::lead(of).filter(|lead| lead.points_since > 0) {
-        let has = counted(lead.points_since, "point", "points");
+        let points = if lead.points_since == 1 { "point" } else { "points" };
+        let has = format!("{} {points}", rough_count(lead.points_since));
         note = note.text(format!("; the series it is known by has {has} since"));
     }
     Fact { question: "State", answer: linked(told::state(of), catalog).begun(), note: note.text(".") }

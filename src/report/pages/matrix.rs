@@ -206,7 +206,7 @@ fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &BTreeSet<Pair>, suite: &str
             if place.is_one() {
                 note.text(", the only commit that was measured.")
             } else {
-                let any = || format!("{}?a={}&b={}", link::COMPARE, &a.sha[..12], &b.sha[..12]);
+                let any = || link::compared(&a.sha, &b.sha);
                 let page = if pairs.contains(&newest.pair) { link::compare(&a.sha, &b.sha) } else { any() };
                 let note = note.text("; below it the change since ").link(page, a.name());
                 match &newest.release {

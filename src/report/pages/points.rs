@@ -13,8 +13,8 @@ use crate::report::timeline;
 /// The newest points that a table shows.
 const ROWS: usize = 50;
 
-/// The longest subject of a commit in a table, in characters.
-const SUBJECT: usize = 70;
+/// The longest list of tags in a table, in characters.
+const TAGS: usize = 70;
 
 /// One run's value.
 pub(super) struct PointRow {
@@ -24,8 +24,6 @@ pub(super) struct PointRow {
     pub(super) commit: String,
     /// Its tags.
     pub(super) tags: String,
-    /// Its subject.
-    pub(super) subject: String,
     /// When the run took place.
     pub(super) time: String,
     /// The value.
@@ -83,8 +81,7 @@ fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Poi
             "" => format!("run {}", short_digest(&point.run)),
             sha => short_commit(sha).to_owned(),
         },
-        tags: commit.map_or(String::new(), |commit| shortened(&commit.tags.join(" "), SUBJECT)),
-        subject: commit.map_or(String::new(), |commit| shortened(&commit.subject, SUBJECT)),
+        tags: commit.map_or(String::new(), |commit| shortened(&commit.tags.join(" "), TAGS)),
         time: date::moment(point.time),
         value: number::value(scale, point.value),
         interval: point.interval.map_or(number::NONE.to_owned(), |(low, high)| {

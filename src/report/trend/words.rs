@@ -19,6 +19,9 @@ const SUBJECT: usize = 56;
 /// Up to how many there is told to be one that is chance.
 const MOST_ALIKE: f64 = 1e6;
 
+/// From so many on they are told with one digit.
+const MANY_ALIKE: f64 = 1000.0;
+
 /// From this share of chance on it is told in tenths.
 const TENTHS_FROM: f64 = 0.4;
 
@@ -75,9 +78,10 @@ pub(in crate::report) fn chance(false_discovery: f64) -> String {
     if false_discovery * MOST_ALIKE < 1.0 {
         return format!("less than 1 of {} like it is chance", number::count(MOST_ALIKE as usize));
     }
-    // Two digits: no more is known, and one more commit changes the third.
+    // Two digits, of a large number one: no more is known, and one more commit changes the next.
     let alike = 1.0 / false_discovery;
-    let unit = 10f64.powi((alike.log10().floor() as i32 - 1).max(0));
+    let digits = if alike < MANY_ALIKE { 2 } else { 1 };
+    let unit = 10f64.powi((alike.log10().floor() as i32 + 1 - digits).max(0));
     format!("1 of {} like it is chance", number::count(((alike / unit).round() * unit) as usize))
 }
 
@@ -119,7 +123,7 @@ mod tests {
         check(0.0005, "1 of 2 000 like it is chance");
         check(0.05, "1 of 20 like it is chance");
         check(0.3, "1 of 3 like it is chance");
-        check(1.0 / 237_933.0, "1 of 240 000 like it is chance");
+        check(1.0 / 237_933.0, "1 of 200 000 like it is chance");
         check(1.0 / 99_600.0, "1 of 100 000 like it is chance");
         check(1.0 / 83.4, "1 of 83 like it is chance");
         check(0.72, "7 of 10 like it are chance");
