@@ -19,10 +19,13 @@ use crate::report::compare::words::{Kind, Row};
 use crate::report::link;
 use crate::report::number;
 
-/// The rows that a page lists of what changed and of what may have, and up to how many it lists of another group: beyond, none.
+/// The rows that a page lists of what changed, and up to how many it lists of another group: beyond, none.
 const CHANGED_ROWS: usize = 40;
-const DOUBTFUL_ROWS: usize = 10;
 const OTHER_ROWS: usize = 10;
+
+/// The rows that it lists of what may have changed. Of two commits in a row that is mostly what drifts, the same on every page.
+const DOUBTFUL_ROWS: usize = 10;
+const DOUBTFUL_ROWS_OF_STEP: usize = 3;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -32,8 +35,10 @@ struct ComparePage<'a> {
     lede: String,
     sides: [Side<'a>; 2],
     banners: Vec<[String; 2]>,
+    /// Whether anything was measured at both.
+    has_rows: bool,
     summary: Vec<SummaryRow>,
-    summary_note: &'static str,
+    summary_note: String,
     words: [String; 2],
     scale: String,
     /// The page as Markdown, or nothing.
@@ -167,17 +172,23 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, has_text: bool) -> Result
         let bytes = export::markdown(a, b, &table).into_bytes();
         Page { path: link::compare_markdown(&a.sha, &b.sha), bytes }
     });
+    let (is_step, has_rows) = (!has_text, !table.summary.is_empty());
+    let (summary, left_out) = if is_step { of_change(table.summary) } else { (table.summary, String::new()) };
     let template = ComparePage {
         frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
             .of_one(catalog, None),
         lede: lede(pair),
         sides: [side('A', a, &names[0], &tags[0]), side('B', b, &names[1], &tags[1])],
         banners: table.banners,
-        summary: table.summary,
-        summary_note: SUMMARY_NOTE,
+        has_rows,
+        summary_note: match summary.is_empty() {
+            true => "Every series is unchanged, in every suite on every machine.".to_owned(),
+            false => format!("{SUMMARY_NOTE}{left_out}"),
+        },
+        summary,
         words: table.words.map(|word| word[..1].to_uppercase() + &word[1..]),
         rows_note: ROWS_NOTE,
-        groups: table.groups.into_iter().map(shown).collect(),
+        groups: table.groups.into_iter().map(|group| shown(group, is_step)).collect(),
         headline: table.headline,
         scale: table.scale,
         markdown: markdown.as_ref().map_or("", |page| page.path.trim_start_matches("compare/")).to_owned(),
@@ -206,10 +217,24 @@ fn most(kind: Kind, all: usize) -> usize {
     }
 }
 
-fn shown(group: Group) -> Shown {
+/// The rows of suites of which there is something to say, and how many others there are.
+fn of_change(mut rows: Vec<SummaryRow>) -> (Vec<SummaryRow>, String) {
+    let all = rows.len();
+    rows.retain(|row| [1, 2, 4].into_iter().any(|place| row.has(place)));
+    let words = match all - rows.len() {
+        0 => String::new(),
+        others => {
+            format!(" {}, where all are unchanged.", number::counted(others, "row is left out", "rows are left out"))
+        }
+    };
+    (rows, words)
+}
+
+fn shown(group: Group, is_step: bool) -> Shown {
     let Group { heading, count: all, mut rows } = group;
     rows.truncate(match rows.first().map(|row| row.kind) {
         Some(Kind::Worse | Kind::Better) => CHANGED_ROWS,
+        Some(Kind::Doubt) if is_step => DOUBTFUL_ROWS_OF_STEP,
         Some(Kind::Doubt) => DOUBTFUL_ROWS,
         _ if all > OTHER_ROWS => 0,
         _ => OTHER_ROWS,
