@@ -47,14 +47,14 @@ fn cold(bencher: Bencher<'_, '_>) {
 #[divan::bench(max_time = 10)]
 fn keep(bencher: Bencher<'_, '_>) {
     let runs = decoded(&store());
-    bencher.bench_local(|| runs.to_bytes().expect("the tables can be written"));
+    bencher.bench_local(|| runs.to_parts().expect("the tables can be written"));
 }
 
 /// The frame made of what was kept.
 #[divan::bench(max_time = 10)]
 fn warm(bencher: Bencher<'_, '_>) {
     let store = store();
-    let bytes = decoded(&store).to_bytes().expect("the tables can be written");
+    let bytes = decoded(&store).to_parts().expect("the tables can be written").concat();
     bencher.bench_local(|| {
         let listing = listed(&store);
         let runs = DecodedRuns::from_bytes(&bytes).expect("it is what was written");

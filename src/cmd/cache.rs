@@ -18,7 +18,7 @@ use anyhow::Context as _;
 use super::project::Project;
 use crate::frame::{DecodedRuns, Decoder, FrameError};
 use crate::history::{self, Entry, Store};
-use crate::model::digest;
+use crate::model::digest::RunningHash;
 use crate::model::head::RunHead;
 use crate::model::run::Quarantined;
 
@@ -139,10 +139,14 @@ fn keep(folder: &Path, runs: &DecodedRuns) -> Option<PathBuf> {
     if runs.heads().is_empty() {
         return None;
     }
-    let bytes = runs.to_bytes().ok()?;
-    let path = folder.join(format!("{}.{SUFFIX}", &digest::sha256_hex(&bytes)[..16]));
+    let parts = runs.to_parts().ok()?;
     let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder).ok()?;
-    file.write_all(&bytes).ok()?;
+    let mut hash = RunningHash::default();
+    for part in parts {
+        hash.add(&part);
+        file.write_all(&part).ok()?;
+    }
+    let path = folder.join(format!("{}.{SUFFIX}", &hash.hex()[..16]));
     file.persist(&path).ok()?;
     Some(path)
 }

@@ -18,7 +18,7 @@ use super::cells::Cells;
 use super::decoded::{Cell, DecodedRuns};
 use super::values;
 use crate::model::benchmark::Benchmark;
-use crate::model::digest;
+use crate::model::digest::{self, RunningHash};
 use crate::model::metric::Metric;
 use crate::model::record::SCHEMA_VERSION;
 use crate::model::sample::Role;
@@ -43,11 +43,11 @@ struct CellRecord {
 }
 
 impl DecodedRuns {
-    /// The bytes to keep.
+    /// The bytes to keep, in parts that follow one another: put together they would take the memory twice.
     ///
     /// # Errors
     /// When a table cannot be written.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, FrameError> {
+    pub fn to_parts(&self) -> Result<Vec<Vec<u8>>, FrameError> {
         let cells = self.cells.iter().map(|cell| {
             let Benchmark { suite, name, params, variant, version } = (*cell.benchmark).clone();
             json(&CellRecord { suite, name, params, variant, version, role: cell.role, metric: cell.metric.clone() })
@@ -57,7 +57,8 @@ impl DecodedRuns {
         let runs = DataFrame::new(self.heads.len(), runs)?;
         let cells = DataFrame::new(self.cells.len(), vec![texts("cell", cells)])?;
         let (values, medians) = values::without_lists(&self.values)?;
-        let mut body = Vec::new();
+        let mut parts = vec![Vec::new()];
+        let mut hash = RunningHash::default();
         for (table, compression) in [
             (runs, ParquetCompression::Zstd(None)),
             (cells, ParquetCompression::Zstd(None)),
@@ -72,12 +73,13 @@ impl DecodedRuns {
                 .with_statistics(StatisticsOptions::empty())
                 .with_row_group_size(Some(table.height().max(1)))
                 .finish(&mut table)?;
-            body.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            body.append(&mut bytes);
+            for part in [(bytes.len() as u64).to_le_bytes().to_vec(), bytes] {
+                hash.add(&part);
+                parts.push(part);
+            }
         }
-        let mut whole = first_line(&digest::sha256_hex(&body)).into_bytes();
-        whole.append(&mut body);
-        Ok(whole)
+        parts[0] = first_line(&hash.hex()).into_bytes();
+        Ok(parts)
     }
 
     /// The runs that were kept; absent where the bytes are not exactly what this version of Sprag wrote.
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn one_wrong_bit_anywhere_is_seen() {
-        let whole = small().to_bytes().unwrap();
+        let whole = small().to_parts().unwrap().concat();
         assert!(DecodedRuns::from_bytes(&whole).is_some());
         let line = first_line(&"0".repeat(64)).len();
         // All of the first line; of the tables a byte here and there, as the digest covers them.
@@ -163,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_not_exactly_ours_is_not_read() {
-        let whole = small().to_bytes().unwrap();
+        let whole = small().to_parts().unwrap().concat();
         for length in [0, 1, 40, 100, whole.len() / 2, whole.len() - 1] {
             assert!(DecodedRuns::from_bytes(&whole[..length]).is_none(), "{length}");
         }
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn no_runs_are_kept_and_found() {
-        let none = DecodedRuns::from_bytes(&DecodedRuns::none().to_bytes().unwrap()).unwrap();
+        let none = DecodedRuns::from_bytes(&DecodedRuns::none().to_parts().unwrap().concat()).unwrap();
         assert_eq!((none.heads().len(), none.n_values()), (0, 0));
         let mut some = none.clone();
         some.append(small()).unwrap();
@@ -220,7 +222,7 @@ mod tests {
         fn kept_runs_make_the_same_frame(history in histories(), cut in any::<prop::sample::Index>(), kept in any::<u64>()) {
             let cut = cut.index(history.runs.len() + 1);
             let (before, after) = history.runs.split_at(cut);
-            let kept_and_read = |runs| DecodedRuns::from_bytes(&decoded(runs).to_bytes().unwrap()).unwrap();
+            let kept_and_read = |runs| DecodedRuns::from_bytes(&decoded(runs).to_parts().unwrap().concat()).unwrap();
             // What was kept in two files, or in one of them and read anew.
             let mut both = kept_and_read(after);
             both.append(kept_and_read(before)).unwrap();
@@ -235,7 +237,7 @@ mod tests {
             let runs: Vec<RecordedRun> =
                 history.runs.iter().enumerate().filter(|(place, _)| is_kept(*place)).map(|(_, run)| run.clone()).collect();
             check(&history, &runs, &some)?;
-            check(&history, &runs, &DecodedRuns::from_bytes(&some.to_bytes().unwrap()).unwrap())?;
+            check(&history, &runs, &DecodedRuns::from_bytes(&some.to_parts().unwrap().concat()).unwrap())?;
         }
     }
 }
