@@ -72,20 +72,20 @@ fn change_words(change: f64, series: &Series) -> String {
 mod tests {
     use super::*;
     use crate::model::metric::Metric;
-    use crate::model::series::Point;
+    use crate::model::series::{Point, PointRun};
 
     fn series(metric: Metric, values: &[f64]) -> Series {
-        let point = |(day, value): (usize, &f64)| Point {
-            commit: format!("{:040x}", day + 0xabc).into(),
-            position: Some(day),
-            rank: day,
-            time: format!("2026-11-{:02}T04:00:00Z", day + 1).parse().expect("a day of November"),
-            value: *value,
-            interval: None,
-            workers: [].into(),
-            environment_key: "".into(),
-            run: "".into(),
-            dirty: false,
+        let point = |(day, value): (usize, &f64)| {
+            let of = PointRun {
+                commit: format!("{:040x}", day + 0xabc).into(),
+                position: Some(day),
+                rank: day,
+                time: format!("2026-11-{:02}T04:00:00Z", day + 1).parse().expect("a day of November"),
+                environment_key: "".into(),
+                run: "".into(),
+                dirty: false,
+            };
+            Point { of: of.into(), value: *value, interval: None, workers: [].into() }
         };
         Series {
             id: "s".into(),

@@ -25,6 +25,8 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow
         study.analysis.series.len(),
         site.join("index.html").display()
     )?;
+    // The process ends; to free a million points one by one would be in vain.
+    std::mem::forget(study);
     Ok(Exit::Done)
 }
 

@@ -10,7 +10,7 @@ use crate::model::metric::{Better, Metric};
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
 use crate::model::run::RecordedRun;
 use crate::model::sample::{Estimate, Measurement, Role};
-use crate::model::series::{Point, Series};
+use crate::model::series::{Point, PointRun, Series};
 
 /// A series and whether it is judged.
 pub(super) type Judged = (Series, bool);
@@ -27,17 +27,20 @@ pub(super) fn series(history: &History) -> Vec<Judged> {
                 let id = Series::id_of(&benchmark.id(), benchmark.version, &estimate.metric.name, &run.run.machine.id);
                 let (series, _) =
                     all.entry(id.clone()).or_insert_with(|| (empty(id, run, measurement, estimate), false));
-                series.points.push(Point {
+                let of = PointRun {
                     commit: run.run.commit.as_ref().map_or("", |commit| &commit.sha).into(),
                     position: position(history, run),
                     rank,
                     time: run.run.timestamp,
-                    value: estimate.value,
-                    interval: estimate.interval,
-                    workers: estimate.workers.as_slice().into(),
                     environment_key: run.run.environment.key.as_str().into(),
                     run: run.id.as_str().into(),
                     dirty: run.run.commit.as_ref().is_some_and(|commit| commit.dirty),
+                };
+                series.points.push(Point {
+                    of: of.into(),
+                    value: estimate.value,
+                    interval: estimate.interval,
+                    workers: estimate.workers.as_slice().into(),
                 });
             }
         }

@@ -10,7 +10,7 @@ use super::change::HIGHER;
 use super::{Frame, FrameError};
 use crate::model::metric::{Better, Metric};
 use crate::model::sample::Role;
-use crate::model::series::{Point, Series};
+use crate::model::series::{Point, PointRun, Series};
 use crate::model::unit::Unit;
 
 impl Frame {
@@ -30,7 +30,7 @@ impl Frame {
         for (series, length) in series.iter_mut().zip(Cells(&lengths.collect()?).counts("length")?) {
             series.points.reserve_exact(length);
         }
-        let runs = self.points_without_value()?;
+        let runs = self.runs_of_points()?;
         let values = Cells(&self.values);
         let lower = values.optional_numbers("lower")?;
         let upper = values.optional_numbers("upper")?;
@@ -39,7 +39,12 @@ impl Frame {
         let rows = numbers.zip(values.numbers("value")?).zip(workers).enumerate();
         for (row, (((number, run), value), workers)) in rows {
             let interval = lower[row].zip(upper[row]);
-            series[number as usize].points.push(Point { value, interval, workers, ..runs[run as usize].clone() });
+            series[number as usize].points.push(Point {
+                of: Arc::clone(&runs[run as usize]),
+                value,
+                interval,
+                workers,
+            });
         }
         Ok(series)
     }
@@ -100,7 +105,7 @@ impl Frame {
     }
 
     /// What the points of each run have in common.
-    fn points_without_value(&self) -> Result<Vec<Point>, FrameError> {
+    fn runs_of_points(&self) -> Result<Vec<Arc<PointRun>>, FrameError> {
         let cells = Cells(&self.runs);
         let commits = cells.optional_texts("commit")?;
         let positions = cells.optional_whole_numbers("position")?;
@@ -108,20 +113,16 @@ impl Frame {
         let keys = cells.texts("environment_key")?;
         let runs = cells.texts("run_id")?;
         let dirty = cells.flags("dirty")?;
-        let none: Arc<[f64]> = [].into();
-        let points = (0..runs.len()).map(|row| Point {
+        let of_row = |row: usize| PointRun {
             commit: commits[row].unwrap_or_default().into(),
             position: positions[row].map(|position| position as usize),
             rank: row,
             time: times[row],
-            value: 0.0,
-            interval: None,
-            workers: Arc::clone(&none),
             environment_key: keys[row].into(),
             run: runs[row].into(),
             dirty: dirty[row],
-        });
-        Ok(points.collect())
+        };
+        Ok((0..runs.len()).map(of_row).map(Arc::new).collect())
     }
 }
 

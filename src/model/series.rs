@@ -1,5 +1,6 @@
 //! A series: one metric of one benchmark on one machine, over the commits.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -42,9 +43,9 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// One run's value in a series. The texts of a run are shared by all its points.
+/// What all points of a run have in common.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct PointRun {
     /// The commit measured, forty digits; empty where the run knew none.
     pub commit: Arc<str>,
     /// Its place on the commit line; absent where the line does not hold it.
@@ -53,18 +54,47 @@ pub struct Point {
     pub rank: usize,
     /// When the run took place.
     pub time: DateTime<Utc>,
-    /// The tracked number, in base units.
-    pub value: f64,
-    /// The 95 % interval over worker processes.
-    pub interval: Option<(f64, f64)>,
-    /// One median a worker process, in the order in which they ran.
-    pub workers: Arc<[f64]>,
     /// The environment key of the run.
     pub environment_key: Arc<str>,
     /// The id of the run.
     pub run: Arc<str>,
     /// Whether the tree differed from the commit.
     pub dirty: bool,
+}
+
+/// One run's value in a series. It is read like its run, which the points of all series share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The run.
+    pub of: Arc<PointRun>,
+    /// The tracked number, in base units.
+    pub value: f64,
+    /// The 95 % interval over worker processes.
+    pub interval: Option<(f64, f64)>,
+    /// One median a worker process, in the order in which they ran.
+    pub workers: Arc<[f64]>,
+}
+
+impl Deref for Point {
+    type Target = PointRun;
+
+    fn deref(&self) -> &PointRun {
+        &self.of
+    }
+}
+
+#[cfg(test)]
+impl Point {
+    /// Its run, to be changed for this point alone.
+    pub(crate) fn run_mut(&mut self) -> &mut PointRun {
+        Arc::make_mut(&mut self.of)
+    }
+
+    /// The same value of a run that differs.
+    pub(crate) fn of_run(mut self, differ: impl FnOnce(&mut PointRun)) -> Point {
+        differ(self.run_mut());
+        self
+    }
 }
 
 impl Series {

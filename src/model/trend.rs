@@ -1,5 +1,6 @@
 //! What `sprag trend` finds over a whole history.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -11,6 +12,7 @@ use super::event::{Event, NamedCommit, NamedMachine};
 use super::metric::Metric;
 use super::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
 use super::rollup::WeekRow;
+use super::series::PointRun;
 
 /// Everything that is found.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
@@ -272,25 +274,45 @@ pub struct Stretch {
     pub level: Option<Level>,
 }
 
-/// All runs of a commit in one environment, as one point of a series.
+/// All runs of a commit in one environment, as one point of a series. It is read like the oldest of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PooledPoint {
+    /// The oldest of the runs.
+    pub first: Arc<PointRun>,
     /// The place of its commit on the axis.
     pub place: usize,
-    /// The commit, forty digits.
-    pub commit: Arc<str>,
     /// The median over the processes of all its runs, in base units.
     pub value: f64,
     /// How many processes that are; one a run that tells of none.
     pub processes: usize,
-    /// Whether there are several of them, and none differs.
+    /// The lowest and the highest median of a process; absent where there is one process, or none is told of.
+    pub spread: Option<(f64, f64)>,
+    /// Whether there are several processes, and none differs.
     pub alike: bool,
-    /// The runs, oldest first.
-    pub runs: Vec<Arc<str>>,
-    /// When the oldest of them took place.
-    pub first_time: DateTime<Utc>,
-    /// When the newest did.
-    pub last_time: DateTime<Utc>,
-    /// The environment key of its runs.
-    pub environment_key: Arc<str>,
+}
+
+impl Deref for PooledPoint {
+    type Target = PointRun;
+
+    fn deref(&self) -> &PointRun {
+        &self.first
+    }
+}
+
+impl PooledPoint {
+    /// The lowest and the highest of the medians of processes; nothing where there is none.
+    pub fn spread_of<'w>(workers: impl IntoIterator<Item = &'w f64>) -> Option<(f64, f64)> {
+        let widened = |(low, high): (f64, f64), worker: &f64| (low.min(*worker), high.max(*worker));
+        let ends = workers.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), widened);
+        (ends.0.is_finite() && ends.1.is_finite()).then_some(ends)
+    }
+}
+
+#[cfg(test)]
+impl PooledPoint {
+    /// The same value of a run that differs.
+    pub(crate) fn of_run(mut self, differ: impl FnOnce(&mut PointRun)) -> PooledPoint {
+        differ(Arc::make_mut(&mut self.first));
+        self
+    }
 }

@@ -12,7 +12,7 @@ use super::sample_data::{self, Sample};
 use crate::model::commit::CommitOnLine;
 use crate::model::event::EventKind;
 use crate::model::page::Page;
-use crate::model::series::{Point, Series};
+use crate::model::series::{Point, PointRun, Series};
 
 const LARGEST_PAGE: usize = 1 << 20;
 
@@ -149,15 +149,19 @@ fn long() -> (Sample, Series) {
             let pooled = &mut Arc::make_mut(&mut trend.pooled)[place];
             pooled.value *= if place % 45 == 11 { 3.0 } else { 1.0 + 0.002 * (place * 7 % 5) as f64 };
             let environment = if place % 90 < 50 { "a" } else { "b" };
-            Point {
+            let of = PointRun {
                 commit: pooled.commit.clone(),
                 position: Some(place),
                 rank: place,
-                time: pooled.first_time,
-                value: pooled.value,
-                interval: Some((0.99 * pooled.value, 1.01 * pooled.value)),
+                time: pooled.time,
                 environment_key: environment.into(),
                 run: sample.runs[place].id.as_str().into(),
+                dirty: false,
+            };
+            Point {
+                of: of.into(),
+                value: pooled.value,
+                interval: Some((0.99 * pooled.value, 1.01 * pooled.value)),
                 ..point.clone()
             }
         })

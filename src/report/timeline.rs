@@ -150,20 +150,19 @@ fn first_of_each(
 mod tests {
     use super::*;
     use crate::model::commit::CommitOnLine;
+    use crate::model::series::PointRun;
 
     fn point(position: Option<usize>, day: i64) -> Point {
-        Point {
+        let of = PointRun {
             commit: "c".into(),
             position,
             rank: 0,
             time: DateTime::from_timestamp(day * 86_400, 0).expect("within range"),
-            value: 1.0,
-            interval: None,
-            workers: [].into(),
             environment_key: "".into(),
             run: "".into(),
             dirty: false,
-        }
+        };
+        Point { of: of.into(), value: 1.0, interval: None, workers: [].into() }
     }
 
     fn line(days: &[i64]) -> CommitLine {

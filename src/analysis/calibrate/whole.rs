@@ -143,13 +143,12 @@ fn replayed(sources: &[Source<'_>], base: Base, candidate: &Candidate) -> Replay
 pub(super) mod example {
     use crate::analysis::trend::example;
     use crate::model::metric::Metric;
-    use crate::model::series::{Point, Series};
+    use crate::model::series::Series;
 
     /// A series of one session a day, each of a commit with that number and of that level.
     pub(in crate::analysis::calibrate) fn series(name: &str, sessions: &[(u32, f64)]) -> Series {
-        let of_session = |(day, (commit, value)): (usize, &(u32, f64))| Point {
-            commit: format!("{commit:040x}").into(),
-            ..example::point(day, *value)
+        let of_session = |(day, (commit, value)): (usize, &(u32, f64))| {
+            example::point(day, *value).of_run(|run| run.commit = format!("{commit:040x}").into())
         };
         Series {
             id: name.to_owned(),

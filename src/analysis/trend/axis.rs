@@ -93,14 +93,14 @@ pub(super) fn pooled(series: &Series, axis: &Axis) -> Pooled {
         while let Some(first) = rest.first() {
             let key = Arc::clone(&first.environment_key);
             let (same, others) = rest.into_iter().partition::<Vec<&Point>, _>(|point| point.environment_key == key);
-            pooled.points.push(one_point(of_commit[0].0, &key, &same));
+            pooled.points.push(one_point(of_commit[0].0, &same));
             rest = others;
         }
     }
     pooled
 }
 
-fn one_point<'p>(place: usize, key: &Arc<str>, points: &[&'p Point]) -> PooledPoint {
+fn one_point<'p>(place: usize, points: &[&'p Point]) -> PooledPoint {
     let of_run = |point: &&'p Point| match &*point.workers {
         [] => std::slice::from_ref(&point.value),
         workers => workers,
@@ -112,15 +112,12 @@ fn one_point<'p>(place: usize, key: &Arc<str>, points: &[&'p Point]) -> PooledPo
         _ => describe::median(&values).unwrap_or(points[0].value),
     };
     PooledPoint {
+        first: Arc::clone(&points[0].of),
         place,
-        commit: Arc::clone(&points[0].commit),
         value,
         processes: values.len(),
         alike: values.len() > 1 && values.iter().all(|one| *one == values[0]),
-        runs: points.iter().map(|point| Arc::clone(&point.run)).collect(),
-        first_time: points[0].time,
-        last_time: points[points.len() - 1].time,
-        environment_key: Arc::clone(key),
+        spread: PooledPoint::spread_of(points.iter().flat_map(|point| &*point.workers)).filter(|_| values.len() > 1),
     }
 }
 
@@ -140,19 +137,20 @@ mod tests {
     fn runs_of_a_commit_are_one_point_by_their_processes() {
         let line = line(4);
         let mut one = series("a", &[(0, 1.0), (2, 3.0)]);
-        let mut again = Point { workers: [5.0, 6.0, 7.0].into(), run: "again".into(), ..point(2, 6.0) };
+        let mut again =
+            Point { workers: [5.0, 6.0, 7.0].into(), ..point(2, 6.0).of_run(|run| run.run = "again".into()) };
         one.points[1].workers = [3.0, 4.0].into();
         one.points.push(again.clone());
         assert_eq!(found(&one, &line), (vec![(0, 1.0, 1), (2, 5.0, 5)], 0, 0));
         // Another environment is another point, after the one that was there before it.
-        again.environment_key = "other".into();
-        again.time += chrono::TimeDelta::days(90);
+        again.run_mut().environment_key = "other".into();
+        again.run_mut().time += chrono::TimeDelta::days(90);
         one.points[2] = again.clone();
         one.points.swap(1, 2);
         assert_eq!(found(&one, &line).0, [(0, 1.0, 1), (2, 3.0, 2), (2, 6.0, 3)]);
         // Changed trees and other branches are left out.
-        let dirty = Point { dirty: true, ..point(1, 9.0) };
-        let elsewhere = Point { position: None, commit: "f".repeat(40).into(), ..point(1, 9.0) };
+        let dirty = point(1, 9.0).of_run(|run| run.dirty = true);
+        let elsewhere = point(1, 9.0).of_run(|run| (run.position, run.commit) = (None, "f".repeat(40).into()));
         one.points.extend([dirty, elsewhere]);
         assert_eq!((found(&one, &line).1, found(&one, &line).2), (1, 1));
     }
@@ -161,10 +159,10 @@ mod tests {
     fn a_machine_beside_the_line_has_its_own_commits() {
         let mut one = series("a", &[(0, 1.0), (1, 2.0), (2, 3.0)]);
         for (rank, point) in one.points.iter_mut().enumerate() {
-            point.position = None;
-            point.rank = 10 - rank;
+            point.run_mut().position = None;
+            point.run_mut().rank = 10 - rank;
         }
-        one.points[0].commit = "".into();
+        one.points[0].run_mut().commit = "".into();
         let (points, _, elsewhere) = found(&one, &CommitLine::default());
         assert_eq!((points, elsewhere), (vec![(0, 3.0, 1), (1, 2.0, 1)], 1));
     }

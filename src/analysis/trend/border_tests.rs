@@ -93,8 +93,8 @@ fn a_commit_measured_in_both_environments_is_not_blamed() {
         let mut series = bordered(noisy("a", 160, 2, &[(0, 1.0), (BORDER, 1.03)], seed), BORDER);
         // The first point of the new environment is of the commit before it.
         let last = series.points[BORDER / 2 - 1].clone();
-        let first = &mut series.points[BORDER / 2];
-        (first.position, first.rank, first.commit) = (last.position, last.rank, last.commit);
+        let first = series.points[BORDER / 2].run_mut();
+        (first.position, first.rank, first.commit) = (last.position, last.rank, last.commit.clone());
         told(&[series])
     };
     let all: Vec<EventKind> = (0..60).flat_map(history).map(|draft| draft.kind).collect();

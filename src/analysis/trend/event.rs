@@ -73,7 +73,7 @@ fn event(
     let from = if draft.kind == EventKind::Drift { lo } else { hi };
     let since = draft.series().into_iter().filter_map(|found| {
         let at = all[found].points.iter().find(|point| point.place >= from)?;
-        Some(at.first_time)
+        Some(at.time)
     });
     let suspects = draft.suspects.iter().map(|(place, probability)| Suspect {
         commit: commit(*place),
@@ -97,7 +97,7 @@ fn event(
         },
         typical: describe::median(&ways),
         direction,
-        since: since.min().unwrap_or_else(|| first.points[first.points.len() - 1].first_time),
+        since: since.min().unwrap_or_else(|| first.points[first.points.len() - 1].time),
         machine_signs: draft.signs.sentences.clone(),
         facts: facts(draft, &known.environments),
         next: next(draft, all, known.suites),

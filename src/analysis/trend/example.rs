@@ -11,7 +11,7 @@ use crate::model::commit::{CommitLine, CommitOnLine};
 use crate::model::metric::Metric;
 use crate::model::rollup::LatestRow;
 use crate::model::sample::Role;
-use crate::model::series::{Point, Series};
+use crate::model::series::{Point, PointRun, Series};
 use crate::stats::random::SplitMix64;
 
 /// The machine of the series.
@@ -39,18 +39,16 @@ pub(in crate::analysis) fn line(count: usize) -> CommitLine {
 
 /// A run of the commit at a place.
 pub(in crate::analysis) fn point(place: usize, value: f64) -> Point {
-    Point {
+    let of = PointRun {
         commit: sha(place).into(),
         position: Some(place),
         rank: place,
         time: day(place),
-        value,
-        interval: None,
-        workers: [].into(),
         environment_key: "e".into(),
         run: format!("{place:016x}").into(),
         dirty: false,
-    }
+    };
+    Point { of: of.into(), value, interval: None, workers: [].into() }
 }
 
 /// A series of the ratio of a kernel, with so much at the commits of those places.
@@ -84,7 +82,7 @@ pub(in crate::analysis) fn noisy(name: &str, count: usize, each: usize, levels: 
 /// The series, with another environment from the commit at that place on.
 pub(in crate::analysis) fn bordered(mut series: Series, border: usize) -> Series {
     let new = series.points.iter_mut().filter(|point| point.position >= Some(border));
-    new.for_each(|point| point.environment_key = "f".into());
+    new.for_each(|point| point.run_mut().environment_key = "f".into());
     series
 }
 

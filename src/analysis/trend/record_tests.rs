@@ -149,8 +149,9 @@ fn what_is_not_on_the_line_is_not_taken_back() {
 fn an_old_commit_that_is_measured_in_a_new_environment_changes_no_blame() {
     let step = |name: &str, seed| noisy(name, 240, 8, &[(0, 1.0), (121, 1.2)], seed);
     let mut probed = step("slow", 3);
-    let mut probe = probed.points[16].clone();
-    (probe.position, probe.commit, probe.environment_key) = (Some(124), sha(124).into(), "new".into());
+    let probe = probed.points[16].clone().of_run(|run| {
+        (run.position, run.commit, run.environment_key) = (Some(124), sha(124).into(), "new".into());
+    });
     probed.points.insert(16, probe);
     let found = of(vec![probed.clone()], &[]).trend.events;
     assert_eq!((found[0].kind, shape(&found[0]).3), (EventKind::Change, (121..=124).collect()));

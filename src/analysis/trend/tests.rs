@@ -91,8 +91,8 @@ fn a_new_environment_is_no_commits_fault() {
     assert!(!found[0].is_standing_regression());
     // Two environments of one commit, and nothing else to blame.
     let mut twice = series[0].clone();
-    twice.points[49].position = Some(100);
-    twice.points[49].commit = sha(100).into();
+    twice.points[49].run_mut().position = Some(100);
+    twice.points[49].run_mut().commit = sha(100).into();
     let found = events(vec![twice]);
     assert_eq!((found[0].kind, found[0].suspects.len()), (EventKind::Environment, 1));
     // The facts that differ are told where they are known.
@@ -107,7 +107,8 @@ fn a_new_environment_is_no_commits_fault() {
         .into();
     let mut series = moved("a", 1);
     for point in &mut series.points {
-        point.environment_key = if &*point.environment_key == "f" { &new } else { &old }.key.as_str().into();
+        let key = if &*point.environment_key == "f" { &new } else { &old }.key.as_str().into();
+        point.run_mut().environment_key = key;
     }
     let analysis = analysis(vec![series]);
     let setting = |_: &str, _: &str| setting();
@@ -183,9 +184,9 @@ fn a_drift_has_a_range_and_a_rate_and_no_culprit() {
 fn a_series_is_judged_or_it_is_told_why_not() {
     let fresh = noisy("fresh", 40, 1, &[], 1);
     let mut dirty = noisy("dirty", 40, 1, &[], 2);
-    dirty.points.iter_mut().for_each(|point| point.dirty = true);
+    dirty.points.iter_mut().for_each(|point| point.run_mut().dirty = true);
     let mut bordered = noisy("bordered", 40, 1, &[], 3);
-    bordered.points.iter_mut().skip(38).for_each(|point| point.environment_key = "f".into());
+    bordered.points.iter_mut().skip(38).for_each(|point| point.run_mut().environment_key = "f".into());
     let names = ["fresh", "short", "old", "gone", "failing", "bordered", "dirty"];
     let series = vec![
         fresh,
@@ -371,7 +372,7 @@ proptest! {
         let whole = vec![noisy("a", 120, 2, &[(0, 1.0), (70, 1.15)], seed), noisy("b", 120, 3, &[(0, 1.0), (70, 1.1)], seed + 1)];
         let mut skewed = whole.clone();
         for (number, point) in skewed.iter_mut().flat_map(|one| &mut one.points).enumerate() {
-            point.time += TimeDelta::days(if number % 3 == 0 { skew } else { 0 });
+            point.run_mut().time += TimeDelta::days(if number % 3 == 0 { skew } else { 0 });
         }
         let shapes = |series| events(series).iter().map(shape).collect::<Vec<_>>();
         prop_assert_eq!(shapes(whole), shapes(skewed));

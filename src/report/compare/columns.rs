@@ -33,8 +33,8 @@ pub(super) fn columns<'a>(
         let of_place = first.entry((&one.suite, &one.machine.id)).or_default();
         for point in one.pooled.iter() {
             let Some(number) = numbers.get(&*point.commit) else { continue };
-            let time = of_place.entry((*number, &point.environment_key)).or_insert(point.first_time);
-            *time = point.first_time.min(*time);
+            let time = of_place.entry((*number, &point.environment_key)).or_insert(point.time);
+            *time = point.time.min(*time);
         }
     }
     let in_order = |of_place: HashMap<At<'a>, DateTime<Utc>>| {

@@ -239,29 +239,21 @@ fn series_data(
         shows: one.detectable.map(rounded).filter(|size| size.is_finite()),
         least: rounded(one.least),
         levels: if fitted { levels.collect() } else { Vec::new() },
-        points: points(catalog, one, &of_points, columns),
+        points: points(one, &of_points, columns),
         changes,
     })
 }
 
-fn points(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &[usize], columns: &[Column]) -> Vec<PointData> {
-    let workers: HashMap<&str, &[f64]> = catalog
-        .series(&one.series)
-        .map(|of| of.series.points.iter().map(|point| (&*point.run, &*point.workers)).collect())
-        .unwrap_or_default();
+fn points(one: &SeriesTrend, numbers: &[usize], columns: &[Column]) -> Vec<PointData> {
     let of = |(number, point): (&usize, &PooledPoint)| {
         let first = columns.partition_point(|column| column.number < *number);
         let is_of = |column: &Column| column.environment == point.environment_key;
-        let processes =
-            || point.runs.iter().filter_map(|run| workers.get(&**run)).flat_map(|list| list.iter().copied());
-        let ends = (processes().fold(f64::INFINITY, f64::min), processes().fold(f64::NEG_INFINITY, f64::max));
-        let several = point.processes > 1 && ends.0.is_finite() && ends.1.is_finite();
         Some(PointData {
             number: *number,
             environment: Arc::clone(&point.environment_key),
             column: first + columns[first..].iter().take_while(|column| column.number == *number).position(is_of)?,
             value: measured_value(point.value),
-            spread: several.then(|| (measured_value(ends.0), measured_value(ends.1))),
+            spread: point.spread.map(|(low, high)| (measured_value(low), measured_value(high))),
         })
     };
     let mut points: Vec<PointData> = numbers.iter().zip(one.pooled.iter()).filter_map(of).collect();

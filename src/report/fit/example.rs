@@ -8,6 +8,7 @@ use super::turn::Fit;
 use crate::model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
 use crate::model::event::{Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine};
 use crate::model::metric::Metric;
+use crate::model::series::PointRun;
 use crate::model::trend::{PooledPoint, SeriesTrend, Stretch};
 
 /// A level without width.
@@ -93,17 +94,17 @@ pub(in crate::report) fn series(start: f64, count: usize, points: Vec<ChangePoin
 
 fn pooled(place: usize) -> PooledPoint {
     let time = DateTime::from_timestamp(1_772_424_000, 0).expect("within range") + Duration::days(place as i64);
-    PooledPoint {
-        place,
+    let first = PointRun {
         commit: commit(place).sha.into(),
-        value: 1.2e-3 + 1e-6 * (place % 3) as f64,
-        processes: 10,
-        alike: false,
-        runs: vec![Arc::from(format!("run{place}"))],
-        first_time: time,
-        last_time: time,
+        position: Some(place),
+        rank: place,
+        time,
         environment_key: "a".into(),
-    }
+        run: format!("run{place}").into(),
+        dirty: false,
+    };
+    let value = 1.2e-3 + 1e-6 * (place % 3) as f64;
+    PooledPoint { first: first.into(), place, value, processes: 10, spread: None, alike: false }
 }
 
 /// An event of the change or drift of a series that ends at that point.

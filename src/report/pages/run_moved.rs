@@ -72,9 +72,11 @@ mod tests {
         let commit = run.commit.clone().expect("it has one").sha;
         let one = &mut sample.trend.series[0];
         one.series = id;
-        let point =
-            PooledPoint { environment_key: run.environment.key.as_str().into(), value: 2.0, ..one.pooled[0].clone() };
-        let of = |sha: &str, value: f64| PooledPoint { commit: sha.into(), value, ..point.clone() };
+        let key = run.environment.key.as_str();
+        let of = |sha: &str, value: f64| {
+            let point = PooledPoint { value, ..one.pooled[0].clone() };
+            point.of_run(|run| (run.commit, run.environment_key) = (sha.into(), key.into()))
+        };
         one.pooled = [of("a", 1.0), of("b", 2.0), of("c", 2.1), of(&commit, 2.0), of("d", 9.0)].into();
         for (place, measurement) in run.measurements.iter_mut().enumerate() {
             measurement.estimates.truncate(1);

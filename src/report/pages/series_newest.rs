@@ -78,9 +78,8 @@ mod tests {
     fn of(processes: usize) -> (Series, SeriesTrend) {
         let trend = example::series(1.0, 40, vec![example::change(30, 1.0, 1.2)], vec![]);
         let mut series = sample_data::rich().analysis.series[0].series.clone();
-        let mut point = series.points[0].clone();
         let last = trend.pooled.last().expect("it has points");
-        (point.commit, point.environment_key) = (last.commit.clone(), last.environment_key.clone());
+        let mut point = Point { of: last.first.clone(), ..series.points[0].clone() };
         point.workers = (0..processes).map(|i| 1.2 + 0.01 * i as f64).collect();
         series.points = vec![point];
         (series, trend)

@@ -12,7 +12,7 @@ use crate::model::metric::{Better, TIME};
 use crate::model::movers::{MoverRow, WeekMovers};
 use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
 use crate::model::run::{Quarantined, RecordedRun};
-use crate::model::series::{Point, Series};
+use crate::model::series::{Point, PointRun, Series};
 use crate::model::verdict::{Comparison, Counts, Effect, Verdict};
 
 /// The run of a series whose value is its baseline, counted from the oldest.
@@ -72,17 +72,20 @@ fn all_series(line: &CommitLine, recorded: &[RecordedRun]) -> BTreeMap<String, S
                     benchmark,
                 });
                 let commit = run.commit.as_ref().expect("every run of the sample has a commit");
-                series.points.push(Point {
+                let of = PointRun {
                     commit: commit.sha.as_str().into(),
                     position: positions.get(commit.sha.as_str()).copied(),
                     rank: positions.get(commit.sha.as_str()).copied().unwrap_or_default(),
                     time: run.timestamp,
-                    value: estimate.value,
-                    interval: estimate.interval,
-                    workers: estimate.workers.as_slice().into(),
                     environment_key: run.environment.key.as_str().into(),
                     run: run_id.as_str().into(),
                     dirty: commit.dirty,
+                };
+                series.points.push(Point {
+                    of: of.into(),
+                    value: estimate.value,
+                    interval: estimate.interval,
+                    workers: estimate.workers.as_slice().into(),
                 });
             }
         }

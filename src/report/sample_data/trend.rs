@@ -1,6 +1,7 @@
 //! What `sprag trend` tells of the made-up history: levels are medians of what lies between two planted changes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::planted::{self, Planted};
 use super::{HOSTILE, runs};
@@ -74,15 +75,12 @@ fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> Series
     let clean = series.points.iter().filter(|point| !point.dirty);
     let pooled: Vec<PooledPoint> = clean
         .map(|point| PooledPoint {
+            first: Arc::clone(&point.of),
             place: point.position.expect("every commit of the sample is on its line"),
-            commit: point.commit.clone(),
             value: point.value,
             processes: point.workers.len(),
+            spread: PooledPoint::spread_of(&*point.workers).filter(|_| point.workers.len() > 1),
             alike: false,
-            runs: vec![point.run.clone()],
-            first_time: point.time,
-            last_time: point.time,
-            environment_key: point.environment_key.clone(),
         })
         .collect();
     let changes = changes(series, &pooled, planted);
@@ -254,7 +252,7 @@ fn event(planted: &Planted, all: &[SeriesTrend], judged: &[&SeriesAnalysis], lin
         worst: members.first().map(size),
         typical: members.get(members.len() / 2).map(size),
         members,
-        since: first_run.map(|point| point.first_time).min().expect("the commits after it were measured"),
+        since: first_run.map(|point| point.time).min().expect("the commits after it were measured"),
         machine_signs: planted.signs.clone(),
         facts: planted.facts.clone(),
         next,
