@@ -140,16 +140,17 @@ fn each_page(
             taken = take(&page);
         }
     };
-    report::render(&input, &settings, &mut take_next).context("cannot render the site")?;
+    let whole = report::Site::new(&input);
+    whole.render(&settings, &mut take_next).context("cannot render the site")?;
     taken?;
-    let shown = report::shown_runs(&input);
+    let shown = whole.shown_runs();
     let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));
     let records: Vec<Entry> = records.map(|(_, entry)| entry.clone()).collect();
     for entries in records.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
-        report::render_runs(&input, &runs).context("cannot render the site")?.iter().try_for_each(&mut take)?;
+        whole.render_runs(&runs).context("cannot render the site")?.iter().try_for_each(&mut take)?;
     }
     if site.downloads {
         downloads::each(project, &study.entries, &mut take)?;

@@ -168,7 +168,7 @@ fn the_list_of_pages_is_there_only_where_the_site_has_a_url() {
     check_xml(link::SITEMAP, list);
     let pages = elements(list, "loc");
     let html = site.iter().filter(|page| page.path.ends_with(".html")).count();
-    let runs = super::shown_runs(&sample.input(&heads)).len();
+    let runs = super::Site::new(&sample.input(&heads)).shown_runs().len();
     assert_eq!(pages.len(), html - 1 + runs, "all but the page for missing ones, and those of runs");
     assert!(pages.contains(&"https://example.org/a&amp;b/events/e-7c1f03.html"));
     assert!(pages.iter().all(|page| page.starts_with("https://example.org/a&amp;b/") && !page.contains("404")));

@@ -52,8 +52,7 @@ mod site_checks;
 mod size_checks;
 
 pub use markdown::digest_markdown;
-pub use shown::shown_runs;
-pub use site::{Input, render, render_runs};
+pub use site::{Input, Site};
 pub use week::WEEKS;
 
 /// Why the pages could not be made.

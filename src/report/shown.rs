@@ -88,11 +88,6 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// The ids of the runs that have a page: [`super::render_runs`] wants no other.
-pub fn shown_runs<'a>(input: &Input<'a>) -> BTreeSet<&'a str> {
-    Shown::of(input).runs
-}
-
 /// What stands for the commit of a run: its name, or where it knows none the id of the run.
 fn key(head: &RunHead) -> &str {
     head.commit.as_ref().map_or(head.id.as_str(), |commit| commit.sha.as_str())
@@ -258,6 +253,6 @@ mod tests {
         }));
         sample.analysis.suites[0].run.clone_from(&oldest.id);
         let heads = sample.heads();
-        assert!(shown_runs(&sample.input(&heads)).contains(oldest.id.as_str()));
+        assert!(Shown::of(&sample.input(&heads)).runs().contains(oldest.id.as_str()));
     }
 }

@@ -54,80 +54,105 @@ pub struct Input<'a> {
     pub releases: &'a Released,
 }
 
-/// Renders the site of a history but for the pages of its runs, which [`super::shown_runs`] lists: every other page and asset.
-/// Each is given to `take` as soon as it is made, in an order that is not said, so that none need stay in memory.
-///
-/// # Errors
-/// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none.
-pub fn render(input: &Input<'_>, settings: &Settings, take: &mut dyn FnMut(Page)) -> Result<(), ReportError> {
-    let Input { analysis, heads, .. } = *input;
-    let catalog = Catalog::new(input);
-    let root = link::root(settings)?;
-    let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
-    let mut site = Site { paths: Vec::new(), seen: BTreeSet::new(), take };
-    shown.map(|head| link::run(&head.id)).try_for_each(|path| site.know(path))?;
-    for (path, text) in
-        [(link::STYLE, STYLE), (link::ICON, ICON), (link::SCRIPT, SCRIPT), (link::CHART_SCRIPT, CHART_SCRIPT)]
-    {
-        site.add([Page { path: path.to_owned(), bytes: text.as_bytes().to_vec() }])?;
+/// A site that can be rendered, with the look-ups that its pages need.
+pub struct Site<'a> {
+    catalog: Catalog<'a>,
+}
+
+impl<'a> Site<'a> {
+    /// The site of a history.
+    pub fn new(input: &Input<'a>) -> Site<'a> {
+        Site { catalog: Catalog::new(input) }
     }
-    site.add([pages::missing(&analysis.project, settings)?])?;
-    site.add([if analysis.suites.is_empty() { pages::empty(&catalog)? } else { pages::digest(&catalog)? }])?;
-    if !analysis.suites.is_empty() {
-        site.add([pages::event_list(&catalog)?])?;
-        site.add([
-            feed::atom(&catalog, root.as_deref()),
-            feed::json(&catalog, root.as_deref()),
-            feed::badge(&catalog),
-        ])?;
+
+    /// The ids of the runs that have a page: [`Site::render_runs`] wants no other.
+    pub fn shown_runs(&self) -> &BTreeSet<&'a str> {
+        self.catalog.shown_runs()
     }
-    site.add_all(&catalog.trend.events, |event| pages::event(&catalog, event))?;
-    if !analysis.series.is_empty() {
-        site.add([pages::series_list(&catalog)?])?;
-    }
-    site.add_all(&analysis.series, |series| pages::series(&catalog, series))?;
-    {
-        let data = Data::of(&catalog);
-        for suite in &catalog.matrix_suites {
-            site.add([pages::matrix(&catalog, &data, suite)?])?;
+
+    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists. Each is given to `take` as soon as
+    /// it is made, in an order that is not said, so that none need stay in memory.
+    ///
+    /// # Errors
+    /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none.
+    pub fn render(&self, settings: &Settings, take: &mut dyn FnMut(Page)) -> Result<(), ReportError> {
+        let catalog = &self.catalog;
+        let analysis = catalog.analysis;
+        let root = link::root(settings)?;
+        let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
+        let mut site = Gathering { paths: Vec::new(), seen: BTreeSet::new(), take };
+        shown.map(|head| link::run(&head.id)).try_for_each(|path| site.know(path))?;
+        for (path, text) in
+            [(link::STYLE, STYLE), (link::ICON, ICON), (link::SCRIPT, SCRIPT), (link::CHART_SCRIPT, CHART_SCRIPT)]
+        {
+            site.add([Page { path: path.to_owned(), bytes: text.as_bytes().to_vec() }])?;
         }
-        let compared = catalog.is_compared().then_some(&data);
-        if let Some(data) = compared {
-            site.add(script::pages(data))?;
-            site.add(pages::compare(&catalog, data)?)?;
+        site.add([pages::missing(&analysis.project, settings)?])?;
+        site.add([if analysis.suites.is_empty() { pages::empty(catalog)? } else { pages::digest(catalog)? }])?;
+        if !analysis.suites.is_empty() {
+            site.add([pages::event_list(catalog)?])?;
+            site.add([
+                feed::atom(catalog, root.as_deref()),
+                feed::json(catalog, root.as_deref()),
+                feed::badge(catalog),
+            ])?;
         }
-        site.add(pages::commits(&catalog, compared)?)?;
-    }
-    site.add(pages::weeks(&catalog)?)?;
-    site.add(pages::gpu(&catalog)?)?;
-    site.add(pages::releases(&catalog)?)?;
-    if !heads.is_empty() {
-        site.add([pages::run_list(&catalog)?, pages::coverage(&catalog)?, pages::ledger(&catalog)?])?;
-        site.add([pages::method(&catalog, settings)?, pages::machine_list(&catalog)?])?;
-        for machine in catalog.machines.values() {
-            site.add([pages::machine(&catalog, machine)?])?;
+        site.add_all(&catalog.trend.events, |event| pages::event(catalog, event))?;
+        if !analysis.series.is_empty() {
+            site.add([pages::series_list(catalog)?])?;
         }
+        site.add_all(&analysis.series, |series| pages::series(catalog, series))?;
+        {
+            let data = Data::of(catalog);
+            for suite in &catalog.matrix_suites {
+                site.add([pages::matrix(catalog, &data, suite)?])?;
+            }
+            let compared = catalog.is_compared().then_some(&data);
+            if let Some(data) = compared {
+                site.add(script::pages(data))?;
+                site.add(pages::compare(catalog, data)?)?;
+            }
+            site.add(pages::commits(catalog, compared)?)?;
+        }
+        site.add(pages::weeks(catalog)?)?;
+        site.add(pages::gpu(catalog)?)?;
+        site.add(pages::releases(catalog)?)?;
+        if !catalog.runs.is_empty() {
+            site.add([pages::run_list(catalog)?, pages::coverage(catalog)?, pages::ledger(catalog)?])?;
+            site.add([pages::method(catalog, settings)?, pages::machine_list(catalog)?])?;
+            for machine in catalog.machines.values() {
+                site.add([pages::machine(catalog, machine)?])?;
+            }
+        }
+        if let Some(root) = root.filter(|_| !analysis.suites.is_empty()) {
+            site.paths.sort();
+            let sitemap = feed::sitemap(&root, site.paths.iter().map(String::as_str));
+            site.add([sitemap])?;
+        }
+        Ok(())
     }
-    if let Some(root) = root.filter(|_| !analysis.suites.is_empty()) {
-        site.paths.sort();
-        let sitemap = feed::sitemap(&root, site.paths.iter().map(String::as_str));
-        site.add([sitemap])?;
+
+    /// The pages of some runs of the history.
+    ///
+    /// # Errors
+    /// When the id of a run cannot become a file name.
+    pub fn render_runs(&self, runs: &[RecordedRun]) -> Result<Vec<Page>, ReportError> {
+        all(runs, |run| pages::run(&self.catalog, run))
     }
-    Ok(())
 }
 
 /// So many pages of one kind are in memory at a time.
 const BATCH: usize = 64;
 
-/// A site of which the pages come one after the other.
-struct Site<'t> {
+/// The pages of a site, one after the other.
+struct Gathering<'t> {
     paths: Vec<String>,
     /// The paths in lower case.
     seen: BTreeSet<String>,
     take: &'t mut dyn FnMut(Page),
 }
 
-impl Site<'_> {
+impl Gathering<'_> {
     fn know(&mut self, path: String) -> Result<(), ReportError> {
         if !self.seen.insert(path.to_ascii_lowercase()) {
             return Err(ReportError::Duplicate(path));
@@ -152,15 +177,6 @@ impl Site<'_> {
     ) -> Result<(), ReportError> {
         things.chunks(BATCH).try_for_each(|things| self.add(all(things, &page)?))
     }
-}
-
-/// The pages of some runs of the history.
-///
-/// # Errors
-/// When the id of a run cannot become a file name.
-pub fn render_runs(input: &Input<'_>, runs: &[RecordedRun]) -> Result<Vec<Page>, ReportError> {
-    let catalog = Catalog::new(input);
-    all(runs, |run| pages::run(&catalog, run))
 }
 
 /// The pages of many things, made on all cores, in the order of the things.

@@ -114,7 +114,7 @@ fn every_page_is_there() {
         sample.runs.iter().filter_map(|run| Some(run.run.commit.as_ref()?.sha.as_str())).collect();
     assert_eq!(commits.len(), 37);
     let heads = sample.heads();
-    let runs = super::shown_runs(&sample.input(&heads)).len();
+    let runs = super::Site::new(&sample.input(&heads)).shown_runs().len();
     assert_eq!(runs, sample.runs.len() - 5 * 3, "the commits had a run of each suite on each machine but one");
     let several = [sample.analysis.series.len(), runs, sample.trend.events.len(), machines.len(), pairs];
     assert_eq!(

@@ -10,7 +10,7 @@ mod releases;
 mod runs;
 mod trend;
 
-use super::{Input, ReportError, Settings, render, render_runs, shown_runs};
+use super::{Input, ReportError, Settings, Site};
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
@@ -52,9 +52,10 @@ impl Sample {
         let heads = self.heads();
         let input = self.input(&heads);
         let mut site = rendered(&input, &settings())?;
-        let shown = shown_runs(&input);
+        let whole = Site::new(&input);
+        let shown = whole.shown_runs();
         let runs: Vec<RecordedRun> = self.runs.iter().filter(|run| shown.contains(run.id.as_str())).cloned().collect();
-        site.extend(render_runs(&input, &runs)?);
+        site.extend(whole.render_runs(&runs)?);
         site.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(site)
     }
@@ -63,7 +64,7 @@ impl Sample {
 /// What is rendered, by path.
 pub(super) fn rendered(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let mut site = Vec::new();
-    render(input, settings, &mut |page| site.push(page))?;
+    Site::new(input).render(settings, &mut |page| site.push(page))?;
     site.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(site)
 }
