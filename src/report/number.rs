@@ -1,6 +1,6 @@
 //! Numbers as pages print them: U+2212 for minus, U+202F before a unit and between thousands, an en dash for none.
 
-use crate::model::unit::Scale;
+use crate::model::unit::{Scale, significant};
 
 /// The narrow no-break space that stands before a unit and between thousands.
 pub const NARROW: char = '\u{202f}';
@@ -70,6 +70,15 @@ pub fn value(scale: Scale, value: f64) -> String {
         return typeset(&format!("{shown:.3e}"));
     }
     typeset(&scale.number(value))
+}
+
+/// A value in the unit of `scale` with three digits, without the unit.
+pub fn short_value(scale: Scale, value: f64) -> String {
+    let shown = value / scale.factor;
+    if !shown.is_finite() || (shown != 0.0 && !(PLAIN_FROM..PLAIN_BELOW).contains(&shown.abs())) {
+        return self::value(scale, value);
+    }
+    typeset(&significant(shown, 3))
 }
 
 /// A value with its unit.

@@ -23,9 +23,12 @@ use crate::report::number;
 const CHANGED_ROWS: usize = 40;
 const OTHER_ROWS: usize = 10;
 
-/// The rows that it lists of what may have changed. Of two commits in a row that is mostly what drifts, the same on every page.
+/// The rows that it lists of what may have changed. Of two commits in a row that is mostly what drifts, the same on every page
+/// and with every run another digit: these are named.
 const DOUBTFUL_ROWS: usize = 10;
-const DOUBTFUL_ROWS_OF_STEP: usize = 3;
+
+/// So many of those that are counted are named.
+const NAMED: usize = 5;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -232,15 +235,22 @@ fn of_change(mut rows: Vec<SummaryRow>) -> (Vec<SummaryRow>, String) {
 
 fn shown(group: Group, is_step: bool) -> Shown {
     let Group { heading, count: all, mut rows } = group;
+    let is_counted = is_step && rows.first().is_some_and(|row| row.kind == Kind::Doubt);
+    let names: Vec<String> = rows.iter().take(NAMED).map(|row| row.name.clone()).collect();
     rows.truncate(match rows.first().map(|row| row.kind) {
         Some(Kind::Worse | Kind::Better) => CHANGED_ROWS,
-        Some(Kind::Doubt) if is_step => DOUBTFUL_ROWS_OF_STEP,
+        Some(Kind::Doubt) if is_counted => 0,
         Some(Kind::Doubt) => DOUBTFUL_ROWS,
         _ if all > OTHER_ROWS => 0,
         _ => OTHER_ROWS,
     });
     let rest = match all - rows.len() {
         0 => String::new(),
+        _ if is_counted => format!(
+            "{}{}; with their figures by script, under “Compare other commits”",
+            names.join(", "),
+            if all > NAMED { ", …" } else { "" }
+        ),
         hidden if hidden == all => "listed with script, under “Compare other commits”".to_owned(),
         more => format!("{} more with script, under “Compare other commits”", number::count(more)),
     };

@@ -75,7 +75,7 @@ pub(in crate::report) fn title(event: &Event) -> Phrase {
         (Some(relative), _) => format!(" {}", words::change(relative)),
         (None, _) => String::new(),
     };
-    let values = words::values(&lead.metric, lead.before.value, lead.after.value);
+    let values = words::values_in_words(&lead.metric, lead.before.value, lead.after.value);
     let better = event.members.iter().filter(|one| one.worse.is_some_and(|worse| worse < 0.0)).count();
     let further = match event.members.len().saturating_sub(1) {
         0 => String::new(),

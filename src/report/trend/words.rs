@@ -20,7 +20,10 @@ const SUBJECT: usize = 56;
 const MOST_ALIKE: f64 = 1e6;
 
 /// From so many on they are told with one digit.
-const MANY_ALIKE: f64 = 1000.0;
+const MANY_ALIKE: f64 = 100.0;
+
+/// A change from which on three digits of the values before and after it show it.
+const LARGE: f64 = 0.05;
 
 /// From this share of chance on it is told in tenths.
 const TENTHS_FROM: f64 = 0.4;
@@ -53,6 +56,16 @@ pub(in crate::report) fn change(relative: &Level) -> String {
 pub(in crate::report) fn values(metric: &Metric, before: f64, after: f64) -> String {
     let scale = metric.unit.scale(if before == 0.0 { after } else { before });
     format!("{} → {}", number::value(scale, before), number::quantity(scale, after))
+}
+
+/// Likewise, for a sentence: as many digits as it takes to see a change of that size.
+pub(in crate::report) fn values_in_words(metric: &Metric, before: f64, after: f64) -> String {
+    if (after - before).abs() < LARGE * before.abs() {
+        return values(metric, before, after);
+    }
+    let scale = metric.unit.scale(if before == 0.0 { after } else { before });
+    let unit = if scale.symbol.is_empty() { String::new() } else { format!("{}{}", number::NARROW, scale.symbol) };
+    format!("{} → {}{unit}", number::short_value(scale, before), number::short_value(scale, after))
 }
 
 /// The word for a change that is so much worse: `slower`, `smaller`, `better`.
@@ -164,6 +177,11 @@ mod tests {
         assert_eq!(level(0.081, 0.081, 0.081), "+8.1 %");
         assert_eq!(level(0.081, f64::NEG_INFINITY, f64::NAN), "+8.1 %");
         assert_eq!(values(&Metric::time(), 0.0, 0.002), "0 → 2.000\u{202f}ms");
+        let in_words = |after: f64| values_in_words(&Metric::time(), 1.234_56e-3, after).replace(NARROW, " ");
+        assert_eq!(in_words(1.25e-3), "1.235 → 1.250 ms");
+        assert_eq!(in_words(1.876_54e-3), "1.23 → 1.88 ms");
+        let bytes = |before: f64| values_in_words(&Metric::peak_memory(), before, 2.0 * before).replace(NARROW, " ");
+        assert_eq!(bytes(0.0), "0 → 0 B");
         assert_eq!(way(&Metric::time(), Some(0.1)), "slower");
         assert_eq!(way(&Metric::peak_memory(), Some(-0.1)), "smaller");
         assert_eq!(way(&Metric::time(), None), "changed");
