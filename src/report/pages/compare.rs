@@ -23,9 +23,12 @@ use crate::report::number;
 const CHANGED_ROWS: usize = 40;
 const OTHER_ROWS: usize = 10;
 
-/// The rows that it lists of what may have changed. Of two commits in a row that is mostly what drifts, the same on every page
-/// and with every run another digit: these are named.
+/// The rows that it lists of what may have changed, of the pairs that tell of the present. Of others that is mostly what drifts,
+/// the same on every page and with every run another digit: these are named.
 const DOUBTFUL_ROWS: usize = 10;
+
+/// So many pairs of releases tell of the present: the newest commit against the newest release, and that against the one before.
+const NEWEST_RELEASES: usize = 2;
 
 /// So many of those that are counted are named.
 const NAMED: usize = 5;
@@ -143,10 +146,12 @@ impl SummaryRow {
 pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
     let pairs = Pairs::of(data, catalog);
     let all: Vec<Pair> = pairs.all().into_iter().collect();
-    // A report that is passed on is mostly one of these; of two commits in a row `sprag compare` prints it.
-    let has_text = |pair: &Pair| pairs.baselines.contains(pair) || pairs.releases.contains(pair);
+    // The others are looked at for what changed, and with every run the fits behind them take another digit.
+    let is_present = |pair: &Pair| {
+        pairs.baselines.contains(pair) || pairs.releases.iter().take(NEWEST_RELEASES).any(|one| one == pair)
+    };
     let made: Result<Vec<(Vec<Page>, Headline)>, ReportError> =
-        all.par_iter().map(|pair| one(catalog, data, *pair, has_text(pair))).collect();
+        all.par_iter().map(|pair| one(catalog, data, *pair, is_present(pair))).collect();
     let (made, headlines): (Vec<Vec<Page>>, Vec<Headline>) = made?.into_iter().unzip();
     let mut pages: Vec<Page> = made.into_iter().flatten().collect();
     let headlines = all.into_iter().zip(headlines).collect();
@@ -161,8 +166,9 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     Ok(link::compare(a, b))
 }
 
-/// The page of a pair, and the same as Markdown where that is wanted; and its headline.
-fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, has_text: bool) -> Result<(Vec<Page>, Headline), ReportError> {
+/// The page of a pair, and of one that tells of the present the same as Markdown, which `sprag compare` prints of any; and its
+/// headline.
+fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Result<(Vec<Page>, Headline), ReportError> {
     let path = path(data, pair)?;
     let table = table::listed(data, pair.a, pair.b, most);
     let of_list = table.headline.clone();
@@ -171,12 +177,12 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, has_text: bool) -> Result
     let tags = [a.tags.join(", "), b.tags.join(", ")];
     let headline: Vec<&str> = table.headline.iter().map(|piece| piece[2].as_str()).collect();
     let title = format!("{} to {}", names[0], names[1]);
-    let markdown = has_text.then(|| {
+    let markdown = is_present.then(|| {
         let bytes = export::markdown(a, b, &table).into_bytes();
         Page { path: link::compare_markdown(&a.sha, &b.sha), bytes }
     });
-    let (is_step, has_rows) = (!has_text, !table.summary.is_empty());
-    let (summary, left_out) = if is_step { of_change(table.summary) } else { (table.summary, String::new()) };
+    let has_rows = !table.summary.is_empty();
+    let (summary, left_out) = if is_present { (table.summary, String::new()) } else { of_change(table.summary) };
     let template = ComparePage {
         frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
             .of_one(catalog, None),
@@ -191,7 +197,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, has_text: bool) -> Result
         summary,
         words: table.words.map(|word| word[..1].to_uppercase() + &word[1..]),
         rows_note: ROWS_NOTE,
-        groups: table.groups.into_iter().map(|group| shown(group, is_step)).collect(),
+        groups: table.groups.into_iter().map(|group| shown(group, is_present)).collect(),
         headline: table.headline,
         scale: table.scale,
         markdown: markdown.as_ref().map_or("", |page| page.path.trim_start_matches("compare/")).to_owned(),
@@ -233,20 +239,20 @@ fn of_change(mut rows: Vec<SummaryRow>) -> (Vec<SummaryRow>, String) {
     (rows, words)
 }
 
-fn shown(group: Group, is_step: bool) -> Shown {
+fn shown(group: Group, is_present: bool) -> Shown {
     let Group { heading, count: all, mut rows } = group;
-    let is_counted = is_step && rows.first().is_some_and(|row| row.kind == Kind::Doubt);
+    let is_named = !is_present && rows.first().is_some_and(|row| row.kind == Kind::Doubt);
     let names: Vec<String> = rows.iter().take(NAMED).map(|row| row.name.clone()).collect();
     rows.truncate(match rows.first().map(|row| row.kind) {
         Some(Kind::Worse | Kind::Better) => CHANGED_ROWS,
-        Some(Kind::Doubt) if is_counted => 0,
+        Some(Kind::Doubt) if is_named => 0,
         Some(Kind::Doubt) => DOUBTFUL_ROWS,
         _ if all > OTHER_ROWS => 0,
         _ => OTHER_ROWS,
     });
     let rest = match all - rows.len() {
         0 => String::new(),
-        _ if is_counted => format!(
+        _ if is_named => format!(
             "{}{}; with their figures by script, under “Compare other commits”",
             names.join(", "),
             if all > NAMED { ", …" } else { "" }
