@@ -51,6 +51,9 @@ struct ComparePage<'a> {
     markdown: String,
     rows_note: &'static str,
     groups: Vec<Shown>,
+    /// Whether there are groups whose rows stand there, and such that are counted.
+    has_listed: bool,
+    has_counted: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -183,6 +186,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
     });
     let has_rows = !table.summary.is_empty();
     let (summary, left_out) = if is_present { (table.summary, String::new()) } else { of_change(table.summary) };
+    let groups: Vec<Shown> = table.groups.into_iter().map(|group| shown(group, is_present)).collect();
     let template = ComparePage {
         frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
             .of_one(catalog, None),
@@ -197,7 +201,9 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
         summary,
         words: table.words.map(|word| word[..1].to_uppercase() + &word[1..]),
         rows_note: ROWS_NOTE,
-        groups: table.groups.into_iter().map(|group| shown(group, is_present)).collect(),
+        has_listed: groups.iter().any(|group| !group.rows.is_empty()),
+        has_counted: groups.iter().any(|group| group.rows.is_empty()),
+        groups,
         headline: table.headline,
         scale: table.scale,
         markdown: markdown.as_ref().map_or("", |page| page.path.trim_start_matches("compare/")).to_owned(),
