@@ -541,7 +541,8 @@ function summaryTable({ summary, words }) {
     element("thead", {}, element("tr", {}, ...cells("th", heads))), element("tbody", {}, ...rows));
 }
 
-const SVG = () => document.querySelector("svg").namespaceURI;
+let svgSpace;
+const SVG = () => (svgSpace ??= new DOMParser().parseFromString("<svg></svg>", "text/html").querySelector("svg").namespaceURI);
 
 // The interval of a change, as src/report/chart/range.rs draws it.
 function rangeOfRow({ places, kind }) {
