@@ -678,9 +678,13 @@ function makeCompare(box) {
   }
   const written = ([sha, , , tags]) => tags[0] ?? sha.slice(0, 12);
   field("b").value = address.get("b") || written(data.commits[newest]);
-  // Without another it is the one measured before.
-  const before = Math.max((numberOfCommit(field("b").value) ?? newest) - 1, 0);
-  field("a").value = address.get("a") || written(data.commits[before]);
+  field("a").value = address.get("a");
+  if (!field("a").value) {
+    // Without another it is the one measured before; before the first there is none, so it is the other side.
+    const at = Math.max(numberOfCommit(field("b").value) ?? newest, 1);
+    if (numberOfCommit(field("b").value) === 0) field("b").value = written(data.commits[at]);
+    field("a").value = written(data.commits[at - 1]);
+  }
   for (const name of ["a", "b"]) field(name).addEventListener("change", show);
   field("swap").addEventListener("click", () => {
     [field("a").value, field("b").value] = [field("b").value, field("a").value];

@@ -54,11 +54,10 @@ pub(super) fn publish_trend(
     put(project, study, trend, &movers, out)
 }
 
-/// What moved in single weeks. It is the last that a site is told by the dataframe, so its values need not stay in memory.
+/// What moved in single weeks, the last that a site is told by the dataframe, which goes with it.
 fn take_movers(study: &mut Study) -> anyhow::Result<Vec<WeekMovers>> {
-    let movers = study.frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")?;
-    study.frame.forget_values();
-    Ok(movers)
+    let frame = study.frame.take().context("a study makes one site, and its dataframe is gone")?;
+    frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")
 }
 
 fn put(
@@ -134,15 +133,11 @@ fn each_page(
     let Study { analysis, line, heads, newest, ledger, .. } = study;
     let releases = release::reports(project)?;
     let input = report::Input { analysis, trend, line, heads, movers, newest, ledger, today, releases: &releases };
-    let mut taken = Ok(());
-    let mut take_next = |page: Page| {
-        if taken.is_ok() {
-            taken = take(&page);
-        }
-    };
     let whole = report::Site::new(&input);
-    whole.render(&settings, &mut take_next).context("cannot render the site")?;
-    taken?;
+    let rendered = whole.render::<anyhow::Error>(&settings, &mut |page| take(&page));
+    rendered.map_err(|error| {
+        if error.is::<report::ReportError>() { error.context("cannot render the site") } else { error }
+    })?;
     let shown = whole.shown_runs();
     let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));
     let records: Vec<Entry> = records.map(|(_, entry)| entry.clone()).collect();

@@ -33,8 +33,8 @@ pub(super) struct Study {
     pub(super) baselines: Vec<BaselineFile>,
     /// What is accepted and waived.
     pub(super) ledger: Ledger,
-    /// The runs as a dataframe.
-    pub(super) frame: Frame,
+    /// The runs as a dataframe, until a site took from it what it tells: it is the most that is in memory.
+    pub(super) frame: Option<Frame>,
 }
 
 /// Which commits the runs stand along.
@@ -173,7 +173,7 @@ pub(super) fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) 
         weeks: frame.weeks().context("cannot make the weekly table")?,
         suites: frame.suites(&usable).context("cannot make the table of suites")?,
     });
-    Ok(Study { analysis, line, heads, entries, newest: records, baselines, ledger, frame })
+    Ok(Study { analysis, line, heads, entries, newest: records, baselines, ledger, frame: Some(frame) })
 }
 
 /// Reads the records of what is judged, and tells which of them cannot be read.

@@ -153,16 +153,18 @@ pub(super) fn of_study_at(
 ) -> anyhow::Result<(Output, Option<Trend>)> {
     let config = &project.config.trend;
     let setting = |benchmark: &str, metric: &str| setting(config, wish, benchmark, metric);
-    let frame = &study.frame;
     let tables = match wish.days {
         None => Tables::default(),
-        Some(days) => Tables {
-            days,
-            movers: frame.movers(days).context("cannot tell what moved")?,
-            geomeans: frame.geomeans(days).context("cannot make the geometric means")?,
-            noise: frame.suite_noise().context("cannot make the table of noise")?,
-            weeks: study.analysis.weeks.clone(),
-        },
+        Some(days) => {
+            let frame = study.frame.as_ref().context("the dataframe is gone, of which tables are made")?;
+            Tables {
+                days,
+                movers: frame.movers(days).context("cannot tell what moved")?,
+                geomeans: frame.geomeans(days).context("cannot make the geometric means")?,
+                noise: frame.suite_noise().context("cannot make the table of noise")?,
+                weeks: study.analysis.weeks.clone(),
+            }
+        }
     };
     let suites =
         project.config.known_suites().map(|(name, suite)| (name.to_owned(), can_be_built(suite.kind))).collect();

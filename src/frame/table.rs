@@ -85,11 +85,6 @@ impl Frame {
         Ok(Frame { runs: runs_frame, series: series_frame, values })
     }
 
-    /// Lets go of the values, the most that it holds in memory. What it is asked afterwards, it tells of no values.
-    pub fn forget_values(&mut self) {
-        self.values = self.values.clear();
-    }
-
     /// One row a run, benchmark and metric, with everything that is known of it.
     pub(super) fn rows(&self) -> LazyFrame {
         let series = self.series.clone().lazy().drop(cols(["judged", "role"]));

@@ -183,8 +183,8 @@ impl<'a> Catalog<'a> {
     }
 
     /// Whether a commit has a page for itself, and not for an event alone.
-    pub(super) fn is_of_line(&self, sha: &str) -> bool {
-        self.shown.is_of_line(sha)
+    pub(super) fn is_newest_or_release(&self, sha: &str) -> bool {
+        self.shown.is_newest_or_release(sha)
     }
 
     /// The commits that have a page, by name.
@@ -218,7 +218,7 @@ impl<'a> Catalog<'a> {
     /// Where the script compares a commit with the one that was measured before, or the first with the one after.
     fn compare_place(&self, sha: &str) -> Option<String> {
         let number = self.compared_number(sha)?.max(1);
-        Some(link::compared_with_parent(&self.compared().get(number)?.sha))
+        Some(link::compared_with_previous(&self.compared().get(number)?.sha))
     }
 }
 

@@ -69,8 +69,8 @@ pub fn compared(a: &str, b: &str) -> String {
     format!("{COMPARE}?a={}&b={}", digits(a), digits(b))
 }
 
-/// Where the script holds a commit against the one measured before.
-pub fn compared_with_parent(commit: &str) -> String {
+/// Where the script holds a commit against the one measured before it.
+pub fn compared_with_previous(commit: &str) -> String {
     format!("{COMPARE}?b={}", digits(commit))
 }
 

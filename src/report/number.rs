@@ -44,13 +44,13 @@ pub fn count(n: usize) -> String {
 }
 
 /// A count of what grows with every run, of which a reader asks whether it is large: exact while it is small, then by steps, so
-/// that a page that shows it stays as it is.
+/// that a page that shows it stays as it is: `100+`.
 pub fn rough_count(n: usize) -> String {
     let tens = std::iter::successors(Some(1), |ten: &usize| ten.checked_mul(10));
     let steps = tens.flat_map(|ten| [1, 2, 5].map(|times| ten.saturating_mul(times)));
     let step = steps.filter(|step| (ROUGH_FROM..=n).contains(step)).max();
     match step {
-        Some(step) if step < n => format!("over {}", count(step)),
+        Some(step) if step < n => format!("{}+", count(step)),
         _ => count(n),
     }
 }
@@ -81,13 +81,18 @@ pub fn short_value(scale: Scale, value: f64) -> String {
     typeset(&significant(shown, 3))
 }
 
+/// A [`short_value`] with its unit.
+pub fn short_quantity(scale: Scale, value: f64) -> String {
+    with_unit(scale, short_value(scale, value))
+}
+
 /// A value with its unit.
 pub fn quantity(scale: Scale, number: f64) -> String {
-    if scale.symbol.is_empty() {
-        value(scale, number)
-    } else {
-        format!("{}{NARROW}{}", value(scale, number), scale.symbol)
-    }
+    with_unit(scale, value(scale, number))
+}
+
+fn with_unit(scale: Scale, value: String) -> String {
+    if scale.symbol.is_empty() { value } else { format!("{value}{NARROW}{}", scale.symbol) }
 }
 
 /// A number with that many decimals.
@@ -153,13 +158,12 @@ mod tests {
     #[test]
     fn a_rough_count_seldom_changes() {
         let check = |n: usize, expected: &str| assert_eq!(rough_count(n).replace(NARROW, " "), expected);
-        for (n, expected) in [(0, "0"), (1, "1"), (19, "19"), (20, "20"), (21, "over 20"), (50, "50"), (99, "over 50")]
-        {
+        for (n, expected) in [(0, "0"), (1, "1"), (19, "19"), (20, "20"), (21, "20+"), (50, "50"), (99, "50+")] {
             check(n, expected);
         }
-        check(187, "over 100");
-        check(4999, "over 2 000");
-        check(usize::MAX - 1, "over 10 000 000 000 000 000 000");
+        check(187, "100+");
+        check(4999, "2 000+");
+        check(usize::MAX - 1, "10 000 000 000 000 000 000+");
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl<'a> Shown<'a> {
     }
 
     /// Whether a commit is one of the newest or a release, and not in the range of an event alone.
-    pub(super) fn is_of_line(&self, sha: &str) -> bool {
+    pub(super) fn is_newest_or_release(&self, sha: &str) -> bool {
         self.of_line.contains(sha)
     }
 
@@ -135,6 +135,7 @@ mod tests {
     use super::*;
     use crate::model::commit::CommitOnLine;
     use crate::model::event::Suspect;
+    use crate::model::trend::Trend;
     use crate::report::fit::example;
     use crate::report::sample_data;
 
@@ -195,6 +196,23 @@ mod tests {
         assert_eq!(others(&change), [2, 17, 18, 19, 20, 21, 22]);
         assert_eq!(others(&Event { kind: EventKind::Drift, ..change.clone() }), [2, 17, 22]);
         assert_eq!(others(&Event { kind: EventKind::Environment, ..change }), [2, 17, 22]);
+    }
+
+    #[test]
+    fn a_commit_that_is_there_for_an_event_alone_is_told_apart() {
+        let (mut line, heads) = history(100, &[]);
+        line.commits[40].tags.push("v0.1".to_owned());
+        let sample = sample_data::rich();
+        let trend = Trend { events: vec![example::event(EventKind::Change, 22)], ..sample.trend.clone() };
+        let shown = Shown::of(&Input { trend: &trend, line: &line, heads: &heads, ..sample.input(&heads) });
+        let sha = |place: usize| example::commit(place).sha;
+        for (place, has_page, is_newest_or_release) in
+            [(10, false, false), (22, true, false), (40, true, true), (99, true, true)]
+        {
+            let sha = sha(place);
+            assert_eq!(shown.commits().contains(sha.as_str()), has_page, "{place}");
+            assert_eq!(shown.is_newest_or_release(&sha), is_newest_or_release, "{place}");
+        }
     }
 
     #[test]

@@ -70,12 +70,17 @@ impl<'a> Site<'a> {
         self.catalog.shown_runs()
     }
 
-    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists. Each is given to `take` as soon as
-    /// it is made, in an order that is not said, so that none need stay in memory.
+    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists. They are given to `take` in an
+    /// order that is not said, those of events and series some at a time, so that not all are in memory at once.
     ///
     /// # Errors
-    /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none.
-    pub fn render(&self, settings: &Settings, take: &mut dyn FnMut(Page)) -> Result<(), ReportError> {
+    /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none; and the first
+    /// that `take` gives, after which nothing more is rendered.
+    pub fn render<E: From<ReportError>>(
+        &self,
+        settings: &Settings,
+        take: &mut dyn FnMut(Page) -> Result<(), E>,
+    ) -> Result<(), E> {
         let catalog = &self.catalog;
         let analysis = catalog.analysis;
         let root = link::root(settings)?;
@@ -141,18 +146,18 @@ impl<'a> Site<'a> {
     }
 }
 
-/// So many pages of one kind are in memory at a time.
+/// So many pages of events and series are in memory at a time.
 const BATCH: usize = 64;
 
 /// The pages of a site, one after the other.
-struct Gathering<'t> {
+struct Gathering<'t, E> {
     paths: Vec<String>,
     /// The paths in lower case.
     seen: BTreeSet<String>,
-    take: &'t mut dyn FnMut(Page),
+    take: &'t mut dyn FnMut(Page) -> Result<(), E>,
 }
 
-impl Gathering<'_> {
+impl<E: From<ReportError>> Gathering<'_, E> {
     fn know(&mut self, path: String) -> Result<(), ReportError> {
         if !self.seen.insert(path.to_ascii_lowercase()) {
             return Err(ReportError::Duplicate(path));
@@ -161,10 +166,10 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    fn add(&mut self, pages: impl IntoIterator<Item = Page>) -> Result<(), ReportError> {
+    fn add(&mut self, pages: impl IntoIterator<Item = Page>) -> Result<(), E> {
         for page in pages {
             self.know(page.path.clone())?;
-            (self.take)(page);
+            (self.take)(page)?;
         }
         Ok(())
     }
@@ -174,7 +179,7 @@ impl Gathering<'_> {
         &mut self,
         things: &[T],
         page: impl Fn(&T) -> Result<Page, ReportError> + Sync + Send,
-    ) -> Result<(), ReportError> {
+    ) -> Result<(), E> {
         things.chunks(BATCH).try_for_each(|things| self.add(all(things, &page)?))
     }
 }

@@ -163,6 +163,20 @@ test("without another a commit is compared with the one measured before", async 
   await context.close();
 });
 
+test("the first commit is compared with the next, and one that nobody knows is named", async () => {
+  const first = await open("compare/index.html");
+  const known = await first.tab.evaluate(() => sprag.data.commits.slice(0, 2).map(([sha]) => sha.slice(0, 12)));
+  await first.context.close();
+  const { context, tab } = await open(`compare/index.html?b=${known[0]}`);
+  await tab.waitForSelector("#result h2");
+  assert.deepEqual(await tab.locator("#result .sides .id").allTextContents(), known);
+  await context.close();
+  const odd = await open("compare/index.html?b=nobody");
+  await odd.tab.waitForFunction(() => /B is no measured commit or tag/.test(document.querySelector("#compare output").textContent));
+  assert.deepEqual(odd.said, []);
+  await odd.context.close();
+});
+
 test("a comparison goes along as Markdown and as CSV", async () => {
   const { page, commits } = pair((page) => files.includes(page.replace(".html", ".md")));
   const { context, tab, said } = await open(`compare/index.html?a=${commits[0]}&b=${commits[1]}`);

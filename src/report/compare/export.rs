@@ -1,7 +1,7 @@
 //! A comparison as Markdown, to paste where people talk about it. The script of the site writes the same text for any pair.
 
 use super::data::MeasuredCommit;
-use super::table::{BESIDE, Group, Table, capital};
+use super::table::{Group, Table, capital};
 use super::words::{Kind, Row};
 use crate::report::markdown::{Lines, code, plain};
 use crate::report::number;
@@ -56,7 +56,7 @@ pub(in crate::report) fn markdown(a: &MeasuredCommit, b: &MeasuredCommit, table:
 
 fn is_told(group: &Group) -> bool {
     group.rows.first().is_some_and(|row| matches!(row.kind, Kind::Worse | Kind::Better | Kind::Doubt))
-        && group.heading != BESIDE
+        && !group.is_beside()
 }
 
 fn side(commit: &MeasuredCommit) -> String {

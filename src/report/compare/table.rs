@@ -13,7 +13,7 @@ use crate::report::mark;
 use crate::report::number::{self, NARROW};
 
 /// The heading of what kernels are held against.
-pub(super) const BESIDE: &str = "Controls and calibration";
+const BESIDE: &str = "Controls and calibration";
 
 /// Two commits against each other, ready to show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,6 +64,13 @@ struct Judged<'a> {
     kind: Kind,
 }
 
+impl Group {
+    /// Whether it is of what kernels are held against, of which anything may be said.
+    pub(in crate::report) fn is_beside(&self) -> bool {
+        self.heading == BESIDE
+    }
+}
+
 /// The table of the commits of two numbers, with all its rows.
 #[cfg(test)]
 pub(super) fn table(data: &Data, a: usize, b: usize) -> Table {
@@ -72,7 +79,7 @@ pub(super) fn table(data: &Data, a: usize, b: usize) -> Table {
 
 /// The table of the commits of two numbers, with so many rows of a kind of which there are so many: to put a row into words
 /// costs more than to judge it.
-pub(in crate::report) fn listed(data: &Data, a: usize, b: usize, most: fn(Kind, usize) -> usize) -> Table {
+pub(in crate::report) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize) -> usize) -> Table {
     let [kernels, beside] = judged(data, a, b);
     let words = words_of(&kernels);
     let (banners, headline) = (banners(data, &kernels), headline(&kernels, words));

@@ -1,5 +1,5 @@
-//! A commit: its runs, what changed against the commit measured before and against the last release, the events that it may be
-//! the cause of, and its neighbours on the line.
+//! A commit: its runs, what changed against the commit measured before and, where it has a page for itself and not for an event
+//! alone, against the last release, the events that it may be the cause of, and its neighbours on the line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,7 +173,7 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
     };
     let mut sections: Vec<Section> = changed("parent", &sinces[0]).into_iter().collect();
     // Of a commit in the range of an event the release before tells little; the fact above has the counts and leads to the rest.
-    sections.extend(changed("release", &sinces[1]).filter(|_| commits.catalog.is_of_line(of.sha)));
+    sections.extend(changed("release", &sinces[1]).filter(|_| commits.catalog.is_newest_or_release(of.sha)));
     let suspected = commits.suspected.get(of.sha).map_or(&[][..], Vec::as_slice);
     sections.extend([commit_events::section(commits.catalog, suspected), run_rows(commits.catalog, of)]);
     sections.extend(of.on_line.map(|(place, _)| neighbours(commits, place)));

@@ -1,6 +1,6 @@
 //! Two commits against each other, for the pairs that have a page; the script shows any other pair alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use rayon::prelude::*;
@@ -18,6 +18,7 @@ use crate::report::compare::table::{self, Group, SummaryRow};
 use crate::report::compare::words::{Kind, Row};
 use crate::report::link;
 use crate::report::number;
+use crate::report::trend::words;
 
 /// The rows that a page lists of what changed, and up to how many it lists of another group: beyond, none.
 const CHANGED_ROWS: usize = 40;
@@ -27,7 +28,8 @@ const OTHER_ROWS: usize = 10;
 /// the same on every page and with every run another digit: these are named.
 const DOUBTFUL_ROWS: usize = 10;
 
-/// So many pairs of releases tell of the present: the newest commit against the newest release, and that against the one before.
+/// So many pairs of releases tell of the present, the newest: mostly the newest commit against the newest release, and that against
+/// the one before.
 const NEWEST_RELEASES: usize = 2;
 
 /// So many of those that are counted are named.
@@ -50,10 +52,10 @@ struct ComparePage<'a> {
     /// The page as Markdown, or nothing.
     markdown: String,
     rows_note: &'static str,
-    groups: Vec<Shown>,
-    /// Whether there are groups whose rows stand there, and such that are counted.
-    has_listed: bool,
-    has_counted: bool,
+    /// The groups of which there are rows.
+    listed: Vec<Shown>,
+    /// The others.
+    counted: Vec<Shown>,
 }
 
 #[derive(Clone, Copy)]
@@ -69,6 +71,8 @@ struct Side<'a> {
 struct Shown {
     heading: String,
     count: String,
+    /// Some of those that are not listed.
+    names: Vec<String>,
     rest: String,
     rows: Vec<Row>,
 }
@@ -173,7 +177,7 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
 /// headline.
 fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Result<(Vec<Page>, Headline), ReportError> {
     let path = path(data, pair)?;
-    let table = table::listed(data, pair.a, pair.b, most);
+    let table = table::listed(data, pair.a, pair.b, |kind, all| most(is_present, kind, all));
     let of_list = table.headline.clone();
     let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
     let names = [a.name(), b.name()];
@@ -186,7 +190,8 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
     });
     let has_rows = !table.summary.is_empty();
     let (summary, left_out) = if is_present { (table.summary, String::new()) } else { of_change(table.summary) };
-    let groups: Vec<Shown> = table.groups.into_iter().map(|group| shown(group, is_present)).collect();
+    let groups = table.groups.into_iter().map(|group| shown(group, is_present));
+    let (listed, counted) = groups.partition(|group| !group.rows.is_empty());
     let template = ComparePage {
         frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
             .of_one(catalog, None),
@@ -195,15 +200,14 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
         banners: table.banners,
         has_rows,
         summary_note: match summary.is_empty() {
-            true => "Every series is unchanged, in every suite on every machine.".to_owned(),
+            true => "Every kernel is unchanged, in every suite on every machine.".to_owned(),
             false => format!("{SUMMARY_NOTE}{left_out}"),
         },
         summary,
         words: table.words.map(|word| word[..1].to_uppercase() + &word[1..]),
         rows_note: ROWS_NOTE,
-        has_listed: groups.iter().any(|group| !group.rows.is_empty()),
-        has_counted: groups.iter().any(|group| group.rows.is_empty()),
-        groups,
+        listed,
+        counted,
         headline: table.headline,
         scale: table.scale,
         markdown: markdown.as_ref().map_or("", |page| page.path.trim_start_matches("compare/")).to_owned(),
@@ -224,9 +228,10 @@ fn lede(pair: Pair) -> String {
 }
 
 /// How many rows of a kind the page or its Markdown may list, of so many.
-fn most(kind: Kind, all: usize) -> usize {
+fn most(is_present: bool, kind: Kind, all: usize) -> usize {
     match kind {
-        Kind::Worse | Kind::Better | Kind::Doubt => export::ROWS,
+        Kind::Worse | Kind::Better | Kind::Doubt if is_present => export::ROWS,
+        Kind::Worse | Kind::Better | Kind::Doubt => CHANGED_ROWS,
         _ if all > OTHER_ROWS => 0,
         _ => all,
     }
@@ -246,27 +251,37 @@ fn of_change(mut rows: Vec<SummaryRow>) -> (Vec<SummaryRow>, String) {
 }
 
 fn shown(group: Group, is_present: bool) -> Shown {
+    let is_beside = group.is_beside();
     let Group { heading, count: all, mut rows } = group;
-    let is_named = !is_present && rows.first().is_some_and(|row| row.kind == Kind::Doubt);
-    let names: Vec<String> = rows.iter().take(NAMED).map(|row| row.name.clone()).collect();
-    rows.truncate(match rows.first().map(|row| row.kind) {
-        Some(Kind::Worse | Kind::Better) => CHANGED_ROWS,
-        Some(Kind::Doubt) if is_named => 0,
-        Some(Kind::Doubt) => DOUBTFUL_ROWS,
-        _ if all > OTHER_ROWS => 0,
-        _ => OTHER_ROWS,
-    });
+    let kind = rows.first().map(|row| row.kind).filter(|_| !is_beside);
+    let mut names = Vec::new();
+    match kind {
+        None => {
+            // What changed stands first.
+            rows.sort_by_key(|row| !matches!(row.kind, Kind::Worse | Kind::Better));
+            rows.truncate(OTHER_ROWS);
+        }
+        Some(Kind::Worse | Kind::Better) => rows.truncate(CHANGED_ROWS),
+        Some(Kind::Doubt) if is_present => rows.truncate(DOUBTFUL_ROWS),
+        Some(Kind::Doubt) => {
+            // On several machines and by several metrics it has one name.
+            let mut seen = BTreeSet::new();
+            names.extend(rows.drain(..).map(|row| words::name(&row.name)).filter(|name| seen.insert(name.clone())));
+        }
+        Some(_) if all > OTHER_ROWS => rows.clear(),
+        Some(_) => {}
+    }
+    let has_more_names = names.len() > NAMED;
+    names.truncate(NAMED);
     let rest = match all - rows.len() {
         0 => String::new(),
-        _ if is_named => format!(
-            "{}{}; with their figures by script, under “Compare other commits”",
-            names.join(", "),
-            if all > NAMED { ", …" } else { "" }
-        ),
+        _ if has_more_names => {
+            "and others, whose figures are listed with script, under “Compare other commits”".to_owned()
+        }
         hidden if hidden == all => "listed with script, under “Compare other commits”".to_owned(),
         more => format!("{} more with script, under “Compare other commits”", number::count(more)),
     };
-    Shown { heading, count: number::count(all), rest, rows }
+    Shown { heading, count: number::count(all), names, rest, rows }
 }
 
 fn index(
@@ -296,4 +311,82 @@ fn index(
 fn line(data: &Data, pair: Pair, headline: Headline) -> Result<PairLine, ReportError> {
     let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
     Ok(PairLine { page: path(data, pair)?, a: a.name(), b: b.name(), day: b.day.clone(), headline })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row_of(kind: Kind, name: &str) -> Row {
+        Row {
+            id: String::new(),
+            suite: "cpu".to_owned(),
+            machine: "m".to_owned(),
+            name: name.to_owned(),
+            metric: "time".to_owned(),
+            unit: "s",
+            kind,
+            mark: Default::default(),
+            reason: String::new(),
+            before: String::new(),
+            after: String::new(),
+            change: String::new(),
+            interval: String::new(),
+            shows: String::new(),
+            measured_before: Default::default(),
+            measured_after: Default::default(),
+            figures: Default::default(),
+            levels: [None; 2],
+            relative: None,
+            measured: None,
+            drawn: None,
+            places: None,
+        }
+    }
+
+    fn group(heading: &str, rows: &[(Kind, &str)]) -> Group {
+        let rows: Vec<Row> = rows.iter().map(|(kind, name)| row_of(*kind, name)).collect();
+        Group { heading: heading.to_owned(), count: rows.len(), rows }
+    }
+
+    fn names(shown: &Shown) -> Vec<&str> {
+        shown.rows.iter().map(|row| row.name.as_str()).collect()
+    }
+
+    #[test]
+    fn doubts_are_listed_where_a_page_tells_of_the_present_and_else_named() {
+        let doubts = [(Kind::Doubt, "a"), (Kind::Doubt, "a"), (Kind::Doubt, "\u{202e}b<i>"), (Kind::Doubt, "c")];
+        let listed = shown(group("Inconclusive", &doubts), true);
+        assert_eq!((listed.rows.len(), listed.names.len(), listed.rest.as_str()), (4, 0, ""));
+        let named = shown(group("Inconclusive", &doubts), false);
+        assert_eq!((named.rows.len(), named.count.as_str()), (0, "4"));
+        assert_eq!(named.names, ["a", "\u{202e}b<i>", "c"]);
+        let many: Vec<(Kind, &str)> = ["a", "b", "c", "d", "e", "f"].map(|name| (Kind::Doubt, name)).to_vec();
+        let named = shown(group("Inconclusive", &many), false);
+        assert!(named.names.len() == NAMED && named.rest.starts_with("and others"), "{}", named.rest);
+    }
+
+    #[test]
+    fn of_controls_those_that_changed_stand_first_whatever_the_first_is() {
+        let mut rows = vec![(Kind::Doubt, "quiet"); 12];
+        rows.push((Kind::Worse, "slow"));
+        for is_present in [true, false] {
+            let of = shown(group("Controls and calibration", &rows), is_present);
+            assert_eq!((names(&of)[0], of.rows.len(), of.names.len()), ("slow", OTHER_ROWS, 0));
+        }
+    }
+
+    #[test]
+    fn suites_where_all_is_unchanged_are_counted() {
+        let row = |counts: [usize; 5]| SummaryRow {
+            suite: "cpu".to_owned(),
+            machine: "m".to_owned(),
+            counts,
+            mean: String::new(),
+        };
+        let rows = vec![row([3, 1, 0, 2, 0]), row([3, 0, 0, 3, 0]), row([3, 0, 0, 2, 1]), row([3, 0, 0, 3, 0])];
+        let (told, words) = of_change(rows);
+        assert_eq!((told.len(), words.as_str()), (2, " 2 rows are left out, where all are unchanged."));
+        assert_eq!(of_change(told).1, "");
+    }
 }

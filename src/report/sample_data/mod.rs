@@ -64,7 +64,10 @@ impl Sample {
 /// What is rendered, by path.
 pub(super) fn rendered(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let mut site = Vec::new();
-    Site::new(input).render(settings, &mut |page| site.push(page))?;
+    Site::new(input).render::<ReportError>(settings, &mut |page| {
+        site.push(page);
+        Ok(())
+    })?;
     site.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(site)
 }

@@ -64,8 +64,7 @@ pub(in crate::report) fn values_in_words(metric: &Metric, before: f64, after: f6
         return values(metric, before, after);
     }
     let scale = metric.unit.scale(if before == 0.0 { after } else { before });
-    let unit = if scale.symbol.is_empty() { String::new() } else { format!("{}{}", number::NARROW, scale.symbol) };
-    format!("{} → {}{unit}", number::short_value(scale, before), number::short_value(scale, after))
+    format!("{} → {}", number::short_value(scale, before), number::short_quantity(scale, after))
 }
 
 /// The word for a change that is so much worse: `slower`, `smaller`, `better`.

@@ -6,13 +6,13 @@
 //! of its chain, in the order of the pack from what is at hand.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
 use crate::history::git::reading::loose::object_folders;
 
-/// The largest index of a pack that is read, in bytes: two million objects.
+/// The most of the indexes that is read, in bytes: of two million objects. Packs beyond that stay in the order given.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
 
 /// From so many objects on it pays to read the indexes of the packs.
@@ -29,8 +29,9 @@ pub(in crate::history::git) fn pack_order<T>(
     if items.len() < MANY {
         return order;
     }
-    let indexes: Vec<Index> =
-        object_folders(repository).iter().flat_map(|objects| indexes(&objects.join("pack"))).collect();
+    let mut rest = MAX_INDEX_BYTES;
+    let folders = object_folders(repository);
+    let indexes: Vec<Index> = folders.iter().flat_map(|objects| indexes(&objects.join("pack"), &mut rest)).collect();
     let place = |&item: &usize| {
         let of_pack = |id: Oid| indexes.iter().enumerate().find_map(|(pack, index)| Some((pack, index.offset(id)?)));
         let found = id(&items[item]).and_then(of_pack);
@@ -40,13 +41,19 @@ pub(in crate::history::git) fn pack_order<T>(
     order
 }
 
-fn indexes(folder: &Path) -> Vec<Index> {
+/// The indexes in a folder, as long as they do not take more than the rest, which goes down.
+fn indexes(folder: &Path, rest: &mut u64) -> Vec<Index> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "idx"));
     paths.sort();
-    let small = |path: &Path| fs::metadata(path).is_ok_and(|data| data.len() <= MAX_INDEX_BYTES);
-    paths.iter().filter(|path| small(path)).filter_map(|path| Index::parse(fs::read(path).ok()?)).collect()
+    let fits = |path: &&PathBuf| {
+        let Some(data) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else { return false };
+        let left = rest.checked_sub(data.len());
+        *rest = left.unwrap_or(*rest);
+        left.is_some()
+    };
+    paths.iter().filter(fits).filter_map(|path| Index::parse(fs::read(path).ok()?)).collect()
 }
 
 /// The index of a pack, version 2, as `gitformat-pack` describes it: 8 bytes of head; 256 numbers of 4 bytes, how many

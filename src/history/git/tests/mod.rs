@@ -7,6 +7,7 @@ mod events;
 mod checkouts;
 mod interruption;
 mod opening;
+mod packed;
 mod quarantine;
 mod racing;
 mod syncing;
