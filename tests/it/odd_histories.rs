@@ -101,6 +101,9 @@ fn text_of_others_harms_no_page_and_names_no_file() {
     for day in 1..=12 {
         sandbox.write("code.rs", &format!("// {day}"));
         sandbox.commit(&hostile().replace('\n', " "));
+        if day == 6 {
+            sandbox.git(&["tag", "v2\"><script>&'|`"]);
+        }
         let mut run = history.run(day, &[("pack", if day < 8 { 1e-3 } else { 2e-3 })]);
         // As much of it as a name may hold.
         let name = "a<script>\"'&|`=</b> %2e%2e\\..".repeat(5);
