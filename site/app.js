@@ -681,9 +681,9 @@ function makeCompare(box) {
   field("a").value = address.get("a");
   if (!field("a").value) {
     // Without another it is the one measured before; before the first there is none, so it is the other side.
-    const at = Math.max(numberOfCommit(field("b").value) ?? newest, 1);
-    if (numberOfCommit(field("b").value) === 0) field("b").value = written(data.commits[at]);
-    field("a").value = written(data.commits[at - 1]);
+    const at = numberOfCommit(field("b").value) ?? newest;
+    if (at === 0) field("b").value = written(data.commits[1]);
+    field("a").value = written(data.commits[Math.max(at - 1, 0)]);
   }
   for (const name of ["a", "b"]) field(name).addEventListener("change", show);
   field("swap").addEventListener("click", () => {

@@ -29,7 +29,7 @@ const FACT: usize = 120;
 pub(in crate::report) fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
     let last = week.monday + chrono::Days::new(6);
     let mut lede = format!(
-        "Told from the runs until {}. Of what is told here, only the state of its events and what came of them may still change.",
+        "Told from the runs until {}. Of what is told here, only its events may still change: they are fitted to all runs, later ones too.",
         date::calendar_day(last)
     );
     if week.is_newest {

@@ -60,8 +60,8 @@ pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
     Ok(Loaded { tip, reference, runs, quarantined, warnings })
 }
 
-/// Reads the records on all processors, and gives them in the order of the entries. Each is checked against its name; one that fails a check,
-/// or is not here, is quarantined with the reason.
+/// Reads the records on all processors, and gives them in the order of the entries. Each is checked against its name;
+/// one that fails a check, or is not here, is quarantined with the reason.
 ///
 /// All of them are in memory when it returns. Whoever reads many takes them in one by one, by [`fold`].
 ///
@@ -75,8 +75,8 @@ pub fn read(store: &Store, entries: &[Entry]) -> Result<Vec<Result<RecordedRun, 
 }
 
 /// As [`read`], where each record is taken in as soon as it is read, with its place among the entries, and need not be
-/// kept: every processor has something of its own to take records into. Which of them takes in which is not said, nor in which order: it
-/// is that of the packs, which git makes anew at times.
+/// kept: every processor has something of its own to take records into. Which of them takes in which is not said, nor in
+/// which order: it is that of the packs, which git makes anew at times.
 ///
 /// # Errors
 /// When the repository cannot be opened once more.
