@@ -179,7 +179,8 @@ pub(super) fn read_baseline(path: &Path) -> Result<Baseline, String> {
     Baseline::from_json(&bytes).map_err(|error| error.to_string())
 }
 
-/// Writes a file so that whoever looks sees the old content or the new, never part of it.
+/// Writes a file so that whoever looks sees the old content or the new, never part of it; what is no file, as `/dev/stdout`, is
+/// written to as it is.
 ///
 /// # Errors
 /// When the folder cannot be made or the file not be written; the old content then stands.
@@ -196,10 +197,25 @@ pub(super) fn write_whole_by(
     write: &mut dyn FnMut(&mut dyn Write) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut written = || -> anyhow::Result<()> {
-        written_aside(path, write)?.persist(path)?;
+        if is_stream(path) {
+            let mut stream = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+            write(&mut stream)?;
+            return Ok(stream.flush()?);
+        }
+        // A link stays, and what it leads to is replaced.
+        let place = if path.is_symlink() { fs::canonicalize(path).ok() } else { None };
+        let place = place.as_deref().unwrap_or(path);
+        written_aside(place, write)?.persist(place)?;
         Ok(())
     };
     written().with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// Whether what lies there is no file that could be replaced but something to write to, as `/dev/null`, `/dev/stdout` and
+/// pipes are: put in its place, a file would be in everybody's way.
+fn is_stream(path: &Path) -> bool {
+    let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    is_special || (path.starts_with("/dev") || path.starts_with("/proc")) && path.exists()
 }
 
 /// As [`write_whole`], of a file that is new: where there is one already, it stays and the answer is `false`.
@@ -241,6 +257,9 @@ pub(super) fn check_writable(path: &Path) -> anyhow::Result<()> {
     if path.is_dir() {
         anyhow::bail!("cannot write `{}`: it is a folder", path.display());
     }
+    if is_stream(path) {
+        return Ok(());
+    }
     fs::create_dir_all(folder)
         .and_then(|()| tempfile::tempfile_in(folder).map(drop))
         .with_context(|| format!("cannot write `{}`", path.display()))
@@ -256,4 +275,42 @@ fn set_ordinary_mode(path: &Path) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn set_ordinary_mode(_path: &Path) -> std::io::Result<()> {
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_written_to_and_stays() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
+        assert!(made.success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).expect("the pipe can be read")
+        });
+        check_writable(&pipe).expect("it can be written to");
+        write_whole(&pipe, b"all of it").expect("it can be written to");
+        assert_eq!(reader.join().expect("the reader ends"), b"all of it");
+        assert!(fs::symlink_metadata(&pipe).expect("it is there").file_type().is_fifo());
+    }
+
+    #[test]
+    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").expect("it can be written");
+        symlink(&file, &link).expect("it can be linked");
+        write_whole(&link, b"new").expect("it can be written");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&file).expect("it is there"), b"new");
+        // Of a link that leads nowhere a file becomes.
+        symlink(folder.path().join("gone"), folder.path().join("dangling")).expect("it can be linked");
+        write_whole(&folder.path().join("dangling"), b"new").expect("it can be written");
+        assert_eq!(fs::read(folder.path().join("dangling")).expect("it is there"), b"new");
+    }
 }
