@@ -26,7 +26,7 @@ const SURROUNDED: usize = 90;
 const SHORT_STRETCH: usize = 60;
 
 /// How much clearer such a stretch must be: a long series has many places for one.
-const OFTEN: f64 = 1.06;
+const OFTEN: f64 = 1.08;
 
 /// Of the largest value that ranks of so many points can give, the share that is enough.
 const OF_LARGEST: f64 = 0.88;

@@ -10,6 +10,9 @@ const KEPT: f64 = 0.95;
 /// What that deviation counts: a fair coin between two ticks has as much.
 const TICK_SHARE: f64 = 0.75;
 
+/// How many times as large as the median deviation it may make it, where that is not zero: what goes farther is strays.
+const MOST_OF_TICKS: f64 = 3.0;
+
 /// The penalty of a change that nobody doubts, in squares of the deviation.
 const BLATANT: f64 = 30.0;
 
@@ -18,7 +21,7 @@ const PRICE: f64 = 9.0;
 
 /// By how much clearer a step must stand against noise that wanders, shared out over the points of the series, and again by
 /// the square of their number: a few dozen points hardly tell how noise wanders.
-const DOUBT: (f64, f64) = (3.0, 130.0);
+const DOUBT: (f64, f64) = (3.0, 80.0);
 
 /// Below how many points that square makes no more of it: other tests are hard enough there.
 pub(super) const FEW: f64 = 30.0;
@@ -114,7 +117,8 @@ fn deviation(values: &[f64], floor: f64) -> f64 {
     }
     let squares: f64 = differences[..kept].iter().map(|difference| difference * difference).sum();
     let trimmed = (squares / kept as f64 / 2.0).sqrt();
-    let found = robust.max(TICK_SHARE * trimmed);
+    let most = if robust > 0.0 { MOST_OF_TICKS * robust } else { f64::INFINITY };
+    let found = robust.max((TICK_SHARE * trimmed).min(most));
     if found.is_finite() { found.max(floor) } else { f64::MAX }
 }
 
@@ -200,6 +204,11 @@ mod tests {
         // One value in four is a tick higher: most differences are zero.
         let ticking = of(400, |place, _| if place.is_multiple_of(8) { 1.01 } else { 1.0 });
         assert!((1e-4..0.01).contains(&ticking.deviation), "{}", ticking.deviation);
+        // One point in ten strays far, and says nothing of the others.
+        let straying = of(400, |place, random| {
+            100.0 * (1.0 + 0.01 * random.normal()) * if place.is_multiple_of(10) { 3.0 } else { 1.0 }
+        });
+        assert!((0.009..0.04).contains(&straying.deviation), "{}", straying.deviation);
         let exact = of(40, |place, _| if place < 20 { 640.0 } else { 650.0 });
         assert_eq!((exact.deviation, exact.cuts.as_slice()), (1e-6, &[20][..]));
     }

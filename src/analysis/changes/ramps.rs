@@ -12,8 +12,12 @@ use crate::stats::ramp::{Course, Sums};
 
 /// The width at which a ramp costs what a step does, in points, and how quickly the price falls with the logarithm of the
 /// width: the wider it is, the less it looks like a step that points blur, and the likelier the level just moves.
-const AS_DEAR: f64 = 50.0;
+const AS_DEAR: f64 = 36.0;
 const CHEAPENS: f64 = 12.0;
+
+/// How many points a ramp has been over from which on it costs what a step does at least: it goes on no more, and what has
+/// been a level for so long was no beginning of a drift.
+const OVER: usize = 50;
 
 /// What a ramp beside a step costs more than that step at least: the step has explained most by then.
 const DEARER: f64 = 6.0;
@@ -151,7 +155,10 @@ impl Stairs<'_> {
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
         let of_ramp = |width: usize| (price + CHEAPENS * (AS_DEAR / width as f64).ln()).max(0.0);
         let beside = |width: usize| of_ramp(width).max(price + DEARER);
-        let plain = sums.best(NARROWEST, None, of_ramp)?;
+        let mut plain = sums.best(NARROWEST, None, of_ramp)?;
+        if self.begin() + plain.end + OVER <= self.values.len() {
+            plain.cost += (price - of_ramp(plain.end - plain.begin)).max(0.0);
+        }
         let with_step = cuts
             .iter()
             .filter_map(|cut| Some((sums.best(NARROWEST, Some(*cut), beside)?, cut + self.begin())))

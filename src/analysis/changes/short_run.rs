@@ -26,12 +26,15 @@ const NEAR: usize = 30;
 /// The fewest of them that tell something.
 const FEWEST_NEAR: usize = 12;
 
+/// How many right beside it tell whether it is rougher still just there.
+const CLOSE: usize = 10;
+
 /// The share of the points around that makes up the tail, and the fewest.
 const TAIL: f64 = 0.15;
 const FEWEST_IN_TAIL: usize = 4;
 
 /// What is known of tails beforehand: so many points' worth, of which each reaches so many deviations beyond.
-const KNOWN: (f64, f64) = (10.0, 0.7);
+const KNOWN: (f64, f64) = (28.0, 0.55);
 
 /// By how much a run must reach beyond the tail to make up for ranks that few points cannot give.
 const MAKES_UP: f64 = 5.0;
@@ -52,13 +55,15 @@ const SUREST: f64 = 1.4;
 /// Below how many points of a series two points of a run must lie close together: two strays seldom do.
 const TOGETHER: usize = 100;
 
-/// By how much farther a run must reach where few points tell of the tail: the square of this over their number.
-const UNTOLD: f64 = 15.0;
+/// By how much farther a run must reach where few points tell of the tail: the square of these over their number, for runs of
+/// two points, of three and of more. Strays lie side by side more often than one thinks.
+const UNTOLD: [f64; 3] = [27.0, 18.0, 15.0];
 
 /// The points around a run: beside it, and beyond where the level returns.
 struct Around {
     points: Vec<f64>,
     near: Vec<f64>,
+    close: Vec<f64>,
     level: f64,
     deviation: f64,
 }
@@ -94,7 +99,7 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     let far = |points: &[f64], deviation: f64| beyond_tail(run.points, points, sign, deviation);
     let mut chance = far(&around.points, noise.deviation);
     if around.near.len() >= FEWEST_NEAR && around.near.len() < around.points.len() {
-        chance = chance.max(far(&around.near, own_deviation(&around.near).max(noise.deviation)));
+        chance = chance.max(far(&around.near, around.deviation_near(noise)));
     }
     // What is surely apart is, whatever the run itself reaches.
     let least = run.points.iter().map(|value| value * sign).fold(f64::INFINITY, f64::min);
@@ -106,7 +111,7 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     let needed_rank = -sensitivity.rare.log10();
     let spared = (SPARED * (rank / needed_rank - 1.15)).clamp(-0.1, 0.2);
     let reach = if count < MAY_WANDER { 1.0 - spared } else { FARTHER };
-    let reach = reach * (1.0 + (UNTOLD / (values.len() as f64).max(noise::FEW)).powi(2));
+    let reach = reach * (1.0 + (UNTOLD[(count - 2).min(2)] / (values.len() as f64).max(noise::FEW)).powi(2));
     let far = -(chance.powf(independent).max(f64::MIN_POSITIVE)).log10() / (sensitivity.far * reach);
     let strays = around.points.iter().any(|value| (value - around.level).abs() > apart);
     let made_up = if strays { 0.0 } else { (far - 1.0).max(0.0) * MAKES_UP };
@@ -129,23 +134,23 @@ fn gap_needed(count: usize) -> f64 {
     }
 }
 
-fn around(is_before: bool, beside: &Side<'_>, beyond: &[f64], (middle, sign): (f64, f64), noise: &Noise) -> Around {
-    let mut points = beside.points.to_vec();
-    let returns = beyond.len() >= 3 && (middle - super::side::trimmed_mean(&mut beyond.to_vec())) * sign > 0.0;
-    let mut near: Vec<f64> = match is_before {
-        true => beside.points[..beside.points.len().min(NEAR)].to_vec(),
-        false => beside.points[beside.points.len().saturating_sub(NEAR)..].to_vec(),
-    };
-    if returns {
-        points.extend_from_slice(beyond);
-        near.extend(match is_before {
-            true => &beyond[beyond.len().saturating_sub(NEAR)..],
-            false => &beyond[..beyond.len().min(NEAR)],
-        });
+impl Around {
+    /// The deviation near the run, or right beside it where that is larger.
+    fn deviation_near(&self, noise: &Noise) -> f64 {
+        let close = if self.close.len() < FEWEST_NEAR { 0.0 } else { own_deviation(&self.close) };
+        own_deviation(&self.near).max(close).max(noise.deviation)
     }
+}
+
+fn around(is_before: bool, beside: &Side<'_>, beyond: &[f64], (middle, sign): (f64, f64), noise: &Noise) -> Around {
+    let returns = beyond.len() >= 3 && (middle - super::side::trimmed_mean(&mut beyond.to_vec())) * sign > 0.0;
+    let beyond = if returns { beyond } else { &[] };
+    let (early, late) = if is_before { (beyond, beside.points) } else { (beside.points, beyond) };
+    let next_to = |count: usize| [&early[early.len().saturating_sub(count)..], &late[..late.len().min(count)]].concat();
+    let points = next_to(usize::MAX);
     let side = Side::of(&points);
     let (level, deviation) = (side.level, side.deviation.max(noise.deviation).max(f64::MIN_POSITIVE));
-    Around { points, near, level, deviation }
+    Around { near: next_to(NEAR), close: next_to(CLOSE), points, level, deviation }
 }
 
 /// The points beyond a run at its far end, up to the next cut.
