@@ -104,10 +104,12 @@ fn found(series: &TableSeries, changes: &Changes) -> Found {
     let index = |place: usize| series.indices[place];
     // The end of a ramp is the first point after it, which there need not be.
     let end = |place: usize| series.indices.get(place).copied().unwrap_or_else(|| index(place - 1) + 1);
+    // What lies between two points was not measured and may be it as well.
+    let first = |place: usize| place.checked_sub(1).map_or(index(place), |before| index(before) + 1);
     Found {
         changes: changes.points.iter().map(|point| index(point.index)).collect(),
         drifts: changes.drifts.iter().map(|drift| [index(drift.begin), end(drift.end)]).collect(),
-        ranges: changes.points.iter().map(|point| [index(point.first), index(point.last)]).collect(),
+        ranges: changes.points.iter().map(|point| [first(point.first), index(point.last)]).collect(),
     }
 }
 

@@ -283,6 +283,8 @@ pub struct PooledPoint {
     pub place: usize,
     /// The median over the processes of all its runs, in base units.
     pub value: f64,
+    /// How many runs that are.
+    pub runs: usize,
     /// How many processes that are; one a run that tells of none.
     pub processes: usize,
     /// The lowest and the highest median of a process; absent where there is one process, or none is told of.

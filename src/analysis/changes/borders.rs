@@ -68,7 +68,7 @@ pub(super) fn settled<'a>(
         let last = after.map_or(count - 1, |after| cut.midpoint(after));
         let borders = within(borders, first, last);
         let around = [before.unwrap_or(0), cut, after.unwrap_or(count)];
-        let likely = position::locate(levelled.about(cut), around, noise, borders).place;
+        let likely = position::locate(levelled.about(cut), around, noise, borders, &[]).place;
         let place = if borders.contains(&likely) { likely } else { cut };
         Step { cut, place, as_drift, borders }
     };
@@ -122,7 +122,7 @@ fn instead_of(
         let to = with.get(place + 1).copied().unwrap_or(end);
         let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
         let [before, after] = [level(&scaled.values[from..*border]), level(&scaled.values[*border..to])];
-        let is_there = position::locate(&scaled.values, [from, *border, to], noise, &[*border]).place == *border;
+        let is_there = position::locate(&scaled.values, [from, *border, to], noise, &[*border], &[]).place == *border;
         let is_step = is_there && scaled.differ(before, after, sensitivity.least);
         let clearer = autoregression::course_deviate(&about_ramp, &left(values, &with)).powi(2);
         (is_step && clearer <= OF_BORDER).then_some((clearer, *border))

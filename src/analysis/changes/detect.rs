@@ -32,6 +32,8 @@ pub struct Known<'a> {
     /// The first point of each new environment, in order: a likelier place for a change than any other. They decide where a
     /// change is and whether it is a drift, never that there is one.
     pub borders: &'a [usize],
+    /// Of how many runs each point is the middle, where not all are of one: what more runs tell says more of where a change is.
+    pub runs: &'a [usize],
 }
 
 /// What changed in a series, which holds one number a point in the order of commits; what is no finite number is left out by
@@ -48,7 +50,7 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
     }
     let scaled = Scaled::of(values);
     let noise = Noise::of(&scaled, sensitivity.penalty);
-    let (cuts, ramps) = cuts(&scaled, &noise, sensitivity, known.drifts);
+    let (cuts, ramps) = cuts(&scaled, &noise, sensitivity, known);
     let (mut steps, ramps) = borders::settled(&scaled, &cuts, ramps, &noise, sensitivity, known.borders);
     hold_told(&scaled, &mut steps, &noise, sensitivity, known);
     let scores = scores(&scaled, &steps, &noise, sensitivity);
@@ -65,7 +67,7 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
             let (led, lever) = levelled.led(around, begin..end);
             level(points, [begin, end]).moved(led, lever * noise.deviation * inflation)
         };
-        let located = position::locate(points, around, &noise, steps[place].borders);
+        let located = position::locate(points, around, &noise, steps[place].borders, known.runs);
         let range = cut.min(*located.range.start())..=cut.max(*located.range.end());
         let [before, after] = [beside(around[0], cut), beside(cut, around[2])];
         ChangePoint {
@@ -111,12 +113,13 @@ fn cuts(
     scaled: &Scaled,
     noise: &Noise,
     sensitivity: &Sensitivity,
-    told_drifts: &[RangeInclusive<usize>],
+    known: &Known<'_>,
 ) -> (Vec<usize>, Vec<(Ramp, f64)>) {
     let count = scaled.values.len();
     let proven = |cuts: &[usize]| Elimination::of(scaled, cuts, noise, sensitivity).proven();
     let found = proven(&noise.cuts);
-    let locate = |place: usize| position::locate(&scaled.values, around(&found, place, count), noise, &[]).place;
+    let locate =
+        |place: usize| position::locate(&scaled.values, around(&found, place, count), noise, &[], known.runs).place;
     let mut moved: Vec<usize> = (0..found.len()).map(locate).collect();
     moved.sort_unstable();
     moved.dedup();
@@ -136,7 +139,7 @@ fn cuts(
         let of_least = |least: f64| drifts::of_stretch(scaled, stretch, noise, sensitivity, least);
         let held = || {
             let is_within = |range: &&RangeInclusive<usize>| 2 * shared(range, stretch) > range.end() - range.start();
-            let before = told_drifts.iter().find(is_within)?;
+            let before = known.drifts.iter().find(is_within)?;
             of_least(HELD).filter(|(ramp, _)| shared(before, [ramp.begin, ramp.end]) > 0)
         };
         of_least(1.0).or_else(held)
@@ -170,7 +173,9 @@ fn hold_told<'a>(
         let place = with.partition_point(|cut| *cut < first);
         with.insert(place, first.midpoint(last));
         let locate = |cuts: &[usize], borders| {
-            position::locate(&scaled.values, around(cuts, place, count), noise, borders).place.clamp(first, last)
+            position::locate(&scaled.values, around(cuts, place, count), noise, borders, known.runs)
+                .place
+                .clamp(first, last)
         };
         let cut = locate(&with, &[]);
         with[place] = cut;

@@ -49,16 +49,22 @@ impl Located {
 }
 
 /// Where a change at `cut` may be, between neighbours at `begin` and `end`, where the environment changed at `borders`; what the
-/// points place beside all of them is where it is without them.
-pub(super) fn locate(values: &[f64], around: [usize; 3], noise: &Noise, borders: &[usize]) -> Located {
+/// points place beside all of them is where it is without them. A point of several `runs` says as much as so many points.
+pub(super) fn locate(values: &[f64], around: [usize; 3], noise: &Noise, borders: &[usize], runs: &[usize]) -> Located {
     let is_near = |border: &usize| border.abs_diff(around[1]) <= MOVED;
     let beyond = if borders.iter().any(is_near) { BESIDE_BORDER } else { BEYOND };
-    let located = among(values, around, noise, borders, beyond);
+    let located = among((values, runs), around, noise, borders, beyond);
     let is_apart = !borders.iter().any(|border| located.range.contains(border));
-    if is_apart && !borders.is_empty() { among(values, around, noise, &[], beyond) } else { located }
+    if is_apart && !borders.is_empty() { among((values, runs), around, noise, &[], beyond) } else { located }
 }
 
-fn among(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: &[usize], beyond: f64) -> Located {
+fn among(
+    (values, runs): (&[f64], &[usize]),
+    [begin, cut, end]: [usize; 3],
+    noise: &Noise,
+    borders: &[usize],
+    beyond: f64,
+) -> Located {
     let (begin, end) = (begin.max(cut.saturating_sub(LOOKED_AT)), end.min(cut + LOOKED_AT));
     let level = |part: &[f64]| trimmed_mean(&mut part.to_vec());
     let (before, after) = (level(&values[begin..cut]), level(&values[cut..end]));
@@ -76,7 +82,7 @@ fn among(values: &[f64], [begin, cut, end]: [usize; 3], noise: &Noise, borders: 
     let mut sum = 0.0;
     let mut places = vec![(first, 0.0)];
     for place in first + 1..=last {
-        sum += cost(values[place - 1]);
+        sum += cost(values[place - 1]) * runs.get(place - 1).map_or(1.0, |runs| *runs as f64);
         places.push((place, sum));
     }
     let told = |(place, sum): (usize, f64)| if is_border(place) { sum - OF_BORDER } else { sum };
@@ -108,7 +114,7 @@ mod tests {
             let noise = Noise::of(&scaled, 12.0);
             // From three points beside it, as a partition may have put it.
             let Located { place, range, .. } =
-                locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &noise, &[]);
+                locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &noise, &[], &[]);
             assert!(place.abs_diff(60) <= 15 && range.contains(&place), "{place} {range:?}");
             held += usize::from(range.contains(&60));
             wide += range.end() - range.start() + 1;

@@ -74,7 +74,8 @@ pub(super) struct Pooled {
 }
 
 /// The runs of each commit and environment as one point, in the order of the axis; the environments of a commit in that in
-/// which it was first measured in them.
+/// which it was first measured in them. Those of the newest commit stay apart: as no later commit can say whether it changed
+/// something, runs of it must.
 pub(super) fn pooled(series: &Series, axis: &Axis) -> Pooled {
     let mut pooled = Pooled::default();
     let mut placed: Vec<(usize, &Point)> = Vec::with_capacity(series.points.len());
@@ -87,7 +88,12 @@ pub(super) fn pooled(series: &Series, axis: &Axis) -> Pooled {
     }
     pooled.points.reserve_exact(placed.len());
     placed.sort_by(|(a, one), (b, other)| (a, one.time, &one.run).cmp(&(b, other.time, &other.run)));
+    let newest = placed.last().map(|(place, _)| *place);
     for of_commit in placed.chunk_by(|(a, _), (b, _)| a == b) {
+        if Some(of_commit[0].0) == newest {
+            pooled.points.extend(of_commit.iter().map(|(place, point)| one_point(*place, &[*point])));
+            continue;
+        }
         let mut rest: Vec<&Point> = of_commit.iter().map(|(_, point)| *point).collect();
         // The oldest comes first, so environments stand in the order in which they first were.
         while let Some(first) = rest.first() {
@@ -115,6 +121,7 @@ fn one_point<'p>(place: usize, points: &[&'p Point]) -> PooledPoint {
         first: Arc::clone(&points[0].of),
         place,
         value,
+        runs: points.len(),
         processes: values.len(),
         alike: values.len() > 1 && values.iter().all(|one| *one == values[0]),
         spread: PooledPoint::spread_of(points.iter().flat_map(|point| &*point.workers)).filter(|_| values.len() > 1),
@@ -136,17 +143,21 @@ mod tests {
     #[test]
     fn runs_of_a_commit_are_one_point_by_their_processes() {
         let line = line(4);
-        let mut one = series("a", &[(0, 1.0), (2, 3.0)]);
+        let mut one = series("a", &[(0, 1.0), (2, 3.0), (3, 2.0)]);
         let mut again =
             Point { workers: [5.0, 6.0, 7.0].into(), ..point(2, 6.0).of_run(|run| run.run = "again".into()) };
         one.points[1].workers = [3.0, 4.0].into();
         one.points.push(again.clone());
-        assert_eq!(found(&one, &line), (vec![(0, 1.0, 1), (2, 5.0, 5)], 0, 0));
+        assert_eq!(found(&one, &line), (vec![(0, 1.0, 1), (2, 5.0, 5), (3, 2.0, 1)], 0, 0));
         // Another environment is another point, after the one that was there before it.
         again.run_mut().environment_key = "other".into();
         again.run_mut().time += chrono::TimeDelta::days(90);
-        one.points[2] = again.clone();
-        one.points.swap(1, 2);
+        one.points[3] = again.clone();
+        one.points.swap(1, 3);
+        assert_eq!(found(&one, &line).0, [(0, 1.0, 1), (2, 3.0, 2), (2, 6.0, 3), (3, 2.0, 1)]);
+        // Those of the newest commit stay apart.
+        one.points.retain(|point| point.position != Some(3));
+        one.points.iter_mut().for_each(|point| point.run_mut().environment_key = "same".into());
         assert_eq!(found(&one, &line).0, [(0, 1.0, 1), (2, 3.0, 2), (2, 6.0, 3)]);
         // Changed trees and other branches are left out.
         let dirty = point(1, 9.0).of_run(|run| run.dirty = true);

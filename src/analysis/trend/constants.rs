@@ -19,6 +19,7 @@ pub(in crate::analysis) fn constants() -> Constants {
                 Figure::Count(machine::MANY),
             ),
             ("and their share of all that were measured there, at least", Figure::Share(machine::MANY_SHARE)),
+            ("and where they stayed on another machine, at least", Figure::Share(machine::NEARLY_ALL)),
             ("points in a new environment that a series needs to be judged", Figure::Count(coverage::SETTLED)),
         ],
     }

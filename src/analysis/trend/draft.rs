@@ -6,8 +6,8 @@ use super::cluster::{Candidate, Cluster, clusters};
 use super::culprit;
 use super::discovery::simes;
 use super::found::Found;
-use super::machine::{self, Signs};
-use crate::model::change_point::Drift;
+use super::machine::{self, Elsewhere, Signs};
+use crate::model::change_point::{ChangePoint, Drift};
 use crate::model::event::EventKind;
 use crate::stats::describe;
 
@@ -72,10 +72,11 @@ pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
     let mut of_commits: Vec<(BTreeSet<String>, Cluster)> = Vec::new();
     for (machine, clusters) in &by_machine {
         for cluster in clusters {
-            let elsewhere =
-                by_machine.iter().filter(|(other, _)| *other != machine).flat_map(|(_, others)| others).any(|other| {
-                    is_same_axis(cluster, other, all) && cluster.overlaps(other) && cluster.is_like(other, all)
-                });
+            let others = || by_machine.iter().filter(|(other, _)| *other != machine).flat_map(|(_, others)| others);
+            let saw_it = others().any(|other| {
+                is_same_axis(cluster, other, all) && cluster.overlaps(other) && cluster.is_like(other, all)
+            });
+            let elsewhere = if saw_it { Elsewhere::SawIt } else { stayed(machine, cluster, all) };
             let machines = BTreeSet::from([machine.clone()]);
             if of_cluster(machines.clone(), cluster, all, elsewhere).kind != EventKind::Environment {
                 of_commits.push((machines, cluster.clone()));
@@ -103,7 +104,7 @@ pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
         }
     }
     // What is a commit's doing is decided: nothing of it is the machine's any more.
-    drafts.extend(joined.into_iter().map(|(machines, cluster)| of_cluster(machines, &cluster, all, true)));
+    drafts.extend(joined.into_iter().map(|(machines, cluster)| of_cluster(machines, &cluster, all, Elsewhere::SawIt)));
     drafts.extend(drifts(all));
     drafts
 }
@@ -135,7 +136,35 @@ fn is_same_axis(one: &Cluster, other: &Cluster, all: &[Found<'_>]) -> bool {
     axis(one).is_line && axis(other).is_line
 }
 
-fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], elsewhere: bool) -> Draft {
+/// What other machines say of what one saw: of how many of its series they measured the same benchmark before and after it, and
+/// found none that moved there.
+fn stayed(machine: &str, cluster: &Cluster, all: &[Found<'_>]) -> Elsewhere {
+    let what = |found: &Found<'_>| {
+        let series = found.series;
+        (series.suite.clone(), series.benchmark.clone(), series.variant.clone(), series.metric.name.clone())
+    };
+    let others: BTreeMap<_, bool> = all
+        .iter()
+        .filter(|found| found.series.machine != machine && found.axis.is_line)
+        .filter(|found| spans(found, cluster.lo, cluster.hi))
+        .map(|found| {
+            let is_there = |point: &ChangePoint| {
+                found.points[point.first - 1].place < cluster.hi && cluster.lo <= found.points[point.last].place
+            };
+            (what(found), found.changes.points.iter().any(is_there))
+        })
+        .collect();
+    let is_line = cluster.members.iter().all(|member| all[member.found].axis.is_line);
+    let known = cluster.members.iter().filter_map(|member| others.get(&what(&all[member.found])).filter(|_| is_line));
+    let (moved, stayed): (Vec<bool>, Vec<bool>) = known.partition(|has_moved| **has_moved);
+    match (moved.len(), stayed.len()) {
+        (0, 0) => Elsewhere::Unknown,
+        (0, stayed) => Elsewhere::Stayed(stayed),
+        _ => Elsewhere::Differs,
+    }
+}
+
+fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], elsewhere: Elsewhere) -> Draft {
     let suspects = culprit::suspects(&cluster.members, all);
     let measured = measured(&machines, cluster.lo, cluster.hi, all);
     let signs = machine::signs(cluster, &suspects, all, measured, elsewhere);
@@ -160,11 +189,13 @@ fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], 
 
 /// How many series of these machines were measured before a range of commits and after it.
 fn measured(machines: &BTreeSet<String>, lo: usize, hi: usize, all: &[Found<'_>]) -> usize {
-    let spans = |found: &&Found<'_>| {
-        let ends = (found.points.first(), found.points.last());
-        matches!(ends, (Some(first), Some(last)) if first.place < lo.max(1) && last.place >= hi)
-    };
-    all.iter().filter(|found| machines.contains(&found.series.machine)).filter(spans).count()
+    all.iter().filter(|found| machines.contains(&found.series.machine) && spans(found, lo, hi)).count()
+}
+
+/// Whether a series was measured before a range of commits and after it.
+fn spans(found: &Found<'_>, lo: usize, hi: usize) -> bool {
+    let ends = (found.points.first(), found.points.last());
+    matches!(ends, (Some(first), Some(last)) if first.place < lo.max(1) && last.place >= hi)
 }
 
 /// A drift of a series, and the places of its ramp.

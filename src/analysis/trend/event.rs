@@ -67,13 +67,14 @@ fn event(
         Some(by) if is_gone => EventState::TakenBack { by: by.to_owned() },
         _ => EventState::Standing,
     };
-    let ways: Vec<f64> = members.iter().filter_map(|member| member.worse).collect();
-    let direction = direction(&members);
+    let shown = shown(&members);
+    let ways: Vec<f64> = shown.iter().filter_map(|member| member.worse).collect();
+    let direction = direction(&shown);
     // A drift begins with its first commit, a change is there from its last suspect on.
     let from = if draft.kind == EventKind::Drift { lo } else { hi };
     let since = draft.series().into_iter().filter_map(|found| {
-        let at = all[found].points.iter().find(|point| point.place >= from)?;
-        Some(at.time)
+        let behind = all[found].points.iter().filter(|point| point.place >= from);
+        behind.map(|point| point.time).min()
     });
     let suspects = draft.suspects.iter().map(|(place, probability)| Suspect {
         commit: commit(*place),
@@ -84,7 +85,7 @@ fn event(
         id: told.id,
         kind: draft.kind,
         state,
-        sure: told.is_sure,
+        sure: told.is_sure && shown.iter().any(|member| is_shown(member)),
         false_discovery: told.false_discovery,
         machines: machines(draft, all),
         last_good: measured.range(..lo).next_back().map(|place| commit(*place)),
@@ -111,8 +112,19 @@ fn by_worse(one: Option<f64>, other: Option<f64>) -> std::cmp::Ordering {
     one.unwrap_or(f64::NEG_INFINITY).total_cmp(&other.unwrap_or(f64::NEG_INFINITY))
 }
 
-fn direction(members: &[Member]) -> Direction {
-    let is_worse = |member: &Member| {
+/// Whether a member surely moved: the interval of its change does not hold zero.
+fn is_shown(member: &Member) -> bool {
+    member.relative.is_none_or(|relative| relative.lower * relative.upper > 0.0 || relative.lower == relative.upper)
+}
+
+/// The members that tell which way an event goes and how far: those that surely moved, if there are any.
+fn shown(members: &[Member]) -> Vec<&Member> {
+    let shown: Vec<&Member> = members.iter().filter(|member| is_shown(member)).collect();
+    if shown.is_empty() { members.iter().collect() } else { shown }
+}
+
+fn direction(members: &[&Member]) -> Direction {
+    let is_worse = |member: &&Member| {
         let rise = member.after.value > member.before.value;
         member.worse.map_or(rise == (member.metric.better == Better::Lower), |worse| worse > 0.0)
     };

@@ -69,7 +69,8 @@ impl<'a> Found<'a> {
                 told.iter().filter(|one| one.is_drift == is_drift).filter_map(|told| indices(&points, told)).collect()
             };
             let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
-            let known = Known { told: &told(false), drifts: &told(true), borders: &borders };
+            let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
+            let known = Known { told: &told(false), drifts: &told(true), borders: &borders, runs: &runs };
             changes_known(&values, &setting.sensitivity, &known)
         };
         let apart = newest::apart(&values, &changes, is_exact, &setting.sensitivity);

@@ -92,7 +92,9 @@ pub(super) fn matched(drafts: &mut [Draft], known: &[Known<'_>], all: &[Found<'_
         };
         let record = known[place].record;
         let axis = &all[draft.series()[0]].axis;
-        if let Some((first, last)) = places(record, axis).filter(|_| draft.kind == record.kind) {
+        // A drift is as wide as its ramp, whose size it tells.
+        let may_narrow = draft.kind == record.kind && draft.kind != EventKind::Drift;
+        if let Some((first, last)) = places(record, axis).filter(|_| may_narrow) {
             draft.narrow(first, last);
         }
         (record.event.clone(), Some(place))

@@ -2,7 +2,8 @@
 //!
 //! Three signs count: that facts of the environment changed where the levels did; that what kernels are held against moved, the
 //! controls and calibration kernels; and that many series of one machine moved in both directions, or in quantities that have
-//! nothing to do with one another, while no other machine saw it.
+//! nothing to do with one another, while no other machine saw it; or that nearly all of them moved, and the same benchmarks on
+//! another machine that measured the same commits stayed.
 
 use std::collections::BTreeSet;
 
@@ -20,6 +21,22 @@ pub(super) const MANY_SHARE: f64 = 0.3;
 /// The share of the members that go the other way from which on they count as moving in both directions.
 const OTHER_WAY: f64 = 0.2;
 
+/// The share of the series of a machine that are nearly all: where they moved and another machine that measured the same commits stayed, it is the machine.
+pub(super) const NEARLY_ALL: f64 = 0.8;
+
+/// What other machines say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Elsewhere {
+    /// The same moved there.
+    SawIt,
+    /// So many of the series that moved were measured there as well, before and after, and none of them moved.
+    Stayed(usize),
+    /// Some moved there, in another way.
+    Differs,
+    /// Nobody else measured them.
+    Unknown,
+}
+
 /// What speaks for the machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Signs {
@@ -31,18 +48,19 @@ pub(super) struct Signs {
     pub(super) border: Option<(String, String)>,
 }
 
-/// What speaks for the machine in a cluster of `measured` series; `elsewhere` tells whether another machine saw the same.
+/// What speaks for the machine in a cluster of `measured` series; `elsewhere` is what other machines say.
 pub(super) fn signs(
     cluster: &Cluster,
     suspects: &[(usize, f64)],
     all: &[Found<'_>],
     measured: usize,
-    elsewhere: bool,
+    elsewhere: Elsewhere,
 ) -> Signs {
     let mut signs = Signs::default();
+    let saw_it = elsewhere == Elsewhere::SawIt;
     let (share, border) = at_border(cluster, suspects, all);
     signs.border = border;
-    if share >= AT_BORDER && elsewhere {
+    if share >= AT_BORDER && saw_it {
         signs.sentences.push("The environment changed where the levels did, too.".to_owned());
     } else if share >= AT_BORDER {
         signs.is_machine = true;
@@ -79,18 +97,35 @@ pub(super) fn signs(
             None
         };
         match ways {
-            Some(ways) if !elsewhere => {
+            Some(ways) if !saw_it => {
                 signs.is_machine = true;
-                signs.sentences.push(format!("{counted}, {ways}, and no other machine saw it."));
+                let others = match elsewhere {
+                    Elsewhere::Unknown => "no other machine was there to see it",
+                    _ => "no other machine saw it",
+                };
+                signs.sentences.push(format!("{counted}, {ways}, and {others}."));
             }
             Some(ways) => signs.sentences.push(format!("{counted}, {ways}, but another machine saw it, too.")),
-            None if is_one && !elsewhere => {
+            None if is_one && is_alone(cluster, measured, elsewhere) => {
+                signs.is_machine = true;
+                signs.sentences.push(format!(
+                    "{counted}, while on another machine that measured the same commits none of them did."
+                ));
+            }
+            None if is_one && !saw_it => {
                 signs.sentences.push(format!("{counted}: a cause that they share, in the code or in the machine."));
             }
             None => signs.sentences.push(format!("{counted}: a cause that they share.")),
         }
     }
     signs
+}
+
+/// Whether nearly all series of a machine moved, and at least half of them stayed where they were measured elsewhere.
+fn is_alone(cluster: &Cluster, measured: usize, elsewhere: Elsewhere) -> bool {
+    let moved = cluster.members.len();
+    let stayed = if let Elsewhere::Stayed(stayed) = elsewhere { stayed } else { 0 };
+    moved as f64 >= NEARLY_ALL * measured as f64 && 2 * stayed >= moved
 }
 
 /// The probability that the change lies between two points of different environments, and the first such border.

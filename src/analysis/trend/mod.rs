@@ -28,6 +28,8 @@ pub(in crate::analysis) mod example;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod again_tests;
+#[cfg(test)]
 mod next_tests;
 #[cfg(test)]
 mod present_tests;

@@ -148,9 +148,13 @@ fn a_machine_that_moves_by_itself_is_told_by_its_controls_or_by_many_series() {
     // All in one direction may be either: the commit is named, with a sign.
     let all: Vec<Series> =
         (0..6).map(|seed| noisy(&format!("s{seed}"), 160, 1, &[(0, 1.0), (80, 1.1)], seed)).collect();
-    let found = events(all);
+    let found = events(all.clone());
     assert_eq!(found[0].kind, EventKind::Change);
     assert!(found[0].machine_signs[0].contains("6 of 6 series"), "{:?}", found[0].machine_signs);
+    // But where another machine measured the same commits and stayed, it is the machine.
+    let stayed = (0..6).map(|seed| elsewhere(noisy(&format!("s{seed}"), 160, 1, &[], 60 + seed), OTHER));
+    let found = events(all.into_iter().chain(stayed).collect());
+    assert_eq!(shape(&found[0]), (EventKind::Environment, Direction::Worse, 6, vec![80]));
     // A calibration kernel that moves is the machine's doing, however many moved with it.
     let mut calibration = noisy("calibration", 160, 1, &[(0, 1.0), (80, 1.2)], 30);
     (calibration.variant, calibration.metric) = (CALIBRATION.to_owned(), Metric::time());

@@ -104,7 +104,7 @@ fn pooled(place: usize) -> PooledPoint {
         dirty: false,
     };
     let value = 1.2e-3 + 1e-6 * (place % 3) as f64;
-    PooledPoint { first: first.into(), place, value, processes: 10, spread: None, alike: false }
+    PooledPoint { first: first.into(), place, value, runs: 1, processes: 10, spread: None, alike: false }
 }
 
 /// An event of the change or drift of a series that ends at that point.

@@ -78,6 +78,7 @@ fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> Series
             first: Arc::clone(&point.of),
             place: point.position.expect("every commit of the sample is on its line"),
             value: point.value,
+            runs: 1,
             processes: point.workers.len(),
             spread: PooledPoint::spread_of(&*point.workers).filter(|_| point.workers.len() > 1),
             alike: false,
