@@ -104,7 +104,7 @@ fn history(n_runs: usize) -> (&'static [RecordedRun], &'static CommitLine) {
             tags: Vec::new(),
         });
         let commits = commits.collect();
-        (runs, CommitLine { commits, shallow: false })
+        (runs, CommitLine { commits, shallow: false, named: false })
     });
     (&runs[runs.len() - n_runs..], line)
 }

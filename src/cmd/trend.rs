@@ -33,7 +33,8 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
     // Before the first commit HEAD names none, and there is nothing to be along.
     let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
     let along = Along { revision, all_parents: args.all_parents };
-    let study = study::study_along(&project, along).map_err(|error| no_commit(&project, args, error))?;
+    let mut study = study::study_along(&project, along).map_err(|error| no_commit(&project, args, error))?;
+    study.line.named = revision.is_some();
     if args.record && study.line.shallow {
         return Err(Advice {
             message: "no event is recorded: this clone is shallow, so what came before is not known".to_owned(),

@@ -29,7 +29,7 @@ pub(super) fn line(commits: &[(&str, i64)]) -> CommitLine {
         subject: format!("Change {sha}"),
         tags: Vec::new(),
     });
-    CommitLine { commits: commits.collect(), shallow: false }
+    CommitLine { commits: commits.collect(), shallow: false, named: false }
 }
 
 /// A run of the suite `cpu` on the machine `m` that measured nothing; `-` stands for no commit.

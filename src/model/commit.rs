@@ -48,6 +48,8 @@ pub struct CommitLine {
     pub commits: Vec<CommitOnLine>,
     /// Whether the repository holds no more than the newest part of its history.
     pub shallow: bool,
+    /// Whether somebody named the commit at which it ends: then nothing else is meant, and runs of other commits count nowhere.
+    pub named: bool,
 }
 
 /// A commit of a [`CommitLine`].

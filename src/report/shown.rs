@@ -152,7 +152,7 @@ mod tests {
         });
         let heads = heads.collect();
         let commits = shas.into_iter().map(|sha| CommitOnLine { sha, ..on_line.clone() }).collect();
-        (CommitLine { commits, shallow: false }, heads)
+        (CommitLine { commits, shallow: false, named: false }, heads)
     }
 
     fn places(line: &CommitLine, names: &BTreeSet<&str>) -> Vec<usize> {
@@ -169,7 +169,7 @@ mod tests {
     fn a_new_commit_seldom_takes_the_page_of_another_one() {
         let (whole, heads) = history(100, &[]);
         let oldest = |commits: usize| {
-            let line = CommitLine { commits: whole.commits[..commits].to_vec(), shallow: false };
+            let line = CommitLine { commits: whole.commits[..commits].to_vec(), shallow: false, named: false };
             places(&line, &of_line(&line, &heads[..commits]))[0]
         };
         let taken: Vec<usize> = (1..100).filter(|commits| oldest(*commits) != oldest(commits + 1)).collect();

@@ -172,7 +172,7 @@ mod tests {
             subject: String::new(),
             tags: Vec::new(),
         });
-        CommitLine { commits: commits.collect(), shallow: false }
+        CommitLine { commits: commits.collect(), shallow: false, named: false }
     }
 
     #[test]

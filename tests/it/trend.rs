@@ -64,6 +64,11 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
     assert_eq!((&trend["coverage"]["judged"], &trend["coverage"]["total"]), (&21.into(), &21.into()));
     assert_eq!(trend["budget"]["self_test"]["exceeded"], false, "{:#}", trend["budget"]);
 
+    // Of an older commit that is named, nothing later is told, however few runs are left.
+    let past = json(&sandbox, &["--branch", "v0.1.0"]);
+    let past = past["events"].as_array().expect("a list");
+    assert!(past.iter().all(|event| !suspects(event).contains(&commit_of("regression"))), "{past:#?}");
+
     // All that was found is told of in words, too.
     let table = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0).out;
     let markdown = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--format", "md"]).expect(0).out;

@@ -12,7 +12,7 @@ use crate::stats::ramp::{Course, Sums};
 
 /// The width at which a ramp costs what a step does, in points, and how quickly the price falls with the logarithm of the
 /// width: the wider it is, the less it looks like a step that points blur, and the likelier the level just moves.
-const AS_DEAR: f64 = 36.0;
+const AS_DEAR: f64 = 46.0;
 const CHEAPENS: f64 = 12.0;
 
 /// How many points a ramp has been over from which on it costs what a step does at least: it goes on no more, and what has

@@ -51,7 +51,7 @@ pub(super) fn axes<'a>(series: impl IntoIterator<Item = &'a Series>, line: &Comm
     let of_machine = |all: Vec<&Series>| {
         let points = || all.iter().flat_map(|series| &series.points);
         let on_line = points().filter(|point| point.position.is_some()).count();
-        if on_line > 0 && 2 * on_line >= points().filter(|point| !point.commit.is_empty()).count() {
+        if line.named || on_line > 0 && 2 * on_line >= points().filter(|point| !point.commit.is_empty()).count() {
             return Arc::clone(&of_line);
         }
         let ranked: BTreeSet<(usize, &str)> =
@@ -176,5 +176,8 @@ mod tests {
         one.points[0].run_mut().commit = "".into();
         let (points, _, elsewhere) = found(&one, &CommitLine::default());
         assert_eq!((points, elsewhere), (vec![(0, 3.0, 1), (1, 2.0, 1)], 1));
+        // Unless a branch was named: none of its commits was measured.
+        let (points, _, elsewhere) = found(&one, &CommitLine { named: true, ..CommitLine::default() });
+        assert_eq!((points, elsewhere), (vec![], 3));
     }
 }

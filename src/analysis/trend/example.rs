@@ -34,7 +34,7 @@ pub(in crate::analysis) fn line(count: usize) -> CommitLine {
         subject: format!("Change {place}"),
         tags: Vec::new(),
     };
-    CommitLine { commits: (0..count).map(commit).collect(), shallow: false }
+    CommitLine { commits: (0..count).map(commit).collect(), shallow: false, named: false }
 }
 
 /// A run of the commit at a place.

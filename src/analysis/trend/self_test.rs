@@ -30,6 +30,10 @@ const MOST_TIMES: usize = 20;
 /// The chance of so many alarms below which they are more than is allowed.
 const BEYOND_CHANCE: f64 = 0.01;
 
+/// How many times the alarms that are allowed in all orders are too many, whatever the middle order says: a few restless series
+/// of a small history may alarm in every third order.
+const MANY_TIMES: f64 = 10.0;
+
 /// The budget of these series, tested.
 pub(super) fn budget(all: &[Found<'_>], false_discovery: f64) -> Budget {
     let tested: Vec<&Found<'_>> = all.iter().filter(|found| found.changes.noise.is_some()).collect();
@@ -54,9 +58,14 @@ fn self_test(tested: &[&Found<'_>], allowed: f64) -> SelfTest {
     let mut of_orders: Vec<usize> = (0..times).map(alarmed).collect();
     of_orders.sort_unstable();
     let expected = allowed / 1000.0 * points as f64;
-    let exceeded = at_least(of_orders[times / 2], expected) < BEYOND_CHANCE;
+    let exceeded = are_too_many(of_orders[times / 2], expected, (alarms, times));
     let points = points * times;
     SelfTest { points, alarms, rate: Some(alarms as f64 / points as f64 * 1000.0), exceeded }
+}
+
+/// Whether the middle order has more alarms than chance gives where so many are expected, or all orders together far more.
+fn are_too_many(middle: usize, expected: f64, (alarms, times): (usize, usize)) -> bool {
+    alarms as f64 > MANY_TIMES * expected * times as f64 || at_least(middle, expected) < BEYOND_CHANCE
 }
 
 /// How many changes and drifts are told in the residues of a series, in so many orders.
@@ -157,6 +166,14 @@ mod tests {
         assert_eq!(at_least(0, 0.3), 1.0);
         assert!((at_least(1, 0.3) - (1.0 - (-0.3_f64).exp())).abs() < 1e-12);
         assert!((at_least(3, 2.0) - (1.0 - 5.0 * (-2.0_f64).exp())).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_middle_order_and_all_of_them_together_may_have_too_many() {
+        // 0.07 are expected an order, 0.66 in ten.
+        assert!(!are_too_many(0, 0.066, (0, 10)) && !are_too_many(0, 0.066, (3, 10)));
+        assert!(are_too_many(0, 0.066, (14, 10)) && are_too_many(2, 0.066, (2, 10)));
+        assert!(!are_too_many(3, 2.0, (30, 10)) && are_too_many(9, 2.0, (90, 10)));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(super) fn commit_line() -> CommitLine {
             _ => Vec::new(),
         },
     });
-    CommitLine { commits: commits.collect(), shallow: false }
+    CommitLine { commits: commits.collect(), shallow: false, named: false }
 }
 
 pub(super) fn all(line: &CommitLine) -> Vec<RecordedRun> {

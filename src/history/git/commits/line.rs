@@ -26,7 +26,7 @@ pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, 
         None => match repository.head() {
             Ok(head) => loose::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?,
             Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
-                return Ok(CommitLine { commits: Vec::new(), shallow });
+                return Ok(CommitLine { commits: Vec::new(), shallow, named: false });
             }
             Err(error) => return Err(failed("read HEAD")(error)),
         },
@@ -53,7 +53,7 @@ pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, 
         }
     }
     commits.reverse();
-    Ok(CommitLine { commits, shallow })
+    Ok(CommitLine { commits, shallow, named: false })
 }
 
 /// All commits that `revision`, or HEAD, holds, those of merged branches too, without the commits that only add records:
@@ -88,7 +88,7 @@ pub fn commit_graph(store: &Store, revision: Option<&str>) -> Result<CommitLine,
             last.tags.append(&mut names);
         }
     }
-    Ok(CommitLine { commits, shallow: repository.is_shallow() })
+    Ok(CommitLine { commits, shallow: repository.is_shallow(), named: false })
 }
 
 /// The names of the tags of each commit. A tag of something else, or of a commit that is not here, is left out.
