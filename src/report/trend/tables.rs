@@ -106,14 +106,19 @@ fn coverage(trend: &Trend) -> Option<Section> {
 
 /// From how large a change on the judged series show it, half of them and nine in ten.
 fn visible(trend: &Trend) -> Option<String> {
-    let judged = trend.series.iter().filter(|one| one.judged && one.not_judged.is_empty());
+    // Also of those that are stale: their noise is known.
+    let judged = trend.series.iter().filter(|one| one.judged);
     let mut sizes: Vec<f64> = judged.filter_map(|one| one.detectable).filter(|size| size.is_finite()).collect();
     sizes.sort_by(f64::total_cmp);
     let at = |share: f64| sizes.get((share * sizes.len() as f64) as usize).or(sizes.last()).copied();
     let [half, most] = [number::percent_size(at(0.5)?), number::percent_size(at(0.9)?)];
-    Some(format!(
-        "Eight points after it, a change of {half} shows in half of the judged series, of {most} in nine in ten."
-    ))
+    Some(if half == most {
+        format!("With eight points after it, a change of {half} would be seen in nine in ten of these series.")
+    } else {
+        format!(
+            "With eight points after it, a change of {half} would be seen in half of these series, one of {most} in nine in ten."
+        )
+    })
 }
 
 /// Words with names between backticks.
