@@ -35,6 +35,16 @@ fn as_many_runs_of_the_newest_commit_as_are_said_settle_what_it_did() {
 }
 
 #[test]
+fn what_changes_between_runs_of_one_commit_is_no_commits_fault() {
+    let flat = again(noisy("slow", 41, 1, &[], 6), 40, 1.0, 10);
+    let mut later = again(noisy("slow", 41, 1, &[], 6), 40, 1.1, 10).points.split_off(41);
+    later.iter_mut().for_each(|point| point.run_mut().time += chrono::TimeDelta::days(90));
+    let found = events(vec![Series { points: [flat.points.clone(), later].concat(), ..flat }]);
+    assert_eq!(shape(&found[0]).0, EventKind::Environment);
+    assert_eq!(found[0].machine_signs, ["The levels changed between runs of one commit."]);
+}
+
+#[test]
 fn runs_of_the_suspects_narrow_them() {
     let (mut before, mut after, mut told) = (0, 0, 0);
     for seed in 0..12 {

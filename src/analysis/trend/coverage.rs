@@ -1,6 +1,6 @@
 //! Which series are judged, which are not, and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
@@ -29,10 +29,13 @@ pub(super) struct Tip<'a> {
 pub(super) fn not_judged(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> Vec<NotJudged> {
     let Some(newest) = found.points.last() else { return vec![NotJudged::NoCommit] };
     let mut reasons = Vec::new();
-    let points = found.points.len();
-    if points < FEWEST_POINTS {
-        reasons.push(NotJudged::TooShort { points, needed: FEWEST_POINTS });
+    // Runs of the newest commit tell nothing of what was before it, however many there are.
+    let told: BTreeSet<(usize, &str)> =
+        found.points.iter().map(|point| (point.place, &*point.environment_key)).collect();
+    if told.len() < FEWEST_POINTS {
+        reasons.push(NotJudged::TooShort { points: told.len(), needed: FEWEST_POINTS });
     }
+    let points = found.points.len();
     if let Some(why) = tip.failure {
         reasons.push(NotJudged::Failing { why: why.to_owned() });
     } else if !tip.is_at_tip {

@@ -3,7 +3,7 @@
 //! Three signs count: that facts of the environment changed where the levels did; that what kernels are held against moved, the
 //! controls and calibration kernels; and that many series of one machine moved in both directions, or in quantities that have
 //! nothing to do with one another, while no other machine saw it; or that nearly all of them moved, and the same benchmarks on
-//! another machine that measured the same commits stayed.
+//! another machine that measured the same commits stayed. What changed between two runs of one commit is no commit's doing.
 
 use std::collections::BTreeSet;
 
@@ -70,6 +70,14 @@ pub(super) fn signs(
             "The environment changed within the range, too, with a chance of {:.0} % that it did where the levels changed.",
             share * 100.0
         ));
+    }
+    let is_of_one_commit = |member: &Candidate| {
+        let (found, change) = (&all[member.found], member.change(all));
+        found.points[change.first - 1].place == found.points[change.last].place
+    };
+    if signs.border.is_none() && cluster.members.iter().all(is_of_one_commit) {
+        signs.is_machine = true;
+        signs.sentences.push("The levels changed between runs of one commit.".to_owned());
     }
     let beside: BTreeSet<&str> = cluster
         .members
