@@ -19,6 +19,9 @@ pub struct DetectArgs {
     /// The least relative change that counts, such as 0.01 for 1 %.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub least: Option<f64>,
+    /// More is better, as of rates: strays lie below the other points then, not above.
+    #[arg(long)]
+    pub more_is_better: bool,
     /// Tell what each beginning of every series gives, as though it grew point by point.
     #[arg(long)]
     pub stream: bool,

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::distinct::{NamedFile, check_distinct};
 use super::project::{check_writable, write_whole};
 use super::{Advice, Exit, bounded, text};
-use crate::analysis::changes::detect::{self, FEWEST_POINTS};
+use crate::analysis::changes::detect::{FEWEST_POINTS, Known, changes_known};
 use crate::analysis::changes::exact;
 use crate::analysis::changes::sensitivity::Sensitivity;
 use crate::cli::{DetectArgs, SensitivityArg};
@@ -49,10 +49,12 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyh
     })?;
     tell(&table);
     let sensitivity = sensitivity(args);
+    let known = Known { more_is_better: args.more_is_better, ..Known::default() };
+    let of = |series: &TableSeries, count: usize| changes(series, count, &sensitivity, &known);
     let json = if args.stream {
-        serde_json::to_vec(&each(&table, |series| growing(series, &sensitivity)))
+        serde_json::to_vec(&each(&table, |series| growing(series, |count| of(series, count))))
     } else {
-        serde_json::to_vec(&each(&table, |series| found(series, &changes(series, series.values.len(), &sensitivity))))
+        serde_json::to_vec(&each(&table, |series| found(series, &of(series, series.values.len()))))
     };
     let mut json = json.context("cannot write what was found")?;
     json.push(b'\n');
@@ -94,10 +96,10 @@ fn each<T: Send>(table: &SeriesTable, of: impl Fn(&TableSeries) -> T + Sync) -> 
 }
 
 /// What changed in the first points of a series.
-fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity) -> Changes {
+fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, known: &Known<'_>) -> Changes {
     let values = &series.values[..count];
     let is_exact = series.exact.contains(&count) && exact::is_steady(values);
-    if is_exact { exact::changes(values, sensitivity) } else { detect::changes(values, sensitivity) }
+    if is_exact { exact::changes(values, sensitivity) } else { changes_known(values, sensitivity, known) }
 }
 
 fn found(series: &TableSeries, changes: &Changes) -> Found {
@@ -114,11 +116,8 @@ fn found(series: &TableSeries, changes: &Changes) -> Found {
 }
 
 /// The changes of each beginning of a series that is long enough, by the number of its points: what was told while it grew.
-fn growing(series: &TableSeries, sensitivity: &Sensitivity) -> BTreeMap<usize, Vec<u64>> {
-    let told = |count: usize| {
-        let changes = changes(series, count, sensitivity);
-        (count, changes.points.iter().map(|point| series.indices[point.index]).collect())
-    };
+fn growing(series: &TableSeries, changes: impl Fn(usize) -> Changes + Sync) -> BTreeMap<usize, Vec<u64>> {
+    let told = |count: usize| (count, changes(count).points.iter().map(|point| series.indices[point.index]).collect());
     // One that is never long enough is told of all the same.
     let first = FEWEST_POINTS.min(series.values.len());
     (first..=series.values.len()).into_par_iter().map(told).collect()

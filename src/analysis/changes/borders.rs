@@ -25,6 +25,8 @@ pub(super) struct Step<'a> {
     pub(super) place: usize,
     /// The score of the drift that it was found as, if it was one.
     pub(super) as_drift: Option<f64>,
+    /// Whether it is there only because it was told before.
+    pub(super) is_held: bool,
     /// The borders that are nearer to it than to another change.
     pub(super) borders: &'a [usize],
 }
@@ -70,7 +72,7 @@ pub(super) fn settled<'a>(
         let around = [before.unwrap_or(0), cut, after.unwrap_or(count)];
         let likely = position::locate(levelled.about(cut), around, noise, borders, &[]).place;
         let place = if borders.contains(&likely) { likely } else { cut };
-        Step { cut, place, as_drift, borders }
+        Step { cut, place, as_drift, is_held: false, borders }
     };
     let steps = (0..found.len()).map(step).collect();
     (steps, left)

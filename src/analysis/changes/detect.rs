@@ -32,12 +32,15 @@ pub struct Known<'a> {
     /// The first point of each new environment, in order: a likelier place for a change than any other. They decide where a
     /// change is and whether it is a drift, never that there is one.
     pub borders: &'a [usize],
+    /// Whether more is better, as of rates. What interferes with a run makes it worse, so that strays lie above the other
+    /// points of times, and below those of rates; few points together on that side say less.
+    pub more_is_better: bool,
     /// Of how many runs each point is the middle, where not all are of one: what more runs tell says more of where a change is.
     pub runs: &'a [usize],
 }
 
-/// What changed in a series, which holds one number a point in the order of commits; what is no finite number is left out by
-/// the caller. Equal series give equal answers, and what lies far back decides nothing about what is new.
+/// What changed in a series, which holds one number a point in the order of commits, of which less is better; what is no finite
+/// number is left out by the caller. Equal series give equal answers, and what lies far back decides nothing about what is new.
 pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
     changes_known(values, sensitivity, &Known::default())
 }
@@ -49,7 +52,10 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
         return Changes::default();
     }
     let scaled = Scaled::of(values);
-    let noise = Noise::of(&scaled, sensitivity.penalty);
+    let mut noise = Noise::of(&scaled, sensitivity.penalty);
+    if known.more_is_better {
+        noise.strays = -1.0;
+    }
     let (cuts, ramps) = cuts(&scaled, &noise, sensitivity, known);
     let (mut steps, ramps) = borders::settled(&scaled, &cuts, ramps, &noise, sensitivity, known.borders);
     hold_told(&scaled, &mut steps, &noise, sensitivity, known);
@@ -97,10 +103,12 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
     }
 }
 
-/// How far each change clears its limits: where it proved itself, or as the drift that it was found as.
+/// How far each change clears its limits: where it proved itself, or as the drift that it was found as. What is told only
+/// beside others just clears them.
 fn scores(scaled: &Scaled, steps: &[Step<'_>], noise: &Noise, sensitivity: &Sensitivity) -> Vec<f64> {
     let mut proven = Elimination::of(scaled, &proven_cuts(steps), noise, sensitivity).scores().into_iter();
-    steps.iter().map(|step| step.as_drift.or_else(|| proven.next()).unwrap_or_default()).collect()
+    let mut of_proven = |step: &Step<'_>| proven.next().map(|score| if step.is_held { score } else { score.max(1.0) });
+    steps.iter().map(|step| step.as_drift.or_else(|| of_proven(step)).unwrap_or_default()).collect()
 }
 
 fn proven_cuts(steps: &[Step<'_>]) -> Vec<usize> {
@@ -116,7 +124,13 @@ fn cuts(
     known: &Known<'_>,
 ) -> (Vec<usize>, Vec<(Ramp, f64)>) {
     let count = scaled.values.len();
-    let proven = |cuts: &[usize]| Elimination::of(scaled, cuts, noise, sensitivity).proven();
+    let found = Elimination::of(scaled, &noise.cuts, noise, sensitivity).proven();
+    if found.is_empty() {
+        return with_ramps(scaled, found, noise, sensitivity, known);
+    }
+    // Where something changed, more did than where nothing may have.
+    let restless = sensitivity.beside(found.len());
+    let proven = |cuts: &[usize]| Elimination::of(scaled, cuts, noise, &restless).proven();
     let found = proven(&noise.cuts);
     let locate =
         |place: usize| position::locate(&scaled.values, around(&found, place, count), noise, &[], known.runs).place;
@@ -124,12 +138,24 @@ fn cuts(
     moved.sort_unstable();
     moved.dedup();
     let cuts = if moved == found { found } else { proven(&moved) };
+    with_ramps(scaled, cuts, noise, sensitivity, known)
+}
+
+/// Of changes that proved themselves those that are steps, and the ramps.
+fn with_ramps(
+    scaled: &Scaled,
+    cuts: Vec<usize>,
+    noise: &Noise,
+    sensitivity: &Sensitivity,
+    known: &Known<'_>,
+) -> (Vec<usize>, Vec<(Ramp, f64)>) {
+    let count = scaled.values.len();
     let (steps, ramps) = ramps::told_apart(&scaled.values, &cuts, noise, sensitivity.penalty);
     let scores =
         if ramps.is_empty() { Vec::new() } else { Elimination::of(scaled, &cuts, noise, sensitivity).scores() };
     let clearest = |ramp: Ramp| {
         let within = cuts.iter().zip(&scores).filter(|(cut, _)| (ramp.around.0..ramp.around.1).contains(cut));
-        let score = within.map(|(_, score)| *score).fold(0.0, f64::max);
+        let score = within.map(|(_, score)| *score).fold(1.0, f64::max);
         (ramp, score)
     };
     let mut told: Vec<(Ramp, f64)> = ramps.into_iter().map(clearest).collect();
@@ -183,7 +209,10 @@ fn hold_told<'a>(
             let borders = borders::within(known.borders, first, last);
             let likely = locate(&with, borders);
             let place = if borders.contains(&likely) { likely } else { cut };
-            steps.insert(steps.partition_point(|step| step.cut < cut), Step { cut, place, as_drift: None, borders });
+            steps.insert(
+                steps.partition_point(|step| step.cut < cut),
+                Step { cut, place, as_drift: None, is_held: true, borders },
+            );
         }
     }
 }
@@ -218,7 +247,10 @@ mod tests {
     }
 
     fn found(values: &[f64]) -> (Vec<usize>, Vec<(usize, usize)>) {
-        let changes = changes(values, &Sensitivity::BALANCED);
+        places(&changes(values, &Sensitivity::BALANCED))
+    }
+
+    fn places(changes: &Changes) -> (Vec<usize>, Vec<(usize, usize)>) {
         for point in &changes.points {
             assert!(point.first <= point.index && point.index <= point.last && point.score >= 1.0, "{point:?}");
         }
@@ -257,6 +289,19 @@ mod tests {
         let counts = [vec![0.0; 20], vec![3.0; 20]].concat();
         check("from zero", &counts, &[20]);
         check("less than is asked for", &levels(&[(300, 1000.0), (300, 1003.0)], 1.0, 8), &[]);
+    }
+
+    #[test]
+    fn what_changed_before_takes_less_to_change_again() {
+        let (mut alone, mut beside) = (0, 0);
+        for seed in 0..200 {
+            let one = levels(&[(100, 100.0), (14, 101.6)], 1.0, seed);
+            let three = levels(&[(25, 94.0), (25, 106.0), (50, 100.0), (14, 101.6)], 1.0, seed);
+            let is_told = |values: &[f64]| usize::from(found(values).0.iter().any(|place| place.abs_diff(100) <= 5));
+            alone += is_told(&one);
+            beside += is_told(&three);
+        }
+        assert!(beside >= alone + 15, "{beside} beside others, {alone} alone");
     }
 
     #[test]
@@ -305,7 +350,8 @@ mod tests {
             prop_assert_eq!(found(&values), found(&scaled));
             // A time and the rate that it means change at the same points.
             let rates: Vec<f64> = values.iter().map(|value| 1.0 / value).collect();
-            prop_assert_eq!(found(&values), found(&rates));
+            let known = Known { more_is_better: true, ..Known::default() };
+            prop_assert_eq!(found(&values), places(&changes_known(&rates, &Sensitivity::BALANCED, &known)));
         }
 
         #[test]

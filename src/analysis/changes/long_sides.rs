@@ -2,7 +2,7 @@
 
 use super::noise::Noise;
 use super::sensitivity::Sensitivity;
-use super::side::{Side, median_of_sorted, trimmed_mean, winsorised_deviation};
+use super::side::{Side, trimmed_mean, winsorised_deviation};
 use crate::stats::autoregression::{self, Stretch};
 
 /// How many points' worth the deviation of the whole series counts in that of two sides.
@@ -36,6 +36,12 @@ const RETURNED: f64 = 0.6;
 
 /// How much clearer an excursion must stand against noise that wanders, which returns as well.
 const STEADIER: f64 = 1.2;
+
+/// How much clearer a step must stand against noise that wanders for each unit by which neighbours about its levels hang together
+/// more than by chance; of so many points nothing is known of it.
+const WANDERS: f64 = 0.3;
+const BY_CHANCE: f64 = 0.1;
+const UNTOLD: f64 = 30.0;
 
 /// How much clearer an excursion must be than a single change: there are more of them to choose from.
 const DEARER: f64 = 1.06;
@@ -110,7 +116,23 @@ impl<'a> Pair<'a> {
         let by_ranks = by_ranks / sensitivity.clear.min(OF_LARGEST * largest);
         let clear = by_ranks.min(by_means / sensitivity.clear);
         // The dearest test comes last.
-        if clear < 1.0 { clear } else { clear.min(steady() / rougher / (sensitivity.steady * noise.doubt)) }
+        if clear < 1.0 {
+            return clear;
+        }
+        let wanders = WANDERS * (self.correlation() - BY_CHANCE) * (1.0 - UNTOLD / (before + after)).max(0.0);
+        clear.min(steady() / rougher / (sensitivity.steady * noise.doubt * (1.0 + wanders)))
+    }
+
+    /// The correlation of neighbours about the levels of both sides, far ones drawn in.
+    fn correlation(&self) -> f64 {
+        let limit = 3.0 * self.deviation;
+        let (mut products, mut squares) = (0.0, 0.0);
+        for side in [self.before, self.after] {
+            let about = |value: &f64| (value - side.level).clamp(-limit, limit);
+            products += side.points.windows(2).map(|pair| about(&pair[0]) * about(&pair[1])).sum::<f64>();
+            squares += side.points.iter().map(|value| about(value).powi(2)).sum::<f64>();
+        }
+        if squares > 0.0 { products / squares } else { 0.0 }
     }
 
     /// By how much the error of the step is larger than with one deviation on both sides: where one is rougher than the
@@ -193,11 +215,7 @@ fn rank_deviate(first: &Side<'_>, second: &Side<'_>) -> f64 {
 /// logarithm of the likelihood ratio: ranks are then few, and far from normal. Infinite where they are not.
 fn shares_deviate(before: &Side<'_>, after: &Side<'_>, step: f64) -> f64 {
     // Where fewer than half of each side are equal, so are fewer of both.
-    let is_tied = |side: &Side<'_>| {
-        let middle = median_of_sorted(&side.sorted);
-        2 * side.sorted.iter().filter(|value| **value == middle).count() >= side.sorted.len()
-    };
-    if !is_tied(before) && !is_tied(after) {
+    if !before.is_tied() && !after.is_tied() {
         return f64::INFINITY;
     }
     let mut all = [before.points, after.points].concat();
@@ -227,7 +245,7 @@ mod tests {
         // Between 100 and 100.9, and then between 101 and 101.2: ranks cannot tell more, and means and course agree.
         let rough: Vec<f64> = (0..8).map(|place| 100.0 + f64::from(place * 5 % 8) * 0.04).collect();
         let quiet: Vec<f64> = (0..22).map(|place| 101.0 + f64::from(place * 5 % 7) * 0.01).collect();
-        let noise = Noise { deviation: 0.05, inflation: 1.0, doubt: 1.1, cuts: Vec::new() };
+        let noise = Noise { deviation: 0.05, inflation: 1.0, doubt: 1.1, strays: 1.0, cuts: Vec::new() };
         let score = |rough: &[f64]| {
             let (before, after) = (Side::of(rough), Side::of(&quiet));
             Pair::of(&before, &after, &noise).score(&noise, &Sensitivity::BALANCED)

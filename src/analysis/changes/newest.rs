@@ -1,7 +1,6 @@
 //! The newest points, where they lie apart and are too few for a change.
 
-use super::detect::{FEWEST_POINTS, changes};
-use super::exact;
+use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use crate::model::change_point::{Changes, Level};
@@ -30,8 +29,13 @@ pub struct Apart {
 
 /// The newest points of a series that lie apart from its newest level and are no change yet; `found` is what was found in it.
 ///
-/// How many points more it takes is tried out: the series is looked at again with one, two and more points at their median.
-pub fn apart(values: &[f64], found: &Changes, is_exact: bool, sensitivity: &Sensitivity) -> Option<Apart> {
+/// How many points more it takes is tried out: the series is looked at `again` with one, two and more points at their median.
+pub fn apart(
+    values: &[f64],
+    found: &Changes,
+    sensitivity: &Sensitivity,
+    again: impl Fn(&[f64]) -> Changes,
+) -> Option<Apart> {
     let count = values.len();
     if count < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -60,8 +64,7 @@ pub fn apart(values: &[f64], found: &Changes, is_exact: bool, sensitivity: &Sens
     let runs = (1..=MOST_RUNS).find(|further| {
         let mut longer = values.to_vec();
         longer.resize(count + further, median(&values[begin..]));
-        let again = if is_exact { exact::changes(&longer, sensitivity) } else { changes(&longer, sensitivity) };
-        again.points.iter().any(|point| point.index >= begin)
+        again(&longer).points.iter().any(|point| point.index >= begin)
     })?;
     let before = *found.levels.last()?;
     Some(Apart { begin, runs, level: before, relative: scaled.share(newest - level, level) })
@@ -70,6 +73,8 @@ pub fn apart(values: &[f64], found: &Changes, is_exact: bool, sensitivity: &Sens
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::changes::detect::changes;
+    use crate::analysis::changes::exact;
     use crate::stats::random::SplitMix64;
 
     fn noisy(levels: &[(usize, f64)]) -> Vec<f64> {
@@ -79,8 +84,9 @@ mod tests {
 
     fn found(values: &[f64], is_exact: bool) -> Option<(usize, usize)> {
         let sensitivity = &Sensitivity::BALANCED;
-        let all = if is_exact { exact::changes(values, sensitivity) } else { changes(values, sensitivity) };
-        apart(values, &all, is_exact, sensitivity).map(|apart| (apart.begin, apart.runs))
+        let look =
+            |values: &[f64]| if is_exact { exact::changes(values, sensitivity) } else { changes(values, sensitivity) };
+        apart(values, &look(values), sensitivity, look).map(|apart| (apart.begin, apart.runs))
     }
 
     #[test]

@@ -21,7 +21,7 @@ const PRICE: f64 = 9.0;
 
 /// By how much clearer a step must stand against noise that wanders, shared out over the points of the series, and again by
 /// the square of their number: a few dozen points hardly tell how noise wanders.
-const DOUBT: (f64, f64) = (3.0, 80.0);
+const DOUBT: (f64, f64) = (3.0, 95.0);
 
 /// Below how many points that square makes no more of it: other tests are hard enough there.
 pub(super) const FEW: f64 = 30.0;
@@ -34,6 +34,8 @@ pub(super) struct Noise {
     pub(super) inflation: f64,
     /// By what factor a step must stand clearer against noise that wanders ([`doubt`]).
     pub(super) doubt: f64,
+    /// Which way strays go: 1 up, -1 down.
+    pub(super) strays: f64,
     /// First points of levels.
     pub(super) cuts: Vec<usize>,
 }
@@ -41,6 +43,8 @@ pub(super) struct Noise {
 impl Noise {
     pub(super) fn of(scaled: &Scaled, penalty: f64) -> Noise {
         let values = &scaled.values[..];
+        // As of times: what interferes with a run makes it take longer.
+        let strays = 1.0;
         let doubt = doubt(values.len() as f64);
         let deviation = deviation(values, scaled.floor());
         let parts = |inflation: f64, penalty: f64| parts(values, deviation * inflation, penalty);
@@ -59,18 +63,18 @@ impl Noise {
         }
         let cuts = parts(inflation(rho), penalty);
         if rho == 0.0 {
-            return Noise { deviation, inflation: 1.0, doubt, cuts };
+            return Noise { deviation, inflation: 1.0, doubt, strays, cuts };
         }
         // Or there are just many changes: whichever explains the series at the lower price.
         let plain = parts(1.0, penalty);
         let (own, left) = innovations(values, &plain, deviation);
         let price = |left: f64, cuts: &[usize]| values.len() as f64 * left.ln() + PRICE * cuts.len() as f64;
         if price(left, &plain) >= price(innovations(values, &cuts, deviation).1, &cuts) {
-            return Noise { deviation, inflation: inflation(rho), doubt, cuts };
+            return Noise { deviation, inflation: inflation(rho), doubt, strays, cuts };
         }
         let inflation = inflation(own.min(rho));
         let cuts = if inflation > 1.02 { parts(inflation, penalty) } else { plain };
-        Noise { deviation, inflation, doubt, cuts }
+        Noise { deviation, inflation, doubt, strays, cuts }
     }
 }
 

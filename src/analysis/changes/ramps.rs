@@ -20,7 +20,7 @@ const CHEAPENS: f64 = 12.0;
 const OVER: usize = 50;
 
 /// What a ramp beside a step costs more than that step at least: the step has explained most by then.
-const DEARER: f64 = 6.0;
+const DEARER: f64 = 4.5;
 
 /// The narrowest ramp, in points: what is steeper is a step that a few points blur.
 const NARROWEST: usize = 10;

@@ -1,5 +1,10 @@
 //! How much it takes to call something a change.
 
+/// By how much less it takes to tell one more change between long sides for each that is sure, half as much for the first, and
+/// to what share of the limits at most: what changed once may well be at rest since, what changed twice will change again.
+const EASIER: f64 = 0.08;
+const EASIEST: f64 = 0.75;
+
 /// How much it takes: the limits that the tests of a change must reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sensitivity {
@@ -23,19 +28,25 @@ pub struct Sensitivity {
 impl Sensitivity {
     /// Almost no false alarm: less than a half of those of [`Sensitivity::BALANCED`].
     pub const STRICT: Sensitivity =
-        Sensitivity { clear: 4.4, steady: 4.0, rare: 1e-5, far: 6.9, budget: 0.02, ..Sensitivity::BALANCED };
+        Sensitivity { clear: 4.4, steady: 4.0, rare: 1e-5, far: 6.3, budget: 0.02, ..Sensitivity::BALANCED };
 
     /// Well under one false alarm in ten thousand points.
     pub const BALANCED: Sensitivity =
-        Sensitivity { penalty: 12.0, clear: 4.0, steady: 3.67, rare: 4e-5, far: 5.8, least: 0.004, budget: 0.05 };
+        Sensitivity { penalty: 12.0, clear: 4.0, steady: 3.65, rare: 4e-5, far: 5.3, least: 0.004, budget: 0.05 };
 
     /// For short histories with somebody who looks at each alarm.
     pub const LOOSE: Sensitivity =
-        Sensitivity { clear: 3.6, steady: 3.3, rare: 3e-4, far: 4.9, budget: 0.25, ..Sensitivity::BALANCED };
+        Sensitivity { clear: 3.6, steady: 3.3, rare: 3e-4, far: 4.5, budget: 0.25, ..Sensitivity::BALANCED };
 
     /// The false alarms that are allowed in 1,000 points of series that hold nothing; `benches/changepoint/` counts them.
     pub fn budget(&self) -> f64 {
         self.budget
+    }
+
+    /// In a series in which so many changes proved themselves.
+    pub(in crate::analysis) fn beside(&self, changes: usize) -> Sensitivity {
+        let share = (1.0 - EASIER * (changes as f64 - 0.5)).max(EASIEST);
+        Sensitivity { clear: self.clear * share, steady: self.steady * share, ..*self }
     }
 
     /// With another least relative change: 0.01 is 1 %.

@@ -52,12 +52,25 @@ const MAY_WANDER: usize = 4;
 /// The highest score of two or three points: strays of any size lie side by side at times.
 const SUREST: f64 = 1.4;
 
-/// Below how many points of a series two points of a run must lie close together: two strays seldom do.
+/// Below how many points of a series two points of a run must lie close together on whichever side they are: two strays seldom
+/// do.
 const TOGETHER: usize = 100;
 
 /// By how much farther a run must reach where few points tell of the tail: the square of these over their number, for runs of
 /// two points, of three and of more. Strays lie side by side more often than one thinks.
-const UNTOLD: [f64; 3] = [27.0, 18.0, 15.0];
+const UNTOLD: [f64; 3] = [32.0, 26.0, 22.0];
+
+/// By how much farther, for each factor of e by which a series is longer than so many points: it has more places for a run.
+const LONGER: f64 = 0.05;
+const LONG: f64 = 200.0;
+
+/// The deviations by which all of a run must lie beyond all points around it to be plainly apart, and how far its points may
+/// scatter about their mean then, in squares of the deviation: two points on the side of strays, two on the other one, three.
+/// Where few points tell of a tail, that says more than what is taken for its shape.
+const PLAINLY: [(f64, f64); 3] = [(6.5, 0.15), (5.0, f64::INFINITY), (1.5, 4.0)];
+
+/// The fewest points around a run beyond which it can be plainly apart.
+const FEWEST_BEYOND: usize = 12;
 
 /// The points around a run: beside it, and beyond where the level returns.
 struct Around {
@@ -66,6 +79,8 @@ struct Around {
     close: Vec<f64>,
     level: f64,
     deviation: f64,
+    /// Whether half of them or more are equal: how far a run lies from ticks says nothing.
+    is_tied: bool,
 }
 
 /// How far a run, the shorter side of a pair, clears its limits; `beyond` are the points at its other end.
@@ -83,11 +98,17 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
         return 0.0;
     }
     let gap = (middle - around.level).abs() / around.deviation;
+    let is_strays_side = sign == noise.strays;
+    let plainly = plainly(run, &around, sign, is_strays_side, noise) / (sensitivity.far / Sensitivity::BALANCED.far);
+    if plainly >= 1.0 {
+        return plainly.min(SUREST);
+    }
     let needed = noise.inflation * gap_needed(count);
     // One of several may be a stray.
     let outer = usize::from(count >= MAY_WANDER);
     let spread = (run.sorted[count - 1 - outer] - run.sorted[outer]) / around.deviation;
-    let most_spread = if count == 2 && values.len() < TOGETHER { 1.5 } else { 3.5 } * std::f64::consts::SQRT_2;
+    let must_be_close = count == 2 && (is_strays_side || values.len() < TOGETHER);
+    let most_spread = if must_be_close { 1.5 } else { 3.5 } * std::f64::consts::SQRT_2;
     // Another level may have another noise; what lies far apart may do so by more.
     let most_spread = most_spread.max(gap * if count < MAY_WANDER { 0.1 } else { 0.4 });
     let together = if spread > 0.0 { most_spread / spread } else { f64::MAX };
@@ -111,10 +132,12 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     let needed_rank = -sensitivity.rare.log10();
     let spared = (SPARED * (rank / needed_rank - 1.15)).clamp(-0.1, 0.2);
     let reach = if count < MAY_WANDER { 1.0 - spared } else { FARTHER };
-    let reach = reach * (1.0 + (UNTOLD[(count - 2).min(2)] / (values.len() as f64).max(noise::FEW)).powi(2));
+    let length = values.len() as f64;
+    let untold = 1.0 + (UNTOLD[(count - 2).min(2)] / length.max(noise::FEW)).powi(2);
+    let reach = reach * untold + LONGER * (length / LONG).ln().max(0.0);
     let far = -(chance.powf(independent).max(f64::MIN_POSITIVE)).log10() / (sensitivity.far * reach);
     let strays = around.points.iter().any(|value| (value - around.level).abs() > apart);
-    let made_up = if strays { 0.0 } else { (far - 1.0).max(0.0) * MAKES_UP };
+    let made_up = if strays || around.is_tied { 0.0 } else { (far - 1.0).max(0.0) * MAKES_UP };
     let rare = (rank + made_up) / needed_rank;
     let score = rare.min(gap / needed).min(far).min(together);
     if count < MAY_WANDER {
@@ -122,6 +145,25 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     }
     // The dearest test comes last.
     if score < 1.0 { score } else { score.min(pair.steady() / (sensitivity.steady * noise.doubt)) }
+}
+
+/// How plainly a run of two or three points lies beyond all points around it; 1 is just enough. By Dixon, "Processing data for
+/// outliers", Biometrics 9, 1953: the gap between it and the nearest of them, here in deviations in place of the whole range.
+fn plainly(run: &Side<'_>, around: &Around, sign: f64, is_strays_side: bool, noise: &Noise) -> f64 {
+    let count = run.points.len();
+    if count >= MAY_WANDER || around.is_tied || around.points.len() < FEWEST_BEYOND {
+        return 0.0;
+    }
+    let least = run.points.iter().map(|value| value * sign).fold(f64::INFINITY, f64::min);
+    let most = around.points.iter().map(|value| value * sign).fold(f64::NEG_INFINITY, f64::max);
+    if least <= most {
+        return 0.0;
+    }
+    let gap = (least - most) / around.deviation.max(around.deviation_near(noise)) / noise.inflation;
+    let mean = run.points.iter().sum::<f64>() / count as f64;
+    let squares: f64 = run.points.iter().map(|value| ((value - mean) / around.deviation).powi(2)).sum();
+    let (needed, most_squares) = PLAINLY[if count == 3 { 2 } else { usize::from(!is_strays_side) }];
+    if squares > 0.0 { (gap / needed).min(most_squares / squares) } else { gap / needed }
 }
 
 /// The least distance of a run from the level around it, in deviations: fewer points must lie farther.
@@ -150,7 +192,8 @@ fn around(is_before: bool, beside: &Side<'_>, beyond: &[f64], (middle, sign): (f
     let points = next_to(usize::MAX);
     let side = Side::of(&points);
     let (level, deviation) = (side.level, side.deviation.max(noise.deviation).max(f64::MIN_POSITIVE));
-    Around { near: next_to(NEAR), close: next_to(CLOSE), points, level, deviation }
+    let is_tied = side.is_tied();
+    Around { near: next_to(NEAR), close: next_to(CLOSE), points, level, deviation, is_tied }
 }
 
 /// The points beyond a run at its far end, up to the next cut.
@@ -200,6 +243,7 @@ fn at_least(trials: usize, successes: usize, chance: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::changes::detect::{Known, changes_known};
     use crate::stats::random::SplitMix64;
 
     #[test]
@@ -229,5 +273,38 @@ mod tests {
         let far = |by: f64| beyond_tail(&[100.0 + by; 3], &others, 1.0, 10.0);
         assert!(far(0.0) > far(50.0) && far(50.0) > far(500.0));
         assert_eq!(beyond_tail(&[1.0; 3], &others, 1.0, 10.0), 1.0);
+    }
+
+    /// Of a hundred series of thirty points in how many both ends of such a run are told.
+    fn told(run: &[f64], noise: impl Fn(&mut SplitMix64) -> f64, more_is_better: bool) -> usize {
+        let known = Known { more_is_better, ..Known::default() };
+        let is_told = |seed: &u64| {
+            let mut random = SplitMix64::new(*seed);
+            let mut values: Vec<f64> = (0..30).map(|_| 100.0 + noise(&mut random)).collect();
+            (16..).zip(run).for_each(|(place, beyond)| values[place] += beyond);
+            let found = changes_known(&values, &Sensitivity::BALANCED, &known).points;
+            found.iter().map(|point| point.index).eq([16, 16 + run.len()])
+        };
+        (0..100).filter(is_told).count()
+    }
+
+    #[test]
+    fn two_points_say_less_where_strays_lie_and_three_do_not() {
+        let normal = |random: &mut SplitMix64| random.normal();
+        let [below, above] = [-9.0, 9.0].map(|by| told(&[by; 2], normal, false));
+        assert!(below >= 55 && above <= 25, "{below} {above}");
+        let [below, above] = [-9.0, 9.0].map(|by| told(&[by; 2], normal, true));
+        assert!(below <= 25 && above >= 55, "{below} {above}");
+        let [below, above] = [-6.0, 6.0].map(|by| told(&[by; 3], normal, false));
+        assert!(below >= 80 && above >= 80, "{below} {above}");
+        // One of them alone beyond all others is no run.
+        assert_eq!(told(&[-9.0, 0.0], normal, false), 0);
+    }
+
+    #[test]
+    fn how_far_a_run_lies_from_ticks_says_nothing() {
+        let still = |_: &mut SplitMix64| 0.0;
+        assert_eq!(told(&[1.0; 2], still, false), 0);
+        assert_eq!(told(&[5.0; 5], still, false), 100);
     }
 }

@@ -30,6 +30,12 @@ impl<'a> Side<'a> {
         Side { points, sorted, level, deviation }
     }
 
+    /// Whether half of the points or more are equal, as where a clock ticks slowly.
+    pub(super) fn is_tied(&self) -> bool {
+        let middle = median_of_sorted(&self.sorted);
+        2 * self.sorted.iter().filter(|value| **value == middle).count() >= self.sorted.len()
+    }
+
     /// The number of points.
     pub(super) fn count(&self) -> f64 {
         self.points.len() as f64
@@ -78,7 +84,7 @@ fn trimmed_mean_of_sorted(sorted: &[f64]) -> f64 {
     sorted[cut..count - cut].iter().sum::<f64>() / (count - 2 * cut) as f64
 }
 
-pub(super) fn median_of_sorted(sorted: &[f64]) -> f64 {
+fn median_of_sorted(sorted: &[f64]) -> f64 {
     let count = sorted.len();
     match count {
         0 => 0.0,

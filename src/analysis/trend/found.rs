@@ -62,18 +62,23 @@ impl<'a> Found<'a> {
         let Pooled { points, dirty, elsewhere } = pooled(series, &axis);
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         let is_exact = is_exact(&series.metric.name, &points, &values);
-        let changes = if is_exact {
-            exact::changes(&values, &setting.sensitivity)
-        } else {
+        let more_is_better = series.metric.better == Better::Higher;
+        let look = |values: &[f64], known: &Known<'_>| match is_exact {
+            true => exact::changes(values, &setting.sensitivity),
+            false => changes_known(values, &setting.sensitivity, known),
+        };
+        let changes = {
             let told = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
                 told.iter().filter(|one| one.is_drift == is_drift).filter_map(|told| indices(&points, told)).collect()
             };
             let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
             let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
-            let known = Known { told: &told(false), drifts: &told(true), borders: &borders, runs: &runs };
-            changes_known(&values, &setting.sensitivity, &known)
+            let known =
+                Known { told: &told(false), drifts: &told(true), borders: &borders, runs: &runs, more_is_better };
+            look(&values, &known)
         };
-        let apart = newest::apart(&values, &changes, is_exact, &setting.sensitivity);
+        let again = |values: &[f64]| look(values, &Known { more_is_better, ..Known::default() });
+        let apart = newest::apart(&values, &changes, &setting.sensitivity, again);
         Found { series, axis, is_judged, setting, points: points.into(), dirty, elsewhere, is_exact, changes, apart }
     }
 

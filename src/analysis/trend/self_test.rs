@@ -8,8 +8,9 @@
 use rayon::prelude::*;
 
 use super::found::Found;
-use crate::analysis::changes::detect::changes;
+use crate::analysis::changes::detect::{Known, changes_known};
 use crate::model::digest;
+use crate::model::metric::Better;
 use crate::model::trend::{Budget, SelfTest};
 use crate::stats::describe;
 use crate::stats::random::SplitMix64;
@@ -77,13 +78,14 @@ fn alarms(found: &Found<'_>, times: usize) -> Vec<usize> {
     let level = found.changes.points.last().map_or(found.points[0].value, |point| point.after.value);
     let seed = digest::sha256_hex(found.series.id.as_bytes());
     let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
+    let known = Known { more_is_better: found.series.metric.better == Better::Higher, ..Known::default() };
     let mut blocks: Vec<&[f64]> = residues.chunks(BLOCK).collect();
     (0..times)
         .map(|_| {
             random.shuffle(&mut blocks);
             let in_units = |residue: &f64| if is_relative { level * residue.exp() } else { level + residue };
             let values: Vec<f64> = blocks.iter().flat_map(|block| block.iter()).map(in_units).collect();
-            let told = changes(&values, &found.setting.sensitivity);
+            let told = changes_known(&values, &found.setting.sensitivity, &known);
             told.points.len() + told.drifts.len()
         })
         .collect()
