@@ -3,6 +3,7 @@
 use super::example::{noisy, point};
 use super::tests::{events, of, shape};
 use crate::model::event::{Direction, EventKind};
+use crate::model::metric::Better;
 use crate::model::series::Series;
 use crate::stats::random::SplitMix64;
 
@@ -61,4 +62,37 @@ fn runs_of_the_suspects_narrow_them() {
         (before, after, told) = (before + first.len(), after + left.len(), told + 1);
     }
     assert!(told >= 8 && before >= 2 * told && after <= told + 2, "{before} suspects of {told} and then {after}");
+}
+
+#[test]
+fn an_event_began_when_its_commit_was_first_measured_wherever_a_run_was_late() {
+    let stepped = |name: &str, seed: u64| noisy(name, 60, 1, &[(0, 1.0), (40, 1.08)], seed);
+    let first = stepped("first", 5);
+    let mut late = stepped("late", 6);
+    // Every commit was measured there weeks later; the order of commits stays.
+    late.points.iter_mut().for_each(|point| point.run_mut().time += chrono::TimeDelta::days(30));
+    let began = first.points[40].time;
+    for series in [vec![first.clone(), late.clone()], vec![late, first]] {
+        let found = events(series);
+        assert_eq!(shape(&found[0]), (EventKind::Change, Direction::Worse, 2, vec![40]));
+        assert_eq!(found[0].since, began);
+    }
+}
+
+#[test]
+fn two_points_that_are_worse_are_likelier_strays_than_two_that_are_better() {
+    let told = |better: Better, by: f64| {
+        let changed = |seed: u64| {
+            let mut series = noisy("pair", 30, 1, &[], seed);
+            series.metric.better = better;
+            series.points[16].value = 1.0 + by;
+            series.points[17].value = 1.0 + 0.9 * by;
+            series
+        };
+        (0..20).filter(|seed| !events(vec![changed(*seed)]).is_empty()).count()
+    };
+    for (better, worse_by) in [(Better::Lower, 0.1), (Better::Higher, -0.1)] {
+        let (worse, improved) = (told(better, worse_by), told(better, -worse_by));
+        assert!(worse <= 2 && improved >= 12, "{better:?}: {worse} worse, {improved} improved");
+    }
 }
