@@ -20,9 +20,9 @@ pub struct Limits {
     pub budget: f64,
     /// What a further change costs, in squares of the deviation of the noise.
     pub penalty: f64,
-    /// What ranks and means of two long sides must differ by, as normal deviates.
+    /// What ranks and means of two long sides must differ by, as normal deviates; ranks by less where means are far apart.
     pub clear: f64,
-    /// What a step must stand by against noise that wanders, as a normal deviate.
+    /// What a step must stand by against noise that wanders, as a normal deviate; by less where means are far apart.
     pub steady: f64,
     /// The chance below which a run of few points is apart from its surroundings.
     pub rare: f64,

@@ -14,10 +14,10 @@ const MOST_BEFORE: usize = 300;
 const POWER_80: f64 = 0.8416;
 
 /// What all tests together need more than one of means would, of so few points after the change; counted in normal noise.
-const ALL_TESTS: f64 = 1.4;
+const ALL_TESTS: f64 = 1.3;
 
 /// What few points before the change cost besides, over the square of their number; counted as well.
-const OF_FEW: f64 = 120.0;
+const OF_FEW: f64 = 100.0;
 
 /// The fewest points with which that was counted; below them other tests are asked.
 const FEWEST_BEFORE: f64 = 12.0;

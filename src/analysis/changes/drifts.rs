@@ -26,11 +26,11 @@ const WIDE_SHARE: usize = 3;
 const DEARER: f64 = 2.0;
 
 /// How clearly a ramp must stand against noise that wanders, as a multiple of what a step must: it is what such noise looks like.
-const STEADY: f64 = 1.05;
+const STEADY: f64 = 1.03;
 
 /// Into how many blocks a stretch is divided to see how far it leads, and by how much that must be clearer than a step.
 const BLOCKS: usize = 60;
-const FARTHER: f64 = 1.1;
+const FARTHER: f64 = 1.08;
 
 /// The points of the shortest tread that a partition has: where no change is proven, so short a one holds strays.
 const STRAYS: usize = 2;
@@ -222,7 +222,9 @@ mod tests {
                 })
                 .collect()
         };
-        let far = (0..2000).filter(|seed| super::led(&walk(60 + seed % 140)) > super::FARTHER * 4.0).count();
+        let far = (0..2000)
+            .filter(|seed| super::led(&walk(60 + seed % 140)) > super::FARTHER * Sensitivity::BALANCED.clear)
+            .count();
         assert!(far <= 4, "{far} of 2,000 walks");
     }
 

@@ -9,7 +9,7 @@ use crate::stats::autoregression::{self, Stretch};
 const OF_SERIES: f64 = 8.0;
 
 /// How many points' worth the deviation of both sides counts in that of one.
-const OF_BOTH: f64 = 20.0;
+const OF_BOTH: f64 = 8.0;
 
 /// The points next to a change whose deviation is looked at by itself.
 const NEAR: usize = 40;
@@ -29,7 +29,14 @@ const SHORT_STRETCH: usize = 60;
 const OFTEN: f64 = 1.08;
 
 /// Of the largest value that ranks of so many points can give, the share that is enough.
-const OF_LARGEST: f64 = 0.88;
+const OF_LARGEST: f64 = 0.86;
+
+/// What means that clear their limit make up for where ranks or the course of the points fall short of theirs, as powers of by
+/// how much they clear it, and how much of that counts at most: ranks of few points end soon, and one step far beyond all others
+/// is the more likely in noise that wanders the larger that noise is taken to be.
+const FOR_RANKS: f64 = 0.15;
+const FOR_COURSE: f64 = 0.13;
+const MOST_MADE_UP: f64 = 3.0;
 
 /// The share of an excursion by which its level must return at least.
 const RETURNED: f64 = 0.6;
@@ -38,8 +45,8 @@ const RETURNED: f64 = 0.6;
 const STEADIER: f64 = 1.2;
 
 /// How much clearer a step must stand against noise that wanders for each unit by which neighbours about its levels hang together
-/// more than by chance; of so many points nothing is known of it.
-const WANDERS: f64 = 0.3;
+/// more than by chance, and how much less clear where they do less; of so many points nothing is known of it.
+const WANDERS: f64 = 0.4;
 const BY_CHANCE: f64 = 0.1;
 const UNTOLD: f64 = 30.0;
 
@@ -95,7 +102,7 @@ impl<'a> Pair<'a> {
         ])
     }
 
-    /// How far the change clears its limits, all of them: 1 is just enough.
+    /// How far the change clears its limits, all of them but for what means make up for: 1 is just enough.
     pub(super) fn score(&self, noise: &Noise, sensitivity: &Sensitivity) -> f64 {
         self.score_if(noise, sensitivity, || self.steady())
     }
@@ -109,18 +116,20 @@ impl<'a> Pair<'a> {
         }
         let rougher = self.rougher(even);
         let spread = noise.inflation * rougher;
-        let by_means = self.step.abs() / even / spread;
+        let by_means = self.step.abs() / even / spread / sensitivity.clear;
+        let made_up = |power: f64| by_means.clamp(1.0, MOST_MADE_UP).powf(power);
         let by_ranks = rank_deviate(self.before, self.after).abs() / rougher;
         let by_ranks = by_ranks.min(shares_deviate(self.before, self.after, self.step)) / noise.inflation;
         let largest = (3.0 * before * after / (before + after + 1.0)).sqrt() / spread;
         let by_ranks = by_ranks / sensitivity.clear.min(OF_LARGEST * largest);
-        let clear = by_ranks.min(by_means / sensitivity.clear);
+        let clear = by_means.min(by_ranks * made_up(FOR_RANKS));
         // The dearest test comes last.
         if clear < 1.0 {
             return clear;
         }
         let wanders = WANDERS * (self.correlation() - BY_CHANCE) * (1.0 - UNTOLD / (before + after)).max(0.0);
-        clear.min(steady() / rougher / (sensitivity.steady * noise.doubt * (1.0 + wanders)))
+        let by_course = steady() / rougher / (sensitivity.steady * noise.doubt * (1.0 + wanders));
+        clear.min(by_course * made_up(FOR_COURSE))
     }
 
     /// The correlation of neighbours about the levels of both sides, far ones drawn in.
@@ -239,6 +248,7 @@ fn shares_deviate(before: &Side<'_>, after: &Side<'_>, step: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::random::SplitMix64;
 
     #[test]
     fn sides_that_do_not_overlap_differ_though_the_shorter_is_rougher() {
@@ -255,5 +265,36 @@ mod tests {
         let mixed: Vec<f64> =
             rough.iter().enumerate().map(|(place, value)| value + f64::from(u8::from(place < 3)) * 1.5).collect();
         assert!(score(&mixed) < 1.0, "{}", score(&mixed));
+    }
+
+    #[test]
+    fn a_large_step_is_told_though_each_point_hangs_on_the_one_before() {
+        let noise = Noise { deviation: 1.0, inflation: 1.0, doubt: 1.2, strays: 1.0, cuts: Vec::new() };
+        let is_told = |seed: &u64| {
+            let (mut random, mut last) = (SplitMix64::new(*seed), 0.0);
+            let mut value = |level: f64| {
+                last = 0.5 * last + 0.75_f64.sqrt() * random.normal();
+                level + last
+            };
+            let early: Vec<f64> = (0..15).map(|_| value(100.0)).collect();
+            let late: Vec<f64> = (0..15).map(|_| value(104.5)).collect();
+            Pair::of(&Side::of(&early), &Side::of(&late), &noise).score(&noise, &Sensitivity::BALANCED) >= 1.0
+        };
+        let told = (0..200).filter(is_told).count();
+        assert!(told >= 182, "{told} of 200");
+    }
+
+    #[test]
+    fn means_far_apart_make_up_for_one_point_on_the_other_side() {
+        let noise = Noise { deviation: 0.05, inflation: 1.0, doubt: 1.1, strays: 1.0, cuts: Vec::new() };
+        let score = |step: f64| {
+            let wave = |place: i32, period: i32| f64::from(place * 5 % period) * 0.02;
+            let early: Vec<f64> =
+                (0..8).map(|place| 100.0 + if place == 3 { 2.0 * step } else { wave(place, 8) }).collect();
+            let late: Vec<f64> = (0..22).map(|place| 100.0 + step + wave(place, 7)).collect();
+            Pair::of(&Side::of(&early), &Side::of(&late), &noise).score(&noise, &Sensitivity::BALANCED)
+        };
+        // The ranks of both are the same.
+        assert!(score(0.2) < 1.0 && score(1.2) >= 1.0, "{} {}", score(0.2), score(1.2));
     }
 }

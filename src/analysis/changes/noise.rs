@@ -21,7 +21,7 @@ const PRICE: f64 = 9.0;
 
 /// By how much clearer a step must stand against noise that wanders, shared out over the points of the series, and again by
 /// the square of their number: a few dozen points hardly tell how noise wanders.
-const DOUBT: (f64, f64) = (3.0, 95.0);
+const DOUBT: (f64, f64) = (3.0, 105.0);
 
 /// Below how many points that square makes no more of it: other tests are hard enough there.
 pub(super) const FEW: f64 = 30.0;

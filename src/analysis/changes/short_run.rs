@@ -43,6 +43,9 @@ const MAKES_UP: f64 = 5.0;
 /// points around are exceeded by all of a run, the tail is known well. What is missing costs as much, up to a tenth.
 const SPARED: f64 = 0.8;
 
+/// The share of the reach of three points that two must have: ranks of two seldom are enough, and reach must make up for these too.
+const NEARER: f64 = 0.925;
+
 /// By how much farther longer runs must reach: where noise gets rougher for a while, they come of themselves.
 const FARTHER: f64 = 1.15;
 
@@ -53,21 +56,24 @@ const MAY_WANDER: usize = 4;
 const SUREST: f64 = 1.4;
 
 /// Below how many points of a series two points of a run must lie close together on whichever side they are: two strays seldom
-/// do.
+/// do. On the side of strays they must as well, but where so many points are around them and none strays.
 const TOGETHER: usize = 100;
+const WITHOUT_STRAYS: usize = 280;
 
 /// By how much farther a run must reach where few points tell of the tail: the square of these over their number, for runs of
 /// two points, of three and of more. Strays lie side by side more often than one thinks.
-const UNTOLD: [f64; 3] = [32.0, 26.0, 22.0];
+const UNTOLD: [f64; 3] = [34.0, 26.0, 15.0];
 
 /// By how much farther, for each factor of e by which a series is longer than so many points: it has more places for a run.
 const LONGER: f64 = 0.05;
 const LONG: f64 = 200.0;
 
-/// The deviations by which all of a run must lie beyond all points around it to be plainly apart, and how far its points may
-/// scatter about their mean then, in squares of the deviation: two points on the side of strays, two on the other one, three.
-/// Where few points tell of a tail, that says more than what is taken for its shape.
-const PLAINLY: [(f64, f64); 3] = [(6.5, 0.15), (5.0, f64::INFINITY), (1.5, 4.0)];
+/// The deviations by which two points on the side on which no strays lie must all be beyond all points around them to be plainly
+/// apart, those by which three must on either side, and how far these may scatter about their mean then, in squares of the
+/// deviation. Where few points tell of a tail, that says more than what is taken for its shape.
+const TWO_PLAINLY: f64 = 3.6;
+const THREE_PLAINLY: f64 = 1.55;
+const THREE_SCATTER: f64 = 4.0;
 
 /// The fewest points around a run beyond which it can be plainly apart.
 const FEWEST_BEYOND: usize = 12;
@@ -107,7 +113,11 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     // One of several may be a stray.
     let outer = usize::from(count >= MAY_WANDER);
     let spread = (run.sorted[count - 1 - outer] - run.sorted[outer]) / around.deviation;
-    let must_be_close = count == 2 && (is_strays_side || values.len() < TOGETHER);
+    // What is surely apart is, whatever the run itself reaches.
+    let apart = APART.max(APART_SHARE * gap) * around.deviation;
+    let strays = around.points.iter().any(|value| (value - around.level).abs() > apart);
+    let may_be_strays = is_strays_side && (strays || around.points.len() < WITHOUT_STRAYS);
+    let must_be_close = count == 2 && (may_be_strays || values.len() < TOGETHER);
     let most_spread = if must_be_close { 1.5 } else { 3.5 } * std::f64::consts::SQRT_2;
     // Another level may have another noise; what lies far apart may do so by more.
     let most_spread = most_spread.max(gap * if count < MAY_WANDER { 0.1 } else { 0.4 });
@@ -122,21 +132,22 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
     if around.near.len() >= FEWEST_NEAR && around.near.len() < around.points.len() {
         chance = chance.max(far(&around.near, around.deviation_near(noise)));
     }
-    // What is surely apart is, whatever the run itself reaches.
     let least = run.points.iter().map(|value| value * sign).fold(f64::INFINITY, f64::min);
-    let apart = APART.max(APART_SHARE * gap) * around.deviation;
     let bar = least.min(sign * around.level + apart);
     let as_far = around.points.iter().filter(|value| **value * sign >= bar).count() as f64;
     let share = (as_far + 0.5) / (around.points.len() as f64 + 1.0);
     let rank = -share.log10() * count as f64 * independent;
     let needed_rank = -sensitivity.rare.log10();
     let spared = (SPARED * (rank / needed_rank - 1.15)).clamp(-0.1, 0.2);
-    let reach = if count < MAY_WANDER { 1.0 - spared } else { FARTHER };
+    let reach = match count {
+        2 => NEARER * (1.0 - spared),
+        3 => 1.0 - spared,
+        _ => FARTHER,
+    };
     let length = values.len() as f64;
     let untold = 1.0 + (UNTOLD[(count - 2).min(2)] / length.max(noise::FEW)).powi(2);
     let reach = reach * untold + LONGER * (length / LONG).ln().max(0.0);
     let far = -(chance.powf(independent).max(f64::MIN_POSITIVE)).log10() / (sensitivity.far * reach);
-    let strays = around.points.iter().any(|value| (value - around.level).abs() > apart);
     let made_up = if strays || around.is_tied { 0.0 } else { (far - 1.0).max(0.0) * MAKES_UP };
     let rare = (rank + made_up) / needed_rank;
     let score = rare.min(gap / needed).min(far).min(together);
@@ -149,9 +160,11 @@ pub(super) fn score(values: &[f64], pair: &Pair<'_>, beyond: &[f64], noise: &Noi
 
 /// How plainly a run of two or three points lies beyond all points around it; 1 is just enough. By Dixon, "Processing data for
 /// outliers", Biometrics 9, 1953: the gap between it and the nearest of them, here in deviations in place of the whole range.
+/// Zero for two points on the side of strays, of which that says little.
 fn plainly(run: &Side<'_>, around: &Around, sign: f64, is_strays_side: bool, noise: &Noise) -> f64 {
     let count = run.points.len();
-    if count >= MAY_WANDER || around.is_tied || around.points.len() < FEWEST_BEYOND {
+    let may_be_strays = count == 2 && is_strays_side;
+    if count >= MAY_WANDER || may_be_strays || around.is_tied || around.points.len() < FEWEST_BEYOND {
         return 0.0;
     }
     let least = run.points.iter().map(|value| value * sign).fold(f64::INFINITY, f64::min);
@@ -160,10 +173,13 @@ fn plainly(run: &Side<'_>, around: &Around, sign: f64, is_strays_side: bool, noi
         return 0.0;
     }
     let gap = (least - most) / around.deviation.max(around.deviation_near(noise)) / noise.inflation;
+    if count == 2 {
+        return gap / TWO_PLAINLY;
+    }
     let mean = run.points.iter().sum::<f64>() / count as f64;
     let squares: f64 = run.points.iter().map(|value| ((value - mean) / around.deviation).powi(2)).sum();
-    let (needed, most_squares) = PLAINLY[if count == 3 { 2 } else { usize::from(!is_strays_side) }];
-    if squares > 0.0 { (gap / needed).min(most_squares / squares) } else { gap / needed }
+    let together = if squares > 0.0 { THREE_SCATTER / squares } else { f64::INFINITY };
+    (gap / THREE_PLAINLY).min(together)
 }
 
 /// The least distance of a run from the level around it, in deviations: fewer points must lie farther.
@@ -299,6 +315,28 @@ mod tests {
         assert!(below >= 80 && above >= 80, "{below} {above}");
         // One of them alone beyond all others is no run.
         assert_eq!(told(&[-9.0, 0.0], normal, false), 0);
+    }
+
+    #[test]
+    fn two_points_far_from_each_other_are_told_in_a_long_series_without_strays() {
+        // Of forty series of so many points, with a stray, that step from the point 240 on.
+        let told_of = |count: usize, stray: f64, step: f64| {
+            let is_told = |seed: &u64| {
+                let mut random = SplitMix64::new(*seed);
+                let level = |place: usize| 100.0 + if place < 240 { 0.0 } else { step };
+                let mut values: Vec<f64> = (0..count).map(|place| level(place) + random.normal()).collect();
+                (values[60], values[150], values[151]) = (100.0 + stray, 108.0, 112.0);
+                let found = changes_known(&values, &Sensitivity::BALANCED, &Known::default()).points;
+                [150, 152].iter().all(|place| found.iter().any(|point| point.index == *place))
+            };
+            (0..40).filter(is_told).count()
+        };
+        let told = |count, stray| told_of(count, stray, 0.0);
+        assert!(told(320, 0.0) >= 36, "{}", told(320, 0.0));
+        assert!(told(320, 20.0) <= 4, "{}", told(320, 20.0));
+        assert!(told(250, 0.0) <= 4, "{}", told(250, 0.0));
+        // Nor where a change leaves few points around them in a long one.
+        assert!(told_of(600, 0.0, 20.0) <= 4, "{}", told_of(600, 0.0, 20.0));
     }
 
     #[test]

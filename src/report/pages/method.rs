@@ -20,7 +20,7 @@ use crate::report::{ReportError, Settings};
 const STEPS: [&str; 6] = [
     "Noise first: the deviation of a point comes from the differences of neighbours, which a step moves but once. How alike neighbours are tells how much a mean is worth.",
     "Candidates: the exact partition into levels with the least squares, at a constant price for each change.",
-    "Proof: the candidate that explains least is tested first, by ranks, by trimmed means and against noise that wanders. Where it fails it goes, and its neighbours are tested again. A run of few points must lie where hardly another point does. One point alone is never a change.",
+    "Proof: the candidate that explains least is tested first, by ranks, by trimmed means, of which a clear difference makes up for a little of the others, and against noise that wanders. Where it fails it goes, and its neighbours are tested again. A run of few points must lie where hardly another point does. One point alone is never a change.",
     "Drifts: steps in one direction are held against an even ramp; what the ramp explains better is a drift, of which no commit is to blame alone.",
     "Place: with both levels known the most likely place, and the range of all that are nearly as likely. A border of environments is a likelier place than a commit.",
     "Events: changes of many series that one commit explains are one event. How many of all that is told may be chance is held to the share below (Benjamini and Hochberg over Simes).",
