@@ -5,6 +5,7 @@ use super::{markdown, table};
 use crate::model::event::{Event, NextStep};
 use crate::model::metric::Metric;
 use crate::model::trend::Trend;
+use crate::model::unit::Unit;
 use crate::report::number::NARROW;
 
 /// Both texts, with plain blanks in figures.
@@ -157,6 +158,34 @@ fn a_mover_that_hardly_moved_is_unchanged() {
                 text.lines().find(|line| line.contains(&format!("ratio, {way}"))).unwrap_or_else(|| panic!("{text}"));
             assert!(row.contains(words), "{row}");
         }
+    }
+}
+
+#[test]
+fn movers_by_size_are_the_worst_of_each_unit_in_turn() {
+    let mut trend = example::trend();
+    let moved = [(Unit::Second, 1e-3, 2), (Unit::Second, 0.1, 1), (Unit::One, 1.2, 1), (Unit::Byte, 64.0, 3)];
+    trend.tables.movers.truncate(moved.len());
+    for ((row, (unit, before, rank)), change) in trend.tables.movers.iter_mut().zip(moved).zip([0.5, 0.25, 0.1, 0.0]) {
+        (row.unit, row.rank_in_unit, row.before, row.now) = (unit, rank, before, before * (1.0 + change));
+        (row.change, row.worse, row.difference) = (Some(change), Some(change), before * change);
+    }
+    for text in texts(&trend, false) {
+        let (by_share, by_size) = text.split_once("The same by their size").expect("it has such a table");
+        let by_size = by_size.split("Geometric means").next().expect("there is a first part");
+        let place = |of: &str| by_size.find(of).unwrap_or_else(|| panic!("{of} in {by_size}"));
+        assert!(place("25.00 ms") < place("0.1200") && place("0.1200") < place("500.0 µs"), "{by_size}");
+        assert!(
+            by_share.contains("64.00 B") && !by_size.contains("64.00 B"),
+            "what did not move has no size: {by_size}"
+        );
+    }
+    // One unit in the same order is told once, also where the last one did not move.
+    let mut alike = example::trend();
+    for _ in 0..2 {
+        assert!(texts(&alike, false).iter().all(|text| !text.contains("by their size")));
+        alike.tables.movers.truncate(3);
+        alike.tables.movers[2].difference = 0.0;
     }
 }
 

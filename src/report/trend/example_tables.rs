@@ -49,7 +49,7 @@ pub(super) fn tables() -> Tables {
         runs_now: 5,
         change: Some(0.081 - 0.008 * f64::from(number)),
         worse: Some(0.081 - 0.008 * f64::from(number)),
-        difference: 0.097,
+        difference: 0.097 - 0.01 * f64::from(number),
         rank_in_unit: number as usize + 1,
     };
     let geomean = |dtype: Option<&str>, change: f64, interval: Option<(f64, f64)>| GeomeanRow {

@@ -40,6 +40,7 @@ pub(super) fn sections(trend: &Trend) -> Vec<Section> {
     let tables = [
         coverage(trend),
         movers(trend),
+        movers_by_size(trend),
         grid_section(&format!("Geometric means, {days}"), geomeans(&trend.tables.geomeans)),
         grid_section("Noise of judged series, median and 90th percentile", noise(&trend.tables.noise)),
         grid_section("Schedule", schedule(&trend.schedule)),
@@ -131,8 +132,33 @@ fn sentence(words: &str) -> Phrase {
 }
 
 fn movers(trend: &Trend) -> Option<Section> {
+    let rows: Vec<&MoverRow> = trend.tables.movers.iter().collect();
+    grid_section(&format!("Movers, {}, the worst first", against(trend.tables.days)), moved(trend, &rows))
+}
+
+/// Those that got worse by most, in base units: the first of each unit, then the second of each, and so on. Nothing where that
+/// is what the table by shares lists.
+fn movers_by_size(trend: &Trend) -> Option<Section> {
+    let moved_at_all = |one: &&MoverRow| one.difference != 0.0;
+    let mut rows: Vec<&MoverRow> = trend.tables.movers.iter().filter(moved_at_all).collect();
+    rows.sort_by_key(|one| (one.rank_in_unit, one.unit));
+    if rows.iter().take(MOST_MOVERS).copied().eq(trend.tables.movers.iter().filter(moved_at_all).take(MOST_MOVERS)) {
+        return None;
+    }
+    grid_section("The same by their size, the worst of each unit in turn", moved(trend, &rows))
+}
+
+fn moved(trend: &Trend, rows: &[&MoverRow]) -> Grid {
     let series: BTreeMap<&str, &SeriesTrend> = trend.series.iter().map(|one| (one.series.as_str(), one)).collect();
-    let row = |one: &MoverRow| {
+    let heads = [
+        ("Change", true),
+        ("Difference", true),
+        ("Before → now", true),
+        ("Runs", true),
+        ("Machine", false),
+        ("Series", false),
+    ];
+    grid(&heads, rows, MOST_MOVERS, |one| {
         let known = series.get(one.series.as_str());
         let scale = one.unit.scale(if one.before == 0.0 { one.now } else { one.before });
         let name = known.map_or(&one.series, |known| &known.benchmark);
@@ -142,6 +168,7 @@ fn movers(trend: &Trend) -> Option<Section> {
         let is_nothing = one.change.is_some() && !change.contains(|digit| matches!(digit, '1'..='9'));
         vec![
             cell(change),
+            cell(number::quantity(one.unit.scale(one.difference), one.difference)),
             cell(format!("{} → {}", number::value(scale, one.before), number::quantity(scale, one.now))),
             cell(format!("{} → {}", count(one.runs_before), count(one.runs_now))),
             cell(words::name(known.map_or(&one.machine, |known| &known.machine.name))),
@@ -153,10 +180,7 @@ fn movers(trend: &Trend) -> Option<Section> {
                 None => name,
             },
         ]
-    };
-    let heads = [("Change", true), ("Before → now", true), ("Runs", true), ("Machine", false), ("Series", false)];
-    let grid = grid(&heads, &trend.tables.movers, MOST_MOVERS, row);
-    grid_section(&format!("Movers, {}, the worst first", against(trend.tables.days)), grid)
+    })
 }
 
 fn geomeans(rows: &[GeomeanRow]) -> Grid {
