@@ -32,10 +32,10 @@ const SENSITIVITIES: [(&str, Sensitivity); 3] =
 const SERIES: u64 = 300;
 
 /// How many series of each family hold nothing, at each of these lengths: short ones have few points each.
-const NULLS: [(usize, u64); 4] = [(30, 4000), (100, 2000), (200, 1000), (1000, 1000)];
+const NULLS: [(usize, u64); 5] = [(30, 4000), (100, 2000), (200, 1000), (400, 1000), (1000, 1000)];
 
 /// How many series of each family grow point by point.
-const GROWING: u64 = 12;
+const GROWING: u64 = 60;
 
 /// The longest series that grows.
 const LONGEST_GROWING: usize = 400;

@@ -47,7 +47,7 @@ mod tests {
         let [found, by_sensitivity, nothing] = &method.measured[..] else { panic!("three tables are shown") };
         assert_eq!((found.heads.len(), found.rows.len()), (12, 15));
         assert_eq!((by_sensitivity.heads.len(), by_sensitivity.rows.len()), (6, 3));
-        assert_eq!((nothing.heads.len(), nothing.rows.len()), (7, 12));
+        assert_eq!((nothing.heads.len(), nothing.rows.len()), (7, 15));
         for table in [found, by_sensitivity, nothing] {
             assert!(
                 table.rows.iter().all(|row| row.len() == table.heads.len() && row.iter().all(|cell| !cell.is_empty()))
@@ -68,7 +68,7 @@ mod tests {
         let rate = nothing.heads.iter().position(|head| head == "in 1,000 points").unwrap();
         let counted = nothing.rows.iter().filter(|row| row[0] == default.name);
         let rates: Vec<f64> = counted.map(|row| row[rate].parse().unwrap()).collect();
-        assert_eq!(rates.len(), 4);
+        assert_eq!(rates.len(), 5);
         assert!(rates.iter().all(|rate| (0.001..=default.budget).contains(rate)), "{rates:?}");
     }
 }

@@ -51,6 +51,7 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
     if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return Changes::default();
     }
+    let sensitivity = &sensitivity.of_length(values.len());
     let scaled = Scaled::of(values);
     let mut noise = Noise::of(&scaled, sensitivity.penalty);
     if known.more_is_better {

@@ -5,6 +5,12 @@
 const EASIER: f64 = 0.08;
 const EASIEST: f64 = 0.75;
 
+/// In series of about so many points false alarms stay farthest below what is allowed: fewer points tell little of their noise,
+/// and of longer series more are alarmed. Just there a run must reach by that share less, and twice the chance by ranks will do. It fades as a normal density does, with that deviation of the logarithm of the length.
+const ROOMY: f64 = 400.0;
+const NEARER: f64 = 0.1;
+const FADES: f64 = 0.5;
+
 /// How much it takes: the limits that the tests of a change must reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sensitivity {
@@ -50,8 +56,37 @@ impl Sensitivity {
         Sensitivity { clear: self.clear * share, steady: self.steady * share, ..*self }
     }
 
+    /// In a series of so many points.
+    pub(in crate::analysis) fn of_length(&self, count: usize) -> Sensitivity {
+        let room = (-0.5 * ((count as f64 / ROOMY).ln() / FADES).powi(2)).exp();
+        Sensitivity { rare: self.rare * (1.0 + room), far: self.far * (1.0 - NEARER * room), ..*self }
+    }
+
     /// With another least relative change: 0.01 is 1 %.
     pub fn at_least(self, least: f64) -> Sensitivity {
         Sensitivity { least, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_hundred_points_take_less_and_other_lengths_as_much() {
+        let balanced = Sensitivity::BALANCED;
+        let shares = |count: usize| {
+            let one = balanced.of_length(count);
+            assert_eq!((one.clear, one.steady, one.least), (balanced.clear, balanced.steady, balanced.least));
+            (one.far / balanced.far, one.rare / balanced.rare)
+        };
+        let (far, rare) = shares(400);
+        assert!((far - 0.9).abs() < 1e-9 && (rare - 2.0).abs() < 1e-9, "{far}, {rare}");
+        for count in [8, 30, 60, 4000, 1_000_000] {
+            let (far, rare) = shares(count);
+            assert!(far > 0.999 && rare < 1.01, "{count}: {far}, {rare}");
+        }
+        assert_eq!(shares(200).0, shares(800).0);
+        assert_eq!(balanced.of_length(0), balanced);
     }
 }

@@ -171,7 +171,7 @@ fn sensitivities(catalog: &Catalog<'_>, limits: &[Limits]) -> Section {
         ("Chance of a short run", "n opt"),
         ("Least change", "n push"),
     ];
-    let note = "How much it takes to tell a change. Prices are in squares of the deviation of the noise, clearness in normal deviates. A project may choose for each metric, and set another least change.";
+    let note = "How much it takes to tell a change. Prices are in squares of the deviation of the noise, clearness in normal deviates. The chance of a short run is twice as large for series of 400 points. A project may choose for each metric, and set another least change.";
     let texts = ("sensitivities", "Sensitivities", Phrase::plain(note), "None is known.");
     Section::of_table(texts, ("Sensitivities, the strictest first", &columns), limits.iter().map(row).collect()).wide()
 }
