@@ -6,7 +6,8 @@ const EASIER: f64 = 0.08;
 const EASIEST: f64 = 0.75;
 
 /// In series of about so many points false alarms stay farthest below what is allowed: fewer points tell little of their noise,
-/// and of longer series more are alarmed. Just there a run must reach by that share less, and twice the chance by ranks will do. It fades as a normal density does, with that deviation of the logarithm of the length.
+/// and of longer series more are alarmed. Just there a run must reach by that share less, and twice the chance by ranks will do.
+/// It fades as a normal density does, with that deviation of the logarithm of the length.
 const ROOMY: f64 = 400.0;
 const NEARER: f64 = 0.1;
 const FADES: f64 = 0.5;
