@@ -109,6 +109,12 @@ impl Sums {
         Course { cost: all - size * with_ramp - height * with_step, begin, end, size, step: Some(height) }
     }
 
+    /// The squares that the best ramp leaves which is at least so wide and goes on to the end. `None` for too short a series.
+    pub fn going_on(&self, narrowest: usize) -> Option<f64> {
+        let last = self.count().checked_sub(narrowest.max(1))?;
+        (0..=last).map(|begin| self.course(begin, self.count(), None).cost).min_by(f64::total_cmp)
+    }
+
     /// The course that costs least, of ramps at least so wide; with a step at that place. It costs the squares that it
     /// leaves, and the price of a ramp of its width. `None` for too short a series.
     pub fn best(&self, narrowest: usize, step: Option<usize>, price: impl Fn(usize) -> f64) -> Option<Course> {
@@ -188,6 +194,17 @@ mod tests {
         let solved: Vec<f64> = (0..size).map(|row| rows[row][size] / rows[row][row]).collect();
         let fitted = |place: usize| columns(place).iter().zip(&solved).map(|(a, b)| a * b).sum::<f64>();
         values.iter().enumerate().map(|(place, value)| (value - fitted(place)).powi(2)).sum()
+    }
+
+    #[test]
+    fn a_ramp_that_goes_on_is_the_best_of_those_to_the_end() {
+        for (end, begin) in [(30, 12), (45, 20), (30, 28)] {
+            let values = series(end, (begin, end), 3.0, (5, 0.4));
+            let left = Sums::of(&values).going_on(4).unwrap();
+            let all = (0..=end - 4).map(|begin| squares_left(&values, (begin, end), None));
+            assert!((left - all.fold(f64::INFINITY, f64::min)).abs() < 1e-8, "{begin} to {end}: {left}");
+        }
+        assert_eq!((Sums::of(&[1.0; 4]).going_on(5), Sums::of(&[]).going_on(0)), (None, None));
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::ops::RangeInclusive;
 
 use super::borders::{self, Step};
-use super::eliminate::Elimination;
+use super::eliminate::{self, Elimination, around};
 use super::estimate::{self, Estimate};
 use super::noise::{self, Noise};
 use super::ramps::{Levelled, Ramp};
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use super::{chance, drifts, position, ramps};
+use super::{chance, drifts, position, ramps, standing};
 use crate::model::change_point::{ChangePoint, Changes, SeriesNoise};
 
 /// The fewest points in which anything is looked for.
@@ -124,38 +124,51 @@ fn cuts(
     sensitivity: &Sensitivity,
     known: &Known<'_>,
 ) -> (Vec<usize>, Vec<(Ramp, f64)>) {
-    let count = scaled.values.len();
-    let found = Elimination::of(scaled, &noise.cuts, noise, sensitivity).proven();
-    if found.is_empty() {
-        return with_ramps(scaled, found, noise, sensitivity, known);
+    let proven = eliminate::proven(scaled, noise, sensitivity, known.runs);
+    let (mut steps, ramps) = ramps::told_apart(&scaled.values, &proven, noise, sensitivity.penalty);
+    if !newest_stands(scaled, &proven, &steps, noise, sensitivity, known) {
+        steps.pop();
     }
-    // Where something changed, more did than where nothing may have.
-    let restless = sensitivity.beside(found.len());
-    let proven = |cuts: &[usize]| Elimination::of(scaled, cuts, noise, &restless).proven();
-    let found = proven(&noise.cuts);
-    let locate =
-        |place: usize| position::locate(&scaled.values, around(&found, place, count), noise, &[], known.runs).place;
-    let mut moved: Vec<usize> = (0..found.len()).map(locate).collect();
-    moved.sort_unstable();
-    moved.dedup();
-    let cuts = if moved == found { found } else { proven(&moved) };
-    with_ramps(scaled, cuts, noise, sensitivity, known)
+    with_drifts(scaled, &proven, (steps, ramps), noise, sensitivity, known)
 }
 
-/// Of changes that proved themselves those that are steps, and the ramps.
-fn with_ramps(
+/// Whether the last of the steps is there without the newest points, too, where that is asked of it; where a ramp follows it is not.
+fn newest_stands(
     scaled: &Scaled,
-    cuts: Vec<usize>,
+    proven: &[usize],
+    steps: &[usize],
+    noise: &Noise,
+    sensitivity: &Sensitivity,
+    known: &Known<'_>,
+) -> bool {
+    let [before @ .., cut] = steps else { return true };
+    if proven.last() != Some(cut) {
+        return true;
+    }
+    let begin = before.last().copied().unwrap_or(0);
+    let stood = |without: usize| {
+        let first = scaled.first(scaled.values.len() - without);
+        let noise = Noise { strays: noise.strays, ..Noise::of(&first, sensitivity.penalty) };
+        let proven = eliminate::proven(&first, &noise, sensitivity, known.runs);
+        standing::is_among(*cut, &ramps::told_apart(&first.values, &proven, &noise, sensitivity.penalty).0)
+    };
+    standing::asked(&scaled.values, begin, *cut, noise).is_none_or(|without| without.into_iter().all(stood))
+}
+
+/// The steps and the ramps among changes that proved themselves, with the scores of these, and with the ramps between them.
+fn with_drifts(
+    scaled: &Scaled,
+    proven: &[usize],
+    (steps, ramps): (Vec<usize>, Vec<Ramp>),
     noise: &Noise,
     sensitivity: &Sensitivity,
     known: &Known<'_>,
 ) -> (Vec<usize>, Vec<(Ramp, f64)>) {
     let count = scaled.values.len();
-    let (steps, ramps) = ramps::told_apart(&scaled.values, &cuts, noise, sensitivity.penalty);
     let scores =
-        if ramps.is_empty() { Vec::new() } else { Elimination::of(scaled, &cuts, noise, sensitivity).scores() };
+        if ramps.is_empty() { Vec::new() } else { Elimination::of(scaled, proven, noise, sensitivity).scores() };
     let clearest = |ramp: Ramp| {
-        let within = cuts.iter().zip(&scores).filter(|(cut, _)| (ramp.around.0..ramp.around.1).contains(cut));
+        let within = proven.iter().zip(&scores).filter(|(cut, _)| (ramp.around.0..ramp.around.1).contains(cut));
         let score = within.map(|(_, score)| *score).fold(1.0, f64::max);
         (ramp, score)
     };
@@ -216,12 +229,6 @@ fn hold_told<'a>(
             );
         }
     }
-}
-
-/// A cut with its neighbours, or the ends.
-fn around(cuts: &[usize], place: usize, count: usize) -> [usize; 3] {
-    let before = place.checked_sub(1).map_or(0, |before| cuts[before]);
-    [before, cuts[place], cuts.get(place + 1).copied().unwrap_or(count)]
 }
 
 /// The stretches between cuts.

@@ -12,10 +12,11 @@ use std::rc::Rc;
 
 use super::long_sides::{Pair, excursion_score};
 use super::noise::Noise;
+use super::position;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::short_run::{self, LONGEST};
-use super::side::{MOST_POINTS, Side, ranges};
+use super::side::{Side, ranges};
 
 /// The points on either side next to a change by which it may be plain, and the fewest.
 const NEARBY: usize = 8;
@@ -52,6 +53,21 @@ impl PartialEq for Waiting {
 }
 
 impl Eq for Waiting {}
+
+/// Where elimination stands.
+struct State {
+    /// How often each change was put to the test.
+    turns: Vec<u32>,
+    gone: Vec<bool>,
+    waiting: BinaryHeap<Waiting>,
+}
+
+impl State {
+    fn put(&mut self, place: usize, gain: f64) {
+        self.turns[place] += 1;
+        self.waiting.push(Waiting { gain, place, turn: self.turns[place] });
+    }
+}
 
 /// The changes of a series under test, with their neighbours.
 pub(super) struct Elimination<'a> {
@@ -100,26 +116,58 @@ impl<'a> Elimination<'a> {
     /// The cuts that stay.
     pub(super) fn proven(mut self) -> Vec<usize> {
         let last = self.cuts.len() - 1;
-        let mut turns = vec![0_u32; self.cuts.len()];
-        let mut gone = vec![false; self.cuts.len()];
-        let mut waiting: BinaryHeap<Waiting> =
-            (1..last).map(|place| Waiting { gain: self.gain(place), place, turn: 0 }).collect();
-        while let Some(Waiting { place, turn, .. }) = waiting.pop() {
-            if gone[place] || turn != turns[place] || self.score(place) >= 1.0 {
+        let mut state = State { turns: vec![0; last + 1], gone: vec![false; last + 1], waiting: BinaryHeap::new() };
+        (1..last).for_each(|place| state.put(place, self.gain(place)));
+        self.eliminate(&mut state);
+        self.ask_again(&mut state);
+        (1..last).filter(|place| !state.gone[*place]).map(|place| self.cuts[place]).collect()
+    }
+
+    /// Takes away what does not prove itself, the change that explains least first.
+    fn eliminate(&mut self, state: &mut State) {
+        while let Some(Waiting { place, turn, .. }) = state.waiting.pop() {
+            if state.gone[place] || turn != state.turns[place] || self.score(place) >= 1.0 {
                 continue;
             }
-            gone[place] = true;
+            state.gone[place] = true;
             let (before, after) = (self.before[place], self.after[place]);
             (self.after[before], self.before[after]) = (after, before);
-            // A run is judged also by what lies beyond its far end.
-            for neighbour in [self.before[before], before, after, self.after[after]] {
-                if (1..last).contains(&neighbour) {
-                    turns[neighbour] += 1;
-                    waiting.push(Waiting { gain: self.gain(neighbour), place: neighbour, turn: turns[neighbour] });
-                }
+            self.put_neighbours(place, state);
+        }
+    }
+
+    /// Has those next to a change tested again, and those after them: a run is judged also by what lies beyond its far end.
+    fn put_neighbours(&self, place: usize, state: &mut State) {
+        let (before, after) = (self.before[place], self.after[place]);
+        for neighbour in [self.before[before], before, after, self.after[after]] {
+            if (1..self.cuts.len() - 1).contains(&neighbour) {
+                state.put(neighbour, self.gain(neighbour));
             }
         }
-        (1..last).filter(|place| !gone[*place]).map(|place| self.cuts[place]).collect()
+    }
+
+    /// Tests those once more whose neighbours went after them, in order.
+    fn ask_again(&mut self, state: &mut State) {
+        let mut left = 0;
+        for place in 1..self.cuts.len() - 1 {
+            if state.gone[place] && (state.gone[self.before[place]] || state.gone[self.after[place]]) {
+                let mut right = self.after[place];
+                while state.gone[right] {
+                    right = self.after[right];
+                }
+                (self.before[place], self.after[place]) = (left, right);
+                if self.score(place) >= 1.0 {
+                    state.gone[place] = false;
+                    (self.after[left], self.before[right]) = (place, place);
+                    self.put_neighbours(place, state);
+                    self.eliminate(state);
+                }
+            }
+            left = if state.gone[place] { left } else { place };
+            while state.gone[left] {
+                left = self.before[left];
+            }
+        }
     }
 
     /// How far each of the cuts clears its limits.
@@ -145,20 +193,21 @@ impl<'a> Elimination<'a> {
         Rc::clone(self.sides.entry((begin, end)).or_insert_with(|| Rc::new(Side::of(&values[begin..end]))))
     }
 
-    /// How far a change clears its limits together with a neighbour that takes it back.
+    /// How far a change clears its limits together with a neighbour that takes it back. Of the far side no more points count
+    /// than of the change's own: many there say what the level was, and nothing of whether it is back.
     fn as_excursion(&mut self, place: usize, before: &Side<'_>, after: &Side<'_>) -> f64 {
         let [begin, _, end] = self.bounds(place);
         let mut best: f64 = 0.0;
         let (earlier, later) = (self.before[place], self.after[place]);
         if earlier > 0 {
-            let from = self.cuts[self.before[earlier]].max(begin.saturating_sub(MOST_POINTS));
+            let from = self.cuts[self.before[earlier]].max(begin.saturating_sub(after.points.len()));
             if begin - from > LONGEST {
                 let early = self.side(from, begin);
                 best = best.max(excursion_score([&early, before, after], self.noise, self.sensitivity));
             }
         }
         if later < self.cuts.len() - 1 {
-            let to = self.cuts[self.after[later]].min(end + MOST_POINTS);
+            let to = self.cuts[self.after[later]].min(end + before.points.len());
             if to - end > LONGEST {
                 let late = self.side(end, to);
                 best = best.max(excursion_score([before, after, &late], self.noise, self.sensitivity));
@@ -217,6 +266,30 @@ impl<'a> Elimination<'a> {
     }
 }
 
+/// The changes that prove themselves, each where it is likeliest; `runs` as of `Known`.
+pub(super) fn proven(scaled: &Scaled, noise: &Noise, sensitivity: &Sensitivity, runs: &[usize]) -> Vec<usize> {
+    let count = scaled.values.len();
+    let found = Elimination::of(scaled, &noise.cuts, noise, sensitivity).proven();
+    if found.is_empty() {
+        return found;
+    }
+    // Where something changed, more did than where nothing may have.
+    let restless = sensitivity.beside(found.len());
+    let proven = |cuts: &[usize]| Elimination::of(scaled, cuts, noise, &restless).proven();
+    let found = proven(&noise.cuts);
+    let locate = |place: usize| position::locate(&scaled.values, around(&found, place, count), noise, &[], runs).place;
+    let mut moved: Vec<usize> = (0..found.len()).map(locate).collect();
+    moved.sort_unstable();
+    moved.dedup();
+    if moved == found { found } else { proven(&moved) }
+}
+
+/// A cut with its neighbours, or the ends.
+pub(super) fn around(cuts: &[usize], place: usize, count: usize) -> [usize; 3] {
+    let before = place.checked_sub(1).map_or(0, |before| cuts[before]);
+    [before, cuts[place], cuts.get(place + 1).copied().unwrap_or(count)]
+}
+
 #[cfg(test)]
 mod tests {
     use crate::analysis::changes::detect;
@@ -242,5 +315,39 @@ mod tests {
             drifts += changes.drifts.len();
         }
         assert!(found.iter().all(|found| *found >= 38) && drifts <= 4, "{found:?} of 40, {drifts} drifts");
+    }
+
+    #[test]
+    fn a_level_is_back_only_by_what_its_own_points_say() {
+        // Two modes of noise, and a step long ago: a few points of the other mode are not the level before it.
+        let mut back = 0;
+        for seed in 0..200 {
+            let mut random = SplitMix64::new(seed);
+            let mut value = |place: usize| {
+                let mode = if random.uniform() < 0.25 { 2.2 } else { 0.0 };
+                100.0 + if place < 100 { 2.0 } else { 0.0 } + mode + 0.4 * random.normal()
+            };
+            let values: Vec<f64> = (0..300).map(&mut value).collect();
+            let is_told = |count: usize| {
+                let found = detect::changes(&values[..count], &Sensitivity::BALANCED);
+                usize::from(found.points.iter().any(|point| point.index > 150))
+            };
+            back += (200..=300).step_by(2).map(is_told).max().unwrap_or(0);
+        }
+        assert!(back <= 20, "{back} of 200 series");
+    }
+
+    #[test]
+    fn a_stray_beside_a_step_does_not_hide_it() {
+        let found = (0..100).filter(|seed| {
+            let mut random = SplitMix64::new(*seed);
+            let mut value = |place: usize| (if place < 38 { 100.0 } else { 103.0 }) + random.normal();
+            let mut values: Vec<f64> = (0..49).map(&mut value).collect();
+            values[32] *= 1.2;
+            let found = detect::changes(&values, &Sensitivity::BALANCED);
+            found.points.len() == 1 && found.points[0].index.abs_diff(38) <= 5
+        });
+        let count = found.count();
+        assert!(count >= 75, "{count} of 100");
     }
 }

@@ -26,7 +26,7 @@ const SURROUNDED: usize = 90;
 const SHORT_STRETCH: usize = 60;
 
 /// How much clearer such a stretch must be: a long series has many places for one.
-const OFTEN: f64 = 1.08;
+const OFTEN: f64 = 1.10;
 
 /// Of the largest value that ranks of so many points can give, the share that is enough.
 const OF_LARGEST: f64 = 0.86;
@@ -51,7 +51,7 @@ const BY_CHANCE: f64 = 0.1;
 const UNTOLD: f64 = 30.0;
 
 /// How much clearer an excursion must be than a single change: there are more of them to choose from.
-const DEARER: f64 = 1.06;
+const DEARER: f64 = 1.07;
 
 /// Two sides of a change, and what both are like.
 pub(super) struct Pair<'a> {

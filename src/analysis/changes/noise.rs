@@ -7,6 +7,10 @@ use crate::stats::partition;
 /// Of the differences of neighbours, the share that is kept for the deviation where most of them are equal.
 const KEPT: f64 = 0.95;
 
+/// How many deviations beyond both of its neighbours a point counts at most where candidates are looked for: one point alone is
+/// no change, and as two candidates it would stand between a step and its points.
+const ALONE: f64 = 2.5;
+
 /// What that deviation counts: a fair coin between two ticks has as much.
 const TICK_SHARE: f64 = 0.75;
 
@@ -94,7 +98,14 @@ fn parts(values: &[f64], deviation: f64, penalty: f64) -> Vec<usize> {
         return Vec::new();
     }
     let level = median(values);
-    let scaled: Vec<f64> = values.iter().map(|value| ((value - level) / deviation).clamp(-LARGEST, LARGEST)).collect();
+    let drawn_in = |place: usize| match values.get(place.wrapping_sub(1)).zip(values.get(place + 1)) {
+        None => values[place],
+        Some((one, other)) => {
+            values[place].clamp(one.min(*other) - ALONE * deviation, one.max(*other) + ALONE * deviation)
+        }
+    };
+    let drawn = (0..values.len()).map(drawn_in);
+    let scaled: Vec<f64> = drawn.map(|value| ((value - level) / deviation).clamp(-LARGEST, LARGEST)).collect();
     partition::optimal(&scaled, penalty)
 }
 

@@ -17,16 +17,16 @@ const CHEAPENS: f64 = 12.0;
 
 /// How many points a ramp has been over from which on it costs what a step does at least: it goes on no more, and what has
 /// been a level for so long was no beginning of a drift.
-const OVER: usize = 50;
+pub(super) const OVER: usize = 50;
 
 /// What a ramp beside a step costs more than that step at least: the step has explained most by then.
 const DEARER: f64 = 4.5;
 
 /// The narrowest ramp, in points: what is steeper is a step that a few points blur.
-const NARROWEST: usize = 10;
+pub(super) const NARROWEST: usize = 10;
 
 /// How many deviations from its step a point counts at most.
-const DRAWN_IN: f64 = 4.0;
+pub(super) const DRAWN_IN: f64 = 4.0;
 
 /// An even ramp.
 pub(super) struct Ramp {

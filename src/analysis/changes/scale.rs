@@ -31,6 +31,11 @@ impl Scaled {
         Scaled { values: values.iter().map(|value| value / unit).collect(), is_logarithmic, unit }
     }
 
+    /// Its first points, on the same scale.
+    pub(super) fn first(&self, count: usize) -> Scaled {
+        Scaled { values: self.values[..count].to_vec(), ..*self }
+    }
+
     /// The least deviation that is believed.
     pub(super) fn floor(&self) -> f64 {
         if self.is_logarithmic {
