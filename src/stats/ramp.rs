@@ -111,7 +111,7 @@ impl Sums {
 
     /// The squares that the best ramp leaves which is at least so wide and goes on to the end. `None` for too short a series.
     pub fn going_on(&self, narrowest: usize) -> Option<f64> {
-        let last = self.count().checked_sub(narrowest.max(1))?;
+        let last = self.count().checked_sub(narrowest.max(2))?;
         (0..=last).map(|begin| self.course(begin, self.count(), None).cost).min_by(f64::total_cmp)
     }
 

@@ -116,8 +116,8 @@ fn proven_cuts(steps: &[Step<'_>]) -> Vec<usize> {
     steps.iter().filter(|step| step.as_drift.is_none()).map(|step| step.cut).collect()
 }
 
-/// The changes that prove themselves, and the ramps: those that explain others, each with the score of its clearest step, and
-/// those between them that prove themselves or were told before and are held.
+/// The changes that prove themselves, but for a newest one that does not stand yet, and the ramps: those that explain others,
+/// each with the score of its clearest step, and those between them that prove themselves or were told before and are held.
 fn cuts(
     scaled: &Scaled,
     noise: &Noise,
@@ -126,26 +126,28 @@ fn cuts(
 ) -> (Vec<usize>, Vec<(Ramp, f64)>) {
     let proven = eliminate::proven(scaled, noise, sensitivity, known.runs);
     let (mut steps, ramps) = ramps::told_apart(&scaled.values, &proven, noise, sensitivity.penalty);
-    if !newest_stands(scaled, &proven, &steps, noise, sensitivity, known) {
+    if !newest_stands(scaled, &proven, (&steps, &ramps), noise, sensitivity, known) {
         steps.pop();
     }
     with_drifts(scaled, &proven, (steps, ramps), noise, sensitivity, known)
 }
 
-/// Whether the last of the steps is there without the newest points, too, where that is asked of it; where a ramp follows it is not.
+/// Whether the last of the steps is there without the newest points, too, where that is asked of it: not beside a ramp, which
+/// is fitted with it, nor before one.
 fn newest_stands(
     scaled: &Scaled,
     proven: &[usize],
-    steps: &[usize],
+    (steps, ramps): (&[usize], &[Ramp]),
     noise: &Noise,
     sensitivity: &Sensitivity,
     known: &Known<'_>,
 ) -> bool {
     let [before @ .., cut] = steps else { return true };
-    if proven.last() != Some(cut) {
+    if proven.last() != Some(cut) || ramps.iter().any(|ramp| *cut < ramp.around.1) {
         return true;
     }
-    let begin = before.last().copied().unwrap_or(0);
+    let over = ramps.iter().map(|ramp| ramp.end).max().unwrap_or(0);
+    let begin = before.last().copied().unwrap_or(0).max(over);
     let stood = |without: usize| {
         let first = scaled.first(scaled.values.len() - without);
         let noise = Noise { strays: noise.strays, ..Noise::of(&first, sensitivity.penalty) };

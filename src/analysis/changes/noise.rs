@@ -224,6 +224,11 @@ mod tests {
             100.0 * (1.0 + 0.01 * random.normal()) * if place.is_multiple_of(10) { 3.0 } else { 1.0 }
         });
         assert!((0.009..0.04).contains(&straying.deviation), "{}", straying.deviation);
+        // One far point is no candidate, two are.
+        let with = |far: std::ops::Range<usize>| {
+            of(100, move |place, random| 100.0 + random.normal() + if far.contains(&place) { 30.0 } else { 0.0 }).cuts
+        };
+        assert_eq!((with(50..51), with(50..52)), (vec![], vec![50, 52]));
         let exact = of(40, |place, _| if place < 20 { 640.0 } else { 650.0 });
         assert_eq!((exact.deviation, exact.cuts.as_slice()), (1e-6, &[20][..]));
     }
