@@ -26,7 +26,7 @@ const DEARER: f64 = 4.5;
 pub(super) const NARROWEST: usize = 10;
 
 /// How many deviations from its step a point counts at most.
-pub(super) const DRAWN_IN: f64 = 4.0;
+const DRAWN_IN: f64 = 4.0;
 
 /// An even ramp.
 pub(super) struct Ramp {
@@ -117,6 +117,17 @@ pub(super) fn told_apart(values: &[f64], cuts: &[usize], noise: &Noise, price: f
     (steps, ramps)
 }
 
+/// The sums of the values between `bounds`, in deviations from the first of the levels there, far ones drawn in to theirs.
+pub(super) fn sums(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> Sums {
+    let (reach, scale) = (DRAWN_IN * noise.deviation, 1.0 / (noise.deviation * noise.inflation));
+    let treads = bounds.windows(2).zip(levels);
+    let drawn = treads.flat_map(|(pair, level)| {
+        let near = move |value: &f64| level + (value - level).clamp(-reach, reach) - levels[0];
+        values[pair[0]..pair[1]].iter().map(move |value| near(value) * scale)
+    });
+    Sums::of(&drawn.collect::<Vec<f64>>())
+}
+
 /// Steps in one direction one after the other.
 struct Stairs<'a> {
     values: &'a [f64],
@@ -141,16 +152,7 @@ impl Stairs<'_> {
         if self.bounds[self.bounds.len() - 1] - self.begin() < NARROWEST + 2 || self.noise.deviation <= 0.0 {
             return None;
         }
-        let scale = 1.0 / (self.noise.deviation * self.noise.inflation);
-        let reach = DRAWN_IN * self.noise.deviation;
-        let treads = self.bounds.windows(2).zip(self.levels);
-        let drawn: Vec<f64> = treads
-            .flat_map(|(pair, level)| {
-                let near = move |value: &f64| level + (value - level).clamp(-reach, reach) - self.levels[0];
-                self.values[pair[0]..pair[1]].iter().map(move |value| near(value) * scale)
-            })
-            .collect();
-        let sums = Sums::of(&drawn);
+        let sums = sums(self.values, self.bounds, self.levels, self.noise);
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
         let of_ramp = |width: usize| (price + CHEAPENS * (AS_DEAR / width as f64).ln()).max(0.0);

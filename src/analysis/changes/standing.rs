@@ -2,9 +2,8 @@
 //! as the step. It is told once it stands, which is once it was there without its newest points, too.
 
 use super::noise::{self, Noise};
-use super::ramps::{DRAWN_IN, NARROWEST, OVER};
+use super::ramps::{self, NARROWEST, OVER};
 use super::side::trimmed_mean;
-use crate::stats::ramp::Sums;
 
 /// How much less than such a ramp a step must leave to be plain, in squares of the deviation.
 const PLAINLY: f64 = 4.0;
@@ -22,7 +21,7 @@ pub(super) fn asked(values: &[f64], begin: usize, cut: usize, noise: &Noise) -> 
     let without = (after / 2).min(after.saturating_sub(LEFT));
     let enough =
         begin < cut && without > 0 && after < OVER && values.len() as f64 > noise::FEW && noise.deviation > 0.0;
-    let asks = enough && may_go_on(&values[begin..], cut - begin, noise);
+    let asks = enough && may_go_on(values, begin, cut, noise);
     asks.then_some([without, without.div_ceil(2)])
 }
 
@@ -31,15 +30,11 @@ pub(super) fn is_among(cut: usize, found: &[usize]) -> bool {
     found.iter().any(|other| other.abs_diff(cut) <= NEAR)
 }
 
-fn may_go_on(values: &[f64], cut: usize, noise: &Noise) -> bool {
-    let (reach, scale) = (DRAWN_IN * noise.deviation, 1.0 / (noise.deviation * noise.inflation));
-    let (before, after) = values.split_at(cut);
-    let [first, second] = [before, after].map(|side| trimmed_mean(&mut side.to_vec()));
-    let drawn = |side: &[f64], level: f64| -> Vec<f64> {
-        side.iter().map(|value| (level + (value - level).clamp(-reach, reach) - first) * scale).collect()
-    };
-    let sums = Sums::of(&[drawn(before, first), drawn(after, second)].concat());
-    sums.going_on(NARROWEST).is_some_and(|left| left < sums.flat(&[cut]) + PLAINLY)
+fn may_go_on(values: &[f64], begin: usize, cut: usize, noise: &Noise) -> bool {
+    let bounds = [begin, cut, values.len()];
+    let levels: Vec<f64> = bounds.windows(2).map(|pair| trimmed_mean(&mut values[pair[0]..pair[1]].to_vec())).collect();
+    let sums = ramps::sums(values, &bounds, &levels, noise);
+    sums.going_on(NARROWEST).is_some_and(|left| left < sums.flat(&[cut - begin]) + PLAINLY)
 }
 
 #[cfg(test)]
