@@ -127,6 +127,7 @@ fn each_page(
     today: NaiveDate,
     mut take: impl FnMut(&Page) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    let mut take = |page: Page| take(&report::lean::page(page));
     let site = &project.config.site;
     let downloads = if site.downloads { downloads::list() } else { Vec::new() };
     let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
@@ -134,7 +135,7 @@ fn each_page(
     let releases = release::reports(project)?;
     let input = report::Input { analysis, trend, line, heads, movers, newest, ledger, today, releases: &releases };
     let whole = report::Site::new(&input);
-    let rendered = whole.render::<anyhow::Error>(&settings, &mut |page| take(&page));
+    let rendered = whole.render::<anyhow::Error>(&settings, &mut take);
     rendered.map_err(|error| {
         if error.is::<report::ReportError>() { error.context("cannot render the site") } else { error }
     })?;
@@ -145,7 +146,7 @@ fn each_page(
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
-        whole.render_runs(&runs).context("cannot render the site")?.iter().try_for_each(&mut take)?;
+        whole.render_runs(&runs).context("cannot render the site")?.into_iter().try_for_each(&mut take)?;
     }
     if site.downloads {
         downloads::each(project, &study.entries, &mut take)?;

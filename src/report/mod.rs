@@ -9,6 +9,7 @@ pub mod chart;
 pub mod date;
 pub mod fit;
 pub mod gate;
+pub mod lean;
 pub mod link;
 pub mod mark;
 pub mod number;

@@ -13,7 +13,7 @@ after(async () => chromium?.close());
 const text = (page) => readFileSync(path.join(folder, page), "utf8");
 
 /** The data that the page of a series holds for its chart. */
-const told = (page) => JSON.parse(text(page).match(/<script type="application\/json">(.*?)<\/script>/)[1]);
+const told = (page) => JSON.parse(text(page).match(/<script type=application\/json>(.*?)<\/script>/)[1]);
 const runs = ({ places }) => places.split(" ").reduce((sum, word) => sum + Number(word.split("x")[1] ?? 1), 0);
 
 /** The series with the most runs. */
@@ -129,7 +129,7 @@ test("Enter leads from a run to its comparison with the one before", async () =>
 
 /** A page of two commits with a drawn change, and its commits. */
 function pair(isWanted = () => true) {
-  const page = pages.find((one) => /^compare\/[0-9a-f]+-/.test(one) && text(one).includes('class="range"') && isWanted(one));
+  const page = pages.find((one) => /^compare\/[0-9a-f]+-/.test(one) && text(one).includes("class=range") && isWanted(one));
   return { page, commits: page.match(/compare\/([0-9a-f]+)-([0-9a-f]+)/).slice(1) };
 }
 

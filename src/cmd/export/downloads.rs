@@ -41,13 +41,13 @@ pub(in crate::cmd) fn list() -> Vec<(String, &'static str)> {
 pub(in crate::cmd) fn each(
     project: &Project,
     entries: &[Entry],
-    take: &mut dyn FnMut(&Page) -> anyhow::Result<()>,
+    take: &mut dyn FnMut(Page) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let args = SelectionArgs::default();
     let selection = Selection::of(&args)?;
     for (file, path, _) in FILES {
         let bytes = bytes(project, entries, &selection, file).with_context(|| format!("cannot make `{path}`"))?;
-        take(&Page { path: path.to_owned(), bytes })?;
+        take(Page { path: path.to_owned(), bytes })?;
     }
     Ok(())
 }

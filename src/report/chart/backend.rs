@@ -21,7 +21,10 @@ pub(super) struct Svg {
     width: i32,
     height: i32,
     body: String,
-    dots: Option<(Ink, Pen)>,
+    /// The path under way, which strokes of the same ink may follow.
+    strokes: Option<(Ink, Pen)>,
+    /// The texts under way that end at their places, or lie about them.
+    anchored: Option<(&'static str, Vec<String>)>,
     has_whole_dots: bool,
 }
 
@@ -38,7 +41,7 @@ pub(super) struct Caption<'a> {
 impl Svg {
     /// An empty picture of that size in units.
     pub(super) fn new(width: i32, height: i32) -> Svg {
-        Svg { width, height, body: String::new(), dots: None, has_whole_dots: false }
+        Svg { width, height, body: String::new(), strokes: None, anchored: None, has_whole_dots: false }
     }
 
     /// The picture with each dot at a whole unit: where there are hundreds of them, nobody sees a tenth.
@@ -84,22 +87,48 @@ impl Svg {
         )
     }
 
-    /// Dots of one ink are one path of strokes without length, which a round cap makes dots.
+    /// A stroke without length, which a round cap makes a dot.
     fn dot(&mut self, ink: Ink, center: BackendCoord) {
-        if self.dots.as_ref().is_some_and(|(current, _)| *current != ink) {
-            self.flush();
-        }
         // Nor is a tenth seen among many small dots.
         let center =
             if ink == Ink::ManyDots || self.has_whole_dots { (whole(center.0), whole(center.1)) } else { center };
-        let (_, pen) = self.dots.get_or_insert_with(|| (ink, Pen::default()));
+        let pen = self.pen(ink);
         pen.move_to(center);
         pen.dot();
     }
 
+    /// The pen of an ink whose strokes are one path.
+    fn pen(&mut self, ink: Ink) -> &mut Pen {
+        if self.anchored.is_some() || self.strokes.as_ref().is_some_and(|(current, _)| *current != ink) {
+            self.flush();
+        }
+        &mut self.strokes.get_or_insert_with(|| (ink, Pen::default())).1
+    }
+
+    /// Writes a text that does not begin at its place, together with those like it that follow.
+    fn anchored(&mut self, anchor: &'static str, words: String) {
+        if self.strokes.is_some() || self.anchored.as_ref().is_some_and(|(current, _)| *current != anchor) {
+            self.flush();
+        }
+        self.anchored.get_or_insert_with(|| (anchor, Vec::new())).1.push(words);
+    }
+
+    /// Writes what is under way.
     fn flush(&mut self) {
-        if let Some((ink, pen)) = self.dots.take() {
+        if let Some((ink, pen)) = self.strokes.take() {
             self.element(format_args!("<path{} d=\"{}\"/>", class_attribute(ink), pen.path));
+        }
+        match self.anchored.take() {
+            Some((anchor, texts)) if texts.len() > 1 => {
+                self.element(format_args!(
+                    "<g text-anchor=\"{anchor}\"><text{}</text></g>",
+                    texts.join("</text><text")
+                ));
+            }
+            Some((anchor, texts)) => {
+                self.element(format_args!("<text text-anchor=\"{anchor}\"{}</text>", texts.concat()));
+            }
+            None => {}
         }
     }
 
@@ -116,6 +145,13 @@ impl Svg {
     }
 
     fn path(&mut self, ink: Ink, points: impl IntoIterator<Item = BackendCoord>, close: bool) {
+        if ink.is_shared() && !close {
+            let pen = self.pen(ink);
+            for (place, point) in points.into_iter().enumerate() {
+                if place == 0 { pen.move_to(point) } else { pen.line_to(point) }
+            }
+            return;
+        }
         self.flush();
         let mut pen = Pen::default();
         for point in points {
@@ -218,20 +254,24 @@ impl DrawingBackend for &mut Svg {
         style: &T,
         position: BackendCoord,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        self.flush();
         let ink = Ink::from_color(style.color().rgb);
         if ink == Ink::Title {
+            self.flush();
             self.title(words);
             return Ok(());
         }
-        let class = class_attribute(ink);
-        let anchor = match style.anchor().h_pos {
-            HPos::Left => "",
-            HPos::Center => " text-anchor=\"middle\"",
-            HPos::Right => " text-anchor=\"end\"",
-        };
-        let (x, y) = (unit(position.0), unit(position.1));
-        self.element(format_args!("<text{class} x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", text::xml(words)));
+        // A number stands in the middle of its disc; of other texts nobody sees a tenth.
+        let at = |pixels: i32| unit(if ink == Ink::BadgeNumber { pixels } else { whole(pixels) });
+        let (x, y) = (at(position.0), at(position.1));
+        let text = format!("{} x=\"{x}\" y=\"{y}\">{}", class_attribute(ink), text::xml(words));
+        match style.anchor().h_pos {
+            HPos::Left => {
+                self.flush();
+                self.element(format_args!("<text{text}</text>"));
+            }
+            HPos::Center => self.anchored("middle", text),
+            HPos::Right => self.anchored("end", text),
+        }
         Ok(())
     }
 }

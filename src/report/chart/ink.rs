@@ -178,6 +178,11 @@ impl Ink {
         }
     }
 
+    /// Whether lines of it that follow one another are one path.
+    pub(super) fn is_shared(self) -> bool {
+        matches!(self, Ink::Grid | Ink::Axis | Ink::Release | Ink::Environment)
+    }
+
     /// The colour it travels as.
     pub(super) fn color(self) -> RGBColor {
         RGBColor(self as u8, 0, 0)

@@ -66,10 +66,13 @@ fn grid(plot: &Plot<'_>, trend: &Trend) -> Drawn {
     let (ticks, decimals) = axis::ticks(plot.values.0 / factor, plot.values.1 / factor);
     let (left, right) = (plot.frame.left * SUBPIXELS, plot.frame.right * SUBPIXELS);
     let mut highest = plot.frame.bottom * SUBPIXELS;
-    for tick in ticks {
+    for tick in &ticks {
         let y = plot.y(tick * factor);
         highest = highest.min(y);
         plot.path(vec![(left, y), (right, y)], Ink::Grid)?;
+    }
+    for tick in ticks {
+        let y = plot.y(tick * factor);
         plot.text(&number::fixed(tick, decimals), (left - 80, y + 40), HPos::Right, Ink::Label)?;
     }
     let above = (plot.frame.text * 12.0) as i32;
@@ -248,6 +251,7 @@ fn date_axis(plot: &Plot<'_>, trend: &Trend) -> Drawn {
     let bottom = frame.bottom * SUBPIXELS;
     plot.path(vec![(frame.left * SUBPIXELS, bottom), (frame.right * SUBPIXELS, bottom)], Ink::Axis)?;
     let mut free_from = 0.0;
+    let mut labels = Vec::new();
     for date in trend.dates.iter().filter(|date| plot.shows(date.place)) {
         let x = plot.x(date.place);
         let half = 0.5 * text_width(&date.label, frame.text);
@@ -257,8 +261,8 @@ fn date_axis(plot: &Plot<'_>, trend: &Trend) -> Drawn {
         }
         free_from = center + half + frame.text;
         plot.path(vec![(x, bottom), (x, bottom + 50)], Ink::Axis)?;
-        let below = bottom + if frame.shape == Shape::Wide { 220 } else { 280 };
-        plot.text(&date.label, (x, below), HPos::Center, Ink::Label)?;
+        labels.push((&date.label, x));
     }
-    Ok(())
+    let below = bottom + if frame.shape == Shape::Wide { 220 } else { 280 };
+    labels.into_iter().try_for_each(|(label, x)| plot.text(label, (x, below), HPos::Center, Ink::Label))
 }

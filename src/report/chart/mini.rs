@@ -83,9 +83,13 @@ fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) -> Drawn {
     let at = |(place, value): (f64, f64)| spec.translate(&(place.clamp(first, last), value.clamp(low, high)));
     let (from, to) = (at((mini.suspects.0, low)).0, at((mini.suspects.1, low)).0);
     page.draw(&Polygon::new(vec![(from, top), (to, top), (to, bottom), (from, bottom)], Ink::Suspect.shape()))?;
-    for (value, label) in labels(scale) {
-        let y = at((first, value)).1;
+    let labels = labels(scale);
+    for (value, _) in &labels {
+        let y = at((first, *value)).1;
         page.draw(&PathElement::new(vec![(LEFT * SUBPIXELS, y), (RIGHT * SUBPIXELS, y)], Ink::Grid.shape()))?;
+    }
+    for (value, label) in labels {
+        let y = at((first, value)).1;
         let color = Ink::Label.color();
         let style = TextStyle::from(("sans-serif", 12.0)).color(&color).pos(Pos::new(HPos::Left, VPos::Bottom));
         page.draw(&Text::new(label, ((RIGHT + 5) * SUBPIXELS, y + 4 * SUBPIXELS), style))?;

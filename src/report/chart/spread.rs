@@ -73,9 +73,12 @@ fn picture(spread: &Spread, svg: &mut Svg) -> Drawn {
     let x = |value: f64| ACROSS.0 + (value - low) / (high - low) * (ACROSS.1 - ACROSS.0);
     let page = svg.into_drawing_area();
     let (ticks, decimals) = axis::ticks(low / spread.scale.factor, high / spread.scale.factor);
-    for tick in ticks {
+    for tick in &ticks {
         let at = x(tick * spread.scale.factor);
         line(&page, Ink::Grid, (at, 8.0), (at, 124.0))?;
+    }
+    for tick in ticks {
+        let at = x(tick * spread.scale.factor);
         words(&page, &number::fixed(tick, decimals), (at, 140.0), HPos::Center, Ink::Label)?;
     }
     words(&page, spread.scale.symbol, (f64::from(WIDTH), 140.0), HPos::Right, Ink::Label)?;
