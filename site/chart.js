@@ -104,7 +104,7 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   }
   for (const [a, b] of told.suspects) if (shown(a, b)) path("suspect", `M${x(a)} ${top}H${x(b)}V${bottom}H${x(a)}Z`);
   const fits = ({ value }) => value >= low && value <= high;
-  path(inside.length > 200 ? "dots many" : "dots", inside.filter(fits).map((one) => `M${x(one.place)} ${y(one.value)}h0`).join("") || "M0 0");
+  path(inside.length > 150 ? "dots many" : "dots", inside.filter(fits).map((one) => `M${x(one.place)} ${y(one.value)}h0`).join("") || "M0 0");
   for (const one of inside.filter((run) => !fits(run))) {
     const at = x(one.place), edge = one.value > high ? [top, top + 7] : [bottom - 1, bottom - 8];
     path("out", `M${at - 4} ${edge[1]}L${at} ${edge[0]}L${at + 4} ${edge[1]}Z`)

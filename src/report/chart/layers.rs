@@ -20,7 +20,7 @@ const GAP: f64 = 4.0;
 const GAP_STEPS: f64 = 3.0;
 
 /// Above so many runs, dots are small and no line joins them.
-const MANY: usize = 200;
+const MANY: usize = 150;
 
 /// Draws everything.
 pub(super) fn all(plot: &Plot<'_>, trend: &Trend, dots: &[Dot], shown: &Shown) -> Drawn {

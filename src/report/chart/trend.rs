@@ -117,7 +117,7 @@ pub enum Shape {
 pub const NARROW_COMMITS: usize = 96;
 
 /// The most dots of a picture; from there on a dot stands for several runs.
-pub const MOST_DOTS: usize = 250;
+pub const MOST_DOTS: usize = 200;
 
 /// The id of the table of points beside the picture.
 pub const POINTS: &str = "point-rows";
