@@ -101,6 +101,28 @@ impl Section {
         self
     }
 
+    /// The section without those of the named columns that hold the same in all rows: a sentence tells it once.
+    pub(super) fn told_once(mut self, heads: &[&str]) -> Section {
+        let Some(table) = self.table.as_mut().filter(|table| table.rows.len() > 1) else { return self };
+        let mut told = Phrase::default();
+        for head in heads {
+            let Some(place) = table.columns.iter().position(|column| column.head == *head) else { continue };
+            let first = table.rows[0].cells[place].clone();
+            let Cell::Words(words) = first.clone() else { continue };
+            if table.rows.iter().any(|row| row.cells[place] != first) {
+                continue;
+            }
+            let column = table.columns.remove(place);
+            table.rows.iter_mut().for_each(|row| drop(row.cells.remove(place)));
+            let before = if told.parts.is_empty() { "In each row: " } else { ", " };
+            told = told.text(format!("{before}{} ", column.head.to_lowercase())).join(words);
+        }
+        if !told.parts.is_empty() {
+            self.note = self.note.then(told.text("."));
+        }
+        self
+    }
+
     /// The section with only its first rows, and a sentence on how many there are beyond.
     pub(super) fn cut(mut self, most: usize) -> Section {
         if let Some(table) = self.table.as_mut().filter(|table| table.rows.len() > most) {
@@ -112,10 +134,24 @@ impl Section {
     }
 }
 
+/// What a table says once of a column by its place, for the style sheet; other classes stand on each cell.
+const PLACED: [&str; 9] = ["n", "nb", "any", "place", "full", "opt", "opt2", "from", "push"];
+
 impl Table {
     /// The cells of a row, each with its column.
     pub(super) fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a Column, &'a Cell)> {
         self.columns.iter().zip(&row.cells)
+    }
+
+    /// The classes of the table: `n-3` has figures in the third column.
+    pub(super) fn class(&self) -> String {
+        let mut class = if self.is_wide { "mid".to_owned() } else { "mid cards".to_owned() };
+        for (place, column) in self.columns.iter().enumerate() {
+            for one in column.classes().filter(|one| PLACED.contains(one)) {
+                class += &format!(" {one}-{}", place + 1);
+            }
+        }
+        class
     }
 }
 
@@ -125,14 +161,22 @@ impl Column {
         self.has("g")
     }
 
-    /// The classes of its head: how it is aligned, and where it is left out.
-    pub(super) fn head_class(&self) -> String {
-        let kept = self.class.split(' ').filter(|class| ["n", "opt", "opt2"].contains(class));
-        kept.collect::<Vec<&str>>().join(" ")
+    /// Whether its cells are figures, by which the script sorts.
+    pub(super) fn is_figures(&self) -> bool {
+        self.has("n")
+    }
+
+    /// The classes of each of its cells.
+    pub(super) fn cell_class(&self) -> String {
+        self.classes().filter(|one| !PLACED.contains(one)).collect::<Vec<&str>>().join(" ")
     }
 
     fn has(&self, class: &str) -> bool {
-        self.class.split(' ').any(|one| one == class)
+        self.classes().any(|one| one == class)
+    }
+
+    fn classes(&self) -> impl Iterator<Item = &'static str> {
+        self.class.split(' ').filter(|class| !class.is_empty())
     }
 }
 
@@ -190,4 +234,39 @@ fn rows(out: &mut Lines, table: &Table) {
         out.row(&words.collect::<Vec<String>>());
     }
     out.blank();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(columns: &[(&'static str, &'static str)], rows: &[&[&str]]) -> Section {
+        let rows = rows.iter().map(|cells| Row::of(cells.iter().map(|words| Phrase::plain(*words)))).collect();
+        Section::of_table(("id", "Heading", Phrase::plain("Newest first."), ""), ("Rows", columns), rows)
+    }
+
+    #[test]
+    fn what_all_rows_have_in_common_is_told_once() {
+        let columns = [("Suite", ""), ("Machine", "place"), ("Runs", "n opt2"), ("Change", "n push")];
+        let told = section(&columns, &[&["a", "bench", "28", "1"], &["b", "bench", "28", "2"]]);
+        let told = told.told_once(&["Machine", "Runs", "Change", "Nothing of it"]);
+        let table = told.table.expect("it has rows");
+        assert_eq!(told.note.words(), "Newest first. In each row: machine bench, runs 28.");
+        assert_eq!((table.class().as_str(), table.rows[1].cells.len()), ("mid cards n-2 push-2", 2));
+        let single = section(&columns, &[&["a", "bench", "28", "1"]]);
+        assert_eq!(single.clone().told_once(&["Machine"]), single);
+    }
+
+    #[test]
+    fn the_style_sheet_knows_every_place_that_a_table_may_name() {
+        let style = include_str!("../../site/style.css");
+        for (class, places) in
+            [("n", 2..=10), ("push", 2..=8), ("opt", 2..=10), ("opt2", 2..=10), ("nb", 1..=7), ("any", 1..=7)]
+        {
+            for place in places {
+                let told = format!(".{class}-{place} ");
+                assert!(style.contains(&told), "{told}");
+            }
+        }
+    }
 }

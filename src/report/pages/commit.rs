@@ -12,7 +12,7 @@ use crate::model::head::RunHead;
 use crate::model::page::Page;
 use crate::model::run::RunStatus;
 use crate::report::ReportError;
-use crate::report::catalog::{Catalog, short_digest};
+use crate::report::catalog::Catalog;
 use crate::report::compare::data::Data;
 use crate::report::compare::pairs::{Pair, Pairs};
 use crate::report::compare::table;
@@ -171,11 +171,13 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
         Some(since) => pieces(headline, &since.headline),
         None => headline.text(format!("{}, and nothing before it to hold it against", runs(of.runs.len()))),
     };
+    // What has no row is a fact above, and no section.
     let mut sections: Vec<Section> = changed("parent", &sinces[0]).into_iter().collect();
     // Of a commit in the range of an event the release before tells little; the fact above has the counts and leads to the rest.
     sections.extend(changed("release", &sinces[1]).filter(|_| commits.catalog.is_newest_or_release(of.sha)));
     let suspected = commits.suspected.get(of.sha).map_or(&[][..], Vec::as_slice);
-    sections.extend([commit_events::section(commits.catalog, suspected), run_rows(commits.catalog, of)]);
+    sections.extend(commit_events::section(commits.catalog, suspected));
+    sections.push(run_rows(commits.catalog, of));
     sections.extend(of.on_line.map(|(place, _)| neighbours(commits, place)));
     let content = Sheet {
         crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(of.short()),
@@ -249,13 +251,16 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
             } else {
                 counted(suspected, "event", "events")
             }),
-            note: Phrase::plain("An event is a change of one or many series with one cause."),
+            note: Phrase::plain(match suspected {
+                0 => "It lies in the range of none.",
+                _ => "An event is a change of one or many series with one cause.",
+            }),
         },
         Fact { question: "Measured by", answer: Phrase::plain(runs(of.runs.len())), note: Phrase::plain(place) },
     ]
 }
 
-/// The series that changed since an earlier commit.
+/// The series that changed since an earlier commit, where there are any.
 fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
     let since = since.as_ref()?;
     let of_kind = |kind: Kind| since.rows.iter().filter(move |row| row.kind == kind).take(CHANGED_ROWS);
@@ -286,19 +291,16 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
         ("95\u{202f}% interval", "n ci opt2"),
     ];
     let heading = format!("Since {}", since.name);
-    let mut section =
-        Section::of_table((id, &heading, all.clone(), ""), ("Series that changed", &columns), rows.collect());
-    if section.table.is_none() {
-        section.note = Phrase::plain("No change is told.").then(all);
-    }
-    let listed = section.table.as_ref().map_or(0, |table| table.rows.len());
+    let mut section = Section::of_table((id, &heading, all, ""), ("Series that changed", &columns), rows.collect());
+    let listed = section.table.as_ref()?.rows.len();
     if listed < since.rows.len() {
         let more = counted(since.rows.len() - listed, "more row is", "more rows are");
         section.rest = Phrase::plain(format!("{more} in the comparison."));
     }
-    Some(section)
+    Some(section.told_once(&["Machine"]))
 }
 
+/// Its runs. Where one has no page, the comparison with the commit before has its values, to which a fact above leads.
 fn run_rows(catalog: &Catalog<'_>, of: &Named<'_>) -> Section {
     let row = |run: &&RunHead| {
         let measured = match run.failed {
@@ -306,36 +308,34 @@ fn run_rows(catalog: &Catalog<'_>, of: &Named<'_>) -> Section {
             0 => count(run.benchmarks),
             failed => format!("{}, {} failed", count(run.benchmarks - failed), count(failed)),
         };
-        let time = date::moment(run.timestamp);
-        let began = match catalog.run_place(&run.id) {
-            Some(page) => Phrase::default().link(page, time),
-            None => Phrase::plain(time),
+        let suite = match catalog.run_page(&run.id) {
+            Some(page) => Phrase::default().link(page, &*run.suite),
+            None => Phrase::plain(&*run.suite),
         };
         let numbers = match run.status {
             RunStatus::Ok => Phrase::default().mark(Mark::of_quality(&run.quality)),
             RunStatus::Skipped | RunStatus::Failed => Phrase::plain(number::NONE),
         };
         Row::of([
-            began,
-            Phrase::plain(&*run.suite),
+            suite,
             Phrase::plain(&*run.machine.name),
+            Phrase::plain(date::moment(run.timestamp)),
             Phrase::default().mark(Mark::of_status(run.status)),
             Phrase::plain(measured),
             numbers,
-            Phrase::default().id(short_digest(&run.id)),
         ])
     };
     let columns = [
-        ("Began, UTC", "nb"),
         ("Suite", ""),
         ("Machine", "place"),
+        ("Began, UTC", "nb push"),
         ("Status", ""),
         ("Benchmarks", "n opt2"),
-        ("Numbers", "push"),
-        ("Record", "opt"),
+        ("Numbers", ""),
     ];
     let texts = ("runs", "Runs", Phrase::default(), "No run of it is known.");
     Section::of_table(texts, ("Runs of this commit, newest first", &columns), of.runs.iter().map(row).collect())
+        .told_once(&["Machine", "Status", "Benchmarks", "Numbers"])
         .cut(ROWS)
 }
 
@@ -361,8 +361,8 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
             Phrase::plain(date::day(commit.commit_time)),
         ])
     };
-    let columns = [("Commit", "nb"), ("Runs", "push"), ("Subject", "full any"), ("Committed", "nb opt")];
-    let note = "Newest first. A commit has a page where it is among the newest that were measured, a release, or in the range of one of the newest events.";
-    let texts = ("line", "On the line", Phrase::plain(note), "");
+    let columns = [("Commit", "nb"), ("State", "push"), ("Subject", "full any"), ("Committed", "nb opt")];
+    let texts = ("line", "On the line", Phrase::plain("Newest first."), "");
     Section::of_table(texts, ("Commits around it, newest first", &columns), around.rev().map(row).collect())
+        .told_once(&["State"])
 }

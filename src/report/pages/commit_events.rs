@@ -19,8 +19,8 @@ pub(super) fn told_at(event: &Event) -> impl Iterator<Item = &Suspect> {
     places.filter(move |(place, _)| !is_long || [0, last].contains(place)).map(|(_, suspect)| suspect)
 }
 
-/// The events of a commit, each with the probability that it is the cause.
-pub(super) fn section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Section {
+/// The events of a commit, each with the probability that it is the cause, where there are any.
+pub(super) fn section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Option<Section> {
     let row = |(event, probability): &(&Event, f64)| {
         let share = match event.kind {
             EventKind::Change => words::probability(*probability),
@@ -36,13 +36,13 @@ pub(super) fn section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Sec
         ])
     };
     let rows = suspected.iter().map(row).collect();
-    let note = Phrase::plain(format!(
-        "The probability that this commit is the cause, from all series together. A drift over more than {LONG_RAMP} commits stands at \
-         the first and the last of them."
-    ));
+    let is_drift = suspected.iter().any(|(event, _)| event.kind == EventKind::Drift);
+    let drifts = format!(" A drift over more than {LONG_RAMP} commits stands at the first and the last of them.");
+    let note = "The probability that this commit is the cause, from all series together.";
+    let note = Phrase::plain(note.to_owned() + if is_drift { &drifts } else { "" });
     let columns = [("Event", "nb"), ("What it did", "full any"), ("Probability", "n"), ("State", "push")];
-    let texts = ("events", "Events that it may be the cause of", note, "It lies in the range of no event.");
-    Section::of_table(texts, ("Events", &columns), rows).cut(ROWS)
+    let texts = ("events", "Events that it may be the cause of", note, "");
+    (!suspected.is_empty()).then(|| Section::of_table(texts, ("Events", &columns), rows).cut(ROWS))
 }
 
 #[cfg(test)]

@@ -26,6 +26,14 @@ const STEPS: [&str; 6] = [
     "Events: changes of many series that one commit explains are one event. How many of all that is told may be chance is held to the share below (Benjamini and Hochberg over Simes).",
 ];
 
+/// What stands on the page of a run.
+const RUNS: [&str; 4] = [
+    "The value of a metric is the median over its worker processes of their medians; the interval is that of this value over the processes.",
+    "A record is one immutable file: its name bears the commit, the machine and the first 16 digits of the SHA-256 of its canonical JSON.",
+    "The key of an environment is a digest of the facts that decide what may be compared: no gate compares runs of two keys.",
+    "Of facts and settings a run names those that differ from the run before it of its suite on its machine; all of the newest runs stand on the page of the machine.",
+];
+
 /// The page of the method.
 pub(in crate::report) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
     let method = &settings.method;
@@ -43,6 +51,7 @@ pub(in crate::report) fn method(catalog: &Catalog<'_>, settings: &Settings) -> R
             "Step by step, for each series; the text of the project has the details.",
             &STEPS,
         ),
+        list("runs", "Runs", "What their pages show.", &RUNS),
         sensitivities(catalog, &method.sensitivities),
     ];
     sections.extend(constants(&method.constants));

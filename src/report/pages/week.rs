@@ -53,7 +53,11 @@ fn list(catalog: &Catalog<'_>, weeks: &[Week<'_>]) -> Result<Page, ReportError> 
     let texts = ("weeks", "Newest first", Phrase::plain(note), "");
     let section = Section::of_table(texts, ("Weeks, newest first", &columns), weeks.iter().map(row).collect());
     let headline = format!("{} with a report", counted(weeks.len(), "week", "weeks"));
-    let lede = format!("The newest {} weeks in which something ran. A week begins on Monday, UTC.", count(week::WEEKS));
+    let lede = format!(
+        "The newest {} weeks in which something ran. A week begins on Monday, UTC. Records hold when a run began, \
+         not how long it took.",
+        count(week::WEEKS)
+    );
     let content = Sheet {
         crumb: Phrase::default().link(link::DIGEST, "Digest").text(" / Weeks"),
         headline: Phrase::plain(headline),

@@ -12,31 +12,44 @@ use crate::report::phrase::Phrase;
 use crate::report::sheet::{Row, Section};
 use crate::report::trend::words;
 
-/// How many rows a table has.
+/// How many are told by either measure.
 const MOST: usize = 10;
 
-/// The tables of what moved most by its share, and by its size among all of its unit.
-pub(super) fn sections(catalog: &Catalog<'_>, week: &Week<'_>) -> [Section; 2] {
-    let mut relative: Vec<&MoverRow> = week.movers.iter().filter(|row| row.worse.is_some()).collect();
+/// The table of what moved most by its share, or by its size among all of its unit.
+pub(super) fn section(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
+    let mut by_share: Vec<&MoverRow> = week.movers.iter().filter(|row| row.worse.is_some()).collect();
     // Twice as much and half as much are as far from nothing.
     let far = |row: &MoverRow| row.worse.map_or(0.0, |worse| worse.ln_1p().abs());
-    relative.sort_by(|a, b| far(b).total_cmp(&far(a)).then_with(|| a.series.cmp(&b.series)));
-    let texts = (
-        "relative",
-        "What moved most, by its share",
-        Phrase::plain(
-            "Medians of the week against those of the last week before with a value, whichever way they moved. No verdict stands behind these figures.",
-        ),
-        "No judged series has a value in this week and in one before.",
-    );
-    let shares = table(catalog, texts, relative);
-    let texts = (
-        "absolute",
-        "What moved most, by its size",
-        Phrase::plain("The same, by the difference; those of each unit in turn."),
-        "No judged series has a value in this week and in one before.",
-    );
-    [shares, table(catalog, texts, by_size(week.movers))]
+    by_share.sort_by(|a, b| far(b).total_cmp(&far(a)).then_with(|| a.series.cmp(&b.series)));
+    let mut by_size = by_size(week.movers);
+    by_share.truncate(MOST);
+    by_size.truncate(MOST);
+    let place = |of: &MoverRow, list: &[&MoverRow]| {
+        let place = list.iter().position(|row| row.series == of.series);
+        Phrase::plain(place.map_or_else(|| number::NONE.to_owned(), |place| count(place + 1)))
+    };
+    let others = by_size.iter().filter(|row| by_share.iter().all(|one| one.series != row.series));
+    let rows = by_share.iter().chain(others);
+    let rows = rows.map(|row| self::row(catalog, row, [place(row, &by_share), place(row, &by_size)])).collect();
+    let columns = [
+        ("Series", "full"),
+        ("Machine", "place"),
+        ("Before", "n from"),
+        ("Now", "n"),
+        ("Difference", "n opt2"),
+        ("Runs", "n opt"),
+        ("Way", ""),
+        ("Change", "n push"),
+        ("By share", "n opt2"),
+        ("By size", "n opt2"),
+    ];
+    let note = Phrase::plain(format!(
+        "Medians of the week against those of the last week before with a value, whichever way they moved: the first {MOST} by their \
+         share, and the first {MOST} by their size, those of each unit in turn. No verdict stands behind these figures."
+    ));
+    let texts = ("moved", "What moved most", note, "No judged series has a value in this week and in one before.");
+    Section::of_table(texts, ("Judged series, those that moved most by their share first", &columns), rows)
+        .told_once(&["Machine", "Runs"])
 }
 
 /// The largest differences: the first of each unit, then the second of each, and so on.
@@ -54,22 +67,7 @@ fn by_size(movers: &[MoverRow]) -> Vec<&MoverRow> {
     placed.into_iter().map(|(_, _, row)| row).collect()
 }
 
-fn table(catalog: &Catalog<'_>, texts: (&'static str, &str, Phrase, &str), rows: Vec<&MoverRow>) -> Section {
-    let columns = [
-        ("Series", "full"),
-        ("Machine", "place"),
-        ("Before", "n from"),
-        ("Now", "n"),
-        ("Difference", "n opt2"),
-        ("Runs", "n opt"),
-        ("Way", ""),
-        ("Change", "n push"),
-    ];
-    let rows = rows.into_iter().take(MOST).map(|row| self::row(catalog, row)).collect();
-    Section::of_table(texts, ("Judged series, those that moved most first", &columns), rows)
-}
-
-fn row(catalog: &Catalog<'_>, row: &MoverRow) -> Row {
+fn row(catalog: &Catalog<'_>, row: &MoverRow, [by_share, by_size]: [Phrase; 2]) -> Row {
     let series = catalog.series(&row.series).map(|one| &one.series);
     let scale = row.unit.scale(if row.before == 0.0 { row.now } else { row.before });
     let change = row.change.map_or_else(|| number::NONE.to_owned(), share::percent);
@@ -91,5 +89,7 @@ fn row(catalog: &Catalog<'_>, row: &MoverRow) -> Row {
         Phrase::plain(format!("{} → {}", count(row.runs_before), count(row.runs_now))),
         Phrase::plain(way.unwrap_or(number::NONE)),
         Phrase::plain(change),
+        by_share,
+        by_size,
     ])
 }

@@ -29,17 +29,17 @@ const FACT: usize = 120;
 pub(in crate::report) fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
     let last = week.monday + chrono::Days::new(6);
     let mut lede = format!(
-        "Told from the runs until {}. Of what is told here, only its events may still change: they are fitted to all runs, later ones too.",
+        "Told from the runs until {}. Only its events may still change: they are fitted to all runs, later ones too.",
         date::calendar_day(last)
     );
     if week.is_newest {
         lede += " It is the newest week: more runs may come.";
     }
     let day = date::calendar_day(week.monday);
-    let mut sections = vec![events(catalog, week)];
-    sections.extend(ended(catalog, week));
-    sections.extend(movers::sections(catalog, week));
-    sections.extend([suites(catalog, week), environment(week), failures(catalog, week)]);
+    // What has no row is a fact, and no section.
+    let mut sections: Vec<Section> = [began(catalog, week), ended(catalog, week)].into_iter().flatten().collect();
+    sections.extend([movers::section(catalog, week), suites(catalog, week)]);
+    sections.extend([environment(week), failures(catalog, week)].into_iter().flatten());
     Sheet {
         crumb: Phrase::default().link(link::WEEK_LIST, "Weeks").text(format!(" / {day}")),
         headline: behind(Phrase::plain(format!("Week of {day}: ")), headline(week)),
@@ -146,10 +146,11 @@ fn ran(week: &Week<'_>) -> Fact {
         (Some(only), _) => format!("It began {} UTC.", date::moment(only.timestamp)),
         _ => String::new(),
     };
-    note += " Records hold when a run began, not how long it took.";
-    if broken > 0 {
-        note += &format!(" {} in others.", counted(broken, "benchmark failed", "benchmarks failed"));
-    }
+    note += &match broken {
+        0 if bad == 0 => " Every benchmark worked.".to_owned(),
+        0 => String::new(),
+        some => format!(" {} in others.", counted(some, "benchmark failed", "benchmarks failed")),
+    };
     Fact { question: "Did it run?", answer, note: Phrase::plain(note) }
 }
 
@@ -193,22 +194,21 @@ fn event(catalog: &Catalog<'_>, of: &&Event) -> Row {
     ])
 }
 
-fn events(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
-    let note = Phrase::plain(
-        "Events of which the first run after them took place in this week, as far as they are no chance.",
-    );
-    let texts = ("events", "Events that began", note, "No event began in this week.");
-    let rows = week.began.iter().map(|of| event(catalog, of)).collect();
-    Section::of_table(texts, ("Events that began in the week", &EVENT_COLUMNS), rows).cut(ROWS)
+/// Events with a row each, where there are any.
+fn events(catalog: &Catalog<'_>, (id, heading, note): (&'static str, &str, &str), of: &[&Event]) -> Option<Section> {
+    let rows = of.iter().map(|of| event(catalog, of)).collect();
+    let caption = format!("{heading} in the week");
+    let section = Section::of_table((id, heading, Phrase::plain(note), ""), (&caption, &EVENT_COLUMNS), rows).cut(ROWS);
+    section.table.is_some().then(|| section.told_once(&["Machines"]))
 }
 
-/// The events that were taken back, where there are any.
+fn began(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
+    let note = "Events of which the first run after them took place in this week, as far as they are no chance.";
+    events(catalog, ("events", "Events that began", note), &week.began)
+}
+
 fn ended(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
-    let note = Phrase::plain("Events that one of this week undid.");
-    let texts = ("ended", "Events that were taken back", note, "");
-    let rows = week.ended.iter().map(|of| event(catalog, of)).collect();
-    let section = Section::of_table(texts, ("Events that were taken back in the week", &EVENT_COLUMNS), rows);
-    section.table.is_some().then(|| section.cut(ROWS))
+    events(catalog, ("ended", "Events that were taken back", "Events that one of this week undid."), &week.ended)
 }
 
 fn suites(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
@@ -245,10 +245,13 @@ fn suites(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
         ("Best", "n opt2"),
     ];
     let texts = ("suites", "Suite by suite", Phrase::plain(note), "No suite measured anything in this week.");
-    Section::of_table(texts, ("Suites of the week", &columns), week.suites.iter().map(row).collect()).cut(ROWS)
+    Section::of_table(texts, ("Suites of the week", &columns), week.suites.iter().map(row).collect())
+        .told_once(&["Machine", "Runs", "Series compared"])
+        .cut(ROWS)
 }
 
-fn environment(week: &Week<'_>) -> Section {
+/// What changed in the environment, where anything did.
+fn environment(week: &Week<'_>) -> Option<Section> {
     let rows = week.environment.iter().flat_map(|(run, facts)| {
         facts.iter().map(|fact| {
             Row::of([
@@ -260,12 +263,14 @@ fn environment(week: &Week<'_>) -> Section {
         })
     });
     let note = Phrase::plain("The newest run of the week against the newest before it, by suite and machine.");
-    let texts = ("environment", "Environment over the week", note, "No fact that counts changed on any machine.");
+    let texts = ("environment", "Environment over the week", note, "");
     let columns = [("Suite, machine", "full"), ("Fact", ""), ("Was", "any from"), ("Is", "any")];
-    Section::of_table(texts, ("Facts that changed", &columns), rows.collect()).cut(ROWS)
+    let section = Section::of_table(texts, ("Facts that changed", &columns), rows.collect()).cut(ROWS);
+    section.table.is_some().then_some(section)
 }
 
-fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
+/// The runs that did not work as a whole, where there are any.
+fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
     let is_bad = |run: &&&RunHead| run.status != RunStatus::Ok || run.failed > 0;
     let row = |run: &&RunHead| {
         let time = date::moment(run.timestamp);
@@ -288,7 +293,9 @@ fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
         ])
     };
     let columns = [("Began, UTC", "nb"), ("Suite", ""), ("Machine", "place"), ("State", ""), ("Reason", "full any q")];
-    let texts = ("failures", "Failures and skips", Phrase::default(), "Every run and every benchmark worked.");
+    let texts = ("failures", "Failures and skips", Phrase::default(), "");
     let rows = week.runs.iter().filter(is_bad).map(row).collect();
-    Section::of_table(texts, ("Runs that failed, in part or as a whole, or were skipped", &columns), rows).cut(ROWS)
+    let caption = "Runs that failed, in part or as a whole, or were skipped";
+    let section = Section::of_table(texts, (caption, &columns), rows).cut(ROWS);
+    section.table.is_some().then_some(section)
 }
