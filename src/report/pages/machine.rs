@@ -7,6 +7,7 @@ use askama::Template;
 use super::cell;
 use super::frame::{Frame, Part};
 use super::page;
+use crate::model::canonical;
 use crate::model::environment::{FactChange, KEY_FACTS};
 use crate::model::head::RunHead;
 use crate::model::page::Page;
@@ -26,6 +27,9 @@ const CHANGES: usize = 50;
 /// The longest fact in a table, in characters.
 const FACT: usize = 300;
 
+/// What facts of the key, other facts and settings mean for what may be compared.
+const MEANINGS: [&str; 3] = ["decides", "told only", "setting"];
+
 #[derive(Template)]
 #[template(path = "machine.html")]
 struct MachinePage {
@@ -33,7 +37,7 @@ struct MachinePage {
     name: String,
     lede: String,
     suites: Vec<SuiteRow>,
-    facts: Vec<(String, String, bool)>,
+    facts: Vec<(String, String, &'static str)>,
     changes: Vec<ChangeRow>,
     changes_note: String,
     runs: Vec<RunRow>,
@@ -133,15 +137,34 @@ fn suites(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Vec<SuiteRow> {
     runs.into_iter().map(row).collect()
 }
 
-/// The facts of the newest run: name, value, and whether it decides what may be compared; those first that do.
-fn facts(of: &MachineRuns<'_>) -> Vec<(String, String, bool)> {
-    let Some(newest) = of.runs.first() else { return Vec::new() };
-    let fact = |(name, value): (&String, &String)| {
-        (name.replace('_', " "), shortened(value, FACT), KEY_FACTS.contains(&name.as_str()))
+/// The facts and settings of the newest run of each suite: name, value, and what it means; those first that decide what may be
+/// compared. Where suites differ, each value names those that have it.
+fn facts(of: &MachineRuns<'_>) -> Vec<(String, String, &'static str)> {
+    let mut newest: BTreeMap<&str, &RunHead> = BTreeMap::new();
+    for run in &of.runs {
+        newest.entry(&run.suite).or_insert(run);
+    }
+    let mut values: BTreeMap<(usize, String), BTreeMap<String, Vec<&str>>> = BTreeMap::new();
+    for (suite, run) in newest {
+        let facts = run.environment.facts.iter().map(|(name, value)| {
+            let rank = usize::from(!KEY_FACTS.contains(&name.as_str()));
+            ((rank, name.replace('_', " ")), shortened(value, FACT))
+        });
+        let settings = run.config.iter();
+        let settings = settings.map(|(name, value)| ((2, name.clone()), shortened(&canonical::to_string(value), FACT)));
+        for (name, value) in facts.chain(settings) {
+            values.entry(name).or_default().entry(value).or_default().push(suite);
+        }
+    }
+    let row = |((rank, name), values): ((usize, String), BTreeMap<String, Vec<&str>>)| {
+        let is_one = values.len() == 1;
+        let words = values.into_iter().map(|(value, suites)| match is_one {
+            true => value,
+            false => format!("{value} ({})", suites.join(", ")),
+        });
+        (name, words.collect::<Vec<String>>().join("; "), MEANINGS[rank])
     };
-    let mut facts: Vec<(String, String, bool)> = newest.environment.facts.iter().map(fact).collect();
-    facts.sort_by_key(|(_, _, decides)| !decides);
-    facts
+    values.into_iter().map(row).collect()
 }
 
 /// Where the environment of a run differs from that of the run before of the same suite, the newest first.

@@ -34,6 +34,7 @@ mod release_list;
 mod run;
 mod run_list;
 mod run_moved;
+mod run_surroundings;
 mod run_tables;
 mod series;
 mod series_chart;

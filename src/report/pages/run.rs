@@ -1,14 +1,12 @@
 //! A run: whether it worked, what it measured, and under which circumstances.
 
-use std::collections::BTreeMap;
-
 use askama::Template;
 
 use super::frame::{Frame, Part};
 use super::page;
+use super::run_surroundings::{self, Surroundings};
 use super::run_tables::{self, MetricGroup, Metrics, ParityRow};
 use crate::model::canonical;
-use crate::model::environment::KEY_FACTS;
 use crate::model::page::Page;
 use crate::model::run::{RecordedRun, Run, RunStatus};
 use crate::report::ReportError;
@@ -47,12 +45,9 @@ struct RunPage {
     parity: Vec<ParityRow>,
     parity_note: String,
     failures: Vec<(String, String)>,
-    environment: Vec<(String, String, bool)>,
-    environment_key: String,
-    config: Vec<(String, String)>,
     tuned: Vec<String>,
     record: String,
-    id: String,
+    surroundings: Surroundings,
 }
 
 /// The page of a run.
@@ -63,14 +58,17 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
     let is_newest = catalog.analysis.suites.iter().any(|suite| suite.run == recorded.id);
     let Metrics { groups: metrics, columns, note: metrics_note } = run_tables::metrics(catalog, run, is_newest);
     let (parity, parity_note) = run_tables::parity(run);
+    // What a sentence says of all checks stands beside the state of the numbers.
+    let all_checked = if parity.is_empty() { parity_note.as_str() } else { "" };
     let title = format!("{} on {}, {}", run.suite, run.machine.name, date::day(run.timestamp));
     let headline = headline(run);
+    let surroundings = run_surroundings::surroundings(catalog, recorded);
     let template = RunPage {
         frame: Frame::new(catalog, &path, Part::Runs, title, headline.words()).of_one(catalog, None),
         short: short_digest(&recorded.id).to_owned(),
         headline,
         reason: run.reason.clone().unwrap_or_default(),
-        facts: facts(catalog, run),
+        facts: facts(catalog, run, all_checked, &surroundings.words),
         quality: run.quality.reasons.clone(),
         metrics,
         columns,
@@ -78,9 +76,6 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
         parity,
         parity_note,
         failures: run_tables::failures(run),
-        environment: environment(&run.environment.facts),
-        environment_key: run.environment.key.clone(),
-        config: run.config.iter().map(|(key, value)| (key.clone(), canonical::to_string(value))).collect(),
         tuned: run
             .autotune
             .iter()
@@ -88,7 +83,7 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
             .map(|value| shortened(&canonical::to_string(value), TUNED))
             .collect(),
         record: recorded.path.clone(),
-        id: recorded.id.clone(),
+        surroundings,
     };
     page(path, &template)
 }
@@ -113,8 +108,14 @@ fn headline(run: &Run) -> Phrase {
     }
 }
 
-/// The four facts: status, commit, machine, quality; each with a note.
-fn facts(catalog: &Catalog<'_>, run: &Run) -> Vec<(&'static str, Phrase, String)> {
+/// The four facts: status, commit, machine, quality; each with a note, that of the machine with what is said of its environment and
+/// the last with what is said of all checks.
+fn facts(
+    catalog: &Catalog<'_>,
+    run: &Run,
+    all_checked: &str,
+    environment: &str,
+) -> Vec<(&'static str, Phrase, String)> {
     let (commit, commit_note) = match &run.commit {
         None => (Phrase::plain(number::NONE), "Outside a repository, or before its first commit.".to_owned()),
         Some(commit) => {
@@ -138,13 +139,14 @@ fn facts(catalog: &Catalog<'_>, run: &Run) -> Vec<(&'static str, Phrase, String)
         }
     };
     let (numbers, numbers_note) = match run.status {
-        RunStatus::Ok if run.quality.clean => {
-            (Phrase::default().mark(Mark::of_quality(&run.quality)), "Nothing speaks against the numbers.".to_owned())
+        RunStatus::Ok => {
+            let note = match run.quality.reasons.len() {
+                0 if run.quality.clean && !all_checked.is_empty() => String::new(),
+                0 if run.quality.clean => "Nothing speaks against the numbers.".to_owned(),
+                some => number::counted(some, "reason below.", "reasons below."),
+            };
+            (Phrase::default().mark(Mark::of_quality(&run.quality)), [&note, all_checked].join(" ").trim().to_owned())
         }
-        RunStatus::Ok => (
-            Phrase::default().mark(Mark::of_quality(&run.quality)),
-            number::counted(run.quality.reasons.len(), "reason below.", "reasons below."),
-        ),
         RunStatus::Skipped | RunStatus::Failed => (Phrase::plain(number::NONE), "Nothing was measured.".to_owned()),
     };
     let machine = match catalog.machine_page(&run.machine.id) {
@@ -158,16 +160,7 @@ fn facts(catalog: &Catalog<'_>, run: &Run) -> Vec<(&'static str, Phrase, String)
             format!("Began {} UTC.", date::moment(run.timestamp)),
         ),
         ("Commit", commit, commit_note),
-        ("Machine", machine, run.machine.class.clone()),
+        ("Machine", machine, format!("{}. {environment}", run.machine.class)),
         ("Numbers", numbers, numbers_note),
     ]
-}
-
-/// The facts of the environment: those of the key first, marked.
-fn environment(facts: &BTreeMap<String, String>) -> Vec<(String, String, bool)> {
-    let counts = |name: &str| KEY_FACTS.contains(&name);
-    let mut rows: Vec<(String, String, bool)> =
-        facts.iter().map(|(name, value)| (name.replace('_', " "), value.clone(), counts(name))).collect();
-    rows.sort_by_key(|(_, _, counts)| !counts);
-    rows
 }
