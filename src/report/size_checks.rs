@@ -95,7 +95,7 @@ fn a_large_history_is_cut_and_the_pages_say_so() {
         let cut = match &*page.path {
             link::COMPARE => "measured commits",
             markdown if markdown.ends_with(".md") => " unchanged, ",
-            _ => " with script, under",
+            _ => "All series, or other commits",
         };
         check(page, cut);
     }

@@ -54,6 +54,8 @@ struct ComparePage<'a> {
     rows_note: &'static str,
     /// The groups of which there are rows.
     listed: Vec<Shown>,
+    /// Whether there are so many that one may look for some.
+    has_filter: bool,
     /// The others.
     counted: Vec<Shown>,
 }
@@ -104,7 +106,7 @@ struct PairLine {
 type Headline = Vec<[String; 3]>;
 
 /// What a page says about the geometric means.
-const SUMMARY_NOTE: &str = "Mean is the geometric mean over the judged series of a suite and element type on a machine, positive is worse. Those in one level count as unchanged.";
+const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse.";
 
 /// What a page says about its rows.
 const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it; where changes are drawn, the grey band is as wide.";
@@ -191,7 +193,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
     let has_rows = !table.summary.is_empty();
     let (summary, left_out) = if is_present { (table.summary, String::new()) } else { of_change(table.summary) };
     let groups = table.groups.into_iter().map(|group| shown(group, is_present));
-    let (listed, counted) = groups.partition(|group| !group.rows.is_empty());
+    let (listed, counted): (Vec<Shown>, _) = groups.partition(|group| !group.rows.is_empty());
     let template = ComparePage {
         frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
             .of_one(catalog, None),
@@ -199,13 +201,11 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
         sides: [side('A', a, &names[0], &tags[0]), side('B', b, &names[1], &tags[1])],
         banners: table.banners,
         has_rows,
-        summary_note: match summary.is_empty() {
-            true => "Every kernel is unchanged, in every suite on every machine.".to_owned(),
-            false => format!("{SUMMARY_NOTE}{left_out}"),
-        },
+        summary_note: format!("{SUMMARY_NOTE}{left_out}"),
         summary,
         words: table.words.map(|word| word[..1].to_uppercase() + &word[1..]),
         rows_note: ROWS_NOTE,
+        has_filter: listed.iter().map(|group| group.rows.len()).sum::<usize>() > OTHER_ROWS,
         listed,
         counted,
         headline: table.headline,
@@ -237,14 +237,15 @@ fn most(is_present: bool, kind: Kind, all: usize) -> usize {
     }
 }
 
-/// The rows of suites of which there is something to say, and how many others there are.
+/// The rows of suites where something changed, and how many others there are.
 fn of_change(mut rows: Vec<SummaryRow>) -> (Vec<SummaryRow>, String) {
     let all = rows.len();
-    rows.retain(|row| [1, 2, 4].into_iter().any(|place| row.has(place)));
+    rows.retain(|row| [1, 2].into_iter().any(|place| row.has(place)));
     let words = match all - rows.len() {
         0 => String::new(),
         others => {
-            format!(" {}, where all are unchanged.", number::counted(others, "row is left out", "rows are left out"))
+            let more = number::counted(others, "more row", "more rows");
+            format!(" Left out: {more}, where no change is told.")
         }
     };
     (rows, words)
@@ -266,7 +267,8 @@ fn shown(group: Group, is_present: bool) -> Shown {
         Some(Kind::Doubt) => {
             // On several machines and by several metrics it has one name.
             let mut seen = BTreeSet::new();
-            names.extend(rows.drain(..).map(|row| words::name(&row.name)).filter(|name| seen.insert(name.clone())));
+            let name = |row: Row| words::name(&format!("{}/{}", row.suite, row.name));
+            names.extend(rows.drain(..).map(name).filter(|name| seen.insert(name.clone())));
         }
         Some(_) if all > OTHER_ROWS => rows.clear(),
         Some(_) => {}
@@ -275,11 +277,9 @@ fn shown(group: Group, is_present: bool) -> Shown {
     names.truncate(NAMED);
     let rest = match all - rows.len() {
         0 => String::new(),
-        _ if has_more_names => {
-            "and others, whose figures are listed with script, under “Compare other commits”".to_owned()
-        }
-        hidden if hidden == all => "listed with script, under “Compare other commits”".to_owned(),
-        more => format!("{} more with script, under “Compare other commits”", number::count(more)),
+        _ if has_more_names => "and others".to_owned(),
+        hidden if hidden == all => String::new(),
+        more => format!("{} more with script", number::count(more)),
     };
     Shown { heading, count: number::count(all), names, rest, rows }
 }
@@ -360,10 +360,10 @@ mod tests {
         assert_eq!((listed.rows.len(), listed.names.len(), listed.rest.as_str()), (4, 0, ""));
         let named = shown(group("Inconclusive", &doubts), false);
         assert_eq!((named.rows.len(), named.count.as_str()), (0, "4"));
-        assert_eq!(named.names, ["a", "\u{202e}b<i>", "c"]);
+        assert_eq!(named.names, ["cpu/a", "cpu/\u{202e}b<i>", "cpu/c"]);
         let many: Vec<(Kind, &str)> = ["a", "b", "c", "d", "e", "f"].map(|name| (Kind::Doubt, name)).to_vec();
         let named = shown(group("Inconclusive", &many), false);
-        assert!(named.names.len() == NAMED && named.rest.starts_with("and others"), "{}", named.rest);
+        assert_eq!((named.names.len(), named.rest.as_str()), (NAMED, "and others"));
     }
 
     #[test]
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn suites_where_all_is_unchanged_are_counted() {
+    fn suites_where_nothing_changed_are_counted() {
         let row = |counts: [usize; 5]| SummaryRow {
             suite: "cpu".to_owned(),
             machine: "m".to_owned(),
@@ -386,7 +386,7 @@ mod tests {
         };
         let rows = vec![row([3, 1, 0, 2, 0]), row([3, 0, 0, 3, 0]), row([3, 0, 0, 2, 1]), row([3, 0, 0, 3, 0])];
         let (told, words) = of_change(rows);
-        assert_eq!((told.len(), words.as_str()), (2, " 2 rows are left out, where all are unchanged."));
+        assert_eq!((told.len(), words.as_str()), (1, " Left out: 3 more rows, where no change is told."));
         assert_eq!(of_change(told).1, "");
     }
 }
