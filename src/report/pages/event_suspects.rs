@@ -96,6 +96,9 @@ pub(super) fn suspects(catalog: &Catalog<'_>, of: &Event) -> Suspects {
         rows.push(row(catalog, &of.first_bad, Mark::new(Tone::Plain, "=", "surely has it"), true));
     }
     let note = match of.kind {
+        EventKind::Change if of.next.is_none() && of.suspects.len() > 1 => {
+            "The probability that a commit is the cause, from all series together. No commit is left to measure that would narrow it down."
+        }
         EventKind::Change => "The probability that a commit is the cause, from all series together.",
         EventKind::Drift => "The level moved evenly over these commits: none of them is to blame alone.",
         EventKind::Environment => "The environment changed between these commits: none of them is to blame.",
