@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::commit_events;
+use super::commit_runs;
 use super::frame::Part;
 use super::sheet;
 use crate::model::commit::CommitOnLine;
@@ -177,7 +178,7 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
     sections.extend(changed("release", &sinces[1]).filter(|_| commits.catalog.is_newest_or_release(of.sha)));
     let suspected = commits.suspected.get(of.sha).map_or(&[][..], Vec::as_slice);
     sections.extend(commit_events::section(commits.catalog, suspected));
-    sections.push(run_rows(commits.catalog, of));
+    sections.push(commit_runs::section(commits.catalog, of.runs));
     sections.extend(of.on_line.map(|(place, _)| neighbours(commits, place)));
     let content = Sheet {
         crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(of.short()),
@@ -298,45 +299,6 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
         section.rest = Phrase::plain(format!("{more} in the comparison."));
     }
     Some(section.told_once(&["Machine"]))
-}
-
-/// Its runs. Where one has no page, the comparison with the commit before has its values, to which a fact above leads.
-fn run_rows(catalog: &Catalog<'_>, of: &Named<'_>) -> Section {
-    let row = |run: &&RunHead| {
-        let measured = match run.failed {
-            _ if run.status != RunStatus::Ok => number::NONE.to_owned(),
-            0 => count(run.benchmarks),
-            failed => format!("{}, {} failed", count(run.benchmarks - failed), count(failed)),
-        };
-        let suite = match catalog.run_page(&run.id) {
-            Some(page) => Phrase::default().link(page, &*run.suite),
-            None => Phrase::plain(&*run.suite),
-        };
-        let numbers = match run.status {
-            RunStatus::Ok => Phrase::default().mark(Mark::of_quality(&run.quality)),
-            RunStatus::Skipped | RunStatus::Failed => Phrase::plain(number::NONE),
-        };
-        Row::of([
-            suite,
-            Phrase::plain(&*run.machine.name),
-            Phrase::plain(date::moment(run.timestamp)),
-            Phrase::default().mark(Mark::of_status(run.status)),
-            Phrase::plain(measured),
-            numbers,
-        ])
-    };
-    let columns = [
-        ("Suite", ""),
-        ("Machine", "place"),
-        ("Began, UTC", "nb push"),
-        ("Status", ""),
-        ("Benchmarks", "n opt2"),
-        ("Numbers", ""),
-    ];
-    let texts = ("runs", "Runs", Phrase::default(), "No run of it is known.");
-    Section::of_table(texts, ("Runs of this commit, newest first", &columns), of.runs.iter().map(row).collect())
-        .told_once(&["Machine", "Status", "Benchmarks", "Numbers"])
-        .cut(ROWS)
 }
 
 fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {

@@ -6,6 +6,7 @@ mod cell;
 mod commit;
 mod commit_events;
 mod commit_list;
+mod commit_runs;
 mod compare;
 mod coverage;
 mod digest;
