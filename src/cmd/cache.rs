@@ -113,7 +113,7 @@ fn read(store: &Store, entries: &[Entry]) -> anyhow::Result<(DecodedRuns, Vec<Qu
 }
 
 /// The folder of the cache; absent where there is to be none.
-fn folder(project: &Project) -> Option<PathBuf> {
+pub(super) fn folder(project: &Project) -> Option<PathBuf> {
     if project.is_bare || !project.has_cache || std::env::var(VARIABLE).is_ok_and(|value| value == "off") {
         return None;
     }

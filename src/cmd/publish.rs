@@ -12,17 +12,19 @@ use super::ledger;
 use super::method;
 use super::project::Project;
 use super::release;
+use super::run_pages::RunPages;
 use super::study::Study;
 use super::trend;
-use super::whole_folder::{Kind, WholeFolder};
+use super::whole_folder::{Kind, Standing, WholeFolder};
 use crate::analysis::ledger::tell_events;
 use crate::history::{self, Entry};
+use crate::model::digest::Digest;
 use crate::model::ledger::day;
 use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
 use crate::model::run::Quarantined;
 use crate::model::trend::Trend;
-use crate::report;
+use crate::report::{self, lean, link};
 
 /// The folder of a site.
 const SITE: Kind = Kind { name: "site", marker: ".sprag-site" };
@@ -70,9 +72,67 @@ fn put(
     let folder = site_folder(project, out)?;
     let site = WholeFolder::begin(project, SITE, &folder)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    each_page(project, study, &trend, movers, today, |page| site.write(&page.path, &page.bytes))?;
+    let mut target = Built { pages: RunPages::of(project), site: &site };
+    each_page(project, study, &trend, movers, today, &mut target)?;
+    target.pages.keep();
     site.put()?;
     Ok(folder)
+}
+
+/// Where the files of a site go.
+trait Target {
+    /// Takes a file.
+    fn take(&mut self, page: &Page) -> anyhow::Result<()>;
+
+    /// Whether it has the page of a run already; `key` tells what that hangs on.
+    fn has_run(&mut self, _id: &str, _key: &dyn Fn() -> Digest) -> bool {
+        false
+    }
+
+    /// Takes the page of a run.
+    fn take_run(&mut self, _id: &str, page: &Page) -> anyhow::Result<()> {
+        self.take(page)
+    }
+}
+
+/// A folder that is being built.
+struct Built<'a> {
+    pages: RunPages,
+    site: &'a WholeFolder,
+}
+
+impl Target for Built<'_> {
+    fn take(&mut self, page: &Page) -> anyhow::Result<()> {
+        self.site.write(&page.path, &page.bytes)
+    }
+
+    fn has_run(&mut self, id: &str, key: &dyn Fn() -> Digest) -> bool {
+        self.pages.has(id, key, |digest| self.site.take_over(&link::run(id), digest))
+    }
+
+    fn take_run(&mut self, id: &str, page: &Page) -> anyhow::Result<()> {
+        self.pages.rendered(id, &page.bytes);
+        self.take(page)
+    }
+}
+
+/// A site that stands, and what of it differs.
+struct Compared<'a> {
+    site: Standing<'a>,
+    others: BTreeSet<String>,
+    differences: Vec<String>,
+}
+
+impl Target for Compared<'_> {
+    fn take(&mut self, page: &Page) -> anyhow::Result<()> {
+        let path = &page.path;
+        match self.others.remove(path) {
+            false => self.differences.push(format!("missing: {path}")),
+            true if self.site.read(path)? != page.bytes => self.differences.push(format!("differs: {path}")),
+            true => {}
+        }
+        Ok(())
+    }
 }
 
 /// Holds the site that lies in `out`, or the configured folder, against what a study gives: what differs, a line a file.
@@ -82,20 +142,12 @@ fn put(
 pub(super) fn differences(project: &Project, study: &mut Study, out: Option<&Path>) -> anyhow::Result<Vec<String>> {
     let folder = site_folder(project, out)?;
     let site = SITE.open(&folder)?;
-    let mut others: BTreeSet<String> = site.files()?;
-    let mut differences = Vec::new();
+    let mut target = Compared { others: site.files()?, site, differences: Vec::new() };
     let movers = take_movers(study)?;
     let mut trend = trend_of(project, study)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    each_page(project, study, &trend, &movers, today, |page| {
-        let path = &page.path;
-        match others.remove(path) {
-            false => differences.push(format!("missing: {path}")),
-            true if site.read(path)? != page.bytes => differences.push(format!("differs: {path}")),
-            true => {}
-        }
-        Ok(())
-    })?;
+    each_page(project, study, &trend, &movers, today, &mut target)?;
+    let Compared { others, mut differences, .. } = target;
     differences.extend(others.into_iter().map(|path| format!("not of this site: {path}")));
     differences.sort();
     Ok(differences)
@@ -125,9 +177,8 @@ fn each_page(
     trend: &Trend,
     movers: &[WeekMovers],
     today: NaiveDate,
-    mut take: impl FnMut(&Page) -> anyhow::Result<()>,
+    target: &mut dyn Target,
 ) -> anyhow::Result<()> {
-    let mut take = |page: Page| take(&report::lean::page(page));
     let site = &project.config.site;
     let downloads = if site.downloads { downloads::list() } else { Vec::new() };
     let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
@@ -135,21 +186,23 @@ fn each_page(
     let releases = release::reports(project)?;
     let input = report::Input { analysis, trend, line, heads, movers, newest, ledger, today, releases: &releases };
     let whole = report::Site::new(&input);
-    let rendered = whole.render::<anyhow::Error>(&settings, &mut take);
+    let rendered = whole.render::<anyhow::Error>(&settings, &mut |page| target.take(&lean::page(page)));
     rendered.map_err(|error| {
         if error.is::<report::ReportError>() { error.context("cannot render the site") } else { error }
     })?;
-    let shown = whole.shown_runs();
-    let records = study.heads.iter().zip(&study.entries).filter(|(head, _)| shown.contains(head.id.as_str()));
+    let shown =
+        study.heads.iter().zip(&study.entries).filter(|(head, _)| whole.shown_runs().contains(head.id.as_str()));
+    let records = shown.filter(|(head, entry)| !target.has_run(&head.id, &|| whole.run_key(head, &entry.blob)));
     let records: Vec<Entry> = records.map(|(_, entry)| entry.clone()).collect();
     for entries in records.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
-        whole.render_runs(&runs).context("cannot render the site")?.into_iter().try_for_each(&mut take)?;
+        let pages = whole.render_runs(&runs).context("cannot render the site")?.into_iter().map(lean::page);
+        runs.iter().zip(pages).try_for_each(|(run, page)| target.take_run(&run.id, &page))?;
     }
     if site.downloads {
-        downloads::each(project, &study.entries, &mut take)?;
+        downloads::each(project, &study.entries, &mut |page| target.take(&page))?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 
 use super::Advice;
 use super::project::Project;
+use crate::model::digest::Digest;
 
 /// What a folder holds that is ours to replace.
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +143,15 @@ impl WholeFolder {
         if take_over(&self.folder.join(path), &new, bytes) { Ok(()) } else { write_file(&new, bytes) }
     }
 
+    /// Takes over the file at that path as it is, where one is there that holds what has this digest.
+    pub(super) fn take_over(&self, path: &str, digest: Digest) -> bool {
+        let old = self.folder.join(path);
+        let is_it = |held: Vec<u8>| Digest::of(&[&held]) == digest;
+        fs::symlink_metadata(&old).is_ok_and(|found| found.is_file())
+            && fs::read(&old).is_ok_and(is_it)
+            && link(&old, &self.aside.folder.join(NEW).join(path))
+    }
+
     /// Swaps it in.
     ///
     /// # Errors
@@ -199,10 +209,11 @@ fn parent(folder: &Path) -> &Path {
 /// Links the file at `old` to `new` where it holds these bytes; `false` where it does not, or the file system cannot.
 fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
     let is_alike = |found: fs::Metadata| found.is_file() && found.len() == bytes.len() as u64;
-    fs::symlink_metadata(old).is_ok_and(is_alike)
-        && fs::read(old).is_ok_and(|held| held == bytes)
-        && fs::create_dir_all(parent(new)).is_ok()
-        && fs::hard_link(old, new).is_ok()
+    fs::symlink_metadata(old).is_ok_and(is_alike) && fs::read(old).is_ok_and(|held| held == bytes) && link(old, new)
+}
+
+fn link(old: &Path, new: &Path) -> bool {
+    fs::create_dir_all(parent(new)).is_ok() && fs::hard_link(old, new).is_ok()
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
@@ -296,6 +307,19 @@ mod tests {
             assert!(!take_over(&link, &root.path().join("other"), b"one"));
         }
         assert!(!take_over(&root.path().join("absent"), &root.path().join("other"), b"one"));
+    }
+
+    #[test]
+    fn a_file_is_taken_over_by_its_digest() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let folder = root.path().join("site");
+        fs::create_dir(&folder).expect("a folder");
+        fs::write(folder.join("page"), "one").expect("a file");
+        let aside = Aside { folder: root.path().join("aside"), _lock: None, _temporary: None };
+        let whole = WholeFolder { kind: SITE, folder, aside };
+        assert!(!whole.take_over("page", Digest::of(&[b"two"])) && !whole.take_over("other", Digest::of(&[b"one"])));
+        assert!(whole.take_over("page", Digest::of(&[b"one"])));
+        assert_eq!(fs::read(root.path().join("aside/new/page")).expect("it is linked"), b"one");
     }
 
     #[test]

@@ -4,12 +4,14 @@
 //! they are rendered apart, as many at once as one likes.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use chrono::NaiveDate;
 use rayon::prelude::*;
 
 use crate::model::analysis::Analysis;
 use crate::model::commit::CommitLine;
+use crate::model::digest::Digest;
 use crate::model::head::RunHead;
 use crate::model::ledger::Ledger;
 use crate::model::movers::WeekMovers;
@@ -23,7 +25,7 @@ use super::compare::data::Data;
 use super::compare::script;
 use super::feed;
 use super::link;
-use super::pages;
+use super::pages::{self, RunKeys};
 use super::{ReportError, Settings};
 
 const STYLE: &str = include_str!("../../site/style.css");
@@ -57,12 +59,13 @@ pub struct Input<'a> {
 /// A site that can be rendered, with the look-ups that its pages need.
 pub struct Site<'a> {
     catalog: Catalog<'a>,
+    run_keys: OnceLock<RunKeys<'a>>,
 }
 
 impl<'a> Site<'a> {
     /// The site of a history.
     pub fn new(input: &Input<'a>) -> Site<'a> {
-        Site { catalog: Catalog::new(input) }
+        Site { catalog: Catalog::new(input), run_keys: OnceLock::new() }
     }
 
     /// The ids of the runs that have a page: [`Site::render_runs`] wants no other.
@@ -135,6 +138,12 @@ impl<'a> Site<'a> {
             site.add([sitemap])?;
         }
         Ok(())
+    }
+
+    /// All that the page of a run hangs on beside the version of Sprag, as a digest; `blob` stands for the content of its
+    /// record.
+    pub fn run_key(&self, head: &RunHead, blob: &str) -> Digest {
+        self.run_keys.get_or_init(|| RunKeys::of(&self.catalog)).key(&self.catalog, head, blob)
     }
 
     /// The pages of some runs of the history.
