@@ -1,7 +1,7 @@
 //! Decoded runs as bytes, to be kept between two commands.
 //!
 //! A line of text names the format, the versions that decide what decoding gives, and the SHA-256 of all that follows:
-//! four Parquet tables (runs, cells, values, medians of workers), each behind its length. Whatever differs in one bit, is cut short or is of
+//! five Parquet tables (runs, what runs have in common, cells, values, medians of workers), each behind its length. Whatever differs in one bit, is cut short or is of
 //! another version is not read, and whoever asked decodes the records again. So nothing in here needs to be trusted, and
 //! nothing is lost with it. The digest does not keep out those who mean harm: whoever can write to the cache of a project
 //! can write to the project.
@@ -16,7 +16,7 @@ use super::FrameError;
 use super::catalogue::texts;
 use super::cells::Cells;
 use super::decoded::{Cell, DecodedRuns};
-use super::values;
+use super::{heads, values};
 use crate::model::benchmark::Benchmark;
 use crate::model::digest::{self, RunningHash};
 use crate::model::metric::Metric;
@@ -24,10 +24,10 @@ use crate::model::record::SCHEMA_VERSION;
 use crate::model::sample::Role;
 
 /// Counts up with each change of what is written here, or of what decoding a record gives.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// How many tables follow the line.
-const TABLES: usize = 4;
+const TABLES: usize = 5;
 
 /// A cell as the cache holds it.
 #[derive(Serialize, Deserialize)]
@@ -52,15 +52,14 @@ impl DecodedRuns {
             let Benchmark { suite, name, params, variant, version } = (*cell.benchmark).clone();
             json(&CellRecord { suite, name, params, variant, version, role: cell.role, metric: cell.metric.clone() })
         });
-        let runs =
-            vec![texts("blob", self.blobs.iter().map(String::as_str)), texts("head", self.heads.iter().map(json))];
-        let runs = DataFrame::new(self.heads.len(), runs)?;
+        let (runs, parts_of_runs) = heads::to_tables(&self.heads, &self.blobs)?;
         let cells = DataFrame::new(self.cells.len(), vec![texts("cell", cells)])?;
         let (values, medians) = values::without_lists(&self.values)?;
         let mut parts = vec![Vec::new()];
         let mut hash = RunningHash::default();
         for (table, compression) in [
             (runs, ParquetCompression::Zstd(None)),
+            (parts_of_runs, ParquetCompression::Zstd(None)),
             (cells, ParquetCompression::Zstd(None)),
             // Measured numbers hardly compress, and every load would pay for the attempt.
             (values, ParquetCompression::Uncompressed),
@@ -97,8 +96,8 @@ impl DecodedRuns {
             tables.push(table);
             rest = after;
         }
-        let [runs, cells, values, medians] = tables[..] else { return None };
-        rest.is_empty().then(|| read(runs, cells, values, medians).ok())?
+        let tables = tables.try_into().ok()?;
+        rest.is_empty().then(|| read(tables).ok())?
     }
 }
 
@@ -107,21 +106,17 @@ fn first_line(digest: &str) -> String {
     format!("sprag decoded runs {FORMAT}, sprag {}, records {SCHEMA_VERSION}, {digest}\n", env!("CARGO_PKG_VERSION"))
 }
 
-fn json<T: Serialize>(value: &T) -> String {
+pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("it holds nothing that JSON cannot")
 }
 
-fn read(runs: &[u8], cells: &[u8], values: &[u8], medians: &[u8]) -> Result<DecodedRuns, FrameError> {
+fn read([runs, parts, cells, values, medians]: [&[u8]; TABLES]) -> Result<DecodedRuns, FrameError> {
     let table = |bytes: &[u8]| ParquetReader::new(Cursor::new(bytes)).finish();
-    let damaged = |name: &'static str| move |_: serde_json::Error| FrameError::Gap(name);
-    let runs = table(runs)?;
-    let blobs = Cells(&runs).texts("blob")?.into_iter().map(str::to_owned).collect();
-    let heads = Cells(&runs).texts("head")?.into_iter().map(|head| serde_json::from_str(head).map_err(damaged("head")));
-    let heads = heads.collect::<Result<_, FrameError>>()?;
+    let (heads, blobs) = heads::from_tables(&table(runs)?, &table(parts)?)?;
     let cells = table(cells)?;
     let cell = |text: &str| {
         let CellRecord { suite, name, params, variant, version, role, metric } =
-            serde_json::from_str(text).map_err(damaged("cell"))?;
+            serde_json::from_str(text).map_err(|_| FrameError::Gap("cell"))?;
         Ok(Cell { benchmark: Benchmark { suite, name, params, variant, version }.into(), role, metric })
     };
     let cells = Cells(&cells).texts("cell")?.into_iter().map(cell).collect::<Result<_, FrameError>>()?;
@@ -177,7 +172,7 @@ mod tests {
             let changed: Vec<u8> = text.replacen(from, to, 1).chars().map(|c| c as u8).collect();
             assert!(DecodedRuns::from_bytes(&changed).is_none(), "{to}");
         };
-        check("runs 2,", "runs 1,");
+        check("runs 3,", "runs 2,");
         check(concat!("sprag ", env!("CARGO_PKG_VERSION")), "sprag 0.0.9");
         check("records 2", "records 3");
     }

@@ -170,7 +170,13 @@ impl Decoder {
                 self.values.push(run, cells.number(measurement.role, &estimate.metric), estimate);
             }
         }
-        self.heads.push(RunHead::of(recorded));
+        let mut head = RunHead::of(recorded);
+        if let Some(last) = self.heads.last() {
+            share(&mut head.machine, &last.machine);
+            share(&mut head.environment, &last.environment);
+            share(&mut head.config, &last.config);
+        }
+        self.heads.push(head);
         self.blobs.push(blob.to_owned());
         Ok(())
     }
@@ -225,6 +231,13 @@ impl BenchmarkCells<'_> {
         self.cells.push(Cell { benchmark: Arc::clone(self.benchmark), role, metric: metric.clone() });
         self.numbers.push(number);
         number
+    }
+}
+
+/// Holds once what two runs have in common.
+fn share<T: PartialEq>(part: &mut Arc<T>, last: &Arc<T>) {
+    if part == last {
+        *part = Arc::clone(last);
     }
 }
 

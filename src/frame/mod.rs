@@ -16,6 +16,7 @@ mod catalogue;
 mod table;
 
 mod cells;
+mod heads;
 mod change;
 
 mod latest;

@@ -4,18 +4,17 @@
 //! findings need no more; the few runs that are judged or shown in full are read on demand.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::commit::Commit;
 use super::environment::{Environment, Machine};
 use super::run::{Quality, RecordedRun, RunStatus};
 
-/// A run of the history without its measurements.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A run of the history without its measurements. Runs may share what is the same of them.
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunHead {
     /// Its path in the history's tree.
     pub path: String,
@@ -26,13 +25,13 @@ pub struct RunHead {
     /// When the run began, to the second.
     pub timestamp: DateTime<Utc>,
     /// What was measured; absent outside a repository or before the first commit.
-    pub commit: Option<Commit>,
+    pub commit: Option<Arc<Commit>>,
     /// Where.
-    pub machine: Machine,
+    pub machine: Arc<Machine>,
     /// Under which circumstances.
-    pub environment: Environment,
+    pub environment: Arc<Environment>,
     /// The settings of the protocol, by name.
-    pub config: BTreeMap<String, Value>,
+    pub config: Arc<BTreeMap<String, Value>>,
     /// Whether the suite ran.
     pub status: RunStatus,
     /// Why it was skipped or failed.
@@ -54,10 +53,10 @@ impl RunHead {
             id: recorded.id.clone(),
             suite: run.suite.clone(),
             timestamp: run.timestamp,
-            commit: run.commit.clone(),
-            machine: run.machine.clone(),
-            environment: run.environment.clone(),
-            config: run.config.clone(),
+            commit: run.commit.clone().map(Arc::new),
+            machine: run.machine.clone().into(),
+            environment: run.environment.clone().into(),
+            config: run.config.clone().into(),
             status: run.status,
             reason: run.reason.clone(),
             quality: run.quality.clone(),

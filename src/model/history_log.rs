@@ -1,5 +1,7 @@
 //! What `sprag history log` and `sprag history root` print as JSON.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,8 +74,8 @@ impl LoggedRun {
             status: head.status,
             reason: head.reason,
             dirty: head.commit.as_ref().is_some_and(|commit| commit.dirty),
-            commit: head.commit.map(|commit| commit.sha),
-            machine: head.machine,
+            commit: head.commit.map(|commit| commit.sha.clone()),
+            machine: Arc::unwrap_or_clone(head.machine),
             benchmarks: head.benchmarks as u64,
             failed: head.failed as u64,
             quality: head.quality,

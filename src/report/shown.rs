@@ -145,8 +145,11 @@ mod tests {
         let (like, on_line) = (sample.heads()[0].clone(), sample.line.commits[0].clone());
         let shas: Vec<String> = (0..commits).map(|place| example::commit(place).sha).collect();
         let heads = (0..commits).filter(|place| !gaps.contains(place)).map(|place| {
-            let commit =
-                like.commit.clone().map(|commit| crate::model::commit::Commit { sha: shas[place].clone(), ..commit });
+            let renamed = |commit: &crate::model::commit::Commit| crate::model::commit::Commit {
+                sha: shas[place].clone(),
+                ..commit.clone()
+            };
+            let commit = like.commit.as_deref().map(renamed).map(std::sync::Arc::new);
             let timestamp = like.timestamp + chrono::Duration::days(place as i64);
             RunHead { id: format!("run-{place:04}"), commit, timestamp, ..like.clone() }
         });

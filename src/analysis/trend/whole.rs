@@ -81,7 +81,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Op
         let allowed = if was_sure { discovery::HELD } else { discovery::ALLOWED };
         Told { id: id.clone(), is_sure: *share <= allowed, false_discovery: *share }
     });
-    let environments = heads.iter().map(|head| (head.environment.key.as_str(), &head.environment)).collect();
+    let environments = heads.iter().map(|head| (head.environment.key.as_str(), &*head.environment)).collect();
     let beside = event::Known { environments, suites };
     let mut events = event::events(&drafts, told.collect(), &all, &beside);
     let time = analysis.as_of.unwrap_or_default();
