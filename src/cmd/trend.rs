@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 
+use super::kept::Kept;
 use super::project::{Project, check_writable, write_whole};
 use super::revision::can_be_built;
 use super::study::{self, Along, Study};
@@ -13,6 +14,7 @@ use super::{Advice, Exit, ledger, text};
 use crate::analysis::changes::sensitivity::Sensitivity;
 use crate::analysis::ledger::tell_events;
 use crate::analysis::trend::found::Setting;
+use crate::analysis::trend::memory::Memory;
 use crate::analysis::trend::whole::{self, Input, Output};
 use crate::cli::{SensitivityArg, TrendArgs, TrendFormat};
 use crate::config::{self, FILE_NAME, SensitivityName};
@@ -126,6 +128,11 @@ impl Wish {
     pub(super) fn events(now: DateTime<Utc>) -> Wish {
         Wish { now, sensitivity: None, least: None, days: None }
     }
+
+    /// Whether series are looked at in another way than `sprag.toml` says.
+    fn is_other(&self) -> bool {
+        self.sensitivity.is_some() || self.least.is_some()
+    }
 }
 
 /// The trend of a studied history.
@@ -181,7 +188,16 @@ pub(super) fn of_study_at(
         records: &records,
         tables,
     };
-    let (mut output, mut as_of_other) = whole::analyse_at(input, other);
+    let kept = Kept::at(project, "found");
+    let known = kept.as_ref().and_then(Kept::read).unwrap_or_default();
+    let memory = Memory::from_bytes(&known).unwrap_or_default();
+    let (mut output, mut as_of_other) = whole::analyse_at(input, other, &memory);
+    if let Some(kept) = kept.filter(|_| !wish.is_other()) {
+        let found = output.memory.to_bytes();
+        if found != known {
+            kept.write(&found);
+        }
+    }
     tell_events(&mut output.trend.events, &study.ledger, day(wish.now));
     if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
         tell_events(&mut trend.events, &study.ledger, day(time));

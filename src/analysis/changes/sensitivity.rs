@@ -51,6 +51,12 @@ impl Sensitivity {
         self.budget
     }
 
+    /// All limits.
+    pub(in crate::analysis) fn numbers(&self) -> [f64; 7] {
+        let Sensitivity { penalty, clear, steady, rare, far, least, budget } = *self;
+        [penalty, clear, steady, rare, far, least, budget]
+    }
+
     /// In a series in which so many changes proved themselves.
     pub(in crate::analysis) fn beside(&self, changes: usize) -> Sensitivity {
         let share = (1.0 - EASIER * (changes as f64 - 0.5)).max(EASIEST);

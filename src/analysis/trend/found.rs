@@ -4,12 +4,14 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use super::axis::{Axis, Pooled, pooled};
+use super::memory::{Asked, Look, Memory};
 use crate::analysis::changes::detect::{Known, changes_known};
 use crate::analysis::changes::detectable::detectable;
 use crate::analysis::changes::exact;
 use crate::analysis::changes::newest::{self, Apart};
 use crate::analysis::changes::sensitivity::Sensitivity;
 use crate::model::change_point::Changes;
+use crate::model::digest::Digest;
 use crate::model::metric::{ABOVE_FLOOR, Better, INSTRUCTIONS, LIMIT_SHARE, RATIO, TIME};
 use crate::model::sample::{CALIBRATION, Role};
 use crate::model::series::Series;
@@ -52,34 +54,31 @@ pub(super) struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
+    /// Looks at a series, or takes from memory what was found in it; with the name under which that is to be remembered.
     pub(super) fn of(
         series: &'a Series,
         axis: Arc<Axis>,
         is_judged: bool,
         setting: Setting,
         told: &[Told],
-    ) -> Found<'a> {
+        memory: &Memory,
+    ) -> (Digest, Found<'a>) {
         let Pooled { points, dirty, elsewhere } = pooled(series, &axis);
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         let is_exact = is_exact(&series.metric.name, &points, &values);
         let more_is_better = series.metric.better == Better::Higher;
-        let look = |values: &[f64], known: &Known<'_>| match is_exact {
-            true => exact::changes(values, &setting.sensitivity),
-            false => changes_known(values, &setting.sensitivity, known),
+        let told = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
+            told.iter().filter(|one| one.is_drift == is_drift).filter_map(|told| indices(&points, told)).collect()
         };
-        let changes = {
-            let told = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
-                told.iter().filter(|one| one.is_drift == is_drift).filter_map(|told| indices(&points, told)).collect()
-            };
-            let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
-            let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
-            let known =
-                Known { told: &told(false), drifts: &told(true), borders: &borders, runs: &runs, more_is_better };
-            look(&values, &known)
-        };
-        let again = |values: &[f64]| look(values, &Known { more_is_better, ..Known::default() });
-        let apart = newest::apart(&values, &changes, &setting.sensitivity, again);
-        Found { series, axis, is_judged, setting, points: points.into(), dirty, elsewhere, is_exact, changes, apart }
+        let (told, drifts) = (told(false), told(true));
+        let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
+        let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
+        let known = Known { told: &told, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
+        let asked = Asked { values: &values, is_exact, sensitivity: &setting.sensitivity, known: &known };
+        let name = asked.name();
+        let Look { changes, apart } = memory.of(name).cloned().unwrap_or_else(|| look(&asked));
+        let points = points.into();
+        (name, Found { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart })
     }
 
     /// The smallest relative change that shows, as far as the newest level tells.
@@ -114,6 +113,18 @@ impl<'a> Found<'a> {
     pub(super) fn worse(&self, relative: f64) -> Option<f64> {
         worse(self.series, relative)
     }
+}
+
+fn look(asked: &Asked<'_>) -> Look {
+    let Asked { values, is_exact, sensitivity, known } = *asked;
+    let look = |values: &[f64], known: &Known<'_>| match is_exact {
+        true => exact::changes(values, sensitivity),
+        false => changes_known(values, sensitivity, known),
+    };
+    let changes = look(values, known);
+    let again = |values: &[f64]| look(values, &Known { more_is_better: known.more_is_better, ..Known::default() });
+    let apart = newest::apart(values, &changes, sensitivity, again);
+    Look { changes, apart }
 }
 
 /// A relative change turned such that positive is worse: itself, or the inverse ratio less 1 where larger values are better.
@@ -180,7 +191,7 @@ mod tests {
 
     fn found<'a>(series: &'a Series, told: &[Told]) -> Found<'a> {
         let axes = axes(std::slice::from_ref(series), &line(200));
-        Found::of(series, Arc::clone(&axes[MACHINE]), true, setting(), told)
+        Found::of(series, Arc::clone(&axes[MACHINE]), true, setting(), told, &Memory::default()).1
     }
 
     #[test]

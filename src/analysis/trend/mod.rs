@@ -3,11 +3,13 @@
 //! Each series is put on its axis of commits (`axis.rs`) and looked at (`found.rs`). Changes of one machine that one commit can
 //! explain are one cluster (`cluster.rs`), the machine's where that is likelier (`machine.rs`); clusters of several machines that
 //! one commit explains are one event (`event.rs`), with the probability of each suspect (`culprit.rs`), what of it all may be
-//! chance (`discovery.rs`), and the id that it was told by before (`identity.rs`).
+//! chance (`discovery.rs`), and the id that it was told by before (`identity.rs`). What was found in a series that has not changed
+//! since is taken from memory (`memory.rs`).
 
 pub mod whole;
 pub mod found;
 pub mod discovery;
+pub mod memory;
 
 mod axis;
 mod cluster;

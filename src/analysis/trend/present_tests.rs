@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::example::{analysis, line, noisy, setting, suites};
 use super::found::Setting;
+use super::memory::Memory;
 use super::whole::{Input, analyse_at};
 use crate::model::trend::Tables;
 
@@ -27,6 +28,7 @@ fn another_present_gives_what_a_look_at_that_time_gives() {
                 tables: Tables::default(),
             },
             other,
+            &Memory::default(),
         )
     };
     let (now, then) = at(later, Some(newest));

@@ -9,9 +9,11 @@ use rayon::prelude::*;
 use super::coverage::{self, Tip};
 use super::event::{self, Told};
 use super::found::{Found, Setting, has_say};
+use super::memory::{Look, Memory};
 use super::{axis, discovery, draft, identity, newest, self_test};
 use crate::model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
 use crate::model::commit::CommitLine;
+use crate::model::digest::Digest;
 use crate::model::event::NamedMachine;
 use crate::model::event_record::EventRecord;
 use crate::model::head::RunHead;
@@ -46,31 +48,33 @@ pub struct Output {
     pub trend: Trend,
     /// The records to write.
     pub steps: Vec<EventRecord>,
+    /// What was found in the series.
+    pub memory: Memory,
 }
 
 /// Finds the events of a history. Equal input gives equal output, whatever was looked at before; series are looked at on all
 /// cores.
 pub fn analyse(input: Input<'_>) -> Output {
-    analyse_at(input, None).0
+    analyse_at(input, None, &Memory::default()).0
 }
 
 /// Likewise, with the trend as of another time: only what is late and what was measured lately hangs on the present, so that
-/// the series need not be looked at again.
-pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Option<Trend>) {
+/// the series need not be looked at again. What was found in them before is taken from memory.
+pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memory) -> (Output, Option<Trend>) {
     let Input { analysis, line, heads, now, setting, selected, suites, records, tables } = input;
     let known = identity::known(records);
     let looked_at: Vec<&SeriesAnalysis> =
         analysis.series.iter().filter(|one| has_say(&one.series, one.judged)).collect();
     let axes = axis::axes(looked_at.iter().map(|one| &one.series), line);
-    let all: Vec<Found<'_>> = looked_at
+    let (names, all): (Vec<Digest>, Vec<Found<'_>>) = looked_at
         .par_iter()
         .map(|one| {
             let series = &one.series;
             let axis = Arc::clone(&axes[&series.machine]);
             let told = identity::told(&known, &series.id, &axis);
-            Found::of(series, axis, one.judged, setting(&series.benchmark, &series.metric.name), &told)
+            Found::of(series, axis, one.judged, setting(&series.benchmark, &series.metric.name), &told, memory)
         })
-        .collect();
+        .unzip();
 
     let mut drafts = draft::drafts(&all);
     let matched = identity::matched(&mut drafts, &known, &all);
@@ -146,7 +150,12 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Op
         let series = series_at(now);
         Trend { now, coverage: coverage::coverage(&series), schedule: schedule_at(now), series, ..trend.clone() }
     });
-    (Output { trend, steps }, then)
+    (Output { trend, steps, memory: remembered(names, all) }, then)
+}
+
+fn remembered(names: Vec<Digest>, all: Vec<Found<'_>>) -> Memory {
+    let look = |found: Found<'_>| Look { changes: found.changes, apart: found.apart };
+    Memory::from_looks(names.into_iter().zip(all.into_iter().map(look)))
 }
 
 /// Of the tables what is of the series, and of the suites on machines, that are told of.
@@ -160,11 +169,13 @@ fn tables_of(mut tables: Tables, told: &BTreeSet<&str>, is_told: impl Fn(&str, &
 
 /// How many commits were measured, on each machine for itself: each may hold a change.
 fn hypotheses(all: &[Found<'_>]) -> usize {
-    let measured: BTreeSet<(&str, usize)> = all
-        .iter()
-        .flat_map(|found| found.points.iter().map(|point| (found.series.machine.as_str(), point.place)))
-        .collect();
-    measured.len()
+    let mut measured: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
+    for found in all {
+        let places = measured.entry(&found.series.machine).or_default();
+        places.resize(places.len().max(found.axis.commits.len()), false);
+        found.points.iter().for_each(|point| places[point.place] = true);
+    }
+    measured.values().flatten().filter(|is_measured| **is_measured).count()
 }
 
 fn series_trend(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesTrend {

@@ -1,0 +1,287 @@
+//! What was found in series before, so that one that has not changed since need not be looked at again.
+//!
+//! A look hangs on the values of a series and on what is known of them, and on nothing else; a digest of all that is the name of
+//! what came of it. The bytes hold numbers of eight bytes, those with a point as their bits: what is read back is what was
+//! found.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use crate::analysis::changes::detect::Known;
+use crate::analysis::changes::newest::Apart;
+use crate::analysis::changes::sensitivity::Sensitivity;
+use crate::model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
+use crate::model::digest::Digest;
+
+/// What was found in series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory(BTreeMap<Digest, Look>);
+
+/// What was found in one of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Look {
+    pub(super) changes: Changes,
+    pub(super) apart: Option<Apart>,
+}
+
+/// All that a look hangs on.
+pub(super) struct Asked<'a> {
+    pub(super) values: &'a [f64],
+    pub(super) is_exact: bool,
+    pub(super) sensitivity: &'a Sensitivity,
+    pub(super) known: &'a Known<'a>,
+}
+
+impl Asked<'_> {
+    pub(super) fn name(&self) -> Digest {
+        let Known { told, drifts, borders, more_is_better, runs } = *self.known;
+        let mut words = Words::default();
+        words.list(self.values, |words, value| words.number(*value));
+        words.flag(self.is_exact);
+        self.sensitivity.numbers().into_iter().for_each(|number| words.number(number));
+        for ranges in [told, drifts] {
+            words.list(ranges, |words, range: &RangeInclusive<usize>| {
+                words.count(*range.start());
+                words.count(*range.end());
+            });
+        }
+        words.list(borders, |words, border| words.count(*border));
+        words.list(runs, |words, runs| words.count(*runs));
+        words.flag(more_is_better);
+        Digest::of(&[&words.0])
+    }
+}
+
+impl Memory {
+    /// What was found where that was asked.
+    pub(super) fn of(&self, name: Digest) -> Option<&Look> {
+        self.0.get(&name)
+    }
+
+    /// Of that what was found.
+    pub(super) fn from_looks(looks: impl Iterator<Item = (Digest, Look)>) -> Memory {
+        Memory(looks.collect())
+    }
+
+    /// The bytes to keep.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut words = Words::default();
+        for (name, look) in &self.0 {
+            words.0.extend(name.0);
+            words.look(look);
+        }
+        words.0
+    }
+
+    /// What was kept; absent where the bytes are none of ours.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Memory> {
+        let mut read = Read(bytes);
+        let mut looks = BTreeMap::new();
+        while !read.0.is_empty() {
+            let (name, rest) = read.0.split_first_chunk::<32>()?;
+            read.0 = rest;
+            looks.insert(Digest(*name), read.look()?);
+        }
+        Some(Memory(looks))
+    }
+}
+
+/// Numbers as bytes.
+#[derive(Default)]
+struct Words(Vec<u8>);
+
+impl Words {
+    fn count(&mut self, count: usize) {
+        self.0.extend((count as u64).to_le_bytes());
+    }
+
+    fn number(&mut self, number: f64) {
+        self.0.extend(number.to_bits().to_le_bytes());
+    }
+
+    fn flag(&mut self, flag: bool) {
+        self.count(usize::from(flag));
+    }
+
+    fn list<T>(&mut self, list: &[T], mut add: impl FnMut(&mut Words, &T)) {
+        self.count(list.len());
+        list.iter().for_each(|one| add(self, one));
+    }
+
+    fn level(&mut self, level: &Level) {
+        let Level { value, lower, upper } = *level;
+        [value, lower, upper].into_iter().for_each(|number| self.number(number));
+    }
+
+    fn look(&mut self, look: &Look) {
+        let Look { changes: Changes { points, drifts, levels, noise }, apart } = look;
+        self.list(points, |words, point| {
+            let ChangePoint { index, first, last, before, after, relative, score, chance, likelihoods } = point;
+            [index, first, last].into_iter().for_each(|count| words.count(*count));
+            [before, after, relative].into_iter().for_each(|level| words.level(level));
+            [score, chance].into_iter().for_each(|number| words.number(*number));
+            words.list(likelihoods, |words, one| words.number(*one));
+        });
+        self.list(drifts, |words, drift| {
+            let Drift { begin, end, before, after, rate, chance, held } = drift;
+            [begin, end].into_iter().for_each(|count| words.count(*count));
+            words.level(rate);
+            [before, after, chance].into_iter().for_each(|number| words.number(*number));
+            words.flag(*held);
+        });
+        self.list(levels, Words::level);
+        self.list(noise.as_slice(), |words, noise| {
+            let SeriesNoise { deviation, inflation, is_relative } = *noise;
+            [deviation, inflation].into_iter().for_each(|number| words.number(number));
+            words.flag(is_relative);
+        });
+        self.list(apart.as_slice(), |words, apart| {
+            let Apart { begin, runs, level, relative } = apart;
+            [begin, runs].into_iter().for_each(|count| words.count(*count));
+            words.level(level);
+            words.number(*relative);
+        });
+    }
+}
+
+/// The bytes that are still to be read.
+struct Read<'a>(&'a [u8]);
+
+impl Read<'_> {
+    fn bits(&mut self) -> Option<u64> {
+        let (word, rest) = self.0.split_first_chunk::<8>()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*word))
+    }
+
+    fn count(&mut self) -> Option<usize> {
+        usize::try_from(self.bits()?).ok()
+    }
+
+    fn number(&mut self) -> Option<f64> {
+        Some(f64::from_bits(self.bits()?))
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        Some(self.count()? == 1)
+    }
+
+    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        (0..self.count()?).map(|_| one(self)).collect()
+    }
+
+    fn level(&mut self) -> Option<Level> {
+        Some(Level { value: self.number()?, lower: self.number()?, upper: self.number()? })
+    }
+
+    // The fields are read in the order in which they are written here.
+    fn look(&mut self) -> Option<Look> {
+        let points = self.list(|read| {
+            Some(ChangePoint {
+                index: read.count()?,
+                first: read.count()?,
+                last: read.count()?,
+                before: read.level()?,
+                after: read.level()?,
+                relative: read.level()?,
+                score: read.number()?,
+                chance: read.number()?,
+                likelihoods: read.list(Read::number)?,
+            })
+        })?;
+        let drifts = self.list(|read| {
+            Some(Drift {
+                begin: read.count()?,
+                end: read.count()?,
+                rate: read.level()?,
+                before: read.number()?,
+                after: read.number()?,
+                chance: read.number()?,
+                held: read.flag()?,
+            })
+        })?;
+        let levels = self.list(Read::level)?;
+        let noise = self.list(|read| {
+            Some(SeriesNoise { deviation: read.number()?, inflation: read.number()?, is_relative: read.flag()? })
+        })?;
+        let apart = self.list(|read| {
+            Some(Apart { begin: read.count()?, runs: read.count()?, level: read.level()?, relative: read.number()? })
+        })?;
+        let changes = Changes { points, drifts, levels, noise: noise.into_iter().next() };
+        Some(Look { changes, apart: apart.into_iter().next() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(number: f64) -> Look {
+        let level = Level { value: number, lower: -0.0, upper: f64::INFINITY };
+        let point = ChangePoint {
+            index: 5,
+            first: 4,
+            last: 6,
+            before: level,
+            after: level,
+            relative: level,
+            score: f64::MAX,
+            chance: 1e-300,
+            likelihoods: vec![0.25, 1.0, number],
+        };
+        let drift = Drift { begin: 1, end: 9, before: 1.0, after: 2.0, rate: level, chance: 0.5, held: number > 1.0 };
+        let noise = SeriesNoise { deviation: 0.01, inflation: 1.5, is_relative: true };
+        let changes = Changes {
+            points: vec![point.clone(), point],
+            drifts: vec![drift],
+            levels: vec![level; 3],
+            noise: Some(noise),
+        };
+        Look { changes, apart: Some(Apart { begin: 7, runs: 2, level, relative: number }) }
+    }
+
+    fn name(text: &str) -> Digest {
+        Digest::of(&[text.as_bytes()])
+    }
+
+    #[test]
+    fn what_was_found_is_read_back_to_the_bit() {
+        let looks = [(name("a"), look(1.25)), (name("b"), look(0.1 + 0.2)), (name("c"), Look::default())];
+        let memory = Memory::from_looks(looks.into_iter());
+        let bytes = memory.to_bytes();
+        assert_eq!(Memory::from_bytes(&bytes), Some(memory));
+        // What is no number equals nothing, not even itself.
+        let strange = Memory::from_looks([(name("a"), look(f64::NAN))].into_iter()).to_bytes();
+        assert_eq!(Memory::from_bytes(&strange).map(|memory| memory.to_bytes()), Some(strange));
+        assert_eq!(Memory::from_bytes(&[]), Some(Memory::default()));
+        assert!((1..bytes.len()).filter(|length| Memory::from_bytes(&bytes[..*length]).is_some()).count() < 3);
+    }
+
+    #[test]
+    fn whatever_a_look_hangs_on_gives_it_another_name() {
+        let (values, more) = ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]);
+        let (one, other) = ([1..=2], [1..=3]);
+        let known = Known::default();
+        let balanced = Sensitivity::BALANCED;
+        let plain = Asked { values: &values, is_exact: false, sensitivity: &balanced, known: &known };
+        let of_known = |known: Known<'_>| Asked { known: &known, ..plain }.name();
+        let names = [
+            plain.name(),
+            Asked { values: &more, ..plain }.name(),
+            Asked { values: &values[..2], ..plain }.name(),
+            Asked { is_exact: true, ..plain }.name(),
+            Asked { sensitivity: &Sensitivity::STRICT, ..plain }.name(),
+            Asked { sensitivity: &balanced.at_least(0.5), ..plain }.name(),
+            of_known(Known { told: &one, ..known }),
+            of_known(Known { told: &other, ..known }),
+            of_known(Known { drifts: &one, ..known }),
+            of_known(Known { borders: &[1], ..known }),
+            of_known(Known { runs: &[1], ..known }),
+            of_known(Known { more_is_better: true, ..known }),
+        ];
+        for (place, name) in names.iter().enumerate() {
+            assert!(!names[..place].contains(name), "{place}");
+        }
+        assert_eq!(plain.name(), names[0]);
+    }
+}
