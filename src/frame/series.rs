@@ -113,16 +113,25 @@ impl Frame {
         let keys = cells.texts("environment_key")?;
         let runs = cells.texts("run_id")?;
         let dirty = cells.flags("dirty")?;
-        let of_row = |row: usize| PointRun {
-            commit: commits[row].unwrap_or_default().into(),
-            position: positions[row].map(|position| position as usize),
-            rank: row,
-            time: times[row],
-            environment_key: keys[row].into(),
-            run: runs[row].into(),
-            dirty: dirty[row],
-        };
-        Ok((0..runs.len()).map(of_row).map(Arc::new).collect())
+        let mut all: Vec<Arc<PointRun>> = Vec::with_capacity(runs.len());
+        for row in 0..runs.len() {
+            // Runs of one commit stand together, and few are of another environment than the one before.
+            let last = all.last();
+            let same = |known: fn(&PointRun) -> &Arc<str>, text: &str| {
+                last.map(|last| known(last)).filter(|known| &***known == text).cloned().unwrap_or_else(|| text.into())
+            };
+            let run = PointRun {
+                commit: same(|run| &run.commit, commits[row].unwrap_or_default()),
+                position: positions[row].map(|position| position as usize),
+                rank: row,
+                time: times[row],
+                environment_key: same(|run| &run.environment_key, keys[row]),
+                run: runs[row].into(),
+                dirty: dirty[row],
+            };
+            all.push(Arc::new(run));
+        }
+        Ok(all)
     }
 }
 

@@ -9,7 +9,12 @@ use std::borrow::Cow;
 /// `text` with every character that acts without being seen replaced by one that is seen: line feeds and tabs by
 /// arrows, all others by U+FFFD.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if text.chars().any(acts_unseen) { Cow::Owned(text.chars().map(picture).collect()) } else { Cow::Borrowed(text) }
+    // Most texts are plain, which is seen by their bytes.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.chars().any(acts_unseen) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(picture).collect())
 }
 
 /// At most `length` characters of `text`; what is cut off is marked by an ellipsis.
@@ -41,12 +46,15 @@ pub fn xml(text: &str) -> String {
 /// JSON for the inside of a script: what would end the script or a line of it is escaped, which JSON reads alike.
 pub fn script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
-    for character in json.chars() {
-        match character {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => escaped.push_str(&format!("\\u{:04x}", character as u32)),
-            other => escaped.push(other),
-        }
+    let mut rest = json;
+    while let Some(place) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        let (before, from) = rest.split_at(place);
+        let mut characters = from.chars();
+        escaped.push_str(before);
+        escaped.extend(characters.next().map(|character| format!("\\u{:04x}", character as u32)));
+        rest = characters.as_str();
     }
+    escaped.push_str(rest);
     escaped
 }
 

@@ -17,16 +17,17 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// The quantile at `p` in 0..=1, interpolated linearly; `None` for no values.
 pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let last = sorted.len().checked_sub(1)?;
+    let mut values = values.to_vec();
+    let last = values.len().checked_sub(1)?;
     let place = p.clamp(0.0, 1.0) * last as f64;
-    let below = place.floor() as usize;
-    let above = (below + 1).min(last);
-    let (gap, share) = (sorted[above] - sorted[below], place - below as f64);
+    let number = place.floor() as usize;
+    let (_, below, larger) = values.select_nth_unstable_by(number, f64::total_cmp);
+    let below = *below;
+    let above = larger.iter().copied().min_by(f64::total_cmp).unwrap_or(below);
+    let (gap, share) = (above - below, place - number as f64);
     // A gap may be more than a number can hold; then each end gives its share.
     let is_wide = !gap.is_finite();
-    Some(if is_wide { sorted[below] * (1.0 - share) + sorted[above] * share } else { sorted[below] + gap * share })
+    Some(if is_wide { below * (1.0 - share) + above * share } else { below + gap * share })
 }
 
 /// The order statistic at the floor of `p * (n - 1)`, not interpolated, so it never lies above [`quantile`]; `None`

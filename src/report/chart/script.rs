@@ -80,26 +80,26 @@ fn flags(flags: &[Flag]) -> Vec<Value> {
 }
 
 /// The first place and the steps after it.
-fn steps_of(places: impl Iterator<Item = f64>) -> impl Iterator<Item = String> {
+fn steps_of(places: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     let mut before = 0.0;
     places.map(move |place| {
         let step = place - before;
         before = place;
-        step.to_string()
+        step
     })
 }
 
-/// Words with blanks between, equal ones in a row once with their count.
-fn repeated(words: impl Iterator<Item = String>) -> String {
-    let mut runs: Vec<(String, usize)> = Vec::new();
-    for word in words {
+/// Numbers with blanks between, equal ones in a row once with their count.
+fn repeated(numbers: impl Iterator<Item = f64>) -> String {
+    let mut runs: Vec<(f64, usize)> = Vec::new();
+    for number in numbers {
         match runs.last_mut() {
-            Some((last, count)) if *last == word => *count += 1,
-            _ => runs.push((word, 1)),
+            Some((last, count)) if last.to_bits() == number.to_bits() => *count += 1,
+            _ => runs.push((number, 1)),
         }
     }
-    let words = runs.into_iter().map(|(word, count)| if count == 1 { word } else { format!("{word}x{count}") });
-    words.collect::<Vec<String>>().join(" ")
+    let word = |(number, count)| if count == 1 { format!("{number}") } else { format!("{number}x{count}") };
+    runs.into_iter().map(word).collect::<Vec<String>>().join(" ")
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
 //! The columns of values that a suite has on a machine: one a commit and environment.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use super::numbers::Numbers;
 use crate::model::trend::SeriesTrend;
 
 /// A suite and the id of a machine.
 pub(super) type Place<'a> = (&'a str, &'a str);
 
-/// The number of a commit and the key of an environment.
-type At<'a> = (usize, &'a Arc<str>);
+/// An environment in which a commit was measured, and when first.
+type Measured<'a> = (DateTime<Utc>, &'a Arc<str>);
 
 /// One commit in one environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,21 +27,29 @@ pub(super) struct Column {
 /// order in which it first was.
 pub(super) fn columns<'a>(
     series: impl Iterator<Item = &'a SeriesTrend>,
-    numbers: &HashMap<&str, usize>,
+    numbers: &Numbers<'_>,
 ) -> BTreeMap<Place<'a>, Vec<Column>> {
-    let mut first: BTreeMap<Place<'a>, HashMap<At<'a>, DateTime<Utc>>> = BTreeMap::new();
+    let mut first: BTreeMap<Place<'a>, Vec<Vec<Measured<'a>>>> = BTreeMap::new();
     for one in series {
         let of_place = first.entry((&one.suite, &one.machine.id)).or_default();
         for point in one.pooled.iter() {
-            let Some(number) = numbers.get(&*point.commit) else { continue };
-            let time = of_place.entry((*number, &point.environment_key)).or_insert(point.time);
-            *time = point.time.min(*time);
+            let Some(number) = numbers.of(one, point) else { continue };
+            if of_place.len() <= number {
+                of_place.resize(number + 1, Vec::new());
+            }
+            match of_place[number].iter_mut().find(|(_, key)| *key == &point.environment_key) {
+                Some((time, _)) => *time = point.time.min(*time),
+                None => of_place[number].push((point.time, &point.environment_key)),
+            }
         }
     }
-    let in_order = |of_place: HashMap<At<'a>, DateTime<Utc>>| {
-        let mut all: Vec<(At<'_>, DateTime<Utc>)> = of_place.into_iter().collect();
-        all.sort_by_key(|((number, key), time)| (*number, *time, *key));
-        all.into_iter().map(|((number, key), _)| Column { number, environment: Arc::clone(key) }).collect()
+    let in_order = |of_place: Vec<Vec<Measured<'a>>>| {
+        let mut columns = Vec::new();
+        for (number, mut measured) in of_place.into_iter().enumerate() {
+            measured.sort();
+            columns.extend(measured.into_iter().map(|(_, key)| Column { number, environment: Arc::clone(key) }));
+        }
+        columns
     };
     first.into_iter().map(|(place, columns)| (place, in_order(columns))).collect()
 }

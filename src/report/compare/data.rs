@@ -1,12 +1,13 @@
 //! What two commits are compared by: commits, environments, series with their fits and values. All numbers are rounded as
 //! the scripts hold them, so that a page and the script compute from the same ones.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::columns::{self, Column};
+use super::numbers::{self, Numbers};
 use super::rounding::{measured as measured_value, rounded};
 use crate::model::change_point::Level;
 use crate::model::environment::KEY_FACTS;
@@ -130,8 +131,7 @@ impl Data {
     /// What the trend holds, for the commits of the line; without a line, for all commits in the order of their runs.
     pub(in crate::report) fn of(catalog: &Catalog<'_>) -> Data {
         let commits = catalog.compared().to_vec();
-        let numbers: HashMap<&str, usize> =
-            commits.iter().enumerate().map(|(number, commit)| (commit.sha.as_str(), number)).collect();
+        let numbers = Numbers::new(&catalog.trend.series, |sha| catalog.compared_number(sha));
         let columns = columns::columns(catalog.trend.series.iter(), &numbers);
         let of = |one: &SeriesTrend| {
             let columns = columns.get(&(one.suite.as_str(), one.machine.id.as_str()))?;
@@ -160,9 +160,9 @@ impl Data {
 
 /// The commits of which a series has a point, in the order of the line.
 pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> {
-    let points = || catalog.trend.series.iter().flat_map(|one| one.pooled.iter());
+    let known: BTreeSet<&str> = numbers::commits(&catalog.trend.series).into_values().flatten().flatten().collect();
     let positions = catalog.line.positions();
-    let on_line: BTreeSet<usize> = points().filter_map(|point| positions.get(&*point.commit).copied()).collect();
+    let on_line: BTreeSet<usize> = known.iter().filter_map(|sha| positions.get(sha).copied()).collect();
     if !on_line.is_empty() {
         let commits = on_line.into_iter().filter_map(|place| Some((place, catalog.line.commits.get(place)?)));
         return commits
@@ -175,7 +175,6 @@ pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> 
             })
             .collect();
     }
-    let known: BTreeSet<&str> = points().map(|point| &*point.commit).collect();
     let runs = catalog.analysis.series.iter().flat_map(|one| &one.series.points);
     let ranked: BTreeMap<(usize, &str), &crate::model::series::Point> = runs
         .filter(|point| known.contains(&*point.commit))
@@ -198,13 +197,13 @@ pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> 
 fn series_data(
     catalog: &Catalog<'_>,
     one: &SeriesTrend,
-    numbers: &HashMap<&str, usize>,
+    numbers: &Numbers<'_>,
     columns: &[Column],
 ) -> Option<SeriesData> {
     // Its page is what a row leads to.
     let listed = catalog.series(&one.series)?;
     let dtype = parameters(&listed.series.params).into_iter().find(|(name, _)| *name == "dtype");
-    let of_points: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.get(&*point.commit).copied()).collect();
+    let of_points: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.of(one, point)).collect();
     let of_points = of_points.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
     let spot = |index: usize| {
         let number = of_points[index];

@@ -19,6 +19,7 @@
 //! | Module | What it does |
 //! |---|---|
 //! | [`data`] | the measured commits, their environments, each series with its fit and its values, all rounded |
+//! | [`numbers`] | the numbers of the commits by the places of points |
 //! | [`columns`] | the columns of values that a suite has on a machine |
 //! | [`script`] | these as scripts that call one function each, as pages opened from a folder may not fetch |
 //! | [`rounding`] | how they are rounded |
@@ -42,6 +43,7 @@ pub(super) mod words;
 mod checks;
 mod drawn;
 mod columns;
+mod numbers;
 pub(super) mod packed;
 pub(super) mod rounding;
 mod rule;

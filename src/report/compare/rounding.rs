@@ -27,17 +27,28 @@ fn rounded_to(value: f64, digits: i32) -> f64 {
 /// The same where plain arithmetic is sure of it: a whole number times or over a power of ten that is exact is rounded once, as
 /// a text is that is read. None near a tie, and where the power is too large.
 fn quickly_rounded(value: f64, digits: i32) -> Option<f64> {
-    const EXACT: i32 = 22;
     if !value.is_normal() {
         return None;
     }
-    let places = digits - 1 - value.abs().log10().floor() as i32;
-    let power = (-EXACT..=EXACT).contains(&places).then(|| 10f64.powi(places.abs()))?;
-    let scaled = if places < 0 { value / power } else { value * power };
-    let sure = (10f64.powi(digits - 1)..10f64.powi(digits)).contains(&scaled.abs());
+    let power = |places: i32| EXACT.get(places.unsigned_abs() as usize).copied();
+    let scaled = |places: i32| Some(if places < 0 { value / power(places)? } else { value * power(places)? });
+    // The logarithm to base ten by that to base two, which may be one too small.
+    let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    let near = digits - 1 - (exponent * 1233 >> 12);
+    let (least, most) = (power(digits - 1)?, power(digits)?);
+    let places = if scaled(near)?.abs() < most { near } else { near - 1 };
+    let scaled = scaled(places)?;
+    let sure = (least..most).contains(&scaled.abs());
     let from_tie = (scaled.abs().fract() - 0.5).abs();
+    let power = power(places)?;
     (sure && from_tie > 1e-6).then(|| if places < 0 { scaled.round() * power } else { scaled.round() / power })
 }
+
+/// The powers of ten that are exact.
+const EXACT: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
 
 /// Measured numbers as whole ones times a common power of ten, which is the first of the two.
 pub(super) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
@@ -57,7 +68,8 @@ fn scaled_to(values: &[f64], digits: i32) -> (i32, Vec<i64>) {
         return (0, vec![0; values.len()]);
     }
     let power = (magnitude(least) - digits + 1).max(magnitude(most) - MOST_DIGITS + 1);
-    (power, values.iter().map(|value| (value / 10f64.powi(power)).round() as i64).collect())
+    let unit = 10f64.powi(power);
+    (power, values.iter().map(|value| (value / unit).round() as i64).collect())
 }
 
 #[cfg(test)]

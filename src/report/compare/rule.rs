@@ -66,14 +66,16 @@ struct Judged {
 /// Judges a series between two commits; nothing where it was measured at neither.
 pub(super) fn judge(series: &SeriesData, a: usize, b: usize) -> Option<Outcome<'_>> {
     let at = |number: usize| {
-        let first = series.points.partition_point(|point| point.number < number);
-        series.points[first..].iter().take_while(move |point| point.number == number)
+        let from = &series.points[series.points.partition_point(|point| point.number < number)..];
+        let count = from.iter().take_while(|point| point.number == number).count();
+        &from[..count]
     };
-    let (last_a, last_b) = (at(a).last(), at(b).last());
+    let (at_a, at_b) = (at(a), at(b));
+    let (last_a, last_b) = (at_a.last(), at_b.last());
     let bare = |verdict: Verdict, a: Option<_>, b: Option<_>| {
         Some(Outcome { verdict, a, b, before: None, after: None, relative: None, interval: None })
     };
-    let common = at(b).filter_map(|b| at(a).find(|a| a.environment == b.environment).map(|a| (a, b))).last();
+    let common = at_b.iter().rev().find_map(|b| Some((at_a.iter().find(|a| a.environment == b.environment)?, b)));
     let (a, b) = match (last_a, last_b, common) {
         (None, None, _) => return None,
         (None, ..) => return bare(Verdict::MissingAtA, None, last_b),

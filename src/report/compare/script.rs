@@ -132,9 +132,14 @@ fn group<'a>(
     environments: &mut Vec<&'a str>,
     keys: &HashMap<&str, &str>,
 ) -> Value {
-    let points = all.iter().flat_map(|(_, points)| points);
-    let columns: BTreeMap<usize, (usize, &'a str)> =
-        points.map(|point| (point.column, (point.number - begin, &*point.environment))).collect();
+    // The points of a series stand in the order of their columns.
+    let first = all.iter().map(|(_, points)| points[0].column).min().unwrap_or(0);
+    let end = all.iter().map(|(_, points)| points[points.len() - 1].column + 1).max().unwrap_or(0);
+    let mut columns: Vec<Option<(usize, &'a str)>> = vec![None; end - first];
+    for point in all.iter().flat_map(|(_, points)| points) {
+        columns[point.column - first] = Some((point.number - begin, &*point.environment));
+    }
+    let known_columns = || (first..end).zip(&columns).filter_map(|(number, column)| Some((number, (*column)?)));
     let mut known = |key: &'a str| match environments.iter().position(|one| *one == key) {
         Some(place) => place,
         None => {
@@ -142,13 +147,13 @@ fn group<'a>(
             environments.len() - 1
         }
     };
-    let at: Vec<usize> = columns.values().map(|(number, _)| *number).collect();
-    let environment: Vec<usize> = columns.values().map(|(_, key)| known(key)).collect();
+    let at: Vec<usize> = known_columns().map(|(_, (number, _))| number).collect();
+    let environment: Vec<usize> = known_columns().map(|(_, (_, key))| known(key)).collect();
     let mut series = serde_json::Map::new();
     let mut in_order = all;
     in_order.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
     for (one, points) in in_order {
-        series.insert(keys[&*one.id].to_owned(), values(&points, columns.keys().copied()));
+        series.insert(keys[&*one.id].to_owned(), values(&points, known_columns().map(|(column, _)| column)));
     }
     json!({ "suite": suite, "machine": machine, "at": at, "environment": environment, "series": series })
 }
@@ -161,18 +166,15 @@ fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value 
         [point.value, low, high]
     });
     let (power, whole) = scaled(&numbers.collect::<Vec<f64>>());
-    let by_column: BTreeMap<usize, (&[i64], bool)> = points
-        .iter()
-        .zip(whole.chunks_exact(3))
-        .map(|(point, whole)| (point.column, (whole, point.spread.is_some())))
-        .collect();
+    let mut rest = points.iter().zip(whole.chunks_exact(3)).peekable();
     let (mut medians, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new());
     for column in columns {
-        let here = by_column.get(&column);
-        medians.push(here.map(|(whole, _)| whole[0]));
-        let spread = here.filter(|(_, has_spread)| *has_spread);
-        down.push(spread.map(|(whole, _)| whole[0] - whole[1]));
-        up.push(spread.map(|(whole, _)| whole[2] - whole[0]));
+        // Of several runs of the newest commit the last one counts.
+        let here = std::iter::from_fn(|| rest.next_if(|(point, _)| point.column == column)).last();
+        medians.push(here.map(|(_, whole)| whole[0]));
+        let spread = here.filter(|(point, _)| point.spread.is_some());
+        down.push(spread.map(|(_, whole)| whole[0] - whole[1]));
+        up.push(spread.map(|(_, whole)| whole[2] - whole[0]));
     }
     let mut parts = vec![json!(power)];
     let mut add = |lists: &[&[Option<i64>]]| {
