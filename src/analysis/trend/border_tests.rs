@@ -6,7 +6,6 @@ use super::axis::axes;
 use super::draft::{Draft, drafts};
 use super::example::{MACHINE, bordered, line, noisy, setting};
 use super::found::Found;
-use super::memory::Memory;
 use crate::model::event::EventKind;
 use crate::model::series::Series;
 
@@ -16,7 +15,7 @@ const BORDER: usize = 100;
 /// What is told of these series, sure or not.
 fn told(series: &[Series]) -> Vec<Draft> {
     let axes = axes(series, &line(160));
-    let of = |one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[], &Memory::default()).1;
+    let of = |one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[]);
     drafts(&series.iter().map(of).collect::<Vec<Found<'_>>>())
 }
 
@@ -73,7 +72,7 @@ fn a_step_at_a_border_within_a_climb_is_told_without_the_climb() {
         let quiet = (50..52).map(|number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
         let series: Vec<Series> = climbing.chain(quiet).map(|one| bordered(one, BORDER)).collect();
         let axes = axes(&series, &line(160));
-        let of = |one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[], &Memory::default()).1;
+        let of = |one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[]);
         let all: Vec<Found<'_>> = series.iter().map(of).collect();
         for found in all.iter().filter(|found| !found.changes.drifts.is_empty()) {
             climbed += found.changes.points.len();

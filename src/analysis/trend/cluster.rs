@@ -162,15 +162,12 @@ mod tests {
     use super::*;
     use crate::analysis::trend::axis::axes;
     use crate::analysis::trend::example::{MACHINE, line, noisy, setting};
-    use crate::analysis::trend::memory::Memory;
     use crate::model::series::Series;
 
     fn ranges(series: &[Series]) -> Vec<(usize, usize, usize)> {
         let axes = axes(series, &line(300));
-        let all: Vec<Found<'_>> = series
-            .iter()
-            .map(|one| Found::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[], &Memory::default()).1)
-            .collect();
+        let all: Vec<Found<'_>> =
+            series.iter().map(|one| Found::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[])).collect();
         let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
         clusters.iter().map(|one| (one.members.len(), one.lo, one.hi)).collect()
     }

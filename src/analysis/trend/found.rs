@@ -51,18 +51,20 @@ pub(super) struct Found<'a> {
     pub(super) is_exact: bool,
     pub(super) changes: Changes,
     pub(super) apart: Option<Apart>,
+    /// The name under which what was found is remembered.
+    pub(super) name: Digest,
 }
 
 impl<'a> Found<'a> {
-    /// Looks at a series, or takes from memory what was found in it; with the name under which that is to be remembered.
-    pub(super) fn of(
+    /// Looks at a series, or takes from memory what was found in it.
+    pub(super) fn remembered(
         series: &'a Series,
         axis: Arc<Axis>,
         is_judged: bool,
         setting: Setting,
         told: &[Told],
         memory: &Memory,
-    ) -> (Digest, Found<'a>) {
+    ) -> Found<'a> {
         let Pooled { points, dirty, elsewhere } = pooled(series, &axis);
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         let is_exact = is_exact(&series.metric.name, &points, &values);
@@ -76,9 +78,21 @@ impl<'a> Found<'a> {
         let known = Known { told: &told, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
         let asked = Asked { values: &values, is_exact, sensitivity: &setting.sensitivity, known: &known };
         let name = asked.name();
-        let Look { changes, apart } = memory.of(name).cloned().unwrap_or_else(|| look(&asked));
+        let Look { changes, apart } = memory.look(name).cloned().unwrap_or_else(|| look(&asked));
         let points = points.into();
-        (name, Found { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart })
+        Found { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart, name }
+    }
+
+    /// Looks at a series.
+    #[cfg(test)]
+    pub(super) fn of(
+        series: &'a Series,
+        axis: Arc<Axis>,
+        is_judged: bool,
+        setting: Setting,
+        told: &[Told],
+    ) -> Found<'a> {
+        Found::remembered(series, axis, is_judged, setting, told, &Memory::default())
     }
 
     /// The smallest relative change that shows, as far as the newest level tells.
@@ -191,7 +205,7 @@ mod tests {
 
     fn found<'a>(series: &'a Series, told: &[Told]) -> Found<'a> {
         let axes = axes(std::slice::from_ref(series), &line(200));
-        Found::of(series, Arc::clone(&axes[MACHINE]), true, setting(), told, &Memory::default()).1
+        Found::of(series, Arc::clone(&axes[MACHINE]), true, setting(), told)
     }
 
     #[test]

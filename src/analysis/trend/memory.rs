@@ -15,7 +15,10 @@ use crate::model::digest::Digest;
 
 /// What was found in series.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Memory(BTreeMap<Digest, Look>);
+pub struct Memory {
+    looks: BTreeMap<Digest, Look>,
+    alarms: BTreeMap<Digest, Vec<usize>>,
+}
 
 /// What was found in one of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,21 +57,35 @@ impl Asked<'_> {
 
 impl Memory {
     /// What was found where that was asked.
-    pub(super) fn of(&self, name: Digest) -> Option<&Look> {
-        self.0.get(&name)
+    pub(super) fn look(&self, name: Digest) -> Option<&Look> {
+        self.looks.get(&name)
+    }
+
+    /// How many alarms there were, in each order, in what was left of a series when that had been found.
+    pub(super) fn alarms(&self, name: Digest) -> Option<&[usize]> {
+        self.alarms.get(&name).map(Vec::as_slice)
     }
 
     /// Of that what was found.
-    pub(super) fn from_looks(looks: impl Iterator<Item = (Digest, Look)>) -> Memory {
-        Memory(looks.collect())
+    pub(super) fn new(
+        looks: impl Iterator<Item = (Digest, Look)>,
+        alarms: impl Iterator<Item = (Digest, Vec<usize>)>,
+    ) -> Memory {
+        Memory { looks: looks.collect(), alarms: alarms.collect() }
     }
 
     /// The bytes to keep.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut words = Words::default();
-        for (name, look) in &self.0 {
+        words.count(self.looks.len());
+        for (name, look) in &self.looks {
             words.0.extend(name.0);
             words.look(look);
+        }
+        words.count(self.alarms.len());
+        for (name, alarms) in &self.alarms {
+            words.0.extend(name.0);
+            words.list(alarms, |words, count| words.count(*count));
         }
         words.0
     }
@@ -76,13 +93,9 @@ impl Memory {
     /// What was kept; absent where the bytes are none of ours.
     pub fn from_bytes(bytes: &[u8]) -> Option<Memory> {
         let mut read = Read(bytes);
-        let mut looks = BTreeMap::new();
-        while !read.0.is_empty() {
-            let (name, rest) = read.0.split_first_chunk::<32>()?;
-            read.0 = rest;
-            looks.insert(Digest(*name), read.look()?);
-        }
-        Some(Memory(looks))
+        let looks = read.list(|read| Some((read.name()?, read.look()?)))?;
+        let alarms = read.list(|read| Some((read.name()?, read.list(Read::count)?)))?;
+        read.0.is_empty().then(|| Memory::new(looks.into_iter(), alarms.into_iter()))
     }
 }
 
@@ -148,6 +161,12 @@ impl Words {
 struct Read<'a>(&'a [u8]);
 
 impl Read<'_> {
+    fn name(&mut self) -> Option<Digest> {
+        let (name, rest) = self.0.split_first_chunk::<32>()?;
+        self.0 = rest;
+        Some(Digest(*name))
+    }
+
     fn bits(&mut self) -> Option<u64> {
         let (word, rest) = self.0.split_first_chunk::<8>()?;
         self.0 = rest;
@@ -247,14 +266,15 @@ mod tests {
     #[test]
     fn what_was_found_is_read_back_to_the_bit() {
         let looks = [(name("a"), look(1.25)), (name("b"), look(0.1 + 0.2)), (name("c"), Look::default())];
-        let memory = Memory::from_looks(looks.into_iter());
+        let alarms = [(name("d"), vec![0, 3, 1])];
+        let memory = Memory::new(looks.into_iter(), alarms.into_iter());
         let bytes = memory.to_bytes();
         assert_eq!(Memory::from_bytes(&bytes), Some(memory));
         // What is no number equals nothing, not even itself.
-        let strange = Memory::from_looks([(name("a"), look(f64::NAN))].into_iter()).to_bytes();
+        let strange = Memory::new([(name("a"), look(f64::NAN))].into_iter(), std::iter::empty()).to_bytes();
         assert_eq!(Memory::from_bytes(&strange).map(|memory| memory.to_bytes()), Some(strange));
-        assert_eq!(Memory::from_bytes(&[]), Some(Memory::default()));
-        assert!((1..bytes.len()).filter(|length| Memory::from_bytes(&bytes[..*length]).is_some()).count() < 3);
+        assert_eq!(Memory::from_bytes(&Memory::default().to_bytes()), Some(Memory::default()));
+        assert!((0..bytes.len()).all(|length| Memory::from_bytes(&bytes[..length]).is_none()));
     }
 
     #[test]

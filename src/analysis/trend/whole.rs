@@ -66,15 +66,15 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memor
     let looked_at: Vec<&SeriesAnalysis> =
         analysis.series.iter().filter(|one| has_say(&one.series, one.judged)).collect();
     let axes = axis::axes(looked_at.iter().map(|one| &one.series), line);
-    let (names, all): (Vec<Digest>, Vec<Found<'_>>) = looked_at
+    let all: Vec<Found<'_>> = looked_at
         .par_iter()
         .map(|one| {
             let series = &one.series;
             let axis = Arc::clone(&axes[&series.machine]);
             let told = identity::told(&known, &series.id, &axis);
-            Found::of(series, axis, one.judged, setting(&series.benchmark, &series.metric.name), &told, memory)
+            Found::remembered(series, axis, one.judged, setting(&series.benchmark, &series.metric.name), &told, memory)
         })
-        .unzip();
+        .collect();
 
     let mut drafts = draft::drafts(&all);
     let matched = identity::matched(&mut drafts, &known, &all);
@@ -131,6 +131,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memor
     };
     let newest = newest::newest(&all, |series| told.contains(series), suites);
     let series = series_at(now);
+    let (budget, alarms) = self_test::budget(&all, discovery::ALLOWED, memory);
     let trend = Trend {
         project: analysis.project.clone(),
         reference: analysis.history.reference.clone(),
@@ -138,7 +139,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memor
         as_of: analysis.as_of,
         now,
         runs: analysis.history.runs,
-        budget: self_test::budget(&all, discovery::ALLOWED),
+        budget,
         events,
         newest,
         coverage: coverage::coverage(&series),
@@ -150,12 +151,12 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memor
         let series = series_at(now);
         Trend { now, coverage: coverage::coverage(&series), schedule: schedule_at(now), series, ..trend.clone() }
     });
-    (Output { trend, steps, memory: remembered(names, all) }, then)
+    (Output { trend, steps, memory: remembered(all, alarms) }, then)
 }
 
-fn remembered(names: Vec<Digest>, all: Vec<Found<'_>>) -> Memory {
-    let look = |found: Found<'_>| Look { changes: found.changes, apart: found.apart };
-    Memory::from_looks(names.into_iter().zip(all.into_iter().map(look)))
+fn remembered(all: Vec<Found<'_>>, alarms: Vec<(Digest, Vec<usize>)>) -> Memory {
+    let look = |found: Found<'_>| (found.name, Look { changes: found.changes, apart: found.apart });
+    Memory::new(all.into_iter().map(look), alarms.into_iter())
 }
 
 /// Of the tables what is of the series, and of the suites on machines, that are told of.
