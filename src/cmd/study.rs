@@ -4,16 +4,18 @@ use std::collections::{BTreeSet, HashSet};
 
 use anyhow::Context as _;
 
+use super::kept::Kept;
 use super::project::Project;
 use super::{cache, ledger};
 use crate::analysis::digest::{self, Input, Newest};
 use crate::frame::{DecodedRuns, Frame};
-use crate::history::{self, Entry, Listing, Store};
+use crate::history::{self, Entry, HistoryError, Listing, Store};
 use crate::measure::clock;
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::baseline::{Baseline, BaselineFile};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
+use crate::model::known_commits::KnownCommits;
 use crate::model::ledger::Ledger;
 use crate::model::run::{Quarantined, RecordedRun};
 
@@ -126,7 +128,7 @@ pub(super) fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) 
     let line = if along.all_parents {
         history::commit_graph(store, along.revision)
     } else {
-        history::commit_line(store, along.revision)
+        commit_line(project, store, along.revision)
     };
     let line = line.context("cannot read the commits")?;
     let baselines = project.baselines()?;
@@ -174,6 +176,19 @@ pub(super) fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) 
         suites: frame.suites(&usable).context("cannot make the table of suites")?,
     });
     Ok(Study { analysis, line, heads, entries, newest: records, baselines, ledger, frame: Some(frame) })
+}
+
+/// The commits in order, of which those that the cache knows are not read.
+fn commit_line(project: &Project, store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
+    let kept = Kept::at(project, "commits");
+    let bytes = kept.as_ref().and_then(Kept::read).unwrap_or_default();
+    let mut known = std::str::from_utf8(&bytes).ok().and_then(KnownCommits::from_text).unwrap_or_default();
+    let count = known.len();
+    let line = history::commit_line_known(store, revision, &mut known)?;
+    if let Some(kept) = kept.filter(|_| known.len() > count) {
+        kept.write(known.to_text().as_bytes());
+    }
+    Ok(line)
 }
 
 /// Reads the records of what is judged, and tells which of them cannot be read.

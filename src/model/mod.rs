@@ -11,6 +11,7 @@ pub mod benchmark;
 pub mod canonical;
 pub mod change_point;
 pub mod commit;
+pub mod known_commits;
 pub mod digest;
 pub mod merkle;
 pub mod proof;

@@ -25,7 +25,7 @@ pub use checkout::{Healed, heal};
 pub use commits::author::author;
 pub use commits::create::{Author, NewCommit, check_out, commit_files, create, tag};
 pub use commits::facts::{Activity, Facts, Head, facts, has_commit};
-pub use commits::line::{commit_graph, commit_line};
+pub use commits::line::{commit_graph, commit_line, commit_line_known};
 pub use commits::measured::{commit_at, find_commit, measured_commit};
 pub use commits::tags::{comes_after, files_of, tagged};
 pub use commits::target::{Target, bisects_aside, check_writable, default_branch, source, target};

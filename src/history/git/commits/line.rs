@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use git2::{ErrorCode, Oid, Repository, Sort};
+use git2::{Commit, ErrorCode, Oid, Repository, Sort};
 
 use crate::history::HistoryError;
 use crate::history::git::commits::measured::resolve;
@@ -10,6 +10,7 @@ use crate::history::git::commits::trees::{FirstParent, changes_code, first_paren
 use crate::history::git::reading::loose::{self, LooseObjects};
 use crate::history::git::{Store, failed, subject_of, time_of};
 use crate::model::commit::{CommitLine, CommitOnLine};
+use crate::model::known_commits::{KnownCommit, KnownCommits};
 
 /// The first-parent line of `revision`, or of HEAD, oldest first, without the commits that only add records.
 ///
@@ -19,9 +20,25 @@ use crate::model::commit::{CommitLine, CommitOnLine};
 /// # Errors
 /// When the revision names no commit, or a commit that should be here cannot be read.
 pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
+    commit_line_known(store, revision, &mut KnownCommits::default())
+}
+
+/// Likewise, where commits that are known need not be read; those that are read are known then. In a shallow clone none is
+/// taken for known, as its line ends where the clone does.
+///
+/// # Errors
+/// As [`commit_line`].
+pub fn commit_line_known(
+    store: &Store,
+    revision: Option<&str>,
+    known: &mut KnownCommits,
+) -> Result<CommitLine, HistoryError> {
     let repository = &store.repository;
     let shallow = repository.is_shallow();
-    let mut next = match revision {
+    if shallow {
+        *known = KnownCommits::default();
+    }
+    let tip = match revision {
         Some(revision) => resolve(repository, revision)?,
         None => match repository.head() {
             Ok(head) => loose::commit_at(repository, &head).map_err(failed("read the commit of HEAD"))?,
@@ -35,25 +52,58 @@ pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, 
     let loose = LooseObjects::of(repository);
     let mut carried = Vec::new();
     let mut commits = Vec::new();
-    loop {
-        carried.append(&mut tags.remove(&next.id()).unwrap_or_default());
-        let parent = first_parent(repository, &loose, &next)?;
-        if changes_code(&next, &parent)? {
+    let mut next = Some((tip.id(), Some(tip)));
+    while let Some((id, read)) = next {
+        let sha = id.to_string();
+        let (commit, parent) = match known.get(&sha) {
+            Some(commit) => (commit.clone(), None),
+            None => {
+                let read = match read {
+                    Some(read) => read,
+                    None => loose.find_commit(repository, id).map_err(failed("read a commit"))?,
+                };
+                let parent = first_parent(repository, &loose, &read)?;
+                let commit = describe(&read, &parent)?;
+                if is_certain(&read, &parent) {
+                    known.insert(sha.clone(), commit.clone());
+                }
+                (commit, Some(parent))
+            }
+        };
+        carried.append(&mut tags.remove(&id).unwrap_or_default());
+        if let Some((commit_time, subject)) = commit.code {
             carried.sort();
-            commits.push(CommitOnLine {
-                sha: next.id().to_string(),
-                commit_time: time_of(next.time()),
-                subject: subject_of(&next),
-                tags: std::mem::take(&mut carried),
-            });
+            commits.push(CommitOnLine { sha, commit_time, subject, tags: std::mem::take(&mut carried) });
         }
-        match parent {
-            FirstParent::Commit(parent) => next = parent,
-            FirstParent::None | FirstParent::Absent => break,
-        }
+        next = match parent {
+            Some(FirstParent::Commit(parent)) => Some((parent.id(), Some(parent))),
+            Some(FirstParent::None | FirstParent::Absent) => None,
+            None => match commit.parent {
+                Some(parent) => Some((Oid::from_str(&parent).map_err(failed("read the parents of a commit"))?, None)),
+                None => None,
+            },
+        };
     }
     commits.reverse();
     Ok(CommitLine { commits, shallow, named: false })
+}
+
+fn describe(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<KnownCommit, HistoryError> {
+    let is_code = changes_code(commit, parent)?;
+    Ok(KnownCommit {
+        parent: if let FirstParent::Commit(parent) = parent { Some(parent.id().to_string()) } else { None },
+        code: is_code.then(|| (time_of(commit.time()), subject_of(commit))),
+    })
+}
+
+/// Whether nothing that is not here, such as a tree in a partial clone, could tell more of a commit.
+fn is_certain(commit: &Commit<'_>, parent: &FirstParent<'_>) -> bool {
+    let is_here = match parent {
+        FirstParent::None => true,
+        FirstParent::Absent => false,
+        FirstParent::Commit(parent) => parent.tree().is_ok(),
+    };
+    is_here && commit.tree().is_ok()
 }
 
 /// All commits that `revision`, or HEAD, holds, those of merged branches too, without the commits that only add records:
@@ -142,6 +192,35 @@ mod tests {
         assert_eq!(subjects[1..3], ["Add one", "Side"]);
         let shas = |line: &CommitLine| line.commits.iter().map(|commit| commit.sha.clone()).collect::<Vec<_>>();
         assert_eq!(shas(&commit_graph(&store, Some("side")).unwrap()), shas(&side));
+    }
+
+    #[test]
+    fn the_line_is_the_same_where_commits_are_known() {
+        let fixture = Fixture::new();
+        let store = fixture.store();
+        let add = |number| {
+            append(&store, &target(&store, None).unwrap(), &[Record::of(&run(number))], minute(number)).unwrap();
+        };
+        fixture.git(&["tag", "v0.1.0"]);
+        add(1);
+        let mut known = KnownCommits::default();
+        let line = |known: &mut KnownCommits| commit_line_known(&store, None, known).unwrap();
+        assert_eq!(line(&mut known), commit_line(&store, None).unwrap());
+        assert_eq!(known.len(), 3);
+        let before = known.clone();
+        assert_eq!(line(&mut known), commit_line(&store, None).unwrap());
+        assert_eq!(known, before);
+        fixture.git(&["tag", "v0.1.1"]);
+        fixture.commit("src/lib.rs", "fn more() {}\n", "More");
+        add(2);
+        assert_eq!(line(&mut known), commit_line(&store, None).unwrap());
+        assert_eq!(known.len(), 5);
+        // What is known is not read.
+        let head = fixture.git(&["rev-parse", "HEAD"]);
+        let other = KnownCommit { parent: None, code: Some((minute(1), "Other".to_owned())) };
+        known.insert(head, other);
+        let subjects: Vec<String> = line(&mut known).commits.into_iter().map(|commit| commit.subject).collect();
+        assert_eq!(subjects, ["Other"]);
     }
 
     #[test]
