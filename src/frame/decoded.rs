@@ -11,7 +11,7 @@ use polars::prelude::*;
 
 use super::FrameError;
 use super::catalogue::number_of;
-use super::values::Values;
+use super::values::{self, Values};
 use crate::model::benchmark::Benchmark;
 use crate::model::head::RunHead;
 use crate::model::metric::Metric;
@@ -124,7 +124,7 @@ impl DecodedRuns {
             numbers.extend(std::iter::repeat_n(number_of(number), rows[run].len()));
             places.extend(rows[run].clone().map(number_of));
         }
-        let mut values = self.values.take(&IdxCa::from_vec("place".into(), places))?;
+        let mut values = values::taken(&self.values, places)?;
         values.replace("run", Column::new("run".into(), numbers))?;
         let heads = order.iter().map(|&run| self.heads[run].clone()).collect();
         let blobs = order.iter().map(|&run| self.blobs[run].clone()).collect();
@@ -192,22 +192,40 @@ impl Decoder {
 #[derive(Default)]
 struct Cells {
     cells: Vec<Cell>,
-    numbers: HashMap<Arc<Benchmark>, Vec<u32>>,
+    /// The numbers of the cells of each benchmark.
+    numbers: Vec<Vec<u32>>,
+    /// The places of the benchmarks there.
+    places: HashMap<Arc<Benchmark>, usize>,
+    /// The same by where a benchmark is held, as a reader holds each once; those in `places` stay where they are.
+    held: HashMap<usize, usize>,
 }
 
 impl Cells {
     fn of(cells: Vec<Cell>) -> Cells {
-        let mut numbers: HashMap<Arc<Benchmark>, Vec<u32>> = HashMap::new();
+        let mut known = Cells::default();
         for (number, cell) in cells.iter().enumerate() {
-            numbers.entry(Arc::clone(&cell.benchmark)).or_default().push(number_of(number));
+            let place = known.place(&cell.benchmark);
+            known.numbers[place].push(number_of(number));
         }
-        Cells { cells, numbers }
+        Cells { cells, ..known }
     }
 
     /// Those of a benchmark, which is looked for once however many metrics it has.
     fn of_benchmark<'c>(&'c mut self, benchmark: &'c Arc<Benchmark>) -> BenchmarkCells<'c> {
-        let numbers = self.numbers.entry(Arc::clone(benchmark)).or_default();
-        BenchmarkCells { benchmark, cells: &mut self.cells, numbers }
+        let place = self.place(benchmark);
+        BenchmarkCells { benchmark, cells: &mut self.cells, numbers: &mut self.numbers[place] }
+    }
+
+    fn place(&mut self, benchmark: &Arc<Benchmark>) -> usize {
+        let held_at = Arc::as_ptr(benchmark).addr();
+        if let Some(place) = self.held.get(&held_at).or_else(|| self.places.get(benchmark)) {
+            return *place;
+        }
+        let place = self.numbers.len();
+        self.numbers.push(Vec::new());
+        self.places.insert(Arc::clone(benchmark), place);
+        self.held.insert(held_at, place);
+        place
     }
 }
 

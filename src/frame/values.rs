@@ -108,6 +108,23 @@ pub(super) fn with_lists(mut values: DataFrame, medians: &DataFrame) -> Result<D
     Ok(values)
 }
 
+/// The rows with these numbers, in that order.
+pub(super) fn taken(values: &DataFrame, rows: Vec<u32>) -> Result<DataFrame, FrameError> {
+    let lists = values.column("workers")?.list()?.rechunk();
+    let (ends, medians) = (lists.downcast_as_array().offsets().as_slice(), lists.get_inner());
+    let medians = medians.f64()?.rechunk();
+    let medians = medians.cont_slice()?;
+    let of_row = |row: &u32| ends[*row as usize] as usize..ends[*row as usize + 1] as usize;
+    // One after the other they are copied several times as quickly as polars takes lists.
+    let lengths: Vec<u32> = rows.iter().map(|row| of_row(row).len() as u32).collect();
+    let mut taken = Vec::with_capacity(lengths.iter().map(|length| *length as usize).sum());
+    rows.iter().for_each(|row| taken.extend_from_slice(&medians[of_row(row)]));
+    let medians = DataFrame::new(taken.len(), vec![Column::new("median".into(), taken)])?;
+    let mut values = values.drop("workers")?.take(&IdxCa::from_vec("row".into(), rows))?;
+    values.with_column(Column::new("n_workers".into(), lengths))?;
+    with_lists(values, &medians)
+}
+
 /// The decoded values as a frame has them: each with the numbers of its run and its series there, and whether a gate
 /// looks at it.
 pub(super) fn in_order(
@@ -118,7 +135,7 @@ pub(super) fn in_order(
     judged: &[bool],
 ) -> Result<DataFrame, FrameError> {
     let is_in_order = rows.len() == decoded.height() && rows.iter().zip(0..).all(|(&row, place)| row == place);
-    let mut values = if is_in_order { decoded.clone() } else { decoded.take(&IdxCa::from_vec("row".into(), rows))? };
+    let mut values = if is_in_order { decoded.clone() } else { taken(decoded, rows)? };
     let judged: Vec<bool> = series.iter().map(|&series| judged[series as usize]).collect();
     values.drop_in_place("cell")?;
     values.replace("run", Column::new("run".into(), runs))?;

@@ -8,9 +8,16 @@ use std::sync::Arc;
 use super::text::Text;
 use crate::model::benchmark::{Benchmark, BenchmarkError};
 
-/// Benchmarks whose parts were found to make their id, by that id.
+/// Benchmarks whose parts were found to make their id.
 #[derive(Default)]
-pub(super) struct Known(HashMap<String, Arc<Benchmark>>);
+pub(super) struct Known {
+    /// With their ids, in the order in which they were met.
+    all: Vec<(String, Arc<Benchmark>)>,
+    /// Their places by id.
+    places: HashMap<String, usize>,
+    /// The place after the last one that was asked for: runs of a suite list their benchmarks in one order.
+    next: usize,
+}
 
 /// The parts of a benchmark as a record has them.
 pub(super) struct Identity<'r> {
@@ -27,7 +34,12 @@ impl Known {
     /// # Errors
     /// Says which part is unfit, or what id they make.
     pub(super) fn benchmark(&mut self, id: &str, identity: &Identity<'_>) -> Result<Arc<Benchmark>, String> {
-        if let Some(known) = self.0.get(id).filter(|known| identity.is(known)) {
+        let is_next = self.all.get(self.next).is_some_and(|(known, _)| known == id);
+        let place = if is_next { Some(self.next) } else { self.places.get(id).copied() };
+        if let Some((place, (_, known))) = place.and_then(|place| Some((place, self.all.get(place)?)))
+            && identity.is(known)
+        {
+            self.next = place + 1;
             return Ok(Arc::clone(known));
         }
         let benchmark = identity.benchmark();
@@ -36,7 +48,8 @@ impl Known {
             return Err(format!("its parts make `{}`", benchmark.id()));
         }
         let benchmark = Arc::new(benchmark);
-        self.0.insert(id.to_owned(), Arc::clone(&benchmark));
+        self.places.insert(id.to_owned(), self.all.len());
+        self.all.push((id.to_owned(), Arc::clone(&benchmark)));
         Ok(benchmark)
     }
 }
