@@ -1,7 +1,8 @@
 //! A folder that is replaced as a whole, such as a site: built aside, then swapped in, so that a reader or a failure meets
 //! the old one or the new one.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -120,6 +121,8 @@ pub(super) struct WholeFolder {
     kind: Kind,
     folder: PathBuf,
     aside: Aside,
+    /// The folders in it that are there already, so that the system need not be asked for each file.
+    made: RefCell<HashSet<PathBuf>>,
 }
 
 impl WholeFolder {
@@ -130,7 +133,8 @@ impl WholeFolder {
     pub(super) fn begin(project: &Project, kind: Kind, folder: &Path) -> anyhow::Result<WholeFolder> {
         kind.check(folder)?;
         kind.check_place(folder)?;
-        Ok(WholeFolder { kind, folder: folder.to_owned(), aside: Aside::beside(project, kind, folder)? })
+        let aside = Aside::beside(project, kind, folder)?;
+        Ok(WholeFolder { kind, folder: folder.to_owned(), aside, made: RefCell::default() })
     }
 
     /// Writes a file; the path is relative, with `/`. One that is there with the same bytes is taken over as it is, so that
@@ -139,8 +143,18 @@ impl WholeFolder {
     /// # Errors
     /// Names the file that cannot be written; what was at the folder then stands.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
-        let new = self.aside.folder.join(NEW).join(path);
+        let new = self.place(path)?;
         if take_over(&self.folder.join(path), &new, bytes) { Ok(()) } else { write_file(&new, bytes) }
+    }
+
+    /// Where a file is built, in a folder that is there.
+    fn place(&self, path: &str) -> anyhow::Result<PathBuf> {
+        let new = self.aside.folder.join(NEW).join(path);
+        if !self.made.borrow().contains(parent(&new)) {
+            make_folder(parent(&new))?;
+            self.made.borrow_mut().insert(parent(&new).to_owned());
+        }
+        Ok(new)
     }
 
     /// Takes over the file at that path as it is, where one is there that holds what has this digest.
@@ -149,7 +163,7 @@ impl WholeFolder {
         let is_it = |held: Vec<u8>| Digest::of(&[&held]) == digest;
         fs::symlink_metadata(&old).is_ok_and(|found| found.is_file())
             && fs::read(&old).is_ok_and(is_it)
-            && link(&old, &self.aside.folder.join(NEW).join(path))
+            && self.place(path).is_ok_and(|new| fs::hard_link(&old, new).is_ok())
     }
 
     /// Swaps it in.
@@ -157,7 +171,7 @@ impl WholeFolder {
     /// # Errors
     /// When it cannot take its place; what was there then stands.
     pub(super) fn put(self) -> anyhow::Result<()> {
-        let WholeFolder { kind, folder, aside } = self;
+        let WholeFolder { kind, folder, aside, .. } = self;
         put(kind, &aside.folder.join(NEW), &folder)?;
         // The old one; if it cannot go now it goes with the next build.
         let _ = fs::remove_dir_all(&aside.folder);
@@ -209,22 +223,23 @@ fn parent(folder: &Path) -> &Path {
 /// Links the file at `old` to `new` where it holds these bytes; `false` where it does not, or the file system cannot.
 fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
     let is_alike = |found: fs::Metadata| found.is_file() && found.len() == bytes.len() as u64;
-    fs::symlink_metadata(old).is_ok_and(is_alike) && fs::read(old).is_ok_and(|held| held == bytes) && link(old, new)
+    fs::symlink_metadata(old).is_ok_and(is_alike)
+        && fs::read(old).is_ok_and(|held| held == bytes)
+        && fs::hard_link(old, new).is_ok()
 }
 
-fn link(old: &Path, new: &Path) -> bool {
-    fs::create_dir_all(parent(new)).is_ok() && fs::hard_link(old, new).is_ok()
+fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let folder = parent(path);
-    fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     fs::write(path, bytes).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 /// Marks the new folder and puts it in the place of `folder`; what was there ends up at `new`.
 fn put(kind: Kind, new: &Path, folder: &Path) -> anyhow::Result<()> {
     let text = b"This folder was made by sprag, which replaces it as a whole.\n";
+    make_folder(new)?;
     write_file(&new.join(kind.marker), text)?;
     swap(new, folder).with_context(|| format!("cannot put the new {} at `{}`", kind.name, folder.display()))
 }
@@ -277,11 +292,13 @@ mod tests {
         SITE.check(&folder).expect("a folder that is not there is free");
         fs::create_dir_all(parent(&folder)).expect("a folder");
         let new = root.path().join("aside/new");
+        make_folder(&new.join("series")).expect("a folder");
         write_file(&new.join("index.html"), b"1").expect("a page");
         write_file(&new.join("series/a.html"), b"a").expect("a page");
         put(SITE, &new, &folder).expect("the first site");
         SITE.check(&folder).expect("our own site may be replaced");
         let new = root.path().join("aside/newer");
+        make_folder(&new).expect("a folder");
         write_file(&new.join("index.html"), b"2").expect("a page");
         put(SITE, &new, &folder).expect("the second site");
         assert_eq!(fs::read_to_string(folder.join("index.html")).expect("a page"), "2");
@@ -296,6 +313,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary folder");
         let (old, new) = (root.path().join("old"), root.path().join("new/deep/page"));
         fs::write(&old, "one").expect("a file");
+        make_folder(parent(&new)).expect("a folder");
         assert!(!take_over(&old, &new, b"two") && !take_over(&old, &new, b"one and more") && !new.exists());
         assert!(take_over(&old, &new, b"one"));
         assert_eq!(fs::read(&new).expect("it is linked"), b"one");
@@ -316,7 +334,7 @@ mod tests {
         fs::create_dir(&folder).expect("a folder");
         fs::write(folder.join("page"), "one").expect("a file");
         let aside = Aside { folder: root.path().join("aside"), _lock: None, _temporary: None };
-        let whole = WholeFolder { kind: SITE, folder, aside };
+        let whole = WholeFolder { kind: SITE, folder, aside, made: RefCell::default() };
         assert!(!whole.take_over("page", Digest::of(&[b"two"])) && !whole.take_over("other", Digest::of(&[b"one"])));
         assert!(whole.take_over("page", Digest::of(&[b"one"])));
         assert_eq!(fs::read(root.path().join("aside/new/page")).expect("it is linked"), b"one");
