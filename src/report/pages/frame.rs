@@ -91,7 +91,7 @@ impl Frame {
             root: if path.contains('/') { "../" } else { "" },
             project: analysis.project.clone(),
             parts: parts(catalog, path, part),
-            feeds: !analysis.suites.is_empty() && matches!(part, Part::Digest | Part::Events),
+            feeds: !analysis.suites.is_empty() && [link::DIGEST, link::EVENT_LIST].contains(&path),
             as_of: analysis.as_of.map_or(String::new(), date::day),
             commit: newest.map_or(String::new(), |commit| short_commit(&commit.sha).to_owned()),
             newest: analysis.as_of.map_or(String::new(), moment),

@@ -1,11 +1,12 @@
 //! What the page of a run hangs on, as a digest: where that is as it was, so is the page.
 //!
-//! The record never changes. Around it stand the frame of the site and links to pages that come and go; and of a run of many
-//! metrics those are listed that lie farthest from the points before.
+//! The record never changes. Around it stand the frame of the site and links to pages that come and go; what surrounded a run is
+//! held against the run before it, and of a run of many metrics those are listed that lie farthest from the points before.
 
 use std::collections::BTreeMap;
 
 use super::frame::{Frame, Part};
+use super::run_surroundings;
 use crate::model::digest::{Digest, RunningHash};
 use crate::model::head::RunHead;
 use crate::report::catalog::Catalog;
@@ -42,7 +43,9 @@ impl<'a> RunKeys<'a> {
             catalog.machine_page(&head.machine.id).is_some(),
         ];
         let points = points.map_or("", String::as_str);
-        let parts: [&str; 5] = [&self.around, blob, &head.id, &head.path, points];
+        let before = run_surroundings::before(catalog, &head.machine.id, &head.suite, head.age());
+        let before = before.map_or("", |before| before.id.as_str());
+        let parts: [&str; 6] = [&self.around, blob, &head.id, &head.path, points, before];
         Digest::of(&[parts.join("\n").as_bytes(), &links.map(u8::from)])
     }
 }
@@ -110,7 +113,12 @@ mod tests {
         // The run that was the newest of its suite and the one that is.
         let older = sample_data::rich().runs[0].id.clone();
         assert_eq!(changed(|sample| sample.analysis.suites[0].run = older), 2);
-        assert!((1..all).contains(&changed(|sample| sample.trend.events.clear())));
+        // An old commit has a page where it is a release, and its runs lead there.
+        let tagged = changed(|sample| sample.line.commits[0].tags.push("v0".to_owned()));
+        assert!((1..all).contains(&tagged), "{tagged} of {all}");
+        // What surrounded a run is held against the run before it.
+        let other = changed(|sample| sample.runs[0].id = "0".repeat(16));
+        assert!((1..=2).contains(&other), "{other}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::model::canonical;
@@ -43,7 +44,7 @@ pub(super) struct Row {
 /// What surrounded a run.
 pub(super) fn surroundings(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Surroundings {
     let run = &recorded.run;
-    let before = before(catalog, recorded);
+    let before = before(catalog, &run.machine.id, &run.suite, (run.timestamp, &recorded.id));
     let none = (BTreeMap::new(), BTreeMap::new());
     let (facts, config) = before.map_or((&none.0, &none.1), |head| (&head.environment.facts, &head.config));
     let mut rows = facts_that_differ(facts, &run.environment.facts);
@@ -67,11 +68,16 @@ pub(super) fn surroundings(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Sur
     Surroundings { words: format!("Environment {key}: {words}."), note, rows, has_before: before.is_some() }
 }
 
-/// The run of the suite before it on its machine.
-fn before<'a>(catalog: &Catalog<'a>, of: &RecordedRun) -> Option<&'a RunHead> {
-    let runs = &catalog.machines.get(of.run.machine.id.as_str())?.runs;
-    let age = (of.run.timestamp, of.id.as_str());
-    runs.iter().copied().filter(|head| head.suite == of.run.suite && head.age() < age).max_by_key(|head| head.age())
+/// The run of that suite before a run of that age on its machine.
+pub(super) fn before<'a>(
+    catalog: &Catalog<'a>,
+    machine: &str,
+    suite: &str,
+    age: (DateTime<Utc>, &str),
+) -> Option<&'a RunHead> {
+    let newest_first = &catalog.machines.get(machine)?.runs;
+    let older = &newest_first[newest_first.partition_point(|head| head.age() >= age)..];
+    older.iter().copied().find(|head| head.suite == suite)
 }
 
 /// The facts that differ, those of the key first.
