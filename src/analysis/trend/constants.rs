@@ -15,7 +15,7 @@ pub(in crate::analysis) fn constants() -> Constants {
                 Figure::Share(machine::AT_BORDER),
             ),
             (
-                "series of a machine that are many where they move in unlike ways, at least",
+                "benchmarks of a machine that are many where they move in unlike ways, at least",
                 Figure::Count(machine::MANY),
             ),
             ("and their share of all that were measured there, at least", Figure::Share(machine::MANY_SHARE)),

@@ -68,8 +68,8 @@ impl Draft {
 pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
     let by_machine = clusters(all);
     let mut drafts = Vec::new();
-    // Clusters that commits caused, each with the machines of its members.
-    let mut of_commits: Vec<(BTreeSet<String>, Cluster)> = Vec::new();
+    // Clusters that commits caused, each with the machines of its members and what others say of it.
+    let mut of_commits: Vec<(BTreeSet<String>, Cluster, Elsewhere)> = Vec::new();
     for (machine, clusters) in &by_machine {
         for cluster in clusters {
             let others = || by_machine.iter().filter(|(other, _)| *other != machine).flat_map(|(_, others)| others);
@@ -79,32 +79,32 @@ pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
             let elsewhere = if saw_it { Elsewhere::SawIt } else { stayed(machine, cluster, all) };
             let machines = BTreeSet::from([machine.clone()]);
             if of_cluster(machines.clone(), cluster, all, elsewhere).kind != EventKind::Environment {
-                of_commits.push((machines, cluster.clone()));
+                of_commits.push((machines, cluster.clone(), elsewhere));
                 continue;
             }
             let (of_machine, beyond) = told_apart(cluster, all);
             drafts.push(of_cluster(machines.clone(), &of_machine, all, elsewhere));
-            of_commits.extend(beyond.map(|beyond| (machines, beyond)));
+            of_commits.extend(beyond.map(|beyond| (machines, beyond, Elsewhere::Decided)));
         }
     }
-    of_commits.sort_by_key(|(_, cluster)| (cluster.hi, std::cmp::Reverse(cluster.lo)));
-    let mut joined: Vec<(BTreeSet<String>, Cluster)> = Vec::new();
-    for (machines, cluster) in of_commits {
-        let fitting = joined.iter_mut().rev().find_map(|(known, other)| {
+    of_commits.sort_by_key(|(_, cluster, _)| (cluster.hi, std::cmp::Reverse(cluster.lo)));
+    let mut joined: Vec<(BTreeSet<String>, Cluster, Elsewhere)> = Vec::new();
+    for (machines, cluster, elsewhere) in of_commits {
+        let fitting = joined.iter_mut().rev().find_map(|(known, other, said)| {
             let may = known.is_disjoint(&machines) && is_same_axis(&cluster, other, all) && cluster.is_like(other, all);
             let merged = if may { other.merged(&cluster, all) } else { None };
-            merged.map(|merged| (known, other, merged))
+            merged.map(|merged| (known, other, said, merged))
         });
         match fitting {
-            Some((known, other, merged)) => {
+            Some((known, other, said, merged)) => {
                 known.extend(machines);
-                *other = merged;
+                (*other, *said) = (merged, Elsewhere::SawIt);
             }
-            None => joined.push((machines, cluster)),
+            None => joined.push((machines, cluster, elsewhere)),
         }
     }
-    // What is a commit's doing is decided: nothing of it is the machine's any more.
-    drafts.extend(joined.into_iter().map(|(machines, cluster)| of_cluster(machines, &cluster, all, Elsewhere::SawIt)));
+    let of_commit = |(machines, cluster, elsewhere)| of_cluster(machines, &cluster, all, elsewhere);
+    drafts.extend(joined.into_iter().map(of_commit));
     drafts.extend(drifts(all));
     drafts
 }
@@ -167,7 +167,7 @@ fn stayed(machine: &str, cluster: &Cluster, all: &[Found<'_>]) -> Elsewhere {
 fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], elsewhere: Elsewhere) -> Draft {
     let suspects = culprit::suspects(&cluster.members, all);
     let measured = measured(&machines, cluster.lo, cluster.hi, all);
-    let signs = machine::signs(cluster, &suspects, all, measured, elsewhere);
+    let signs = machine::signs(cluster, &suspects, all, &measured, elsewhere);
     // What several machines saw is no matter of one.
     let is_machine = signs.is_machine && machines.len() == 1;
     // A change may be at each point of its range.
@@ -179,17 +179,18 @@ fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], 
     Draft {
         kind: if is_machine { EventKind::Environment } else { EventKind::Change },
         moved: Moved::Changes(cluster.members.clone()),
-        p_value: simes(&chances, measured),
+        p_value: simes(&chances, measured.len()),
         machines,
         suspects,
         signs,
-        measured,
+        measured: measured.len(),
     }
 }
 
-/// How many series of these machines were measured before a range of commits and after it.
-fn measured(machines: &BTreeSet<String>, lo: usize, hi: usize, all: &[Found<'_>]) -> usize {
-    all.iter().filter(|found| machines.contains(&found.series.machine) && spans(found, lo, hi)).count()
+/// The series of these machines that were measured before a range of commits and after it.
+fn measured(machines: &BTreeSet<String>, lo: usize, hi: usize, all: &[Found<'_>]) -> Vec<usize> {
+    let is_there = |found: &Found<'_>| machines.contains(&found.series.machine) && spans(found, lo, hi);
+    all.iter().enumerate().filter(|(_, found)| is_there(found)).map(|(number, _)| number).collect()
 }
 
 /// Whether a series was measured before a range of commits and after it.
@@ -248,7 +249,7 @@ fn of_drifts(machine: &str, group: &[Ramp], all: &[Found<'_>]) -> Draft {
     let lo = group.iter().map(|ramp| ramp.lo).min().unwrap_or_default();
     let hi = group.iter().map(|ramp| ramp.hi).max().unwrap_or_default();
     let machines = BTreeSet::from([machine.to_owned()]);
-    let measured = measured(&machines, lo, hi, all);
+    let measured = measured(&machines, lo, hi, all).len();
     let chances: Vec<f64> = group.iter().map(|ramp| all[ramp.found].changes.drifts[ramp.drift].chance).collect();
     let share = 1.0 / (hi + 1 - lo) as f64;
     Draft {

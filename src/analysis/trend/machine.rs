@@ -1,27 +1,31 @@
 //! Whether the machine moved rather than the code.
 //!
 //! Three signs count: that facts of the environment changed where the levels did; that what kernels are held against moved, the
-//! controls and calibration kernels; and that many series of one machine moved in both directions, or in quantities that have
-//! nothing to do with one another, while no other machine saw it; or that nearly all of them moved, and the same benchmarks on
-//! another machine that measured the same commits stayed. What changed between two runs of one commit is no commit's doing.
+//! controls and calibration kernels; and that many benchmarks of one machine moved in both directions, or in quantities that have
+//! nothing to do with one another, or nearly all of them moved, while another machine that measured the same commits did not see
+//! it. Where nobody else measured them the last one is a doubt and no more: a commit may do all that. It is a doubt, too, where
+//! values moved that are exact, or where what kernels are held against stayed. What changed between two runs of one commit is no
+//! commit's doing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::{Candidate, Cluster};
 use super::found::Found;
 use crate::model::unit::Unit;
+use crate::stats::describe;
 
 /// The probability that the change lies where the environment changed from which on the machine is held to be the cause.
 pub(super) const AT_BORDER: f64 = 0.5;
 
-/// How many series, and which share of all that were measured there, are many.
+/// How many benchmarks, and which share of all that were measured there, are many. Metrics of one benchmark are no witnesses of
+/// one another: one commit moves them all.
 pub(super) const MANY: usize = 3;
 pub(super) const MANY_SHARE: f64 = 0.3;
 
-/// The share of the members that go the other way from which on they count as moving in both directions.
+/// The share of the benchmarks that go the other way from which on they count as moving in both directions.
 const OTHER_WAY: f64 = 0.2;
 
-/// The share of the series of a machine that are nearly all: where they moved and another machine that measured the same commits stayed, it is the machine.
+/// The share of the benchmarks of a machine that are nearly all: where they moved and another machine that measured the same commits stayed, it is the machine.
 pub(super) const NEARLY_ALL: f64 = 0.8;
 
 /// What other machines say.
@@ -35,6 +39,8 @@ pub(super) enum Elsewhere {
     Differs,
     /// Nobody else measured them.
     Unknown,
+    /// It is a commit's doing, whatever they say.
+    Decided,
 }
 
 /// What speaks for the machine.
@@ -48,19 +54,19 @@ pub(super) struct Signs {
     pub(super) border: Option<(String, String)>,
 }
 
-/// What speaks for the machine in a cluster of `measured` series; `elsewhere` is what other machines say.
+/// What speaks for the machine in a cluster, of the `measured` ones of all series; `elsewhere` is what other machines say.
 pub(super) fn signs(
     cluster: &Cluster,
     suspects: &[(usize, f64)],
     all: &[Found<'_>],
-    measured: usize,
+    measured: &[usize],
     elsewhere: Elsewhere,
 ) -> Signs {
     let mut signs = Signs::default();
-    let saw_it = elsewhere == Elsewhere::SawIt;
+    let is_decided = matches!(elsewhere, Elsewhere::SawIt | Elsewhere::Decided);
     let (share, border) = at_border(cluster, suspects, all);
     signs.border = border;
-    if share >= AT_BORDER && saw_it {
+    if share >= AT_BORDER && is_decided {
         signs.sentences.push("The environment changed where the levels did, too.".to_owned());
     } else if share >= AT_BORDER {
         signs.is_machine = true;
@@ -91,49 +97,94 @@ pub(super) fn signs(
         let names: Vec<&str> = beside.into_iter().collect();
         signs.sentences.push(format!("What kernels are held against moved, too: {}.", names.join(", ")));
     }
-    let moved = cluster.members.len();
-    let machine = |member: &Candidate| all[member.found].series.machine.as_str();
-    let is_one = cluster.members.windows(2).all(|pair| machine(&pair[0]) == machine(&pair[1]));
-    if moved >= MANY.max((MANY_SHARE * measured as f64).ceil() as usize) {
-        let of = if is_one { "this machine" } else { "these machines" };
-        let counted = format!("{moved} of {measured} series of {of} moved together");
-        let ways = if goes_both_ways(cluster, all) {
-            Some("in both directions")
-        } else if is_unlike(cluster, all) {
-            Some("in unlike quantities")
-        } else {
-            None
-        };
-        match ways {
-            Some(ways) if !saw_it => {
-                signs.is_machine = true;
-                let others = match elsewhere {
-                    Elsewhere::Unknown => "no other machine was there to see it",
-                    _ => "no other machine saw it",
-                };
-                signs.sentences.push(format!("{counted}, {ways}, and {others}."));
-            }
-            Some(ways) => signs.sentences.push(format!("{counted}, {ways}, but another machine saw it, too.")),
-            None if is_one && is_alone(cluster, measured, elsewhere) => {
-                signs.is_machine = true;
-                signs.sentences.push(format!(
-                    "{counted}, while on another machine that measured the same commits none of them did."
-                ));
-            }
-            None if is_one && !saw_it => {
-                signs.sentences.push(format!("{counted}: a cause that they share, in the code or in the machine."));
-            }
-            None => signs.sentences.push(format!("{counted}: a cause that they share.")),
-        }
-    }
+    tell_many(&mut signs, cluster, all, measured, elsewhere);
     signs
 }
 
-/// Whether nearly all series of a machine moved, and at least half of them stayed where they were measured elsewhere.
-fn is_alone(cluster: &Cluster, measured: usize, elsewhere: Elsewhere) -> bool {
-    let moved = cluster.members.len();
-    let stayed = if let Elsewhere::Stayed(stayed) = elsewhere { stayed } else { 0 };
-    moved as f64 >= NEARLY_ALL * measured as f64 && 2 * stayed >= moved
+/// Tells whether many benchmarks moved together, and whether that is the machine.
+fn tell_many(signs: &mut Signs, cluster: &Cluster, all: &[Found<'_>], measured: &[usize], elsewhere: Elsewhere) {
+    let moved = of_benchmarks(&cluster.members, all);
+    if moved.len() < MANY {
+        return;
+    }
+    let kernels = measured.iter().map(|number| &all[*number]).filter(|found| !found.series.is_beside());
+    let measured_there = kernels.map(benchmark).collect::<BTreeSet<_>>().len();
+    if (moved.len() as f64) < MANY_SHARE * measured_there as f64 {
+        return;
+    }
+    let is_one = moved.keys().all(|(machine, _)| *machine == all[cluster.members[0].found].series.machine);
+    let of = if is_one { "this machine" } else { "these machines" };
+    let counted = format!("{} of {measured_there} benchmarks of {of} moved together", moved.len());
+    let saw_it = elsewhere == Elsewhere::SawIt;
+    let ways = if goes_both_ways(&moved, all) {
+        Some("in both directions")
+    } else if is_unlike(&moved, all) {
+        Some("in unlike quantities")
+    } else {
+        None
+    };
+    // A new environment may move what is exact, and leave alone what kernels are held against.
+    let but = if signs.border.is_none() { of_commit(cluster, all, measured) } else { None };
+    let is_alone = || {
+        let stayed = if let Elsewhere::Stayed(stayed) = elsewhere { stayed } else { 0 };
+        is_one && moved.len() as f64 >= NEARLY_ALL * measured_there as f64 && 2 * stayed >= cluster.members.len()
+    };
+    signs.sentences.push(match (ways, but) {
+        (Some(ways), _) if saw_it => format!("{counted}, {ways}, but another machine saw it, too."),
+        (Some(ways), _) if elsewhere == Elsewhere::Decided => format!("{counted}, {ways}."),
+        (Some(ways), Some(but)) => format!("{counted}, {ways}, as when the machine moves, but {but}."),
+        (Some(ways), None) if elsewhere != Elsewhere::Unknown => {
+            signs.is_machine = true;
+            format!("{counted}, {ways}, and no other machine saw it.")
+        }
+        (Some(ways), None) if signs.is_machine || signs.border.is_some() => {
+            signs.is_machine = true;
+            format!("{counted}, {ways}, and no other machine was there to see it.")
+        }
+        (Some(ways), None) => {
+            format!("{counted}, {ways}, as when the machine moves, but no other machine was there to see it.")
+        }
+        (None, but) if is_alone() => {
+            signs.is_machine |= but.is_none();
+            let but = but.map_or(String::new(), |but| format!(", but {but}"));
+            format!("{counted}, while on another machine that measured the same commits none of them did{but}.")
+        }
+        (None, _) if is_one && !saw_it && elsewhere != Elsewhere::Decided => {
+            format!("{counted}: a cause that they share, in the code or in the machine.")
+        }
+        (None, _) => format!("{counted}: a cause that they share."),
+    });
+}
+
+/// What is one benchmark on one machine.
+fn benchmark<'a>(found: &'a Found<'_>) -> (&'a str, &'a str) {
+    (&found.series.machine, &found.series.benchmark)
+}
+
+/// The members by their benchmarks, without what kernels are held against.
+fn of_benchmarks<'a>(
+    members: &'a [Candidate],
+    all: &'a [Found<'_>],
+) -> BTreeMap<(&'a str, &'a str), Vec<&'a Candidate>> {
+    let mut benchmarks: BTreeMap<_, Vec<&Candidate>> = BTreeMap::new();
+    for member in members.iter().filter(|member| !all[member.found].series.is_beside()) {
+        benchmarks.entry(benchmark(&all[member.found])).or_default().push(member);
+    }
+    benchmarks
+}
+
+/// What speaks for a commit: that exact values moved, which no machine moves, or that what kernels are held against did not, though
+/// a change of that size would be seen in it.
+fn of_commit(cluster: &Cluster, all: &[Found<'_>], measured: &[usize]) -> Option<&'static str> {
+    if cluster.members.iter().any(|member| all[member.found].is_exact) {
+        return Some("exact values did, too, and no machine moves these");
+    }
+    let sizes: Vec<f64> = cluster.members.iter().map(|member| member.change(all).relative().abs()).collect();
+    let size = describe::median(&sizes).unwrap_or_default();
+    let mut beside = measured.iter().map(|number| &all[*number]).filter(|found| found.series.is_beside());
+    let has_moved = cluster.members.iter().any(|member| all[member.found].series.is_beside());
+    let would_be_seen = |found: &Found<'_>| found.detectable().is_some_and(|least| least <= size);
+    (!has_moved && beside.any(would_be_seen)).then_some("what kernels are held against stayed")
 }
 
 /// The probability that the change lies between two points of different environments, and the first such border.
@@ -165,21 +216,22 @@ fn at_border(cluster: &Cluster, suspects: &[(usize, f64)], all: &[Found<'_>]) ->
     (share / cluster.members.len().max(1) as f64, border)
 }
 
-fn goes_both_ways(cluster: &Cluster, all: &[Found<'_>]) -> bool {
-    let ways = cluster.members.iter().filter_map(|member| all[member.found].worse(member.change(all).relative()));
+/// Whether some benchmarks got better and others worse; one whose metrics went either way is a bargain, as commits make them.
+fn goes_both_ways(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[Found<'_>]) -> bool {
+    let is_worse = |member: &&Candidate| Some(all[member.found].worse(member.change(all).relative())? > 0.0);
     let (mut worse, mut better) = (0.0, 0.0);
-    for way in ways {
-        if way > 0.0 { worse += 1.0 } else { better += 1.0 }
+    for members in moved.values() {
+        let ways: BTreeSet<bool> = members.iter().filter_map(is_worse).collect();
+        worse += f64::from(ways.contains(&true) && ways.len() == 1);
+        better += f64::from(ways.contains(&false) && ways.len() == 1);
     }
     f64::min(worse, better) >= OTHER_WAY * (worse + better) && f64::min(worse, better) > 0.0
 }
 
-/// Whether members are of kinds that no change of the code moves together as a rule: times, sizes and counts.
-fn is_unlike(cluster: &Cluster, all: &[Found<'_>]) -> bool {
-    let kind = |unit: Unit| match unit {
-        Unit::Second | Unit::PerSecond | Unit::One => 0,
-        Unit::Byte => 1,
-    };
-    let kinds: BTreeSet<u8> = cluster.members.iter().map(|one| kind(all[one.found].series.metric.unit)).collect();
-    kinds.len() > 1
+/// Whether benchmarks moved in kinds that no change of the code moves together as a rule, some in their times and counts, others in
+/// sizes; in several kinds each is what a commit does.
+fn is_unlike(moved: &BTreeMap<(&str, &str), Vec<&Candidate>>, all: &[Found<'_>]) -> bool {
+    let is_size = |member: &Candidate| all[member.found].series.metric.unit == Unit::Byte;
+    let has = |is_one: &dyn Fn(&Candidate) -> bool| moved.values().all(|members| members.iter().any(|one| is_one(one)));
+    !has(&is_size) && !has(&|member| !is_size(member))
 }

@@ -39,3 +39,5 @@ mod present_tests;
 mod record_tests;
 #[cfg(test)]
 mod border_tests;
+#[cfg(test)]
+mod machine_tests;

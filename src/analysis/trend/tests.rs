@@ -138,9 +138,11 @@ fn a_machine_that_moves_by_itself_is_told_by_its_controls_or_by_many_series() {
             })
             .collect()
     };
-    let found = events([both(MACHINE), quiet(4, 160)].concat());
+    let quiet_there: Vec<Series> =
+        (0..6).map(|seed| elsewhere(noisy(&format!("s{seed}"), 160, 1, &[], 60 + seed), OTHER)).collect();
+    let found = events([both(MACHINE), quiet(4, 160), quiet_there.clone()].concat());
     assert_eq!(shape(&found[0]), (EventKind::Environment, Direction::Mixed, 6, vec![80]));
-    assert!(found[0].machine_signs[0].starts_with("6 of 10 series of this machine moved together, in both"));
+    assert!(found[0].machine_signs[0].starts_with("6 of 10 benchmarks of this machine moved together, in both"));
     // Another machine saw the same: so it is the code.
     let found = events([both(MACHINE), both(OTHER)].concat());
     assert_eq!(found.len(), 1);
@@ -150,10 +152,9 @@ fn a_machine_that_moves_by_itself_is_told_by_its_controls_or_by_many_series() {
         (0..6).map(|seed| noisy(&format!("s{seed}"), 160, 1, &[(0, 1.0), (80, 1.1)], seed)).collect();
     let found = events(all.clone());
     assert_eq!(found[0].kind, EventKind::Change);
-    assert!(found[0].machine_signs[0].contains("6 of 6 series"), "{:?}", found[0].machine_signs);
+    assert!(found[0].machine_signs[0].contains("6 of 6 benchmarks"), "{:?}", found[0].machine_signs);
     // But where another machine measured the same commits and stayed, it is the machine.
-    let stayed = (0..6).map(|seed| elsewhere(noisy(&format!("s{seed}"), 160, 1, &[], 60 + seed), OTHER));
-    let found = events(all.into_iter().chain(stayed).collect());
+    let found = events([all, quiet_there].concat());
     assert_eq!(shape(&found[0]), (EventKind::Environment, Direction::Worse, 6, vec![80]));
     // A calibration kernel that moves is the machine's doing, however many moved with it.
     let mut calibration = noisy("calibration", 160, 1, &[(0, 1.0), (80, 1.2)], 30);
