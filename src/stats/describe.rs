@@ -24,10 +24,29 @@ pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
     let (_, below, larger) = values.select_nth_unstable_by(number, f64::total_cmp);
     let below = *below;
     let above = larger.iter().copied().min_by(f64::total_cmp).unwrap_or(below);
-    let (gap, share) = (above - below, place - number as f64);
+    Some(between(below, above, place - number as f64))
+}
+
+/// The number that lies so far from one to another, as a share of the way.
+fn between(below: f64, above: f64, share: f64) -> f64 {
+    let gap = above - below;
     // A gap may be more than a number can hold; then each end gives its share.
     let is_wide = !gap.is_finite();
-    Some(if is_wide { below * (1.0 - share) + above * share } else { below + gap * share })
+    if is_wide { below * (1.0 - share) + above * share } else { below + gap * share }
+}
+
+/// Of each value the median of all others; `None` for a value that is alone.
+pub fn medians_of_others(values: &[f64]) -> Vec<Option<f64>> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|one, other| values[*one].total_cmp(&values[*other]).then(one.cmp(other)));
+    let mut medians = vec![None; values.len()];
+    for (rank, own) in order.iter().enumerate() {
+        let of_others = |place: usize| values[order[place + usize::from(place >= rank)]];
+        let Some(last) = values.len().checked_sub(2) else { break };
+        let share = if last % 2 == 0 { 0.0 } else { 0.5 };
+        medians[*own] = Some(between(of_others(last / 2), of_others(last.div_ceil(2)), share));
+    }
+    medians
 }
 
 /// The order statistic at the floor of `p * (n - 1)`, not interpolated, so it never lies above [`quantile`]; `None`
@@ -126,6 +145,7 @@ pub fn round_significant(value: f64, digits: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::random::SplitMix64;
 
     #[test]
     fn quantiles_interpolate() {
@@ -194,5 +214,21 @@ mod tests {
         assert_eq!(round_significant(1.234567891e-5, 7), 1.234568e-5);
         assert_eq!(round_significant(0.0, 7), 0.0);
         assert_eq!(round_significant(-98765.4321, 3), -98800.0);
+    }
+
+    #[test]
+    fn the_median_of_all_others_is_that_without_the_value() {
+        let mut random = SplitMix64::new(3);
+        for count in [0, 1, 2, 3, 4, 7, 40] {
+            for ties in [false, true] {
+                let mut value = || if ties { (random.normal() * 2.0).round() } else { random.normal() };
+                let mut values: Vec<f64> = (0..count).map(|_| value()).collect();
+                values.iter_mut().skip(30).for_each(|value| *value *= f64::INFINITY);
+                let others = |own: usize| -> Vec<f64> { [&values[..own], &values[own + 1..]].concat() };
+                let expected = (0..count).map(|own| median(&others(own)).map(f64::to_bits));
+                let found = medians_of_others(&values).into_iter().map(|one| one.map(f64::to_bits));
+                assert!(found.eq(expected), "{values:?}");
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! all ranges and is likely enough in all of them together; so as few causes are named as explain all changes (the ranges are
 //! stabbed by their ends, as in covering intervals by points).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::Found;
 use crate::analysis::changes::detect::OF_BORDER;
@@ -66,42 +66,100 @@ impl Candidate {
 /// changes there are, and by the share of those in whose range it changed there.
 pub(super) fn of_border(members: &[Candidate], place: usize, all: &[Found<'_>]) -> f64 {
     let at_border = members.iter().filter(|member| member.is_at_border(place, all)).count();
-    OF_BORDER * at_border as f64 / members.len().max(1) as f64
+    of_borders(at_border, members.len())
+}
+
+/// Likewise, where so many of them have it there.
+fn of_borders(at_border: usize, members: usize) -> f64 {
+    OF_BORDER * at_border as f64 / members.max(1) as f64
+}
+
+/// What the members of a cluster say of one commit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Told {
+    /// The sum of their deviances there.
+    deviance: f64,
+    /// Of how many of them the environment changed there.
+    at_border: usize,
+}
+
+impl Told {
+    /// What is told before anybody says something.
+    fn nothing() -> Told {
+        Told { deviance: std::iter::empty::<f64>().sum(), at_border: 0 }
+    }
+
+    fn with(self, member: &Candidate, place: usize, all: &[Found<'_>]) -> Told {
+        Told {
+            deviance: self.deviance + member.deviance(place, all),
+            at_border: self.at_border + usize::from(member.is_at_border(place, all)),
+        }
+    }
 }
 
 /// Changes that one commit can explain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cluster {
-    pub(super) members: Vec<Candidate>,
+    members: Vec<Candidate>,
+    /// Their series.
+    series: BTreeSet<usize>,
     /// The commits that lie in the ranges of all members.
     pub(super) lo: usize,
     pub(super) hi: usize,
+    /// What they say of each of these, kept so that one more is heard without asking all others again.
+    told: Vec<Told>,
 }
 
 impl Cluster {
-    /// What the deviances of the members come to at the commit where that is least, a border being likelier.
-    fn least(&self, all: &[Found<'_>]) -> f64 {
-        let told = |place: usize| self.members.iter().map(|member| member.deviance(place, all)).sum::<f64>();
-        let of = |place: usize| told(place) - of_border(&self.members, place, all);
-        (self.lo..=self.hi).map(of).fold(f64::INFINITY, f64::min)
+    fn of(first: Candidate, all: &[Found<'_>]) -> Cluster {
+        let told = (first.lo..=first.hi).map(|place| Told::nothing().with(&first, place, all)).collect();
+        Cluster { members: vec![first], series: BTreeSet::from([first.found]), lo: first.lo, hi: first.hi, told }
     }
 
-    fn with(&self, member: Candidate) -> Cluster {
-        let mut members = self.members.clone();
-        members.push(member);
-        Cluster { members, lo: self.lo.max(member.lo), hi: self.hi.min(member.hi) }
+    /// The cluster with some of its members alone, and the commits that lie in the ranges of all.
+    pub(super) fn only(&self, members: impl Iterator<Item = Candidate>, all: &[Found<'_>]) -> Cluster {
+        let members: Vec<Candidate> = members.collect();
+        let hear = |place: usize| members.iter().fold(Told::nothing(), |told, member| told.with(member, place, all));
+        let told = (self.lo..=self.hi).map(hear).collect();
+        Cluster { series: members.iter().map(|one| one.found).collect(), members, told, ..*self }
     }
 
-    /// The cluster with that change, if one commit explains all.
-    fn joined(&self, member: Candidate, all: &[Found<'_>]) -> Option<Cluster> {
-        let with = self.with(member);
-        let allowed = TOGETHER + EACH * (with.members.len() - 1) as f64;
-        (with.lo <= with.hi && with.least(all) <= allowed).then_some(with)
+    pub(super) fn members(&self) -> &[Candidate] {
+        &self.members
+    }
+
+    /// What is said of the commits that are left with one more member.
+    fn heard<'a>(&'a self, member: &'a Candidate, all: &'a [Found<'_>]) -> impl Iterator<Item = Told> + use<'a> {
+        let (lo, hi) = (self.lo.max(member.lo), self.hi.min(member.hi));
+        (lo..=hi).map(move |place| self.told[place - self.lo].with(member, place, all))
+    }
+
+    /// What the deviances come to with one more member at the commit where that is least, a border being likelier, if one commit
+    /// explains all.
+    fn least_with(&self, member: &Candidate, all: &[Found<'_>]) -> Option<f64> {
+        let count = self.members.len() + 1;
+        let of = |told: Told| told.deviance - of_borders(told.at_border, count);
+        let least = self.heard(member, all).map(of).fold(f64::INFINITY, f64::min);
+        let allowed = TOGETHER + EACH * (count - 1) as f64;
+        let (lo, hi) = (self.lo.max(member.lo), self.hi.min(member.hi));
+        (lo <= hi && least <= allowed).then_some(least)
+    }
+
+    fn join(&mut self, member: Candidate, all: &[Found<'_>]) {
+        let told = self.heard(&member, all).collect();
+        (self.lo, self.hi, self.told) = (self.lo.max(member.lo), self.hi.min(member.hi), told);
+        self.series.insert(member.found);
+        self.members.push(member);
     }
 
     /// Both clusters as one, if one commit explains all.
     pub(super) fn merged(&self, other: &Cluster, all: &[Found<'_>]) -> Option<Cluster> {
-        other.members.iter().try_fold(self.clone(), |cluster, member| cluster.joined(*member, all))
+        let mut merged = self.clone();
+        for member in &other.members {
+            merged.least_with(member, all)?;
+            merged.join(*member, all);
+        }
+        Some(merged)
     }
 
     /// Whether a series of the same benchmark and metric moved in the same direction in the other cluster.
@@ -111,8 +169,8 @@ impl Cluster {
             let series = all[member.found].series;
             (series.benchmark.as_str(), series.metric.name.as_str())
         };
-        let is_like = |one: &Candidate| other.members.iter().any(|two| what(one) == what(two) && way(one) == way(two));
-        self.members.iter().any(is_like)
+        let of_other: BTreeSet<_> = other.members.iter().map(|member| (what(member), way(member))).collect();
+        self.members.iter().any(|member| of_other.contains(&(what(member), way(member))))
     }
 
     /// Whether a commit lies in the ranges of both.
@@ -140,13 +198,12 @@ pub(super) fn clusters(all: &[Found<'_>]) -> BTreeMap<String, Vec<Cluster>> {
         let mut clusters: Vec<Cluster> = Vec::new();
         for candidate in candidates {
             // A series has one change at one cause.
-            let is_free = |cluster: &Cluster| cluster.members.iter().all(|member| member.found != candidate.found);
+            let is_free = |cluster: &Cluster| !cluster.series.contains(&candidate.found);
             let near = clusters.iter().enumerate().rev().filter(|(_, one)| one.hi >= candidate.lo && is_free(one));
-            let fits = near.filter_map(|(number, one)| Some((number, one.joined(candidate, all)?)));
-            let best = fits.min_by(|a, b| a.1.least(all).total_cmp(&b.1.least(all)));
-            match best {
-                Some((number, joined)) => clusters[number] = joined,
-                None => clusters.push(Cluster { members: vec![candidate], lo: candidate.lo, hi: candidate.hi }),
+            let fits = near.filter_map(|(number, one)| Some((number, one.least_with(&candidate, all)?)));
+            match fits.min_by(|a, b| a.1.total_cmp(&b.1)) {
+                Some((number, _)) => clusters[number].join(candidate, all),
+                None => clusters.push(Cluster::of(candidate, all)),
             }
         }
         clusters.sort_by_key(|one| (one.lo, one.hi));
@@ -161,7 +218,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::trend::axis::axes;
-    use crate::analysis::trend::example::{MACHINE, line, noisy, setting};
+    use crate::analysis::trend::example::{MACHINE, bordered, line, noisy, setting};
     use crate::model::series::Series;
 
     fn ranges(series: &[Series]) -> Vec<(usize, usize, usize)> {
@@ -185,5 +242,30 @@ mod tests {
         assert_eq!(ranges(&[step("a", 1, 100, 1), twice, step("b", 1, 130, 2)]), [(2, 100, 100), (2, 130, 130)]);
         assert_eq!(ranges(&[step("a", 1, 100, 1), step("b", 1, 101, 2)]), [(1, 100, 100), (1, 101, 101)]);
         assert_eq!(ranges(&[noisy("a", 200, 1, &[], 5)]), []);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_cluster_is_what_its_members_say() {
+        let step = |number: u64| {
+            let each = 1 + number as usize % 3;
+            let one = noisy(&format!("s{number}"), 200, each, &[(0, 1.0), (100, 1.03)], number);
+            if number % 4 == 0 { bordered(one, 100) } else { one }
+        };
+        let series: Vec<Series> = (0..40).map(step).collect();
+        let axes = axes(&series, &line(300));
+        let all: Vec<Found<'_>> =
+            series.iter().map(|one| Found::of(one, Arc::clone(&axes[&one.machine]), true, setting(), &[])).collect();
+        let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
+        assert!(clusters.iter().any(|one| one.members.len() > 20), "{clusters:#?}");
+        for cluster in &clusters {
+            let some = cluster.only(cluster.members.iter().copied().step_by(2), &all);
+            for (one, place) in [cluster, &some].into_iter().flat_map(|one| (one.lo..=one.hi).map(move |at| (one, at)))
+            {
+                let told = one.told[place - one.lo];
+                let sum: f64 = one.members.iter().map(|member| member.deviance(place, &all)).sum();
+                assert_eq!(told.deviance.to_bits(), sum.to_bits());
+                assert_eq!(of_borders(told.at_border, one.members.len()), of_border(&one.members, place, &all));
+            }
+        }
     }
 }

@@ -169,8 +169,8 @@ mod tests {
         let all: Vec<Found<'_>> =
             series.iter().map(|one| Found::of(one, Arc::clone(&axes[MACHINE]), true, setting(), &[])).collect();
         let clusters = clusters(&all).remove(MACHINE).unwrap_or_default();
-        let largest = clusters.iter().max_by_key(|one| one.members.len());
-        largest.map(|one| suspects(&one.members, &all)).unwrap_or_default()
+        let largest = clusters.iter().max_by_key(|one| one.members().len());
+        largest.map(|one| suspects(one.members(), &all)).unwrap_or_default()
     }
 
     #[test]

@@ -91,7 +91,10 @@ pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
     let mut joined: Vec<(BTreeSet<String>, Cluster, Elsewhere)> = Vec::new();
     for (machines, cluster, elsewhere) in of_commits {
         let fitting = joined.iter_mut().rev().find_map(|(known, other, said)| {
-            let may = known.is_disjoint(&machines) && is_same_axis(&cluster, other, all) && cluster.is_like(other, all);
+            let may = known.is_disjoint(&machines)
+                && cluster.overlaps(other)
+                && is_same_axis(&cluster, other, all)
+                && cluster.is_like(other, all);
             let merged = if may { other.merged(&cluster, all) } else { None };
             merged.map(|merged| (known, other, said, merged))
         });
@@ -117,22 +120,27 @@ fn told_apart(cluster: &Cluster, all: &[Found<'_>]) -> (Cluster, Option<Cluster>
         let relative = member.change(all).relative;
         if relative.lower * relative.upper > 0.0 { size(relative.lower).min(size(relative.upper)) } else { 0.0 }
     };
-    let is_beyond = |member: &Candidate| {
-        let others = cluster.members.iter().filter(|other| *other != member);
-        let sizes: Vec<f64> = others.map(|other| size(other.change(all).relative())).collect();
-        let largest = sizes.iter().copied().fold(0.0, f64::max);
-        let own = size(member.change(all).relative());
-        describe::median(&sizes).is_some_and(|middle| own > BEYOND * middle && least(member) > largest)
+    let members = cluster.members();
+    let sizes: Vec<f64> = members.iter().map(|member| size(member.change(all).relative())).collect();
+    let middles = describe::medians_of_others(&sizes);
+    let largest = sizes.iter().copied().fold(0.0, f64::max);
+    let of_largest = sizes.iter().position(|size| *size == largest);
+    let others = sizes.iter().enumerate().filter(|(place, _)| Some(*place) != of_largest);
+    let second = others.map(|(_, size)| *size).fold(0.0, f64::max);
+    let is_beyond = |place: usize| {
+        let largest_other = if Some(place) == of_largest { second } else { largest };
+        middles[place].is_some_and(|middle| sizes[place] > BEYOND * middle && least(&members[place]) > largest_other)
     };
-    let (beyond, rest): (Vec<Candidate>, Vec<Candidate>) = cluster.members.iter().copied().partition(is_beyond);
-    if beyond.is_empty() || 2 * beyond.len() >= cluster.members.len() {
+    let (beyond, rest): (Vec<usize>, Vec<usize>) = (0..members.len()).partition(|place| is_beyond(*place));
+    if beyond.is_empty() || 2 * beyond.len() >= members.len() {
         return (cluster.clone(), None);
     }
-    (Cluster { members: rest, ..*cluster }, Some(Cluster { members: beyond, ..*cluster }))
+    let of = |places: Vec<usize>| cluster.only(places.into_iter().map(|place| members[place]), all);
+    (of(rest), Some(of(beyond)))
 }
 
 fn is_same_axis(one: &Cluster, other: &Cluster, all: &[Found<'_>]) -> bool {
-    let axis = |cluster: &Cluster| &all[cluster.members[0].found].axis;
+    let axis = |cluster: &Cluster| &all[cluster.members()[0].found].axis;
     axis(one).is_line && axis(other).is_line
 }
 
@@ -154,8 +162,8 @@ fn stayed(machine: &str, cluster: &Cluster, all: &[Found<'_>]) -> Elsewhere {
             (what(found), found.changes.points.iter().any(is_there))
         })
         .collect();
-    let is_line = cluster.members.iter().all(|member| all[member.found].axis.is_line);
-    let known = cluster.members.iter().filter_map(|member| others.get(&what(&all[member.found])).filter(|_| is_line));
+    let is_line = cluster.members().iter().all(|member| all[member.found].axis.is_line);
+    let known = cluster.members().iter().filter_map(|member| others.get(&what(&all[member.found])).filter(|_| is_line));
     let (moved, stayed): (Vec<bool>, Vec<bool>) = known.partition(|has_moved| **has_moved);
     match (moved.len(), stayed.len()) {
         (0, 0) => Elsewhere::Unknown,
@@ -165,7 +173,7 @@ fn stayed(machine: &str, cluster: &Cluster, all: &[Found<'_>]) -> Elsewhere {
 }
 
 fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], elsewhere: Elsewhere) -> Draft {
-    let suspects = culprit::suspects(&cluster.members, all);
+    let suspects = culprit::suspects(cluster.members(), all);
     let measured = measured(&machines, cluster.lo, cluster.hi, all);
     let signs = machine::signs(cluster, &suspects, all, &measured, elsewhere);
     // What several machines saw is no matter of one.
@@ -175,10 +183,10 @@ fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[Found<'_>], 
         let change = member.change(all);
         (change.chance * (change.last + 1 - change.first) as f64).min(1.0)
     };
-    let chances: Vec<f64> = cluster.members.iter().map(chance).collect();
+    let chances: Vec<f64> = cluster.members().iter().map(chance).collect();
     Draft {
         kind: if is_machine { EventKind::Environment } else { EventKind::Change },
-        moved: Moved::Changes(cluster.members.clone()),
+        moved: Moved::Changes(cluster.members().to_vec()),
         p_value: simes(&chances, measured.len()),
         machines,
         suspects,

@@ -27,11 +27,13 @@ const DIGITS: usize = 6;
 pub(super) struct Known<'a> {
     pub(super) record: &'a EventRecord,
     pub(super) is_retracted: bool,
+    /// The ids of its series.
+    members: BTreeSet<&'a str>,
 }
 
 /// The events of records, by id: the newest record of each counts. What one repository writes of an event never has the time of
 /// what it wrote before.
-pub(super) fn known(records: &[EventRecord]) -> Vec<Known<'_>> {
+pub(super) fn known<'r>(records: &'r [EventRecord]) -> Vec<Known<'r>> {
     let mut newest: BTreeMap<&str, &EventRecord> = BTreeMap::new();
     for record in records {
         let known = newest.entry(&record.event).or_insert(record);
@@ -39,14 +41,18 @@ pub(super) fn known(records: &[EventRecord]) -> Vec<Known<'_>> {
             *known = record;
         }
     }
-    let of = |record: &'_ EventRecord| record.step == EventStep::Retracted;
-    newest.into_values().map(|record| Known { is_retracted: of(record), record }).collect()
+    let of = |record: &'r EventRecord| Known {
+        is_retracted: record.step == EventStep::Retracted,
+        members: record.members.iter().map(|member| member.series.as_str()).collect(),
+        record,
+    };
+    newest.into_values().map(of).collect()
 }
 
 /// What was told of a series and is not retracted.
 pub(super) fn told(known: &[Known<'_>], series: &str, axis: &Axis) -> Vec<Told> {
-    let standing = known.iter().filter(|one| !one.is_retracted).map(|one| one.record);
-    let of_series = standing.filter(|record| record.members.iter().any(|member| member.series == series));
+    let standing = known.iter().filter(|one| !one.is_retracted);
+    let of_series = standing.filter(|one| one.members.contains(series)).map(|one| one.record);
     let told = |record: &EventRecord| {
         let (first, last) = places(record, axis)?;
         Some(Told { is_drift: record.kind == EventKind::Drift, first, last })
@@ -136,10 +142,10 @@ pub(super) fn steps(
         let step = match place.map(|place| &known[place]) {
             None if event.sure => record(event, EventStep::Opened, time),
             Some(one) if one.is_retracted && event.sure => record(event, EventStep::Opened, after(one.record)),
-            Some(one) if event.sure && is_news(event, one.record, all) => {
+            Some(one) if event.sure && is_news(event, one, all) => {
                 record(event, EventStep::Narrowed, after(one.record))
             }
-            Some(one) if !one.is_retracted && !event.sure && is_shown(one.record, all) => {
+            Some(one) if !one.is_retracted && !event.sure && is_shown(one, all) => {
                 let chance = event.false_discovery.clamp(0.0, 1.0);
                 EventRecord { chance, ..retracted(one.record, after(one.record), no_longer_sure()) }
             }
@@ -152,13 +158,12 @@ pub(super) fn steps(
         if one.is_retracted || seen.contains(&place) {
             continue;
         }
-        if !is_shown(one.record, all) {
+        if !is_shown(one, all) {
             continue;
         }
-        let is_member = |series: &str| one.record.members.iter().any(|member| member.series == series);
         let is_part = |event: &&Event| {
             let suspects = event.suspects.iter().map(|one| &one.commit.sha);
-            event.members.iter().any(|member| is_member(&member.series))
+            event.members.iter().any(|member| one.members.contains(member.series.as_str()))
                 && suspects.into_iter().any(|sha| *sha == one.record.first_suspect || *sha == one.record.last_suspect)
         };
         let reason = match events.iter().find(is_part) {
@@ -180,9 +185,9 @@ fn no_longer_sure() -> String {
 }
 
 /// Whether a series of a record would show what was told if it were still there.
-fn is_shown(record: &EventRecord, all: &[Found<'_>]) -> bool {
-    let is_member = |found: &&Found<'_>| record.members.iter().any(|member| member.series == found.series.id);
-    all.iter().filter(is_member).any(|found| could_show(found, record))
+fn is_shown(known: &Known<'_>, all: &[Found<'_>]) -> bool {
+    let is_member = |found: &&Found<'_>| known.members.contains(found.series.id.as_str());
+    all.iter().filter(is_member).any(|found| could_show(found, known.record))
 }
 
 /// Whether a series would show what was told if it were still there: its commits are on the line, and there are points on both
@@ -198,8 +203,8 @@ fn could_show(found: &Found<'_>, record: &EventRecord) -> bool {
 /// Whether an event has at most the half of the suspects of its record, other machines or another kind, or series that the
 /// record lacks. With each run the levels on both sides are known a little better, and a suspect comes or goes: were every one
 /// that goes written down, the range would shrink by chance until it lost the cause.
-fn is_news(event: &Event, record: &EventRecord, all: &[Found<'_>]) -> bool {
-    let is_known = |series: &str| record.members.iter().any(|member| member.series == series);
+fn is_news(event: &Event, known: &Known<'_>, all: &[Found<'_>]) -> bool {
+    let (record, is_known) = (known.record, |series: &str| known.members.contains(series));
     let of_record = |found: &&Found<'_>| is_known(&found.series.id);
     let range = all.iter().find(of_record).and_then(|found| places(record, &found.axis));
     let suspects = range.map_or(0, |(first, last)| last + 1 - first.min(last));

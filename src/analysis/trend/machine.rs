@@ -81,12 +81,12 @@ pub(super) fn signs(
         let (found, change) = (&all[member.found], member.change(all));
         found.points[change.first - 1].place == found.points[change.last].place
     };
-    if signs.border.is_none() && cluster.members.iter().all(is_of_one_commit) {
+    if signs.border.is_none() && cluster.members().iter().all(is_of_one_commit) {
         signs.is_machine = true;
         signs.sentences.push("The levels changed between runs of one commit.".to_owned());
     }
     let beside: BTreeSet<&str> = cluster
-        .members
+        .members()
         .iter()
         .map(|member| all[member.found].series)
         .filter(|series| series.is_beside())
@@ -103,7 +103,7 @@ pub(super) fn signs(
 
 /// Tells whether many benchmarks moved together, and whether that is the machine.
 fn tell_many(signs: &mut Signs, cluster: &Cluster, all: &[Found<'_>], measured: &[usize], elsewhere: Elsewhere) {
-    let moved = of_benchmarks(&cluster.members, all);
+    let moved = of_benchmarks(cluster.members(), all);
     if moved.len() < MANY {
         return;
     }
@@ -112,7 +112,7 @@ fn tell_many(signs: &mut Signs, cluster: &Cluster, all: &[Found<'_>], measured: 
     if (moved.len() as f64) < MANY_SHARE * measured_there as f64 {
         return;
     }
-    let is_one = moved.keys().all(|(machine, _)| *machine == all[cluster.members[0].found].series.machine);
+    let is_one = moved.keys().all(|(machine, _)| *machine == all[cluster.members()[0].found].series.machine);
     let of = if is_one { "this machine" } else { "these machines" };
     let counted = format!("{} of {measured_there} benchmarks of {of} moved together", moved.len());
     let saw_it = elsewhere == Elsewhere::SawIt;
@@ -127,7 +127,7 @@ fn tell_many(signs: &mut Signs, cluster: &Cluster, all: &[Found<'_>], measured: 
     let but = if signs.border.is_none() { of_commit(cluster, all, measured) } else { None };
     let is_alone = || {
         let stayed = if let Elsewhere::Stayed(stayed) = elsewhere { stayed } else { 0 };
-        is_one && moved.len() as f64 >= NEARLY_ALL * measured_there as f64 && 2 * stayed >= cluster.members.len()
+        is_one && moved.len() as f64 >= NEARLY_ALL * measured_there as f64 && 2 * stayed >= cluster.members().len()
     };
     signs.sentences.push(match (ways, but) {
         (Some(ways), _) if saw_it => format!("{counted}, {ways}, but another machine saw it, too."),
@@ -176,13 +176,13 @@ fn of_benchmarks<'a>(
 /// What speaks for a commit: that exact values moved, which no machine moves, or that what kernels are held against did not, though
 /// a change of that size would be seen in it.
 fn of_commit(cluster: &Cluster, all: &[Found<'_>], measured: &[usize]) -> Option<&'static str> {
-    if cluster.members.iter().any(|member| all[member.found].is_exact) {
+    if cluster.members().iter().any(|member| all[member.found].is_exact) {
         return Some("exact values did, too, and no machine moves these");
     }
-    let sizes: Vec<f64> = cluster.members.iter().map(|member| member.change(all).relative().abs()).collect();
+    let sizes: Vec<f64> = cluster.members().iter().map(|member| member.change(all).relative().abs()).collect();
     let size = describe::median(&sizes).unwrap_or_default();
     let mut beside = measured.iter().map(|number| &all[*number]).filter(|found| found.series.is_beside());
-    let has_moved = cluster.members.iter().any(|member| all[member.found].series.is_beside());
+    let has_moved = cluster.members().iter().any(|member| all[member.found].series.is_beside());
     let would_be_seen = |found: &Found<'_>| found.detectable().is_some_and(|least| least <= size);
     (!has_moved && beside.any(would_be_seen)).then_some("what kernels are held against stayed")
 }
@@ -191,7 +191,7 @@ fn of_commit(cluster: &Cluster, all: &[Found<'_>], measured: &[usize]) -> Option
 fn at_border(cluster: &Cluster, suspects: &[(usize, f64)], all: &[Found<'_>]) -> (f64, Option<(String, String)>) {
     let mut border = None;
     let mut share = 0.0;
-    for member in &cluster.members {
+    for member in cluster.members() {
         let (found, change) = (&all[member.found], member.change(all));
         let mut crossed = |index: usize| {
             let is_border = found.is_border(index);
@@ -213,7 +213,7 @@ fn at_border(cluster: &Cluster, suspects: &[(usize, f64)], all: &[Found<'_>]) ->
             .map(|(_, probability)| probability)
             .sum::<f64>();
     }
-    (share / cluster.members.len().max(1) as f64, border)
+    (share / cluster.members().len().max(1) as f64, border)
 }
 
 /// Whether some benchmarks got better and others worse; one whose metrics went either way is a bargain, as commits make them.
