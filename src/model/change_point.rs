@@ -28,7 +28,8 @@ pub struct ChangePoint {
     pub before: Level,
     /// The level after, likewise.
     pub after: Level,
-    /// The level after over that before, less 1, with its 95 % interval; not numbers where there was none before.
+    /// The level after over that before, less 1, with its 95 % interval: the step as a share of the size of the level before, which
+    /// may lie below zero; not numbers where there was none before.
     pub relative: Level,
     /// How far the change clears the limits of its tests; 1 is just enough, and less is possible beside a drift, from which it
     /// is told apart after them, and of a change that was told before and is held.
@@ -41,7 +42,7 @@ pub struct ChangePoint {
 }
 
 impl ChangePoint {
-    /// The level after over that before, less 1; not a number where there was none.
+    /// The step as a share of the size of the level before; not a number where there was none.
     pub fn relative(&self) -> f64 {
         self.relative.value
     }

@@ -66,14 +66,15 @@ impl Scaled {
         deviation / self.unit
     }
 
-    /// A step on this scale as a share of the level from which it leads; not a number where that is zero.
+    /// A step on this scale as a share of the size of the level from which it leads, so that what rises is positive below zero,
+    /// too; not a number where that is zero.
     pub(super) fn share(&self, step: f64, level: f64) -> f64 {
         if self.is_logarithmic {
             step.exp_m1()
         } else if level == 0.0 {
             f64::NAN
         } else {
-            step / level
+            step / level.abs()
         }
     }
 
@@ -82,5 +83,26 @@ impl Scaled {
         let step = (other - one).abs();
         let needed = if self.is_logarithmic { least.ln_1p() } else { least * one.abs().min(other.abs()) };
         step >= needed && step > 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_has_the_sign_of_its_step() {
+        let check = |before: f64, after: f64, share: f64| {
+            let scaled = Scaled::of(&[before, after]);
+            let found = scaled.share(scaled.values[1] - scaled.values[0], scaled.values[0]);
+            assert!((found - share).abs() < 1e-12, "{before} to {after}: {found}");
+        };
+        check(1.0, 2.0, 1.0);
+        check(2.0, 1.0, -0.5);
+        check(-1.0, -2.0, -1.0);
+        check(-2.0, -1.0, 0.5);
+        check(-2.0, 2.0, 2.0);
+        check(2.0, -2.0, -2.0);
+        assert!(Scaled::of(&[0.0, 1.0]).share(1.0, 0.0).is_nan());
     }
 }

@@ -9,6 +9,7 @@ use super::found::Found;
 use super::machine::{self, Elsewhere, Signs};
 use crate::model::change_point::{ChangePoint, Drift};
 use crate::model::event::EventKind;
+use crate::model::metric::Better;
 use crate::stats::describe;
 
 /// The share of the commits of two drifts that both must have to be one.
@@ -213,7 +214,14 @@ struct Ramp {
     drift: usize,
     lo: usize,
     hi: usize,
-    rises: bool,
+    is_worse: bool,
+}
+
+/// Whether it leads to what is worse.
+fn is_worse(found: &Found<'_>, drift: &Drift) -> bool {
+    let rise = drift.after - drift.before;
+    let rises_badly = (rise > 0.0) == (found.series.metric.better == Better::Lower);
+    found.worse(rise / drift.before.abs()).map_or(rises_badly, |worse| worse > 0.0)
 }
 
 /// Drifts of one machine in one direction, of which at least the half of the commits are the same.
@@ -223,13 +231,13 @@ fn drifts(all: &[Found<'_>]) -> Vec<Draft> {
         for (place, drift) in found.changes.drifts.iter().enumerate() {
             let Drift { begin, end, .. } = *drift;
             let (lo, hi) = (found.points[begin].place, found.points[end - 1].place);
-            let rises = found.worse(drift.after / drift.before - 1.0).unwrap_or(drift.after - drift.before) > 0.0;
+            let is_worse = is_worse(found, drift);
             machines.entry(&found.series.machine).or_default().push(Ramp {
                 found: number,
                 drift: place,
                 lo,
                 hi,
-                rises,
+                is_worse,
             });
         }
     }
@@ -241,7 +249,7 @@ fn drifts(all: &[Found<'_>]) -> Vec<Draft> {
             let shares = |other: &Ramp| {
                 let both = (ramp.hi.min(other.hi) + 1).saturating_sub(ramp.lo.max(other.lo)) as f64;
                 let either = (ramp.hi.max(other.hi) + 1 - ramp.lo.min(other.lo)) as f64;
-                ramp.rises == other.rises && ramp.found != other.found && both >= SHARED * either
+                ramp.is_worse == other.is_worse && ramp.found != other.found && both >= SHARED * either
             };
             match groups.iter_mut().find(|group| group.iter().all(shares)) {
                 Some(group) => group.push(ramp),

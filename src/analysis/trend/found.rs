@@ -141,11 +141,12 @@ fn look(asked: &Asked<'_>) -> Look {
     Look { changes, apart }
 }
 
-/// A relative change turned such that positive is worse: itself, or the inverse ratio less 1 where larger values are better.
+/// A relative change turned such that positive is worse: itself, or the inverse ratio less 1 where larger values are better. There
+/// is none where nothing of these is left, or less than nothing.
 pub(super) fn worse(series: &Series, relative: f64) -> Option<f64> {
     let turned = match series.metric.better {
         Better::Lower => relative,
-        Better::Higher => 1.0 / (1.0 + relative) - 1.0,
+        Better::Higher => 1.0 / (1.0 + relative).max(0.0) - 1.0,
     };
     turned.is_finite().then_some(turned)
 }
@@ -238,6 +239,27 @@ mod tests {
         assert_eq!(seen.detectable(), Some(0.004));
         counts.points[3].workers = [640.0, 641.0].into();
         assert!(!found(&counts, &[]).is_exact);
+    }
+
+    #[test]
+    fn what_is_worse_below_zero_is_so_too() {
+        let of = |levels: [f64; 2], better: Better| {
+            let mut scores = noisy("a", 60, 1, &[(0, levels[0]), (30, levels[1])], 3);
+            scores.metric.better = better;
+            let seen = found(&scores, &[]);
+            seen.worse(seen.changes.points[0].relative())
+        };
+        let check = |levels: [f64; 2], better: Better, expected: f64| {
+            let worse = of(levels, better).expect("a size");
+            assert!((worse - expected).abs() < 0.02, "{levels:?}, {better:?}: {worse}");
+        };
+        check([-1.0, -2.0], Better::Lower, -1.0);
+        check([-2.0, -1.0], Better::Lower, 0.5);
+        check([-2.0, -1.0], Better::Higher, -1.0 / 3.0);
+        check([-2.0, -3.0], Better::Higher, 1.0);
+        check([1.0, 2.0], Better::Lower, 1.0);
+        // Of what more than all was lost there is no share.
+        assert_eq!(of([-1.0, -3.0], Better::Higher), None);
     }
 
     #[test]
