@@ -12,7 +12,7 @@ use crate::analysis::changes::newest::{self, Apart};
 use crate::analysis::changes::sensitivity::Sensitivity;
 use crate::model::change_point::Changes;
 use crate::model::digest::Digest;
-use crate::model::metric::{ABOVE_FLOOR, Better, INSTRUCTIONS, LIMIT_SHARE, RATIO, TIME};
+use crate::model::metric::{ABOVE_FLOOR, Better, INSTRUCTIONS, LIMIT_SHARE, Metric, RATIO, TIME};
 use crate::model::sample::{CALIBRATION, Role};
 use crate::model::series::Series;
 use crate::model::trend::PooledPoint;
@@ -67,7 +67,7 @@ impl<'a> Found<'a> {
     ) -> Found<'a> {
         let Pooled { points, dirty, elsewhere } = pooled(series, &axis);
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
-        let is_exact = is_exact(&series.metric.name, &points, &values);
+        let is_exact = is_exact(&series.metric, &points, &values);
         let more_is_better = series.metric.better == Better::Higher;
         let told = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
             told.iter().filter(|one| one.is_drift == is_drift).filter_map(|told| indices(&points, told)).collect()
@@ -168,11 +168,21 @@ pub(super) fn has_say(series: &Series, is_judged: bool) -> bool {
 }
 
 /// Whether the values of a series are without noise: several points have several values, and none has values that differ. One
-/// value a commit shows nothing, but instructions are counted.
-fn is_exact(metric: &str, points: &[PooledPoint], values: &[f64]) -> bool {
+/// value a commit shows nothing, but instructions are counted, and so is what only ever goes from one level to the next.
+fn is_exact(metric: &Metric, points: &[PooledPoint], values: &[f64]) -> bool {
     let several = points.iter().filter(|point| point.processes > 1).count();
     let alike = points.iter().filter(|point| point.alike).count();
-    alike == several && exact::is_steady(values) && (several >= SHOWN_EXACT || metric == INSTRUCTIONS)
+    let is_shown = several >= SHOWN_EXACT || metric.name == INSTRUCTIONS || counts(metric, values);
+    alike == several && exact::is_steady(values) && is_shown
+}
+
+/// Whether a metric is a count or a size whose every value but the newest stays for two points or more. What wanders, as
+/// memory does that is handed out in pages, has values that come alone.
+fn counts(metric: &Metric, values: &[f64]) -> bool {
+    let is_whole = values.iter().all(|value| value.fract() == 0.0);
+    let mut runs = values.chunk_by(|one, next| one == next).map(<[f64]>::len);
+    runs.next_back();
+    matches!(metric.unit, Unit::Byte | Unit::One) && is_whole && runs.all(|points| points > 1)
 }
 
 /// Whether the environment changed for good between a point and the one before: a point of another environment alone, as of
@@ -202,7 +212,6 @@ mod tests {
     use super::*;
     use crate::analysis::trend::axis::axes;
     use crate::analysis::trend::example::{MACHINE, line, noisy, series, setting};
-    use crate::model::metric::Metric;
 
     fn found<'a>(series: &'a Series, told: &[Told]) -> Found<'a> {
         let axes = axes(std::slice::from_ref(series), &line(200));
@@ -239,6 +248,31 @@ mod tests {
         assert_eq!(seen.detectable(), Some(0.004));
         counts.points[3].workers = [640.0, 641.0].into();
         assert!(!found(&counts, &[]).is_exact);
+    }
+
+    #[test]
+    fn what_goes_from_level_to_level_is_exact_with_one_value_a_commit_too() {
+        let of = |metric: Metric, value: &dyn Fn(usize) -> f64| {
+            let values: Vec<(usize, f64)> = (0..60).map(|place| (place, value(place))).collect();
+            let counts = Series { metric, ..series("a", &values) };
+            let seen = found(&counts, &[]);
+            let places: Vec<usize> = seen.changes.points.iter().map(|point| point.index).collect();
+            (seen.is_exact, places, seen.changes.drifts.len())
+        };
+        let levels = [(0, 100e3), (30, 105e3), (35, 108e3), (40, 104e3), (46, 110e3), (52, 112e3), (59, 114e3)];
+        let steps = |place: usize| levels.iter().rev().find(|one| one.0 <= place).map_or(0.0, |one| one.1);
+        let cycles = || Metric { name: "cycles".to_owned(), ..Metric::ratio() };
+        for metric in [cycles(), Metric { name: "size".to_owned(), ..Metric::peak_memory() }, Metric::instructions()] {
+            assert_eq!(of(metric, &steps), (true, vec![30, 35, 40, 46, 52], 0));
+        }
+        // Levels of times are noise that ticks, and shares are none of counts.
+        assert!(!of(Metric::time(), &steps).0 && !of(Metric::ratio(), &|place| steps(place) / 3e5).0);
+        // Memory that wanders by a page now and then, or with each commit, and what grows with each.
+        let page = |is_more: bool| 640.0 * 4096.0 + if is_more { 8192.0 } else { 0.0 };
+        let wanders = |place: usize| page(place > 30) + page(matches!(place, 7 | 22 | 41));
+        assert!(!of(Metric::peak_memory(), &wanders).0);
+        assert!(!of(Metric::peak_memory(), &|place| page(place * 7 % 3 == 0)).0);
+        assert!(!of(Metric::peak_memory(), &|place| 1e6 + 500.0 * place as f64).0);
     }
 
     #[test]
