@@ -2,9 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::borders::{self, Step};
+use super::borders;
 use super::eliminate::{self, Elimination, around};
 use super::estimate::{self, Estimate};
+use super::held::Holding;
 use super::noise::{self, Noise};
 use super::ramps::{Levelled, Ramp};
 use super::scale::Scaled;
@@ -59,8 +60,9 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
     }
     let (cuts, ramps) = cuts(&scaled, &noise, sensitivity, known);
     let (mut steps, ramps) = borders::settled(&scaled, &cuts, ramps, &noise, sensitivity, known.borders);
-    hold_told(&scaled, &mut steps, &noise, sensitivity, known);
-    let scores = scores(&scaled, &steps, &noise, sensitivity);
+    let holding = Holding::of(&scaled, &ramps, &noise, sensitivity);
+    holding.hold_told(&mut steps, known);
+    let scores = holding.scores(&steps);
     let cuts: Vec<usize> = steps.iter().map(|step| step.place).collect();
     let inflation = noise.inflation.max(noise::inflation_about(&scaled.values, &cuts, noise.deviation));
     let level = |values: &[f64], [begin, end]: [usize; 2]| estimate::level(&values[begin..end], &noise, inflation);
@@ -102,18 +104,6 @@ pub fn changes_known(values: &[f64], sensitivity: &Sensitivity, known: &Known<'_
             is_relative: scaled.is_logarithmic(),
         }),
     }
-}
-
-/// How far each change clears its limits: where it proved itself, or as the drift that it was found as. What is told only
-/// beside others just clears them.
-fn scores(scaled: &Scaled, steps: &[Step<'_>], noise: &Noise, sensitivity: &Sensitivity) -> Vec<f64> {
-    let mut proven = Elimination::of(scaled, &proven_cuts(steps), noise, sensitivity).scores().into_iter();
-    let mut of_proven = |step: &Step<'_>| proven.next().map(|score| if step.is_held { score } else { score.max(1.0) });
-    steps.iter().map(|step| step.as_drift.or_else(|| of_proven(step)).unwrap_or_default()).collect()
-}
-
-fn proven_cuts(steps: &[Step<'_>]) -> Vec<usize> {
-    steps.iter().filter(|step| step.as_drift.is_none()).map(|step| step.cut).collect()
 }
 
 /// The changes that prove themselves, but for a newest one that does not stand yet, and the ramps: those that explain others,
@@ -195,42 +185,6 @@ fn with_drifts(
 /// How many points of a range lie from the first to before the second of two.
 fn shared(range: &RangeInclusive<usize>, [begin, end]: [usize; 2]) -> usize {
     end.min(range.end() + 1).saturating_sub(begin.max(*range.start()))
-}
-
-/// Puts back the changes that were told before, are not found now, and are not unlikely enough to be taken back.
-fn hold_told<'a>(
-    scaled: &Scaled,
-    steps: &mut Vec<Step<'a>>,
-    noise: &Noise,
-    sensitivity: &Sensitivity,
-    known: &Known<'a>,
-) {
-    let count = scaled.values.len();
-    for range in known.told {
-        let (first, last) = ((*range.start()).max(1), (*range.end()).min(count - 1));
-        if first > last || steps.iter().any(|step| step.is_within(first, last)) {
-            continue;
-        }
-        let mut with = proven_cuts(steps);
-        let place = with.partition_point(|cut| *cut < first);
-        with.insert(place, first.midpoint(last));
-        let locate = |cuts: &[usize], borders| {
-            position::locate(&scaled.values, around(cuts, place, count), noise, borders, known.runs)
-                .place
-                .clamp(first, last)
-        };
-        let cut = locate(&with, &[]);
-        with[place] = cut;
-        if Elimination::of(scaled, &with, noise, sensitivity).scores()[place] >= HELD {
-            let borders = borders::within(known.borders, first, last);
-            let likely = locate(&with, borders);
-            let place = if borders.contains(&likely) { likely } else { cut };
-            steps.insert(
-                steps.partition_point(|step| step.cut < cut),
-                Step { cut, place, as_drift: None, is_held: true, borders },
-            );
-        }
-    }
 }
 
 /// The stretches between cuts.

@@ -7,7 +7,7 @@
 //! better is a drift (`ramps.rs`), and so is a ramp that stands by itself where no step does (`drifts.rs`); a newest step that may
 //! be the beginning of one must be there without its newest points, too (`standing.rs`). The place of a change is the most likely
 //! one, its range all that are nearly as likely. A border of environments is a likelier place than any other (`borders.rs`), and
-//! a step there a likelier cause than a ramp across it.
+//! a step there a likelier cause than a ramp across it. What was told before stays with less (`held.rs`).
 
 pub mod sensitivity;
 pub mod detect;
@@ -27,6 +27,7 @@ mod ramps;
 mod standing;
 mod position;
 mod borders;
+mod held;
 mod estimate;
 mod constants;
 

@@ -36,6 +36,11 @@ impl Scaled {
         Scaled { values: self.values[..count].to_vec(), ..*self }
     }
 
+    /// Other values on the same scale.
+    pub(super) fn with(&self, values: Vec<f64>) -> Scaled {
+        Scaled { values, ..*self }
+    }
+
     /// The least deviation that is believed.
     pub(super) fn floor(&self) -> f64 {
         if self.is_logarithmic {

@@ -166,7 +166,7 @@ fn changed<'o>(
         at: found.axis.commits[found.points[change.index].place].clone(),
         points_since: found.points.len() - change.index,
         chance: change.chance,
-        held: change.score < 1.0 && change.chance > 0.0 && found.changes.drifts.is_empty(),
+        held: change.score < 1.0 && change.chance > 0.0,
         standing: back.is_none(),
         ..bare(found)
     };

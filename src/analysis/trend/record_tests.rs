@@ -64,6 +64,30 @@ fn a_drift_that_was_told_is_held_where_the_data_alone_no_longer_tell_it() {
 }
 
 #[test]
+fn a_change_that_is_held_beside_a_drift_says_so() {
+    let mut held = 0;
+    for seed in 0..3 {
+        let with = |step: f64| {
+            let mut series = climbing("creep", (20, 100), 0.12, seed);
+            series.points.iter_mut().skip(170).for_each(|point| point.value *= 1.0 + step);
+            vec![series]
+        };
+        let change =
+            |output: &Output| output.trend.events.iter().find(|event| event.kind == EventKind::Change).cloned();
+        let mut records = Vec::new();
+        write(&mut records, &of(with(0.08), &[]));
+        assert_eq!(records.len(), 2, "a change and a drift");
+        // The less it is, the less likely it is told; in between it is held.
+        for step in (4..24).step_by(2).map(|step| f64::from(step) / 1000.0) {
+            let told = change(&of(with(step), &records)).filter(|_| change(&of(with(step), &[])).is_none());
+            held += usize::from(told.is_some_and(|event| event.members.iter().all(|member| member.held)));
+        }
+        assert!(change(&of(with(0.0), &records)).is_none());
+    }
+    assert!(held > 1, "{held} are held");
+}
+
+#[test]
 fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
     let with = |step: f64, quiet: u64| -> Vec<Series> {
         let slow = noisy("slow", 120, 2, &[(0, 1.0), (60, 1.0 + step)], 3);
