@@ -21,6 +21,10 @@ use crate::model::change_point::Changes;
 /// The most bytes of a table: tens of millions of points.
 const MOST_BYTES: usize = 1 << 30;
 
+/// The most points of a series that is looked at as it grew, alone in its table. What that takes grows with the square of the
+/// points of each series: so many take a minute or two, a million would take days.
+const MOST_GROWING: usize = 20_000;
+
 /// What is found in a series, in the indices of the table.
 #[derive(Serialize)]
 struct Found {
@@ -47,6 +51,9 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyh
         message: text::printable(&format!("`{}` is no table of histories: {error}", args.file.display())),
         hint: format!("the header is `{}`; one row is one point", COLUMNS.join(",")),
     })?;
+    if args.stream {
+        check_growing(&table, &args.file)?;
+    }
     tell(&table);
     let sensitivity = sensitivity(args);
     let known = Known { more_is_better: args.more_is_better, ..Known::default() };
@@ -63,6 +70,28 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyh
         None => out.write_all(&json)?,
     }
     Ok(Exit::Done)
+}
+
+/// Refuses a table whose series are too long to be looked at as they grew.
+fn check_growing(table: &SeriesTable, file: &Path) -> anyhow::Result<()> {
+    let square = |points: usize| points.saturating_mul(points);
+    let squares = table.series.iter().map(|series| square(series.values.len())).fold(0, usize::saturating_add);
+    let Some(longest) = table.series.iter().max_by_key(|series| series.values.len()) else { return Ok(()) };
+    if squares <= square(MOST_GROWING) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` is too long for `--stream`, which looks at each beginning of every series anew: the longest of {} series, `{}`, has \
+         {} points",
+        file.display(),
+        table.series.len(),
+        longest.name,
+        longest.values.len()
+    );
+    let hint = format!(
+        "one series of {MOST_GROWING} points can be looked at so, or 400 of a thousand; leave out older points or `--stream`"
+    );
+    Err(Advice { message: text::printable(&message), hint }.into())
 }
 
 fn sensitivity(args: &DetectArgs) -> Sensitivity {

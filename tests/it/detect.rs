@@ -68,6 +68,18 @@ fn what_was_told_while_a_series_grew_is_told_by_its_length() {
 }
 
 #[test]
+fn series_that_are_too_long_to_grow_are_refused() {
+    let sandbox = sandbox(&(HEADER.to_owned() + &rows("short", &[(40, 1.0)]) + &rows("long/1", &[(20_001, 1.0)])));
+    sandbox.sprag(&["detect", "t.csv", "--stream", "--output", "made.json"]).expect(2).says(&[
+        "`t.csv` is too long for `--stream`",
+        "the longest of 2 series, `long/1`, has 20001 points",
+        "hint: one series of 20000 points can be looked at so",
+    ]);
+    assert!(!sandbox.project.join("made.json").exists());
+    sandbox.sprag(&["detect", "t.csv"]).expect(0);
+}
+
+#[test]
 fn points_count_in_the_order_of_their_indices() {
     let ordered = rows("a", &[(40, 1.0), (30, 1.1)]);
     let mut lines: Vec<&str> = ordered.lines().collect();
