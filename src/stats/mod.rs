@@ -18,6 +18,7 @@ pub mod theil_sen;
 pub mod mann_kendall;
 pub mod partition;
 pub mod ramp;
+pub mod lines;
 pub mod autoregression;
 pub mod multiplicity;
 pub mod binomial;

@@ -88,8 +88,14 @@ pub(super) fn of_stretch(
         let straight = clear.min(steady(&drawn, &course) / (sensitivity.steady * noise.doubt * STEADY));
         score = score.max(straight);
     }
-    let ramp =
-        Ramp { begin: begin + course.begin, end: begin + course.end, around: (begin, end), size, held: least < 1.0 };
+    let ramp = Ramp {
+        begin: begin + course.begin,
+        end: begin + course.end,
+        around: (begin, end),
+        size,
+        held: least < 1.0,
+        knots: Vec::new(),
+    };
     (score >= least).then_some((ramp, score))
 }
 

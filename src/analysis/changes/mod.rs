@@ -24,6 +24,7 @@ mod short_run;
 mod drifts;
 mod eliminate;
 mod ramps;
+mod climbs;
 mod standing;
 mod position;
 mod borders;

@@ -6,7 +6,10 @@
 
 use std::ops::Range;
 
+use super::climbs::{Climb, Explained};
 use super::noise::Noise;
+use super::scale::Scaled;
+use super::sensitivity::Sensitivity;
 use super::side::trimmed_mean;
 use crate::stats::ramp::{Course, Sums};
 
@@ -22,13 +25,17 @@ pub(super) const OVER: usize = 50;
 /// What a ramp beside a step costs more than that step at least: the step has explained most by then.
 const DEARER: f64 = 4.5;
 
+/// How far a step beside a ramp must stand out of the slope of the points around it, as a share of what a step must: where it does
+/// not, the ramp is one of several of a climb that bends.
+const APPARENT: f64 = 0.5;
+
 /// The narrowest ramp, in points: what is steeper is a step that a few points blur.
 pub(super) const NARROWEST: usize = 10;
 
 /// How many deviations from its step a point counts at most.
 const DRAWN_IN: f64 = 4.0;
 
-/// An even ramp.
+/// A ramp, even or bent.
 pub(super) struct Ramp {
     /// The first point.
     pub(super) begin: usize,
@@ -40,13 +47,29 @@ pub(super) struct Ramp {
     pub(super) size: f64,
     /// Whether it is there only because it was told before.
     pub(super) held: bool,
+    /// Where it bends, with its beginning and its end; none of an even one.
+    pub(super) knots: Vec<Knot>,
+}
+
+/// A place of a ramp that bends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Knot {
+    /// The first point after it.
+    pub(super) place: usize,
+    /// The share of the ramp that lies behind there.
+    pub(super) share: f64,
 }
 
 impl Ramp {
     /// The share of it that lies behind at a point.
     pub(super) fn behind(&self, place: usize) -> f64 {
-        let width = (self.end - self.begin) as f64;
-        ((place as f64 - self.begin as f64 + 0.5) / width).clamp(0.0, 1.0)
+        let even =
+            |begin: usize, end: usize| ((place as f64 - begin as f64 + 0.5) / (end - begin) as f64).clamp(0.0, 1.0);
+        let next = self.knots.partition_point(|knot| knot.place <= place);
+        match (next.checked_sub(1).and_then(|before| self.knots.get(before)), self.knots.get(next)) {
+            (Some(one), Some(other)) => one.share + even(one.place, other.place) * (other.share - one.share),
+            _ => even(self.begin, self.end),
+        }
     }
 }
 
@@ -94,9 +117,14 @@ impl<'a> Levelled<'a> {
     }
 }
 
-/// The changes among `cuts` that are steps, and the ramps that explain the others. `price` is that of a step, in squares of
-/// the deviation.
-pub(super) fn told_apart(values: &[f64], cuts: &[usize], noise: &Noise, price: f64) -> (Vec<usize>, Vec<Ramp>) {
+/// The changes among `cuts` that are steps, and the ramps that explain the others.
+pub(super) fn told_apart(
+    scaled: &Scaled,
+    cuts: &[usize],
+    noise: &Noise,
+    sensitivity: &Sensitivity,
+) -> (Vec<usize>, Vec<Ramp>) {
+    let values = &scaled.values[..];
     let bounds: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
     let levels: Vec<f64> = bounds.windows(2).map(|pair| trimmed_mean(&mut values[pair[0]..pair[1]].to_vec())).collect();
     let rises = |cut: usize| levels[cut + 1] > levels[cut];
@@ -104,12 +132,13 @@ pub(super) fn told_apart(values: &[f64], cuts: &[usize], noise: &Noise, price: f
     let mut first = 0;
     while first < cuts.len() {
         let after = (first + 1..cuts.len()).find(|cut| rises(*cut) != rises(first)).unwrap_or(cuts.len());
-        let stairs = Stairs { values, bounds: &bounds[first..=after + 1], levels: &levels[first..=after], noise };
-        match stairs.cheapest(price, rises(first)) {
+        let (bounds, levels) = (&bounds[first..=after + 1], &levels[first..=after]);
+        let stairs = Stairs { scaled, bounds, levels, noise, sensitivity };
+        match stairs.cheapest(rises(first)) {
             None => steps.extend(&cuts[first..after]),
-            Some((course, step)) => {
-                steps.extend(step);
-                ramps.push(stairs.ramp(course));
+            Some(explained) => {
+                steps.extend(explained.steps);
+                ramps.extend(explained.ramps);
             }
         }
         first = after;
@@ -117,25 +146,31 @@ pub(super) fn told_apart(values: &[f64], cuts: &[usize], noise: &Noise, price: f
     (steps, ramps)
 }
 
-/// The sums of the values between `bounds`, in deviations from the first of the levels there, far ones drawn in to theirs.
-pub(super) fn sums(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> Sums {
+/// The values between `bounds`, in deviations from the first of the levels there, far ones drawn in to theirs.
+fn drawn_in(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> Vec<f64> {
     let (reach, scale) = (DRAWN_IN * noise.deviation, 1.0 / (noise.deviation * noise.inflation));
     let treads = bounds.windows(2).zip(levels);
     let drawn = treads.flat_map(|(pair, level)| {
         let near = move |value: &f64| level + (value - level).clamp(-reach, reach) - levels[0];
         values[pair[0]..pair[1]].iter().map(move |value| near(value) * scale)
     });
-    Sums::of(&drawn.collect::<Vec<f64>>())
+    drawn.collect()
+}
+
+/// Their sums.
+pub(super) fn sums(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> Sums {
+    Sums::of(&drawn_in(values, bounds, levels, noise))
 }
 
 /// Steps in one direction one after the other.
 struct Stairs<'a> {
-    values: &'a [f64],
+    scaled: &'a Scaled,
     /// The first point, the steps, and the end.
     bounds: &'a [usize],
     /// The levels of the treads.
     levels: &'a [f64],
     noise: &'a Noise,
+    sensitivity: &'a Sensitivity,
 }
 
 impl Stairs<'_> {
@@ -143,47 +178,79 @@ impl Stairs<'_> {
         self.bounds[0]
     }
 
+    fn end(&self) -> usize {
+        self.bounds[self.bounds.len() - 1]
+    }
+
     fn steps(&self) -> &[usize] {
         &self.bounds[1..self.bounds.len() - 1]
     }
 
-    /// The ramp, and the step besides where there is one, that explain the values at a lower price than the stairs.
-    fn cheapest(&self, price: f64, rises: bool) -> Option<(Course, Option<usize>)> {
-        if self.bounds[self.bounds.len() - 1] - self.begin() < NARROWEST + 2 || self.noise.deviation <= 0.0 {
+    /// The ramps, and the steps besides where there are some, that explain the values at a lower price than the stairs.
+    fn cheapest(&self, rises: bool) -> Option<Explained> {
+        if self.end() - self.begin() < NARROWEST + 2 || self.noise.deviation <= 0.0 {
             return None;
         }
-        let sums = sums(self.values, self.bounds, self.levels, self.noise);
+        let price = self.sensitivity.penalty;
+        let drawn = drawn_in(&self.scaled.values, self.bounds, self.levels, self.noise);
+        let sums = Sums::of(&drawn);
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
         let of_ramp = |width: usize| (price + CHEAPENS * (AS_DEAR / width as f64).ln()).max(0.0);
         let beside = |width: usize| of_ramp(width).max(price + DEARER);
         let mut plain = sums.best(NARROWEST, None, of_ramp)?;
-        if self.begin() + plain.end + OVER <= self.values.len() {
+        if self.begin() + plain.end + OVER <= self.scaled.values.len() {
             plain.cost += (price - of_ramp(plain.end - plain.begin)).max(0.0);
         }
+        let climb = Climb { points: &drawn, begin: self.begin(), steps: &cuts, rises };
+        let is_there = |cut: usize| climb.stands_out([0, cut, drawn.len()], APPARENT * self.sensitivity.clear);
         let with_step = cuts
             .iter()
             .filter_map(|cut| Some((sums.best(NARROWEST, Some(*cut), beside)?, cut + self.begin())))
-            .filter(|(course, _)| course.step.is_some())
+            .filter(|(course, cut)| course.step.is_some() && self.counts(course.size) && is_there(cut - self.begin()))
             .min_by(|a, b| a.0.cost.total_cmp(&b.0.cost));
         let step_price = with_step.map_or(f64::INFINITY, |(course, _)| course.cost + price);
-        if plain.cost.min(step_price) >= stairs {
-            None
-        } else if plain.cost <= step_price {
-            Some((plain, None)).filter(|(course, _)| (course.size > 0.0) == rises)
-        } else {
-            with_step.map(|(course, cut)| (course, Some(cut)))
+        if plain.cost < stairs && plain.cost <= step_price {
+            let is_ramp = (plain.size > 0.0) == rises && self.counts(plain.size);
+            return is_ramp.then(|| self.even(plain, None));
+        }
+        let candidates = self.noise.cuts.iter().filter(|cut| (self.begin() + 1..self.end()).contains(cut));
+        let places = candidates.map(|cut| cut - self.begin());
+        let of_line = |width: usize| of_ramp(width).max(price);
+        let bent = climb.explained(places, price, &of_line, self.sensitivity.clear);
+        // Beside a ramp with one step it must not tell more of them.
+        let tells_less = |bent: &Explained| step_price >= stairs || bent.steps.len() <= 1;
+        let bent = bent.filter(|bent| bent.cost < stairs.min(step_price) && tells_less(bent));
+        match bent {
+            Some(bent) if bent.ramps.iter().all(|ramp| self.counts(ramp.size)) => Some(self.on_scale(bent)),
+            _ if step_price < stairs => with_step.map(|(course, cut)| self.even(course, Some(cut))),
+            _ => None,
         }
     }
 
-    fn ramp(&self, course: Course) -> Ramp {
-        Ramp {
+    /// Whether a ramp of that size, in deviations, leads far enough to count.
+    fn counts(&self, size: f64) -> bool {
+        let level = self.levels[0];
+        self.scaled.differ(level, level + size * self.noise.deviation * self.noise.inflation, self.sensitivity.least)
+    }
+
+    fn even(&self, course: Course, step: Option<usize>) -> Explained {
+        let ramp = Ramp {
             begin: self.begin() + course.begin,
             end: self.begin() + course.end,
-            around: (self.begin(), self.bounds[self.bounds.len() - 1]),
-            size: course.size * self.noise.deviation * self.noise.inflation,
+            around: (self.begin(), self.end()),
+            size: course.size,
             held: false,
-        }
+            knots: Vec::new(),
+        };
+        self.on_scale(Explained { cost: course.cost, steps: step.into_iter().collect(), ramps: vec![ramp] })
+    }
+
+    /// With sizes on the scale of the values.
+    fn on_scale(&self, mut explained: Explained) -> Explained {
+        let unit = self.noise.deviation * self.noise.inflation;
+        explained.ramps.iter_mut().for_each(|ramp| ramp.size *= unit);
+        explained
     }
 }
 
@@ -205,5 +272,24 @@ mod tests {
             drifts += at(240).drifts.len();
         }
         assert!(told * 10 <= 20 * 21 && drifts == 20, "{told} of 420 beginnings, {drifts} drifts");
+    }
+
+    #[test]
+    fn the_least_change_that_counts_holds_for_a_ramp_beside_a_step() {
+        let told = |least: f64| -> usize {
+            let of = |seed: u64| {
+                let mut random = SplitMix64::new(seed);
+                let mut value = |place: usize| {
+                    let step = if place < 60 { 0.0 } else { 5.0 };
+                    100.0 + step + 0.6 * place as f64 / 119.0 + 0.06 * random.normal()
+                };
+                let values: Vec<f64> = (0..120).map(&mut value).collect();
+                let found = detect::changes(&values, &Sensitivity::BALANCED.at_least(least));
+                assert_eq!(found.points.len(), 1, "{seed}: {:?}", found.points);
+                found.drifts.len()
+            };
+            (0..10).map(of).sum()
+        };
+        assert_eq!((told(0.004), told(0.02)), (10, 0));
     }
 }

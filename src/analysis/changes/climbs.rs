@@ -1,0 +1,202 @@
+//! Climbs that bend: stairs of which levels and straight lines one after the other are the better explanation.
+//!
+//! A large climb is no straight ramp on the scale on which a series is looked at, and many steps follow it closely. So steps in one
+//! direction are held against lines, each at the price of a ramp, and each joint at that of a step. Lines that follow one another
+//! are one ramp, which bends. A step at a joint stays where it stands out of the slope of the points on both sides of it.
+
+use super::ramps::{Knot, NARROWEST, OVER, Ramp};
+use crate::stats::lines::{self, Piece, Prices};
+
+/// The most points on either side of a step by which it stands out of their slope: farther away a climb may bend.
+const BESIDE: usize = 40;
+
+/// The fewest steps that may be a climb which bends: one is explained by an even ramp, or not at all.
+const FEWEST: usize = 2;
+
+/// Steps in one direction one after the other, in deviations.
+pub(super) struct Climb<'a> {
+    /// The points, and the place of the first one in the series.
+    pub(super) points: &'a [f64],
+    pub(super) begin: usize,
+    /// The steps, from the first of the points on.
+    pub(super) steps: &'a [usize],
+    /// Whether they lead up.
+    pub(super) rises: bool,
+}
+
+/// What explains them at a lower price: steps that stay, and ramps whose sizes are in deviations.
+pub(super) struct Explained {
+    pub(super) cost: f64,
+    pub(super) steps: Vec<usize>,
+    pub(super) ramps: Vec<Ramp>,
+}
+
+impl Climb<'_> {
+    /// The lines and levels between some of the steps and other `places` that cost least; `None` where none of them is a line.
+    /// `price` is that of a step, `of_ramp` that of a ramp of so many points, and a step must be so `clear` to stand out of a slope.
+    pub(super) fn explained(
+        &self,
+        places: impl Iterator<Item = usize>,
+        price: f64,
+        of_ramp: &dyn Fn(usize) -> f64,
+        clear: f64,
+    ) -> Option<Explained> {
+        if self.steps.len() < FEWEST {
+            return None;
+        }
+        let count = self.points.len();
+        // A candidate beside a step is that step once more.
+        let is_other = |place: &usize| self.steps.iter().all(|step| step.abs_diff(*place) >= NARROWEST);
+        let places = places.filter(is_other);
+        let mut bounds: Vec<usize> = [0, count].into_iter().chain(self.steps.iter().copied()).chain(places).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        let prices = Prices { joint: price, line: of_ramp, narrowest: NARROWEST };
+        let (cost, pieces) = lines::cheapest(self.points, &bounds, prices);
+        let ranges = climbing(&pieces);
+        let mut steps: Vec<usize> = self.steps.to_vec();
+        let mut ramps = Vec::new();
+        for (first, last) in ranges {
+            let joints = pieces[first.saturating_sub(1)..(last + 2).min(pieces.len())].windows(2);
+            let stands = |pair: &[Piece]| {
+                self.steps.contains(&pair[1].begin)
+                    && self.stands_out([pair[0].begin, pair[1].begin, pair[1].end], clear)
+            };
+            let standing: Vec<usize> = joints.filter(|pair| stands(pair)).map(|pair| pair[1].begin).collect();
+            let ramp = self.ramp(&pieces, (first, last), &standing);
+            if (ramp.size > 0.0) != self.rises {
+                continue;
+            }
+            let (begin, end) = (pieces[first].begin, pieces[last].end);
+            steps.retain(|step| *step < begin || end < *step || standing.contains(step));
+            ramps.push(ramp);
+        }
+        let steps = steps.into_iter().map(|step| step + self.begin).collect();
+        (!ramps.is_empty()).then_some(Explained { cost, steps, ramps })
+    }
+
+    /// Whether the points on both sides of a place, from the first to the last of three, step further there than lines of one
+    /// slope through them do, by so many deviates.
+    pub(super) fn stands_out(&self, [begin, cut, end]: [usize; 3], clear: f64) -> bool {
+        let wide = (cut - begin).min(end - cut).min(BESIDE);
+        let count = wide as f64;
+        let (before, after) = (&self.points[cut - wide..cut], &self.points[cut..cut + wide]);
+        let middle = (count - 1.0) / 2.0;
+        let moment = |points: &[f64]| -> f64 {
+            points.iter().enumerate().map(|(place, value)| (place as f64 - middle) * value).sum()
+        };
+        let mean = |points: &[f64]| points.iter().sum::<f64>() / count;
+        let places = count * (count * count - 1.0) / 6.0;
+        let slope = if places > 0.0 { (moment(before) + moment(after)) / places } else { 0.0 };
+        let lever = if places > 0.0 { count * count / places } else { 0.0 };
+        let step = mean(after) - mean(before) - slope * count;
+        let out = step / (2.0 / count + lever).sqrt();
+        wide > 1 && if self.rises { out >= clear } else { out <= -clear }
+    }
+
+    /// The ramp of the pieces from one to another, without the steps that stand.
+    fn ramp(&self, pieces: &[Piece], (first, last): (usize, usize), standing: &[usize]) -> Ramp {
+        let meets = |joint: usize| 0 < joint && joint < pieces.len() && !standing.contains(&pieces[joint].begin);
+        // Where lines meet the course goes through the middle between their edges.
+        let gap = |joint: usize| pieces[joint].edges[0] - pieces[joint - 1].edges[1];
+        let half = |joint: usize| if meets(joint) { gap(joint) / 2.0 } else { 0.0 };
+        let mut level = 0.0;
+        let mut knots = vec![(pieces[first].begin, 0.0)];
+        for (piece, joint) in pieces[first..=last].iter().zip(first..) {
+            level += half(joint) + piece.edges[1] - piece.edges[0] + half(joint + 1);
+            knots.push((piece.end, level));
+        }
+        let of_all = |(place, level): (usize, f64)| Knot { place: self.begin + place, share: level / level_of(&knots) };
+        let knots_of_all = knots.iter().map(|knot| of_all(*knot)).collect();
+        let around = (
+            if meets(first) { pieces[first - 1].begin } else { pieces[first].begin },
+            if meets(last + 1) { pieces[last + 1].end } else { pieces[last].end },
+        );
+        Ramp {
+            begin: self.begin + pieces[first].begin,
+            end: self.begin + pieces[last].end,
+            around: (self.begin + around.0, self.begin + around.1),
+            size: level,
+            held: false,
+            knots: knots_of_all,
+        }
+    }
+}
+
+fn level_of(knots: &[(usize, f64)]) -> f64 {
+    knots.last().map_or(0.0, |knot| knot.1)
+}
+
+/// The first and the last piece of each climb: lines with no more than short levels between them.
+fn climbing(pieces: &[Piece]) -> Vec<(usize, usize)> {
+    let mut climbs: Vec<(usize, usize)> = Vec::new();
+    for (place, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.is_line) {
+        match climbs.last_mut() {
+            Some(climb) if piece.begin - pieces[climb.1].end < OVER => climb.1 = place,
+            _ => climbs.push((place, place)),
+        }
+    }
+    climbs
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::changes::detect;
+    use crate::analysis::changes::sensitivity::Sensitivity;
+    use crate::model::change_point::Changes;
+    use crate::stats::random::SplitMix64;
+
+    /// So many points on a course over the share of them that lies behind, with noise that is a share of it.
+    fn told(points: usize, course: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Changes {
+        let mut random = SplitMix64::new(seed);
+        let mut value = |place: usize| course(place as f64 / (points - 1) as f64) * (1.0 + noise * random.normal());
+        let values: Vec<f64> = (0..points).map(&mut value).collect();
+        detect::changes(&values, &Sensitivity::BALANCED)
+    }
+
+    #[test]
+    fn a_large_climb_on_a_long_series_is_a_drift_and_no_stairs() {
+        let broken = |share: f64| if share < 0.5 { 1.0 + 0.03 * share } else { 1.015 + 0.17 * (share - 0.5) };
+        let courses: [(&str, usize, &dyn Fn(f64) -> f64, f64); 7] = [
+            ("half as much again", 1000, &|share| 1.0 + 0.5 * share, 0.005),
+            ("twice", 3000, &|share| 1.0 + share, 0.02),
+            ("half", 3000, &|share| 1.0 - 0.5 * share, 0.02),
+            ("three times", 3000, &|share| 1.0 + 2.0 * share, 0.01),
+            ("ever steeper", 1000, &|share| 1.0 + 0.1 * share * share, 0.002),
+            ("to rest", 1000, &|share| 1.0 + 0.1 / (1.0 + (-10.0 * (share - 0.5)).exp()), 0.002),
+            ("broken", 1000, &broken, 0.002),
+        ];
+        for (name, points, course, noise) in courses {
+            let (mut changes, mut drifts, mut covered) = (0, 0, 0);
+            for seed in 0..10 {
+                let found = told(points, course, noise, seed);
+                changes += found.points.len();
+                drifts += found.drifts.len();
+                let width: usize = found.drifts.iter().map(|drift| drift.end - drift.begin).sum();
+                covered += usize::from(2 * width > points);
+                let [drift] = &found.drifts[..] else { continue };
+                let [before, after] = [drift.begin, drift.end].map(|at| course(at as f64 / points as f64));
+                let near = |told: f64, truth: f64| (told / truth - 1.0).abs() < 3.0 * noise;
+                assert!(near(drift.before, before) && near(drift.after, after), "{name}, {seed}: {drift:?}");
+            }
+            assert!(
+                changes <= 4 && drifts <= 15 && covered >= 9,
+                "{name}: {changes} changes and {drifts} drifts of ten climbs, {covered} of which they cover"
+            );
+        }
+    }
+
+    #[test]
+    fn a_step_that_stands_out_of_a_climb_is_told_with_its_own_size() {
+        for (climb, step) in [(0.1, 0.012), (0.04, 0.01), (0.15, 0.02)] {
+            let course = |share: f64| (1.0 + climb * share * share) * if share < 0.6 { 1.0 } else { 1.0 + step };
+            let found = (0..20).filter(|seed| {
+                let changes = told(1000, course, 0.002, *seed);
+                let is_step = |at: usize, size: f64| at.abs_diff(600) <= 2 && (size / step - 1.0).abs() < 0.4;
+                changes.points.iter().any(|point| is_step(point.index, point.relative()))
+            });
+            let found = found.count();
+            assert!(found >= 17, "{found} of 20 steps of {step} in a climb of {climb}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! A series as levels and straight lines one after the other, by least squares.
+//!
+//! The pieces begin at some of given places. With the squares that a piece leaves, a price for each joint and one for each line,
+//! `F(j) = min over i < j of F(i) + squares(i, j) + prices`; the minimum over all places is exact, but that no piece holds more than
+//! [`MOST_PLACES`] of them, so that the time is linear in their number.
+
+/// The most places that one piece holds.
+const MOST_PLACES: usize = 64;
+
+/// A level or a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    /// The first value.
+    pub begin: usize,
+    /// The first value after it.
+    pub end: usize,
+    /// Whether it is a line.
+    pub is_line: bool,
+    /// What it is at its first edge, half a place before the first value, and at its last one.
+    pub edges: [f64; 2],
+}
+
+/// What pieces cost.
+#[derive(Clone, Copy)]
+pub struct Prices<'a> {
+    /// Each joint of two of them, but where a line bends.
+    pub joint: f64,
+    /// A line of so many values.
+    pub line: &'a dyn Fn(usize) -> f64,
+    /// The fewest values of a line, which has three stretches between places at least.
+    pub narrowest: usize,
+}
+
+/// The pieces that cost least, and what they cost. `bounds` are the places, the first one 0 and the last one the number of values,
+/// in order.
+pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, Vec<Piece>) {
+    let sums = Sums::of(values);
+    // For each place the least cost of what ends there with a level, and with a line, and what comes before it.
+    let none = (f64::INFINITY, 0, false);
+    let mut least = vec![[(0.0, 0, false), none]];
+    for last in 1..bounds.len() {
+        let mut best = [none; 2];
+        for first in last.saturating_sub(MOST_PLACES)..last {
+            let (begin, end) = (bounds[first], bounds[last]);
+            let (flat, explained) = sums.squares(begin, end);
+            let [level, line] = least[first].map(|one| one.0);
+            let joint = if first > 0 { prices.joint } else { 0.0 };
+            let mut take = |is_line: bool, cost: f64, after_line: bool| {
+                if cost < best[usize::from(is_line)].0 {
+                    best[usize::from(is_line)] = (cost, first, after_line);
+                }
+            };
+            take(false, level + joint + flat, false);
+            take(false, line + joint + flat, true);
+            if last - first >= 3 && end - begin >= prices.narrowest {
+                let cost = (flat - explained).max(0.0) + (prices.line)(end - begin);
+                take(true, level + joint + cost, false);
+                take(true, line + cost, true);
+            }
+        }
+        least.push(best);
+    }
+    let ends = least.last().copied().unwrap_or([none; 2]);
+    let mut is_line = ends[1].0 < ends[0].0;
+    let cost = ends[usize::from(is_line)].0;
+    let mut pieces = Vec::new();
+    let mut last = bounds.len().saturating_sub(1);
+    while last > 0 {
+        let (_, first, after_line) = least[last][usize::from(is_line)];
+        pieces.push(sums.piece(bounds[first], bounds[last], is_line));
+        (last, is_line) = (first, after_line);
+    }
+    pieces.reverse();
+    (cost, pieces)
+}
+
+/// Running sums of values less their mean, of these times their places, and of their squares.
+struct Sums {
+    mean: f64,
+    values: Vec<f64>,
+    moments: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Sums {
+    fn of(series: &[f64]) -> Sums {
+        let mean = series.iter().sum::<f64>() / series.len().max(1) as f64;
+        let (mut values, mut moments, mut squares) = (vec![0.0], vec![0.0], vec![0.0]);
+        let mut sums = [0.0; 3];
+        for (place, value) in series.iter().map(|value| value - mean).enumerate() {
+            sums = [sums[0] + value, sums[1] + value * place as f64, sums[2] + value * value];
+            values.push(sums[0]);
+            moments.push(sums[1]);
+            squares.push(sums[2]);
+        }
+        Sums { mean, values, moments, squares }
+    }
+
+    /// The sum of the values, and that of their products with their distances from the middle.
+    fn of_stretch(&self, begin: usize, end: usize) -> (f64, f64) {
+        let sum = self.values[end] - self.values[begin];
+        let middle = (begin as f64 + end as f64 - 1.0) / 2.0;
+        (sum, self.moments[end] - self.moments[begin] - middle * sum)
+    }
+
+    /// The squares that one level leaves, and those of them that a line explains.
+    fn squares(&self, begin: usize, end: usize) -> (f64, f64) {
+        let (sum, products) = self.of_stretch(begin, end);
+        let count = (end - begin) as f64;
+        let flat = (self.squares[end] - self.squares[begin] - sum * sum / count).max(0.0);
+        let places = of_places(count);
+        (flat, if places > 0.0 { products * products / places } else { 0.0 })
+    }
+
+    fn piece(&self, begin: usize, end: usize, is_line: bool) -> Piece {
+        let (sum, products) = self.of_stretch(begin, end);
+        let count = (end - begin) as f64;
+        let level = self.mean + sum / count;
+        let half = if is_line { products / of_places(count) * count / 2.0 } else { 0.0 };
+        Piece { begin, end, is_line, edges: [level - half, level + half] }
+    }
+}
+
+/// The squares of the distances of so many places from their middle.
+fn of_places(count: f64) -> f64 {
+    count * (count * count - 1.0) / 12.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_and_lines_are_found_where_they_are() {
+        // A level, a line, a steeper one after a jump, and a level.
+        let value = |place: usize| match place as f64 + 0.5 {
+            at if at < 20.0 => 3.0,
+            at if at < 40.0 => 3.0 + 0.1 * (at - 20.0),
+            at if at < 60.0 => 7.0 + 0.5 * (at - 40.0),
+            _ => 17.0,
+        };
+        let values: Vec<f64> = (0..80).map(value).collect();
+        let bounds: Vec<usize> = (0..=80).step_by(5).collect();
+        let prices = Prices { joint: 1.0, line: &|_| 1.0, narrowest: 10 };
+        let (cost, pieces) = cheapest(&values, &bounds, prices);
+        let found: Vec<(usize, usize, bool)> = pieces.iter().map(|one| (one.begin, one.end, one.is_line)).collect();
+        assert_eq!(found, [(0, 20, false), (20, 40, true), (40, 60, true), (60, 80, false)]);
+        assert!((cost - 4.0).abs() < 1e-6, "{cost}");
+        let near = |edges: [f64; 2], expected: [f64; 2]| edges.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
+        assert!(near(pieces[1].edges, [3.0, 5.0]) && near(pieces[2].edges, [7.0, 17.0]), "{pieces:?}");
+        // Where lines are dear there are levels alone.
+        let dear = Prices { line: &|_| 1e6, ..prices };
+        assert!(cheapest(&values, &bounds, dear).1.iter().all(|piece| !piece.is_line));
+        assert_eq!(cheapest(&[], &[0], prices), (0.0, Vec::new()));
+    }
+}
