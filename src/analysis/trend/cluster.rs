@@ -249,7 +249,7 @@ mod tests {
         let step = |number: u64| {
             let each = 1 + number as usize % 3;
             let one = noisy(&format!("s{number}"), 200, each, &[(0, 1.0), (100, 1.03)], number);
-            if number % 4 == 0 { bordered(one, 100) } else { one }
+            if number.is_multiple_of(4) { bordered(one, 100) } else { one }
         };
         let series: Vec<Series> = (0..40).map(step).collect();
         let axes = axes(&series, &line(300));
