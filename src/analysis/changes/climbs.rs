@@ -10,9 +10,6 @@ use crate::stats::lines::{self, Piece, Prices};
 /// The most points on either side of a step by which it stands out of their slope: farther away a climb may bend.
 const BESIDE: usize = 40;
 
-/// The fewest steps that may be a climb which bends: one is explained by an even ramp, or not at all.
-const FEWEST: usize = 2;
-
 /// Steps in one direction one after the other, in deviations.
 pub(super) struct Climb<'a> {
     /// The points, and the place of the first one in the series.
@@ -32,7 +29,7 @@ pub(super) struct Explained {
 }
 
 impl Climb<'_> {
-    /// The lines and levels between some of the steps and other `places` that cost least; `None` where none of them is a line.
+    /// The lines and levels between some of these `places`, the steps and others in order, that cost least; `None` where none of them is a line.
     /// `price` is that of a step, `of_ramp` that of a ramp of so many points, and a step must be so `clear` to stand out of a slope.
     pub(super) fn explained(
         &self,
@@ -41,16 +38,8 @@ impl Climb<'_> {
         of_ramp: &dyn Fn(usize) -> f64,
         clear: f64,
     ) -> Option<Explained> {
-        if self.steps.len() < FEWEST {
-            return None;
-        }
         let count = self.points.len();
-        // A candidate beside a step is that step once more.
-        let is_other = |place: &usize| self.steps.iter().all(|step| step.abs_diff(*place) >= NARROWEST);
-        let places = places.filter(is_other);
-        let mut bounds: Vec<usize> = [0, count].into_iter().chain(self.steps.iter().copied()).chain(places).collect();
-        bounds.sort_unstable();
-        bounds.dedup();
+        let bounds: Vec<usize> = std::iter::once(0).chain(places).chain([count]).collect();
         let prices = Prices { joint: price, line: of_ramp, narrowest: NARROWEST };
         let (cost, pieces) = lines::cheapest(self.points, &bounds, prices);
         let ranges = climbing(&pieces);
@@ -73,6 +62,16 @@ impl Climb<'_> {
         }
         let steps = steps.into_iter().map(|step| step + self.begin).collect();
         (!ramps.is_empty()).then_some(Explained { cost, steps, ramps })
+    }
+
+    /// The ramp from the first line to the last one of those between some of these places that cost least, and what they cost;
+    /// its size is in deviations.
+    pub(super) fn whole(&self, bounds: &[usize], price: f64) -> Option<(Ramp, f64)> {
+        let prices = Prices { joint: price, line: &|_| price, narrowest: NARROWEST };
+        let (cost, pieces) = lines::cheapest(self.points, bounds, prices);
+        let first = pieces.iter().position(|piece| piece.is_line)?;
+        let last = pieces.iter().rposition(|piece| piece.is_line)?;
+        Some((self.ramp(&pieces, (first, last), &[]), cost))
     }
 
     /// Whether the points on both sides of a place, from the first to the last of three, step further there than lines of one
@@ -176,7 +175,7 @@ mod tests {
                 covered += usize::from(2 * width > points);
                 let [drift] = &found.drifts[..] else { continue };
                 let [before, after] = [drift.begin, drift.end].map(|at| course(at as f64 / points as f64));
-                let near = |told: f64, truth: f64| (told / truth - 1.0).abs() < 3.0 * noise;
+                let near = |told: f64, truth: f64| (told / truth - 1.0).abs() < 5.0 * noise;
                 assert!(near(drift.before, before) && near(drift.after, after), "{name}, {seed}: {drift:?}");
             }
             assert!(

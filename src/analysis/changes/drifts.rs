@@ -5,7 +5,8 @@
 //! It must save squares, as a change must, and stand against noise that wanders about one level. What leads far further than
 //! its own steps could by chance is a drift whatever its course, as a climb that bends is no straight ramp.
 
-use super::noise::Noise;
+use super::climbs::Climb;
+use super::noise::{self, Noise};
 use super::ramps::Ramp;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
@@ -32,7 +33,7 @@ const STEADY: f64 = 1.03;
 const BLOCKS: usize = 60;
 const FARTHER: f64 = 1.08;
 
-/// The points of the shortest tread that a partition has: where no change is proven, so short a one holds strays.
+/// The points of the shortest tread that a partition has: where no change is proven, so short a one holds strays, one of them or two.
 const STRAYS: usize = 2;
 
 /// How many deviations from what explains it a point counts at most.
@@ -55,7 +56,7 @@ pub(super) fn of_stretch(
     }
     let within = |cut: &&usize| (begin + 1..end).contains(cut);
     let cuts: Vec<usize> = noise.cuts.iter().filter(within).map(|cut| cut - begin).collect();
-    let treads = joined(&cuts, values.len());
+    let treads = joined(&cuts, values.len(), STRAYS + 1);
     let drawn = drawn_in(values, &treads, reach, noise.deviation);
     // Where strays had treads of their own, the steps are looked for again without them.
     let candidates = if treads.len() == cuts.len() {
@@ -74,36 +75,60 @@ pub(super) fn of_stretch(
     // Steps that are none by themselves may still be the better explanation.
     let stairs = sums.flat(&candidates) + sensitivity.penalty * candidates.len() as f64;
     let size = course.size * noise.deviation;
-    let level = trimmed_mean(&mut values.to_vec());
     let is_wide = (course.end - course.begin) as f64 >= least * WIDE.min(values.len() / WIDE_SHARE) as f64;
     // What was told before stays until steps explain more; to be told anew it must explain more by the price of a step.
     let margin = if least < 1.0 { 0.0 } else { sensitivity.penalty };
     let is_ramp = course.cost + margin <= stairs;
-    if !scaled.differ(level, level + size, sensitivity.least) {
-        return None;
-    }
     // What leads far enough need not lie about one straight ramp.
-    let mut score = led(values) / (FARTHER * sensitivity.clear);
+    let far = led(values, scaled.is_logarithmic()) / (FARTHER * sensitivity.clear);
+    let mut score = far;
     if clear >= least && is_wide && is_ramp {
         let straight = clear.min(steady(&drawn, &course) / (sensitivity.steady * noise.doubt * STEADY));
         score = score.max(straight);
     }
-    let ramp = Ramp {
+    if score < least {
+        return None;
+    }
+    let whole = (far >= least).then(|| bent([begin, end], values, noise, sensitivity)).flatten();
+    let ramp = Ramp { held: least < 1.0, ..whole.unwrap_or_else(|| even([begin, end], &course, size)) };
+    let level = trimmed_mean(&mut values.to_vec());
+    scaled.differ(level, level + ramp.size, sensitivity.least).then_some((ramp, score))
+}
+
+/// A course as a ramp of that size, between two places.
+fn even([begin, end]: [usize; 2], course: &Course, size: f64) -> Ramp {
+    Ramp {
         begin: begin + course.begin,
         end: begin + course.end,
         around: (begin, end),
         size,
-        held: least < 1.0,
+        held: false,
         knots: Vec::new(),
-    };
-    (score >= least).then_some((ramp, score))
+    }
 }
 
-/// The cuts of so many points, without those of treads of [`STRAYS`] points or fewer: one of them, or each, is a stray. They
-/// belong to the tread before them, the first ones to that behind them.
-fn joined(cuts: &[usize], count: usize) -> Vec<usize> {
+/// The course of what leads far between two places: one straight ramp, or lines one after the other. Nothing but a point alone is
+/// drawn in, as a climb without noise leads many deviations from point to point.
+fn bent([begin, end]: [usize; 2], values: &[f64], noise: &Noise, sensitivity: &Sensitivity) -> Option<Ramp> {
+    let unit = noise.deviation * noise.inflation;
+    let drawn = noise::drawn_in(values, noise.deviation);
+    let points: Vec<f64> = drawn.iter().map(|value| (value - drawn[0]) / unit).collect();
+    let bounds: Vec<usize> = (0..values.len()).step_by(values.len().div_ceil(BLOCKS)).chain([values.len()]).collect();
+    let straight = Sums::of(&points).best(NARROWEST, None, |_| sensitivity.penalty)?;
+    let climb = Climb { points: &points, begin, steps: &[], rises: straight.size > 0.0 };
+    match climb.whole(&bounds, sensitivity.penalty) {
+        Some((ramp, cost)) if cost < straight.cost => {
+            Some(Ramp { size: ramp.size * unit, around: (begin, end), ..ramp })
+        }
+        _ => Some(even([begin, end], &straight, straight.size * unit)),
+    }
+}
+
+/// The cuts of so many points, without those of treads that are shorter than the `shortest`, as of strays. They belong to the tread
+/// before them, the first ones to that behind them.
+pub(super) fn joined(cuts: &[usize], count: usize, shortest: usize) -> Vec<usize> {
     let ends = cuts.iter().copied().skip(1).chain([count]);
-    let is_tread = |(cut, end): &(usize, usize)| *cut > STRAYS && end - cut > STRAYS;
+    let is_tread = |(cut, end): &(usize, usize)| *cut >= shortest && end - cut >= shortest;
     cuts.iter().copied().zip(ends).filter(is_tread).map(|one| one.0).collect()
 }
 
@@ -125,14 +150,23 @@ fn drawn_in(values: &[f64], cuts: &[usize], reach: f64, deviation: f64) -> Vec<f
 /// How far the level leads from the first points to the last, in deviations of where it had come to if each of its steps had
 /// gone either way: the steps between the means of blocks, squared and summed up. A single step of any height gives 1 at most,
 /// and so many blocks the root of their number.
-fn led(values: &[f64]) -> f64 {
+fn led(values: &[f64], is_logarithmic: bool) -> f64 {
     let means: Vec<f64> = values
         .chunks(values.len().div_ceil(BLOCKS))
         .map(|block| block.iter().sum::<f64>() / block.len() as f64)
         .collect();
-    let squares: f64 = means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
-    let far = means.last().zip(means.first()).map_or(0.0, |(last, first)| (last - first).abs());
-    if squares > 0.0 { far / squares.sqrt() } else { 0.0 }
+    let of = |means: &[f64]| {
+        let squares: f64 = means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+        let far = means.last().zip(means.first()).map_or(0.0, |(last, first)| (last - first).abs());
+        if squares > 0.0 { far / squares.sqrt() } else { 0.0 }
+    };
+    if !is_logarithmic {
+        return of(&means);
+    }
+    // An even climb to many times the level leads most of its way at once on the scale of logarithms.
+    let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let levels: Vec<f64> = means.iter().map(|mean| (mean - most).exp()).collect();
+    of(&means).max(of(&levels))
 }
 
 /// How clearly points stand against noise that wanders about one level, if they lie about a course.
@@ -216,6 +250,29 @@ mod tests {
     }
 
     #[test]
+    fn a_climb_without_noise_is_a_drift_over_all_of_its_points() {
+        let check = |points: usize, course: &dyn Fn(f64) -> f64| {
+            let values: Vec<f64> = (0..points).map(|place| course(place as f64 / (points - 1) as f64)).collect();
+            let found = detect::changes(&values, &Sensitivity::BALANCED);
+            assert!(found.points.is_empty() && found.drifts.len() == 1, "{points}, {}: {found:?}", course(1.0));
+            let drift = found.drifts[0];
+            assert!(10 * (drift.end - drift.begin) >= 9 * points, "{points}, {}: {drift:?}", course(1.0));
+            let [told, truth] = [drift.after / drift.before, course(1.0) / course(0.0)];
+            assert!(
+                !(0.4..5.0).contains(&truth) || (told / truth - 1.0).abs() < 0.05,
+                "{points}, {}: {drift:?}",
+                course(1.0)
+            );
+        };
+        check(60, &|share| 100_000.0 + 29_500.0 * share);
+        for points in [30, 60, 100, 200, 1000] {
+            for times in [1.05, 1.2, 1.5, 3.0, 30.0, 300.0, 0.5, 0.01] {
+                check(points, &|share| 1.0 + (times - 1.0) * share);
+            }
+        }
+    }
+
+    #[test]
     fn noise_that_walks_is_seldom_a_climb() {
         // Nothing is known of a level that walks at random; hardly ever does it look like a climb that leads somewhere.
         let mut random = SplitMix64::new(9);
@@ -229,7 +286,7 @@ mod tests {
                 .collect()
         };
         let far = (0..2000)
-            .filter(|seed| super::led(&walk(60 + seed % 140)) > super::FARTHER * Sensitivity::BALANCED.clear)
+            .filter(|seed| super::led(&walk(60 + seed % 140), true) > super::FARTHER * Sensitivity::BALANCED.clear)
             .count();
         assert!(far <= 4, "{far} of 2,000 walks");
     }

@@ -98,15 +98,20 @@ fn parts(values: &[f64], deviation: f64, penalty: f64) -> Vec<usize> {
         return Vec::new();
     }
     let level = median(values);
+    let drawn = drawn_in(values, deviation);
+    let scaled: Vec<f64> = drawn.iter().map(|value| ((value - level) / deviation).clamp(-LARGEST, LARGEST)).collect();
+    partition::optimal(&scaled, penalty)
+}
+
+/// The values, each no more than [`ALONE`] deviations beyond both of its neighbours, the first and the last one apart.
+pub(super) fn drawn_in(values: &[f64], deviation: f64) -> Vec<f64> {
     let drawn_in = |place: usize| match values.get(place.wrapping_sub(1)).zip(values.get(place + 1)) {
         None => values[place],
         Some((one, other)) => {
             values[place].clamp(one.min(*other) - ALONE * deviation, one.max(*other) + ALONE * deviation)
         }
     };
-    let drawn = (0..values.len()).map(drawn_in);
-    let scaled: Vec<f64> = drawn.map(|value| ((value - level) / deviation).clamp(-LARGEST, LARGEST)).collect();
-    partition::optimal(&scaled, penalty)
+    (0..values.len()).map(drawn_in).collect()
 }
 
 /// The most deviations that a value counts as away from the median, so that squares stay exact enough.

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::climbs::{Climb, Explained};
+use super::drifts;
 use super::noise::Noise;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
@@ -192,7 +193,12 @@ impl Stairs<'_> {
             return None;
         }
         let price = self.sensitivity.penalty;
-        let drawn = drawn_in(&self.scaled.values, self.bounds, self.levels, self.noise);
+        let places = self.places();
+        let treads: Vec<usize> =
+            std::iter::once(self.begin()).chain(places.iter().copied()).chain([self.end()]).collect();
+        let level = |pair: &[usize]| trimmed_mean(&mut self.scaled.values[pair[0]..pair[1]].to_vec());
+        let levels: Vec<f64> = treads.windows(2).map(level).collect();
+        let drawn = drawn_in(&self.scaled.values, &treads, &levels, self.noise);
         let sums = Sums::of(&drawn);
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
@@ -214,8 +220,7 @@ impl Stairs<'_> {
             let is_ramp = (plain.size > 0.0) == rises && self.counts(plain.size);
             return is_ramp.then(|| self.even(plain, None));
         }
-        let candidates = self.noise.cuts.iter().filter(|cut| (self.begin() + 1..self.end()).contains(cut));
-        let places = candidates.map(|cut| cut - self.begin());
+        let places = places.iter().map(|cut| cut - self.begin());
         let of_line = |width: usize| of_ramp(width).max(price);
         let bent = climb.explained(places, price, &of_line, self.sensitivity.clear);
         // Beside a ramp with one step it must not tell more of them.
@@ -226,6 +231,19 @@ impl Stairs<'_> {
             _ if step_price < stairs => with_step.map(|(course, cut)| self.even(course, Some(cut))),
             _ => None,
         }
+    }
+
+    /// The steps, and the candidates that are none of them: a large climb has more of these than steps that prove themselves, and
+    /// leads farther than its points are drawn in from tread to tread.
+    fn places(&self) -> Vec<usize> {
+        let is_other = |cut: &usize| self.bounds.iter().all(|bound| bound.abs_diff(*cut) >= NARROWEST);
+        let within = self.noise.cuts.iter().filter(|cut| self.begin() < **cut && **cut < self.end());
+        let within: Vec<usize> = within.map(|cut| cut - self.begin()).collect();
+        let treads = drifts::joined(&within, self.end() - self.begin(), NARROWEST);
+        let others = treads.into_iter().map(|cut| cut + self.begin()).filter(is_other);
+        let mut places: Vec<usize> = self.steps().iter().copied().chain(others).collect();
+        places.sort_unstable();
+        places
     }
 
     /// Whether a ramp of that size, in deviations, leads far enough to count.
