@@ -198,7 +198,14 @@ impl Stairs<'_> {
             std::iter::once(self.begin()).chain(places.iter().copied()).chain([self.end()]).collect();
         let level = |pair: &[usize]| trimmed_mean(&mut self.scaled.values[pair[0]..pair[1]].to_vec());
         let levels: Vec<f64> = treads.windows(2).map(level).collect();
-        let drawn = drawn_in(&self.scaled.values, &treads, &levels, self.noise);
+        let coarse = |from: usize| self.levels[self.steps().partition_point(|step| *step <= from)];
+        let is_far = |(from, level): (&usize, &f64)| (level - coarse(*from)).abs() > DRAWN_IN * self.noise.deviation;
+        let (treads, levels) = if treads.iter().zip(&levels).any(is_far) {
+            (&treads[..], &levels[..])
+        } else {
+            (self.bounds, self.levels)
+        };
+        let drawn = drawn_in(&self.scaled.values, treads, levels, self.noise);
         let sums = Sums::of(&drawn);
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
@@ -234,7 +241,7 @@ impl Stairs<'_> {
     }
 
     /// The steps, and the candidates that are none of them: a large climb has more of these than steps that prove themselves, and
-    /// leads farther than its points are drawn in from tread to tread.
+    /// leads farther between them than points are drawn in.
     fn places(&self) -> Vec<usize> {
         let is_other = |cut: &usize| self.bounds.iter().all(|bound| bound.abs_diff(*cut) >= NARROWEST);
         let within = self.noise.cuts.iter().filter(|cut| self.begin() < **cut && **cut < self.end());
