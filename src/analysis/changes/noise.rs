@@ -14,9 +14,6 @@ const ALONE: f64 = 2.5;
 /// What that deviation counts: a fair coin between two ticks has as much.
 const TICK_SHARE: f64 = 0.75;
 
-/// How many times as large as the median deviation it may make it, where that is not zero: what goes farther is strays.
-const MOST_OF_TICKS: f64 = 3.0;
-
 /// The penalty of a change that nobody doubts, in squares of the deviation.
 const BLATANT: f64 = 30.0;
 
@@ -130,16 +127,19 @@ fn median(values: &[f64]) -> f64 {
 fn deviation(values: &[f64], floor: f64) -> f64 {
     let mut differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let robust = scaled_median_deviation(&mut differences.clone()) / 2.0_f64.sqrt();
+    let found = if robust > 0.0 { robust } else { TICK_SHARE * trimmed(&mut differences) };
+    if found.is_finite() { found.max(floor) } else { f64::MAX }
+}
+
+/// The deviation of neighbours by the mean square of all differences but the largest, whose order is lost.
+fn trimmed(differences: &mut [f64]) -> f64 {
     differences.iter_mut().for_each(|difference| *difference = difference.abs());
     let kept = ((differences.len() as f64 * KEPT) as usize).clamp(1, differences.len());
     if kept < differences.len() {
         differences.select_nth_unstable_by(kept, f64::total_cmp);
     }
     let squares: f64 = differences[..kept].iter().map(|difference| difference * difference).sum();
-    let trimmed = (squares / kept as f64 / 2.0).sqrt();
-    let most = if robust > 0.0 { MOST_OF_TICKS * robust } else { f64::INFINITY };
-    let found = robust.max((TICK_SHARE * trimmed).min(most));
-    if found.is_finite() { found.max(floor) } else { f64::MAX }
+    (squares / kept as f64 / 2.0).sqrt()
 }
 
 /// The correlation of neighbours: by how much less neighbours differ than points ten apart, less what chance makes of it.
@@ -229,6 +229,11 @@ mod tests {
             100.0 * (1.0 + 0.01 * random.normal()) * if place.is_multiple_of(10) { 3.0 } else { 1.0 }
         });
         assert!((0.009..0.04).contains(&straying.deviation), "{}", straying.deviation);
+        // One difference in seven is a step: that says nothing of the noise, either.
+        let restless = of(63, |place, random| 100.0 * (1.0 + 0.1 * ((place / 7) % 2) as f64 + 0.01 * random.normal()));
+        assert!((0.007..0.02).contains(&restless.deviation), "{}", restless.deviation);
+        let expected: Vec<usize> = (1..9).map(|step| 7 * step).collect();
+        assert_eq!(restless.cuts, expected);
         // One far point is no candidate, two are.
         let with = |far: std::ops::Range<usize>| {
             of(100, move |place, random| 100.0 + random.normal() + if far.contains(&place) { 30.0 } else { 0.0 }).cuts
