@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -161,8 +161,7 @@ impl WholeFolder {
     pub(super) fn take_over(&self, path: &str, digest: Digest) -> bool {
         let old = self.folder.join(path);
         let is_it = |held: Vec<u8>| Digest::of(&[&held]) == digest;
-        fs::symlink_metadata(&old).is_ok_and(|found| found.is_file())
-            && fs::read(&old).is_ok_and(is_it)
+        fs::symlink_metadata(&old).is_ok_and(|found| found.is_file() && read(&old, found.len()).is_ok_and(is_it))
             && self.place(path).is_ok_and(|new| fs::hard_link(&old, new).is_ok())
     }
 
@@ -224,8 +223,15 @@ fn parent(folder: &Path) -> &Path {
 fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
     let is_alike = |found: fs::Metadata| found.is_file() && found.len() == bytes.len() as u64;
     fs::symlink_metadata(old).is_ok_and(is_alike)
-        && fs::read(old).is_ok_and(|held| held == bytes)
+        && read(old, bytes.len() as u64).is_ok_and(|held| held == bytes)
         && fs::hard_link(old, new).is_ok()
+}
+
+/// The bytes of a file that is known to have so many: the system is asked for nothing but them.
+fn read(file: &Path, length: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?];
+    File::open(file)?.read_exact(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn make_folder(folder: &Path) -> anyhow::Result<()> {

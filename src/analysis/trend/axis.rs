@@ -29,6 +29,12 @@ impl Axis {
         Axis { commits, places, is_line }
     }
 
+    /// The place of the commit of a point; on the line it mostly is the one that the point has there.
+    fn place_of(&self, point: &Point) -> Option<usize> {
+        let is_there = |place: &usize| self.commits.get(*place).is_some_and(|commit| *commit.sha == *point.commit);
+        point.position.filter(is_there).or_else(|| self.place(&point.commit))
+    }
+
     /// The place of a commit.
     pub(super) fn place(&self, sha: &str) -> Option<usize> {
         self.places.get(sha).copied()
@@ -80,7 +86,7 @@ pub(super) fn pooled(series: &Series, axis: &Axis) -> Pooled {
     let mut pooled = Pooled::default();
     let mut placed: Vec<(usize, &Point)> = Vec::with_capacity(series.points.len());
     for point in &series.points {
-        match axis.place(&point.commit) {
+        match axis.place_of(point) {
             _ if point.dirty => pooled.dirty += 1,
             None => pooled.elsewhere += 1,
             Some(place) => placed.push((place, point)),

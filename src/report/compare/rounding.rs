@@ -34,7 +34,7 @@ fn quickly_rounded(value: f64, digits: i32) -> Option<f64> {
     let scaled = |places: i32| Some(if places < 0 { value / power(places)? } else { value * power(places)? });
     // The logarithm to base ten by that to base two, which may be one too small.
     let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
-    let near = digits - 1 - (exponent * 1233 >> 12);
+    let near = digits - 1 - ((exponent * 1233) >> 12);
     let (least, most) = (power(digits - 1)?, power(digits)?);
     let places = if scaled(near)?.abs() < most { near } else { near - 1 };
     let scaled = scaled(places)?;

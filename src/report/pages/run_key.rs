@@ -12,6 +12,9 @@ use crate::model::head::RunHead;
 use crate::report::catalog::Catalog;
 use crate::report::link;
 
+/// So many bytes of the digest of its id stand for a series.
+const NAME: usize = 8;
+
 /// What the pages of the runs of a history hang on beside the runs themselves.
 pub(in crate::report) struct RunKeys<'a> {
     around: String,
@@ -54,9 +57,10 @@ fn points<'a>(catalog: &Catalog<'a>) -> BTreeMap<&'a str, BTreeMap<&'a str, Stri
     let mut machines: BTreeMap<&str, BTreeMap<usize, (&str, RunningHash)>> = BTreeMap::new();
     for series in &catalog.trend.series {
         let machine = machines.entry(&series.machine.id).or_default();
+        let name = Digest::of(&[series.series.as_bytes()]);
         for point in &*series.pooled {
             let (_, hash) = machine.entry(point.place).or_insert_with(|| (&point.commit, RunningHash::default()));
-            hash.add(series.series.as_bytes());
+            hash.add(&name.0[..NAME]);
             hash.add(point.environment_key.as_bytes());
             hash.add(&point.value.to_le_bytes());
         }
@@ -119,6 +123,23 @@ mod tests {
         // What surrounded a run is held against the run before it.
         let other = changed(|sample| sample.runs[0].id = "0".repeat(16));
         assert!((1..=2).contains(&other), "{other}");
+    }
+
+    #[test]
+    fn a_link_that_comes_or_goes_is_in_the_key() {
+        let mut sample = sample_data::rich();
+        let oldest = sample.runs.iter().filter(|run| run.run.commit.is_some()).min_by_key(|run| run.run.timestamp);
+        let sha = oldest.and_then(|run| run.run.commit.as_ref()).map(|commit| commit.sha.clone()).expect("it has one");
+        let mut event = sample.trend.events[0].clone();
+        sample.trend.events.clear();
+        let before = keys(&sample);
+        event.first_bad.sha.clone_from(&sha);
+        sample.trend.events.push(event);
+        for ((run, before), after) in sample.runs.iter().zip(before).zip(keys(&sample)) {
+            if run.run.commit.as_ref().is_some_and(|commit| commit.sha == sha) {
+                assert_ne!(before, after, "{}", run.id);
+            }
+        }
     }
 
     #[test]
