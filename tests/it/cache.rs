@@ -27,6 +27,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The files that hold decoded runs.
+fn runs(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let of_runs = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "runs");
+    files(&cache(sandbox)).into_iter().filter(of_runs).collect()
+}
+
 /// The bytes of a whole site, made with these variables.
 fn site(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = sandbox.project.join("site");
@@ -52,10 +58,10 @@ fn a_site_is_the_same_with_and_without_the_cache() {
     assert!(!cache(&sandbox).exists(), "a cache was made where there should be none");
     let check = |what: &str| assert!(site(&sandbox, &[]) == expected, "{what}");
     check("cold");
-    let first = files(&cache(&sandbox));
-    assert_eq!(first.len(), 1, "{first:?}");
+    let (first, all) = (runs(&sandbox), files(&cache(&sandbox)));
+    assert_eq!((first.len(), all.len()), (1, 4), "{all:?}");
     check("warm");
-    assert_eq!(files(&cache(&sandbox)), first, "nothing new was kept");
+    assert_eq!(files(&cache(&sandbox)), all, "nothing new was kept");
 
     // Damaged at the beginning, in the middle and at the end; cut short; empty; somebody else's.
     let whole = fs::read(&first[0]).expect("the file is there");
@@ -77,7 +83,7 @@ fn a_site_is_the_same_with_and_without_the_cache() {
     fs::write(cache(&sandbox).join("notes.txt"), "mine").expect("a file");
     fs::remove_file(&first[0]).expect("the file goes");
     check("after it was deleted");
-    assert_eq!(files(&cache(&sandbox)).len(), 2, "what is not ours stays");
+    assert_eq!(files(&cache(&sandbox)).len(), 5, "what is not ours stays");
 
     // No folder can be made.
     fs::remove_dir_all(cache(&sandbox)).expect("the folder goes");
@@ -93,14 +99,38 @@ fn what_is_new_is_added_and_what_is_gone_is_not_seen() {
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let before = site(&sandbox, &[("SPRAG_CACHE", "off")]);
     assert!(site(&sandbox, &[]) == before, "cold");
-    let first = files(&cache(&sandbox));
+    let first = runs(&sandbox);
     sandbox.git(&["reset", "-q", "--hard", &tip]);
     assert!(site(&sandbox, &[]) == expected, "half warm");
-    let both = files(&cache(&sandbox));
+    let both = runs(&sandbox);
     assert!(both.len() == 2 && both.contains(&first[0]), "the new runs lie in a file of their own: {both:?}");
     assert!(site(&sandbox, &[]) == expected, "warm, of two files");
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     assert!(site(&sandbox, &[]) == before, "the newest runs are gone");
+}
+
+#[test]
+fn what_is_kept_beside_runs_and_pages_that_are_there_may_be_damaged() {
+    let sandbox = project();
+    let expected = site(&sandbox, &[("SPRAG_CACHE", "off")]);
+    assert!(site(&sandbox, &[]) == expected, "cold");
+    let flip = |path: &Path| {
+        let mut bytes = fs::read(path).expect("the file is there");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(path, bytes).expect("the file can be written");
+    };
+    for name in ["commits", "found", "run-pages"] {
+        flip(&cache(&sandbox).join(name));
+        assert!(site(&sandbox, &[]) == expected, "{name}");
+    }
+    let pages = files(&sandbox.project.join("site/runs"));
+    flip(&pages[0]);
+    fs::remove_file(&pages[1]).expect("a page goes");
+    let checked = sandbox.sprag(&["site", "--out", "site", "--check"]).expect(1).out;
+    assert!(checked.contains("differs: runs/") && checked.contains("missing: runs/"), "{checked}");
+    assert!(site(&sandbox, &[]) == expected, "pages that are not what was rendered are rendered again");
+    sandbox.sprag(&["site", "--out", "site", "--check"]).expect(0);
 }
 
 #[test]
