@@ -73,6 +73,28 @@ pub(crate) fn any(family: &str, seed: u64) -> Labelled {
     shaped(family, length, noise, &mut random)
 }
 
+/// A climb of 10 to 50 deviations over a series of 100 points or more: straight, bent or broken, without any step.
+pub(crate) fn climb(seed: u64) -> Labelled {
+    let mut random = SplitMix64::new(seed);
+    let length = pick_length(&mut random).max(100);
+    let noise = pick(&mut random, &DEVIATIONS[..3]);
+    let total = noise * (10.0 + 40.0 * random.uniform());
+    let course: fn(f64) -> f64 = [
+        (|share| share) as fn(f64) -> f64,
+        |share| share * share,
+        f64::sqrt,
+        |share| 1.0 / (1.0 + (-10.0 * (share - 0.5)).exp()),
+        |share| if share < 0.5 { 0.3 * share } else { 0.15 + 1.7 * (share - 0.5) },
+    ][random.below(5)];
+    let falls = random.uniform() < 0.5;
+    let level = |at: usize| {
+        let risen = 1.0 + total * course(at as f64 / (length - 1) as f64);
+        if falls { 1.0 / risen } else { risen }
+    };
+    let level = (0..length).map(level).collect();
+    finish("climb", "gaussian", level, noise, Vec::new(), vec![(0, length)], &mut random)
+}
+
 fn shaped(family: &str, length: usize, noise: f64, random: &mut SplitMix64) -> Labelled {
     let (mut truth, mut drifts) = (Vec::new(), Vec::new());
     let length = if family == "multi" { length.max(100) } else { length };

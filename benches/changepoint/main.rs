@@ -44,6 +44,9 @@ const LONGEST_GROWING: usize = 400;
 const MOST_FALSE: f64 = 0.05;
 const MOST_ALARMED: f64 = 0.01;
 
+/// The most changes that are told of a climb without a step.
+const MOST_OF_CLIMB: f64 = 0.5;
+
 /// How many times as often as it is held to be a score may be counted.
 const SLACK: f64 = 1.5;
 
@@ -73,6 +76,11 @@ fn main() -> io::Result<ExitCode> {
     };
     at_least("precision", total.precision(), LEAST_PRECISION);
     at_least("range coverage", share(total.covered, total.matched), LEAST_COVERED);
+    let climbs: Vec<Labelled> = (0..SERIES).map(|seed| generate::climb(1_000_003 + seed * 7919)).collect();
+    let of_climbs = predictions(&climbs, &Sensitivity::BALANCED);
+    writeln!(out, "\nClimbs of 10 to 50 deviations:\n\n{}", table(&climbs, &of_climbs))?;
+    let steps = share(of_climbs.iter().map(|one| one.changes.len()).sum(), climbs.len());
+    at_least("the room for changes that are told of a climb", MOST_OF_CLIMB - steps, 0.0);
     let growing: Vec<Labelled> = families()
         .flat_map(|family| (0..GROWING).map(|seed| generate::any(family, 1_000_003 + seed * 7919)))
         .filter(|series| series.values.len() <= LONGEST_GROWING)

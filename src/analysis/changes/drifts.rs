@@ -33,7 +33,7 @@ const STEADY: f64 = 1.03;
 const BLOCKS: usize = 60;
 const FARTHER: f64 = 1.08;
 
-/// The points of the shortest tread that a partition has: where no change is proven, so short a one holds strays, one of them or two.
+/// The points of the shortest tread that a partition has: where no change is proven, so short a one holds strays.
 const STRAYS: usize = 2;
 
 /// How many deviations from what explains it a point counts at most.
@@ -149,7 +149,7 @@ fn drawn_in(values: &[f64], cuts: &[usize], reach: f64, deviation: f64) -> Vec<f
 
 /// How far the level leads from the first points to the last, in deviations of where it had come to if each of its steps had
 /// gone either way: the steps between the means of blocks, squared and summed up. A single step of any height gives 1 at most,
-/// and so many blocks the root of their number.
+/// and so many blocks the root of their number. By logarithms or as they are, whichever is clearer.
 fn led(values: &[f64], is_logarithmic: bool) -> f64 {
     let means: Vec<f64> = values
         .chunks(values.len().div_ceil(BLOCKS))
