@@ -29,8 +29,9 @@ pub(super) struct Explained {
 }
 
 impl Climb<'_> {
-    /// The lines and levels between some of these `places`, the steps and others in order, that cost least; `None` where none of them is a line.
-    /// `price` is that of a step, `of_ramp` that of a ramp of so many points, and a step must be so `clear` to stand out of a slope.
+    /// The lines and levels between some of these `places`, the steps and others in order, that cost least; `None` where none of
+    /// them is a line. `price` is that of a step, `of_ramp` that of a ramp of so many points, and a step must be so `clear` to
+    /// stand out of a slope.
     pub(super) fn explained(
         &self,
         places: impl Iterator<Item = usize>,
