@@ -154,10 +154,13 @@ mod tests {
         detect::changes(&values, &Sensitivity::BALANCED)
     }
 
+    /// A level over the share of the points that lies behind.
+    type Course<'a> = &'a dyn Fn(f64) -> f64;
+
     #[test]
     fn a_large_climb_on_a_long_series_is_a_drift_and_no_stairs() {
         let broken = |share: f64| if share < 0.5 { 1.0 + 0.03 * share } else { 1.015 + 0.17 * (share - 0.5) };
-        let courses: [(&str, usize, &dyn Fn(f64) -> f64, f64); 7] = [
+        let courses: [(&str, usize, Course<'_>, f64); 7] = [
             ("half as much again", 1000, &|share| 1.0 + 0.5 * share, 0.005),
             ("twice", 3000, &|share| 1.0 + share, 0.02),
             ("half", 3000, &|share| 1.0 - 0.5 * share, 0.02),
