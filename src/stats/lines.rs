@@ -2,7 +2,7 @@
 //!
 //! The pieces begin at some of given places. With the squares that a piece leaves, a price for each joint and one for each line,
 //! `F(j) = min over i < j of F(i) + squares(i, j) + prices`; the minimum over all places is exact, but that no piece holds more
-//! than [`MOST_PLACES`] of them, so that the time is linear in their number.
+//! than `MOST_PLACES` of them, so that the time is linear in their number.
 
 /// The most places that one piece holds.
 const MOST_PLACES: usize = 64;
