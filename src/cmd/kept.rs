@@ -1,8 +1,9 @@
 //! What is kept beside the decoded runs so that the next command need not do it again: what was found in series, and what
 //! pages were rendered from.
 //!
-//! A file begins with a line that names the program that wrote it and the SHA-256 of all that follows. What another build
-//! wrote, or what is damaged, is as if it were not there, and so is a folder that cannot be written to.
+//! A file begins with a line that names the program that wrote it and the SHA-256 of all that follows. What another build wrote, as
+//! version, length and time of the program tell, or what is damaged, is as if it were not there, and so is a folder that cannot be
+//! written to.
 
 use std::fs;
 use std::io::Write as _;

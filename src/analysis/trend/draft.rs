@@ -116,7 +116,8 @@ pub(super) fn drafts(all: &[Found<'_>]) -> Vec<Draft> {
 /// What the machine did, and what moved so much farther than the rest that it did not do that as well: by [`BEYOND`] times as
 /// far as the others in the median, and surely farther than any of them. Half of the members or more are no exception.
 fn told_apart(cluster: &Cluster, all: &[Found<'_>]) -> (Cluster, Option<Cluster>) {
-    let size = |share: f64| share.ln_1p().abs();
+    // Below zero a share may be one of less than nothing.
+    let size = |share: f64| if share > -1.0 { share.ln_1p().abs() } else { share.abs().ln_1p() };
     let least = |member: &Candidate| {
         let relative = member.change(all).relative;
         if relative.lower * relative.upper > 0.0 { size(relative.lower).min(size(relative.upper)) } else { 0.0 }

@@ -114,7 +114,7 @@ impl Turn<'_> {
         let level = match self.what {
             What::Change(change) => change.relative,
             What::Drift(drift) => {
-                let value = drift.after / drift.before - 1.0;
+                let value = (drift.after / drift.before - 1.0) * drift.before.signum();
                 let bare = Level { value, lower: f64::NAN, upper: f64::NAN };
                 let known = self.part.and_then(|(_, member)| member.relative);
                 known.map_or(bare, |known| Level { value, ..known })

@@ -76,8 +76,10 @@ pub(super) fn before<'a>(
     age: (DateTime<Utc>, &str),
 ) -> Option<&'a RunHead> {
     let newest_first = &catalog.machines.get(machine)?.runs;
-    let older = &newest_first[newest_first.partition_point(|head| head.age() >= age)..];
-    older.iter().copied().find(|head| head.suite == suite)
+    let older = &newest_first[newest_first.partition_point(|head| head.timestamp > age.0)..];
+    let of_suite = || older.iter().copied().filter(|head| head.suite == suite && head.age() < age);
+    let newest = of_suite().next()?.timestamp;
+    of_suite().take_while(|head| head.timestamp == newest).max_by_key(|head| head.age())
 }
 
 /// The facts that differ, those of the key first.
@@ -144,5 +146,26 @@ mod tests {
         let (words, rows, _) = of(changed.expect("its compiler changed")[1]);
         assert!(words.contains("not that of the run before"), "{words}");
         assert!(rows.len() == 2 && rows[0].starts_with("compiler ") && rows[0].ends_with(" true"), "{rows:?}");
+    }
+
+    #[test]
+    fn of_runs_that_began_at_one_time_each_has_another_one_before_it() {
+        let mut sample = sample_data::rich();
+        let like = sample.runs.iter().max_by_key(|run| run.run.timestamp).expect("it has runs").clone();
+        let later = like.run.timestamp + chrono::Duration::days(1);
+        for (number, suite) in ["one", "other", "one", "one", "other"].into_iter().enumerate() {
+            let mut run = like.clone();
+            (run.id, run.run.suite, run.run.timestamp) = (format!("{number:016}"), suite.to_owned(), later);
+            sample.runs.push(run);
+        }
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let id = |number: usize| format!("{number:016}");
+        let before = |number: usize, suite: &str| {
+            before(&catalog, &like.run.machine.id, suite, (later, &id(number))).map(|head| head.id.clone())
+        };
+        let found =
+            [(0, "one"), (1, "other"), (2, "one"), (3, "one"), (4, "other")].map(|(at, suite)| before(at, suite));
+        assert_eq!(found, [None, None, Some(id(0)), Some(id(2)), Some(id(1))]);
     }
 }

@@ -55,7 +55,8 @@ pub(in crate::report) fn head(apart: &NewestApart) -> Phrase {
 /// How far a value lies from its level.
 pub(in crate::report) fn change(apart: &ApartSeries) -> String {
     let Level { value: level, .. } = apart.level;
-    if level == 0.0 { number::NONE.to_owned() } else { share::percent(apart.value / level - 1.0) }
+    let share = (apart.value / level - 1.0) * level.signum();
+    if level == 0.0 { number::NONE.to_owned() } else { share::percent(share) }
 }
 
 fn series(apart: &ApartSeries) -> Vec<Phrase> {
