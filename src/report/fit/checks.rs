@@ -41,6 +41,13 @@ fn a_fit_speaks_of_its_drifts() {
     said(&begun, &[], "Flat at 1.000 s, a drift of +5.0 % from 000000c to 000001d, flat at 1.050 s since (10 points).");
     let on = series(1.0, 40, vec![], vec![drift(12, 40, 1.0, 1.05)]);
     said(&on, &[], "Flat at 1.000 s, drifting since 000000c: +5.0 % so far, to 1.050 s.");
+    // Below zero it has the sign of its way.
+    let below = series(-1.0, 40, vec![], vec![drift(12, 30, -1.0, -1.05)]);
+    said(
+        &below,
+        &[],
+        "Flat at -1.000 s, a drift of -5.0 % from 000000c to 000001d, flat at -1.050 s since (10 points).",
+    );
     let always = series(1.0, 40, vec![], vec![drift(0, 40, 1.0, 0.95)]);
     said(&always, &[], "Drifting since 0000000: -5.0 % so far, to 950.0 ms.");
     let back = series(1.0, 40, vec![change(30, 1.05, 1.0)], vec![drift(12, 30, 1.0, 1.05)]);
