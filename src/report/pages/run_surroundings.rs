@@ -84,30 +84,29 @@ pub(super) fn before<'a>(
 
 /// The facts that differ, those of the key first.
 fn facts_that_differ(was: &BTreeMap<String, String>, is: &BTreeMap<String, String>) -> Vec<Row> {
-    let text = |facts: &BTreeMap<String, String>, name: &str| {
-        facts.get(name).cloned().unwrap_or_else(|| number::NONE.to_owned())
-    };
-    let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
-    let differ = names.into_iter().filter(|name| was.get(*name) != is.get(*name));
-    let mut rows: Vec<Row> = differ
-        .map(|name| Row {
-            name: name.replace('_', " "),
-            was: text(was, name),
-            is: text(is, name),
-            counts: KEY_FACTS.contains(&name.as_str()),
-        })
-        .collect();
+    let row =
+        |row: Row| Row { counts: KEY_FACTS.contains(&row.name.as_str()), name: row.name.replace('_', " "), ..row };
+    let mut rows: Vec<Row> = differing(was, is, String::clone).map(row).collect();
     rows.sort_by_key(|row| !row.counts);
     rows
 }
 
 fn settings_that_differ(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Vec<Row> {
-    let text = |settings: &BTreeMap<String, Value>, name: &str| {
-        settings.get(name).map_or_else(|| number::NONE.to_owned(), canonical::to_string)
-    };
+    differing(was, is, canonical::to_string).collect()
+}
+
+/// A row for each name that has another value, or a value in one of them alone.
+fn differing<'a, T: PartialEq>(
+    was: &'a BTreeMap<String, T>,
+    is: &'a BTreeMap<String, T>,
+    text: impl Fn(&T) -> String + 'a,
+) -> impl Iterator<Item = Row> + 'a {
     let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let differ = names.into_iter().filter(|name| was.get(*name) != is.get(*name));
-    differ.map(|name| Row { name: name.clone(), was: text(was, name), is: text(is, name), counts: false }).collect()
+    differ.map(move |name| {
+        let of = |values: &BTreeMap<String, T>| values.get(name).map_or_else(|| number::NONE.to_owned(), &text);
+        Row { name: name.clone(), was: of(was), is: of(is), counts: false }
+    })
 }
 
 #[cfg(test)]
