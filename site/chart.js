@@ -45,10 +45,13 @@ const rangeOf = (values, also, isLog) => {
   return [middle - half, middle + half];
 };
 
+// The size of text, in units of the picture.
+const SIZE = 12;
+
 const MODES = [["", "Values"], ["log", "Logarithms"], ["relative", "Change from the first level"]];
 
 // What a chart shows of a part of its places, in a mode: elements to put in place of those of the page.
-function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, last], mode, size) {
+function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, last], mode) {
   const made = [], { factor, symbol } = told;
   const draw = (tag, kind, attributes, text) => {
     const one = document.createElementNS(namespace, tag);
@@ -86,12 +89,14 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
     const sign = isZero(digits) ? "" : tick < 0 ? "\u2212" : mode === "relative" ? "+" : "";
     words(sign + digits, left - 8, at + 4, "end");
   }
-  words(mode === "relative" ? "%" : symbol, left - 8, highest - size * 1.2, "end");
-  for (const [flags, kind, label, base] of [[told.environments, "envl", "halo env", size < 14 ? 44 : 50], [told.releases, "rel", "halo strong", size < 14 ? 26 : 32]]) {
+  words(mode === "relative" ? "%" : symbol, left - 8, highest - SIZE * 1.2, "end");
+  // A narrow window shows the axis beside the rest, by this name.
+  draw("g", "", { id: "trend-y" }).append(...made.filter(({ localName }) => localName === "text"));
+  for (const [flags, kind, label, base] of [[told.environments, "envl", "halo env", 44], [told.releases, "rel", "halo strong", 26]]) {
     let free = Infinity;
     for (const [place, text] of [...flags].reverse()) {
       if (!shown(place)) continue;
-      const at = x(place), wide = text.length * size * 0.58, isLeft = at + wide + 4 > Math.min(right, free);
+      const at = x(place), wide = text.length * SIZE * 0.58, isLeft = at + wide + 4 > Math.min(right, free);
       path(kind, `M${at} ${base - 10}V${bottom}`);
       if (isLeft && at - wide < left) continue;
       if (isLeft && at > free) continue;
@@ -121,23 +126,23 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
     path(`rise ${tone}`, `M${x(from)} ${a}L${x(to)} ${b}`);
     draw("circle", `badge ${tone}`, { cx: at, cy: middle, r: 8.5 });
     words(String(number), at, middle + 4, "middle", "in");
-    const isLeft = at + 14 + text.length * size * 0.6 > right;
-    words(text, isLeft ? at - 13 : at + 13, Math.max(top + size, Math.min(a, b) - 6), isLeft ? "end" : "", `halo ${tone}${tone === "env" ? " strong" : ""}`);
+    const isLeft = at + 14 + text.length * SIZE * 0.6 > right;
+    words(text, isLeft ? at - 13 : at + 13, Math.max(top + SIZE, Math.min(a, b) - 6), isLeft ? "end" : "", `halo ${tone}${tone === "env" ? " strong" : ""}`);
   }
   const now = lines.at(-1);
   if (now && now[1] <= last) {
     const text = mode === "relative" ? percent(now[3] / reference - 1) : quantity([factor, symbol], now[3]);
-    if (size < 14) { words(text, right + 8, y(now[3]) + 1, "", "halo strong"); words("now", right + 8, y(now[3]) + 16); }
-    else words(`now ${text}`, right, 14, "end", "halo strong");
+    words(text, right + 8, y(now[3]) + 1, "", "halo strong");
+    words("now", right + 8, y(now[3]) + 16);
   }
   path("axis", `M${left} ${bottom}H${right}`);
   let free = 0;
   for (const [place, text] of told.dates) {
-    const at = x(place), half = text.length * size * 0.29;
+    const at = x(place), half = text.length * SIZE * 0.29;
     if (!shown(place) || at - half < free || at + half > right + 60) continue;
     path("axis", `M${at} ${bottom}V${bottom + 5}`);
-    words(text, at, bottom + (size < 14 ? 22 : 28), "middle");
-    free = at + half + size;
+    words(text, at, bottom + (22), "middle");
+    free = at + half + SIZE;
   }
   return made.filter((one) => !one.parentNode);
 }
@@ -148,8 +153,8 @@ const firstLevel = (told, runs) => told.lines[0]?.[2] ?? runs[0].value;
 // The picture says which places lie at the edges of its area (data-places) and where these edges are (data-area: left, right,
 // top, bottom); the newest runs have a row in the table that data-points names, of any the data in the page tells.
 function makeChart(figure) {
-  const charts = [...figure.querySelectorAll("svg[data-points]")], told = JSON.parse(figure.querySelector("script").textContent);
-  const listed = charts.length && document.getElementById(charts[0].dataset.points), runs = runsOf(told), { data } = sprag;
+  const svg = figure.querySelector("svg[data-points]"), told = JSON.parse(figure.querySelector("script").textContent);
+  const listed = svg && document.getElementById(svg.dataset.points), runs = runsOf(told), { data } = sprag;
   if (!listed || !runs.length) return;
   const rows = [...listed.tBodies[0].rows], heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
   const whole = [runs[0].place, runs.at(-1).place], margin = Math.max(0.5, 0.01 * (whole[1] - whole[0]));
@@ -178,8 +183,7 @@ function makeChart(figure) {
   };
   const modes = MODES.map(([name, text]) => button(text, () => { mode = name; change(); }));
   const back = button("Whole range", () => { part = null; change(); });
-  const seen = () => charts.find((one) => one.getClientRects().length) ?? charts[0];
-  const zoom = (factor, center, from = seen().places) => {
+  const zoom = (factor, center, from = view) => {
     const span = Math.max(least, (from[1] - from[0]) * factor);
     const begin = Math.max(ends[0], Math.min(ends[1] - span, center - span * (center - from[0]) / (from[1] - from[0])));
     part = span >= ends[1] - ends[0] ? null : [begin, begin + span];
@@ -188,7 +192,7 @@ function makeChart(figure) {
   const nearer = button("Zoom in", () => zoom(0.5, runs[at].place)), farther = button("Zoom out", () => zoom(2, runs[at].place));
   const tools = element("div", { class: "filter tools" }, ...modes, nearer, farther, back,
     element("span", { class: "opt" }, "In the chart: arrows walk, + \u2212 0 zoom, dragging zooms in, Enter compares with the run before."));
-  charts[0].before(tools);
+  figure.querySelector(".pan").before(tools);
   figure.append(readout);
   const change = () => {
     modes.forEach((one, i) => { one.setAttribute("aria-pressed", MODES[i][0] === mode); one.disabled = !usable[MODES[i][0]]; });
@@ -196,69 +200,76 @@ function makeChart(figure) {
     address.set("part", part ? part.map((place) => Math.round(place * 10) / 10).join("_") : "");
     back.disabled = !part;
     figure.classList.toggle("drawn", Boolean(mode || part));
-    for (const chart of charts) chart.redraw();
+    redraw();
   };
   const show = (next) => {
     at = Math.max(0, Math.min(runs.length - 1, next));
-    for (const chart of charts) chart.point();
+    point();
     readout.textContent = said();
     named().then(() => { readout.textContent = said(); });
   };
-  for (const svg of charts) {
-    const area = svg.dataset.area.split(" ").map(Number), { width } = svg.viewBox.baseVal, [left, right, top, bottom] = area;
-    const printed = [...svg.childNodes], heading = printed.filter((one) => one.localName === "title" || one.localName === "desc");
-    const cross = document.createElementNS(svg.namespaceURI, "path"), own = svg.dataset.places.split(" ").map(Number);
-    let from = null;
-    cross.setAttribute("class", "cross");
-    svg.places = own;
-    svg.redraw = () => {
-      svg.places = part ?? own;
-      svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, told, runs, area, svg.places, mode, width > 600 ? 12 : 15)] : printed), cross);
-      if (cross.hasAttribute("d")) svg.point();
-    };
-    svg.point = () => {
-      const [first, last] = svg.places, x = left + (runs[at].place - first) / (last - first) * (right - left);
-      cross.setAttribute("d", x >= left && x <= right ? `M${x} ${top}V${bottom}` : "");
-    };
-    const placeOf = (event) => {
-      const box = svg.getBoundingClientRect(), share = ((event.clientX - box.left) * width / box.width - left) / (right - left);
-      return svg.places[0] + Math.max(0, Math.min(1, share)) * (svg.places[1] - svg.places[0]);
-    };
-    svg.setAttribute("tabindex", "0");
-    svg.addEventListener("focus", () => show(at));
-    svg.addEventListener("pointerdown", (event) => { if (event.button === 0) from = { x: event.clientX, place: placeOf(event) }; });
-    svg.addEventListener("pointerup", (event) => {
-      const drawn = from && Math.abs(event.clientX - from.x) > 8 ? [from.place, placeOf(event)].sort((a, b) => a - b) : null;
-      from = null;
-      if (drawn) zoom(1, drawn[0], drawn[1] - drawn[0] > least ? drawn : [drawn[0], drawn[0] + least]);
-    });
-    svg.addEventListener("pointermove", (event) => {
-      const place = placeOf(event), far = (k) => Math.abs(runs[k].place - place);
-      show(runs.reduce((best, _, k) => (far(k) < far(best) ? k : best), 0));
-      const x = (one) => left + (one - svg.places[0]) / (svg.places[1] - svg.places[0]) * (right - left);
-      if (from) cross.setAttribute("d", `M${x(from.place)} ${top}V${bottom}H${x(place)}V${top}Z`);
-    });
-    svg.addEventListener("dblclick", () => { part = null; change(); });
-    svg.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
-      const act = { "+": () => zoom(0.5, runs[at].place), "=": () => zoom(0.5, runs[at].place), "-": () => zoom(2, runs[at].place), 0: () => { part = null; change(); },
-        Enter: () => named().then(() => {
-          const commits = [data.commits[commitOf(runs[at]) - 1], data.commits[commitOf(runs[at])]].map((one) => one?.[0].slice(0, 12));
-          if (commits[0] && commits[1]) location.href = `../compare/index.html?a=${commits[0]}&b=${commits[1]}`;
-        }) }[event.key];
-      if (event.ctrlKey || event.metaKey || event.altKey || (step === undefined && !act)) return;
-      event.preventDefault();
-      if (act) { act(); return; }
-      show(at + step);
-      const [first, last] = svg.places, { place } = runs[at];
-      // The part that is shown follows.
-      if (place < first || place > last) {
-        const begin = Math.max(ends[0], Math.min(ends[1] - (last - first), place - (last - first) / 2));
-        part = [begin, begin + last - first];
-        change();
-      }
-    });
-  }
+  const area = svg.dataset.area.split(" ").map(Number), { width } = svg.viewBox.baseVal, [left, right, top, bottom] = area;
+  const printed = [...svg.childNodes], heading = printed.filter((one) => one.localName === "title" || one.localName === "desc");
+  const cross = document.createElementNS(svg.namespaceURI, "path"), own = svg.dataset.places.split(" ").map(Number);
+  let from = null;
+  cross.setAttribute("class", "cross");
+  let view = own;
+  const redraw = () => {
+    view = part ?? own;
+    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, told, runs, area, view, mode)] : printed), cross);
+    if (cross.hasAttribute("d")) point();
+  };
+  const point = () => {
+    const [first, last] = view, x = left + (runs[at].place - first) / (last - first) * (right - left);
+    cross.setAttribute("d", x >= left && x <= right ? `M${x} ${top}V${bottom}` : "");
+  };
+  const placeOf = (event) => {
+    const box = svg.getBoundingClientRect(), share = ((event.clientX - box.left) * width / box.width - left) / (right - left);
+    return view[0] + Math.max(0, Math.min(1, share)) * (view[1] - view[0]);
+  };
+  const nearest = (event) => {
+    const place = placeOf(event), far = (k) => Math.abs(runs[k].place - place);
+    show(runs.reduce((best, _, k) => (far(k) < far(best) ? k : best), 0));
+    return place;
+  };
+  svg.setAttribute("tabindex", "0");
+  svg.addEventListener("focus", () => show(at));
+  svg.addEventListener("pointerdown", (event) => {
+    const place = nearest(event);
+    if (event.button === 0) from = { x: event.clientX, place };
+  });
+  svg.addEventListener("pointercancel", () => { from = null; });
+  svg.addEventListener("pointerup", (event) => {
+    const drawn = from && Math.abs(event.clientX - from.x) > 8 ? [from.place, placeOf(event)].sort((a, b) => a - b) : null;
+    from = null;
+    if (drawn) zoom(1, drawn[0], drawn[1] - drawn[0] > least ? drawn : [drawn[0], drawn[0] + least]);
+  });
+  svg.addEventListener("pointermove", (event) => {
+    const place = nearest(event);
+    const x = (one) => left + (one - view[0]) / (view[1] - view[0]) * (right - left);
+    if (from) cross.setAttribute("d", `M${x(from.place)} ${top}V${bottom}H${x(place)}V${top}Z`);
+  });
+  svg.addEventListener("dblclick", () => { part = null; change(); });
+  svg.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
+    const act = { "+": () => zoom(0.5, runs[at].place), "=": () => zoom(0.5, runs[at].place), "-": () => zoom(2, runs[at].place), 0: () => { part = null; change(); },
+      Enter: () => named().then(() => {
+        const commits = [data.commits[commitOf(runs[at]) - 1], data.commits[commitOf(runs[at])]].map((one) => one?.[0].slice(0, 12));
+        if (commits[0] && commits[1]) location.href = `../compare/index.html?a=${commits[0]}&b=${commits[1]}`;
+      }) }[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey || (step === undefined && !act)) return;
+    event.preventDefault();
+    if (act) { act(); return; }
+    show(at + step);
+    cross.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const [first, last] = view, { place } = runs[at];
+    // The part that is shown follows.
+    if (place < first || place > last) {
+      const begin = Math.max(ends[0], Math.min(ends[1] - (last - first), place - (last - first) / 2));
+      part = [begin, begin + last - first];
+      change();
+    }
+  });
   change();
 }
 

@@ -13,10 +13,18 @@ const VERBATIM: [&[u8]; 2] = [b"script", b"style"];
 
 /// A page as a site has it: HTML in fewer bytes, what is none as it is.
 pub fn page(page: Page) -> Page {
-    if page.path.ends_with(".html") { Page { bytes: lean(&page.bytes), ..page } } else { page }
+    if !page.path.ends_with(".html") {
+        return page;
+    }
+    let bytes = match page.path.split_once('/') {
+        Some((folder, _)) => lean(&page.bytes, format!("../{folder}/").as_bytes()),
+        None => lean(&page.bytes, b""),
+    };
+    Page { bytes, ..page }
 }
 
-fn lean(html: &[u8]) -> Vec<u8> {
+/// Leaves out what HTML does not ask for, and of links within the folder of the page the way out of it and back: `own`.
+fn lean(html: &[u8], own: &[u8]) -> Vec<u8> {
     let mut lean = Vec::with_capacity(html.len());
     let mut rest = html;
     while let Some(begin) = rest.iter().position(|byte| *byte == b'<') {
@@ -29,7 +37,7 @@ fn lean(html: &[u8]) -> Vec<u8> {
             [b'<', b'/', name @ .., b'>'] if IMPLIED.contains(&name) => {}
             [b'<', first, ..] if first.is_ascii_alphabetic() => {
                 let name = name_of(tag);
-                start_tag(tag, name.len() + 1, &mut lean);
+                start_tag(tag, name.len() + 1, own, &mut lean);
                 if VERBATIM.contains(&name) {
                     let closed = find(rest, &[b"</", name].concat()).unwrap_or(rest.len());
                     lean.extend_from_slice(&rest[..closed]);
@@ -63,7 +71,7 @@ fn name_of(tag: &[u8]) -> &[u8] {
 
 /// Writes a start tag whose attributes begin behind `name`, without quotes around values that hold nothing that parts them from
 /// what follows. The value before `/>` keeps its quotes, as the stroke would be of it.
-fn start_tag(tag: &[u8], name: usize, lean: &mut Vec<u8>) {
+fn start_tag(tag: &[u8], name: usize, own: &[u8], lean: &mut Vec<u8>) {
     let mut rest = tag;
     let mut copied = name;
     while let Some(open) = find(&rest[copied..], b"=\"").map(|place| copied + place + 1) {
@@ -71,12 +79,16 @@ fn start_tag(tag: &[u8], name: usize, lean: &mut Vec<u8>) {
             break;
         };
         let value = &rest[open + 1..close];
+        let is_link = rest[..open].ends_with(b" href=") && !own.is_empty();
+        let value = value.strip_prefix(own).filter(|within| is_link && !within.is_empty()).unwrap_or(value);
         lean.extend_from_slice(&rest[..open]);
         let is_plain = !value.is_empty() && value.iter().all(|byte| is_plain(*byte));
         if is_plain && rest.get(close + 1) != Some(&b'/') {
             lean.extend_from_slice(value);
         } else {
-            lean.extend_from_slice(&rest[open..=close]);
+            lean.push(b'"');
+            lean.extend_from_slice(value);
+            lean.push(b'"');
         }
         rest = &rest[close + 1..];
         copied = 0;
@@ -98,7 +110,7 @@ mod tests {
     use super::*;
 
     fn check(html: &str, expected: &str) {
-        assert_eq!(String::from_utf8(lean(html.as_bytes())).as_deref(), Ok(expected), "{html}");
+        assert_eq!(String::from_utf8(lean(html.as_bytes(), b"../week/")).as_deref(), Ok(expected), "{html}");
     }
 
     #[test]
@@ -110,6 +122,14 @@ mod tests {
         check("<ul><li>a</li>\n<li>b</li></ul>", "<ul><li>a\n<li>b</ul>");
         check("<dl><div><dt>a</dt><dd>b</dd></div></dl>", "<dl><div><dt>a<dd>b</div></dl>");
         check("<a href=\"../commits/38c8.html#run-1\">x</a>", "<a href=../commits/38c8.html#run-1>x</a>");
+    }
+
+    #[test]
+    fn links_within_a_folder_do_not_leave_it() {
+        check("<a href=\"../week/index.html\">x</a>", "<a href=index.html>x</a>");
+        check("<a href=\"../week/index.html?a=1\">x</a>", "<a href=\"index.html?a=1\">x</a>");
+        check("<a title=\"../week/a\" href=\"../week/\">x</a>", "<a title=../week/a href=../week/>x</a>");
+        check("<a href=\"../weeks/a\">x</a>", "<a href=../weeks/a>x</a>");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::catalog::Catalog;
-use super::chart::trend::MOST_DOTS;
 use super::compare::data::Data;
 use super::fit::example;
 use super::link;
@@ -196,7 +195,7 @@ fn a_series_of_a_thousand_points_has_a_small_page() {
     let wide = wide.expect("it has the wide chart");
     // A dot more for each change that no dot may stand across.
     let dots = wide.matches("h0").count();
-    assert!((MOST_DOTS - 30..=MOST_DOTS + 40).contains(&dots), "{dots} dots");
+    assert!((95..=165).contains(&dots), "{dots} dots");
     assert_eq!(wide.matches("class=\"badge").count(), 31, "every change has its number");
     assert!(wide.contains("above the scale"), "what lies outside the range has a title");
     assert!(html.contains("After 29 earlier changes, flat at"));

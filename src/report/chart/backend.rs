@@ -23,8 +23,8 @@ pub(super) struct Svg {
     body: String,
     /// The path under way, which strokes of the same ink may follow.
     strokes: Option<(Ink, Pen)>,
-    /// The texts under way that end at their places, or lie about them.
-    anchored: Option<(&'static str, Vec<String>)>,
+    /// The texts under way, which others of their ink that are anchored alike may follow; how they are is written once.
+    texts: Option<(String, Vec<String>)>,
     has_whole_dots: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Caption<'a> {
 impl Svg {
     /// An empty picture of that size in units.
     pub(super) fn new(width: i32, height: i32) -> Svg {
-        Svg { width, height, body: String::new(), strokes: None, anchored: None, has_whole_dots: false }
+        Svg { width, height, body: String::new(), strokes: None, texts: None, has_whole_dots: false }
     }
 
     /// The picture with each dot at a whole unit: where there are hundreds of them, nobody sees a tenth.
@@ -99,18 +99,18 @@ impl Svg {
 
     /// The pen of an ink whose strokes are one path.
     fn pen(&mut self, ink: Ink) -> &mut Pen {
-        if self.anchored.is_some() || self.strokes.as_ref().is_some_and(|(current, _)| *current != ink) {
+        if self.texts.is_some() || self.strokes.as_ref().is_some_and(|(current, _)| *current != ink) {
             self.flush();
         }
         &mut self.strokes.get_or_insert_with(|| (ink, Pen::default())).1
     }
 
-    /// Writes a text that does not begin at its place, together with those like it that follow.
-    fn anchored(&mut self, anchor: &'static str, words: String) {
-        if self.strokes.is_some() || self.anchored.as_ref().is_some_and(|(current, _)| *current != anchor) {
+    /// Writes a text with those attributes, together with those like it that follow.
+    fn text(&mut self, attributes: String, words: String) {
+        if self.strokes.is_some() || self.texts.as_ref().is_some_and(|(current, _)| *current != attributes) {
             self.flush();
         }
-        self.anchored.get_or_insert_with(|| (anchor, Vec::new())).1.push(words);
+        self.texts.get_or_insert_with(|| (attributes, Vec::new())).1.push(words);
     }
 
     /// Writes what is under way.
@@ -118,15 +118,12 @@ impl Svg {
         if let Some((ink, pen)) = self.strokes.take() {
             self.element(format_args!("<path{} d=\"{}\"/>", class_attribute(ink), pen.path));
         }
-        match self.anchored.take() {
-            Some((anchor, texts)) if texts.len() > 1 => {
-                self.element(format_args!(
-                    "<g text-anchor=\"{anchor}\"><text{}</text></g>",
-                    texts.join("</text><text")
-                ));
+        match self.texts.take() {
+            Some((attributes, texts)) if texts.len() > 1 && !attributes.is_empty() => {
+                self.element(format_args!("<g{attributes}><text{}</text></g>", texts.join("</text><text")));
             }
-            Some((anchor, texts)) => {
-                self.element(format_args!("<text text-anchor=\"{anchor}\"{}</text>", texts.concat()));
+            Some((attributes, texts)) => {
+                texts.into_iter().for_each(|text| self.element(format_args!("<text{attributes}{text}</text>")));
             }
             None => {}
         }
@@ -263,15 +260,13 @@ impl DrawingBackend for &mut Svg {
         // A number stands in the middle of its disc; of other texts nobody sees a tenth.
         let at = |pixels: i32| unit(if ink == Ink::BadgeNumber { pixels } else { whole(pixels) });
         let (x, y) = (at(position.0), at(position.1));
-        let text = format!("{} x=\"{x}\" y=\"{y}\">{}", class_attribute(ink), text::xml(words));
-        match style.anchor().h_pos {
-            HPos::Left => {
-                self.flush();
-                self.element(format_args!("<text{text}</text>"));
-            }
-            HPos::Center => self.anchored("middle", text),
-            HPos::Right => self.anchored("end", text),
-        }
+        let anchor = match style.anchor().h_pos {
+            HPos::Left => "",
+            HPos::Center => " text-anchor=\"middle\"",
+            HPos::Right => " text-anchor=\"end\"",
+        };
+        let text = format!(" x=\"{x}\" y=\"{y}\">{}", text::xml(words));
+        self.text(format!("{anchor}{}", class_attribute(ink)), text);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::axis;
 use super::plot::Plot;
-use super::trend::{Dot, MOST_DOTS, Trend};
+use super::trend::{self, Dot, Trend};
 use crate::report::catalog::short_commit;
 use crate::report::number;
 
@@ -23,12 +23,13 @@ pub(super) struct Beyond {
 }
 
 /// The dots of a picture. Several runs share one only where no change, no gap and no edge of the picture is between them.
-pub(super) fn shown(plot: &Plot<'_>, trend: &Trend, dots: &[Dot]) -> Shown {
-    let groups = groups(trend, dots);
+pub(super) fn shown(plot: &Plot<'_>, trend: &Trend) -> Shown {
+    let dots = &trend.dots;
+    let groups = groups(trend);
     let beyond = groups.iter().flat_map(|group| [beyond(plot, trend, group, true), beyond(plot, trend, group, false)]);
     let beyond = beyond.flatten().collect();
-    let dots = if dots.len() <= MOST_DOTS {
-        dots.to_vec()
+    let dots = if trend::runs_a_dot(dots.len()) == 1 {
+        dots.clone()
     } else {
         groups.iter().filter_map(|group| bucket(plot, group)).collect()
     };
@@ -36,8 +37,9 @@ pub(super) fn shown(plot: &Plot<'_>, trend: &Trend, dots: &[Dot]) -> Shown {
 }
 
 /// The runs that share a dot, in their order.
-fn groups<'d>(trend: &Trend, dots: &'d [Dot]) -> Vec<&'d [Dot]> {
-    let most = dots.len().div_ceil(MOST_DOTS).max(1);
+fn groups(trend: &Trend) -> Vec<&[Dot]> {
+    let dots = &trend.dots;
+    let most = trend::runs_a_dot(dots.len());
     let turns = || trend.fit.iter().flat_map(|fit| &fit.turns);
     let mut groups = Vec::new();
     let mut begin = 0;

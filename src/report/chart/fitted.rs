@@ -6,7 +6,7 @@ use super::backend::SUBPIXELS;
 use super::ink::Ink;
 use super::labels::{Boxes, text_width};
 use super::plot::{Drawn, Plot};
-use super::trend::{Fitted, Line, Shape, Trend, Turn};
+use super::trend::{Fitted, Line, Trend, Turn};
 use crate::report::mark::Tone;
 use crate::report::number;
 
@@ -28,6 +28,9 @@ const PLACES: [f64; 6] = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2];
 /// How far words stand from the riser of their change.
 const BESIDE: f64 = 8.0;
 
+/// The radius of the disc with the number of a turn.
+const RADIUS: f64 = 8.5;
+
 /// Draws a band over the suspects of open events.
 pub(super) fn suspects(plot: &Plot<'_>, fit: &Fitted) -> Drawn {
     for (left, right) in bands(plot, fit) {
@@ -40,7 +43,7 @@ pub(super) fn suspects(plot: &Plot<'_>, fit: &Fitted) -> Drawn {
 
 /// Draws levels, risers and ramps.
 pub(super) fn lines(plot: &Plot<'_>, fit: &Fitted) -> Drawn {
-    for line in fit.lines.iter().filter_map(|line| clipped(plot, *line)) {
+    for line in &fit.lines {
         let ink = if line.values.0 == line.values.1 { Ink::Level } else { Ink::RiseDoubt };
         let corner = |place: f64, value: f64| (plot.x(place), plot.y(value));
         plot.path(vec![corner(line.places.0, line.values.0), corner(line.places.1, line.values.1)], ink)?;
@@ -61,7 +64,7 @@ pub(super) fn labels(plot: &Plot<'_>, trend: &Trend, fit: &Fitted) -> Drawn<Boxe
         .filter(|turn| plot.shows(middle(turn)))
         .map(|turn| {
             let (x, y) = badge_place(plot, turn, &taken);
-            let reach = radius(plot) + 1.0;
+            let reach = RADIUS + 1.0;
             taken.take((x - reach, y - reach, x + reach, y + reach));
             (x, y, turn)
         })
@@ -72,10 +75,9 @@ pub(super) fn labels(plot: &Plot<'_>, trend: &Trend, fit: &Fitted) -> Drawn<Boxe
         words(plot, turn, *x, &bands, &mut taken)?;
     }
     level_labels(plot, trend, fit, &mut taken)?;
-    let below = if plot.frame.shape == Shape::Wide { 3.9 } else { 4.6 };
     for (x, y, turn) in badges {
-        plot.dot((pixels(x), pixels(y)), pixels(radius(plot)), badge(turn.tone))?;
-        plot.text(&turn.number.to_string(), (pixels(x), pixels(y + below)), HPos::Center, Ink::BadgeNumber)?;
+        plot.dot((pixels(x), pixels(y)), pixels(RADIUS), badge(turn.tone))?;
+        plot.text(&turn.number.to_string(), (pixels(x), pixels(y + 3.9)), HPos::Center, Ink::BadgeNumber)?;
     }
     Ok(taken)
 }
@@ -83,7 +85,7 @@ pub(super) fn labels(plot: &Plot<'_>, trend: &Trend, fit: &Fitted) -> Drawn<Boxe
 /// Points along the fitted line, in units, that labels of others should not cover.
 pub(super) fn along(plot: &Plot<'_>, fit: &Fitted) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
-    for line in fit.lines.iter().filter_map(|line| clipped(plot, *line)) {
+    for line in &fit.lines {
         let corner = |place: f64, value: f64| (units(plot.x(place)), units(plot.y(value)));
         let (from, to) = (corner(line.places.0, line.values.0), corner(line.places.1, line.values.1));
         let steps = ((to.0 - from.0) / ALONG).ceil().max(1.0);
@@ -99,7 +101,7 @@ pub(super) fn along(plot: &Plot<'_>, fit: &Fitted) -> Vec<(f64, f64)> {
 fn badge_place(plot: &Plot<'_>, turn: &Turn, taken: &Boxes) -> (f64, f64) {
     let x = units(plot.x(middle(turn)));
     let y = f64::midpoint(units(plot.y(turn.values.0)), units(plot.y(turn.values.1)));
-    let (reach, step) = (radius(plot), 2.0 * radius(plot) + 3.0);
+    let (reach, step) = (RADIUS, 2.0 * RADIUS + 3.0);
     let (top, bottom) = (f64::from(plot.frame.top) + reach, f64::from(plot.frame.bottom) - reach);
     let y = y.clamp(top, bottom);
     let free = [0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0]
@@ -119,8 +121,8 @@ fn words(plot: &Plot<'_>, turn: &Turn, x: f64, bands: &[(f64, f64)], taken: &mut
     let band = bands.iter().find(|(left, right)| (*left..=*right).contains(&x));
     let (left, right) = (band.map_or(x, |band| band.0) - BESIDE, band.map_or(x, |band| band.1) + BESIDE);
     // A short riser is covered by its number, and the words keep clear of that.
-    let (left, right) = if (before - after).abs() < 3.0 * radius(plot) || turn.places.0 < turn.places.1 {
-        (left.min(x - radius(plot) - 3.0), right.max(x + radius(plot) + 3.0))
+    let (left, right) = if (before - after).abs() < 3.0 * RADIUS || turn.places.0 < turn.places.1 {
+        (left.min(x - RADIUS - 3.0), right.max(x + RADIUS + 3.0))
     } else {
         (left, right)
     };
@@ -147,7 +149,6 @@ fn level_labels(plot: &Plot<'_>, trend: &Trend, fit: &Fitted, taken: &mut Boxes)
         flags.chain(turns).filter(|place| plot.shows(*place)).map(|place| units(plot.x(place))).collect();
     let Some((_, earlier)) = fit.lines.split_last() else { return Ok(()) };
     for line in earlier.iter().filter(|line| line.values.0 == line.values.1) {
-        let Some(line) = clipped(plot, *line) else { continue };
         let (left, right) = (units(plot.x(line.places.0)), units(plot.x(line.places.1)));
         if right - left <= LABELLED {
             continue;
@@ -185,27 +186,8 @@ fn risers<'f>(plot: &'f Plot<'_>, fit: &'f Fitted) -> impl Iterator<Item = &'f T
     fit.turns.iter().filter(|turn| turn.places.0 == turn.places.1 && plot.shows(turn.places.0))
 }
 
-/// The part of a line that the picture shows.
-fn clipped(plot: &Plot<'_>, line: Line) -> Option<Line> {
-    let (first, last) = line.places;
-    let (from, to) = (first.max(plot.places.0), last.min(plot.places.1));
-    if from > to {
-        return None;
-    }
-    let at = |place: f64| {
-        let share = if last > first { (place - first) / (last - first) } else { 0.0 };
-        line.values.0 + share * (line.values.1 - line.values.0)
-    };
-    let values = if line.values.0 == line.values.1 { line.values } else { (at(from), at(to)) };
-    Some(Line { places: (from, to), values })
-}
-
 fn middle(turn: &Turn) -> f64 {
     f64::midpoint(turn.places.0, turn.places.1)
-}
-
-fn radius(plot: &Plot<'_>) -> f64 {
-    if plot.frame.shape == Shape::Wide { 8.5 } else { 10.0 }
 }
 
 fn rise(tone: Tone) -> Ink {
@@ -301,11 +283,7 @@ mod tests {
     fn levels_and_their_changes_are_drawn_over_the_runs() {
         let mut trend = trend(&[1.3e-3, 1.1e-3, 1.2e-3], 40);
         trend.dots[7].value = 9e-3;
-        insta::assert_snapshot!(draw(&trend, Shape::Wide));
-        let narrow = draw(&trend, Shape::Narrow);
-        assert_eq!(narrow.matches("class=\"level\"").count(), 3, "{narrow}");
-        assert_eq!(narrow.matches("class=\"badge").count(), 2);
-        assert!(!narrow.contains("above the scale"), "the run with that value is not among the newest");
+        insta::assert_snapshot!(draw(&trend));
     }
 
     #[test]
@@ -317,32 +295,20 @@ mod tests {
         fit.lines.insert(1, Line { places: (20.0, 60.0), values: (1.0e-3, 1.2e-3) });
         fit.turns[0] =
             Turn { tone: Tone::Doubt, places: (20.0, 60.0), words: "↗ +20.0 %".into(), ..fit.turns[0].clone() };
-        let svg = draw(&trend, Shape::Wide);
+        let svg = draw(&trend);
         assert_eq!(svg.matches("class=\"rise doubt\"").count(), 1, "{svg}");
         assert!(svg.contains("class=\"badge doubt\"") && svg.contains(">↗ +20.0 %</text>"), "{svg}");
-        let cut = clipped_ramp(&trend);
-        assert!((cut - 1.1e-3).abs() < 1e-9, "a ramp that begins before the picture is cut: {cut}");
-    }
-
-    /// The value at which the ramp enters a picture that begins at its middle.
-    fn clipped_ramp(trend: &Trend) -> f64 {
-        let mut svg = super::super::backend::Svg::new(1184, 350);
-        let frame = super::super::plot::Frame::of(Shape::Wide);
-        let mut plot = Plot::new(trend, &trend.dots, frame, &mut svg);
-        plot.places.0 = 40.0;
-        let ramp = trend.fit.as_ref().expect("it is fitted").lines[1];
-        clipped(&plot, ramp).expect("half of it is shown").values.0
     }
 
     #[test]
     fn a_dot_of_many_runs_stands_across_no_change() {
         let trend = trend(&[1.0e-3, 1.3e-3, 1.1e-3], 333);
-        let svg = draw(&trend, Shape::Wide);
-        assert!((200..=203).contains(&svg.matches("h0").count()), "{}", svg.matches("h0").count());
-        assert!(svg.len() < 16_000, "{} bytes", svg.len());
+        let svg = draw(&trend);
+        assert!((125..=128).contains(&svg.matches("h0").count()), "{}", svg.matches("h0").count());
+        assert!(svg.len() < 11_000, "{} bytes", svg.len());
         let mut plain = super::super::backend::Svg::new(1184, 350);
-        let plot = Plot::new(&trend, &trend.dots, super::super::plot::Frame::of(Shape::Wide), &mut plain);
-        let shown = super::super::buckets::shown(&plot, &trend, &trend.dots);
+        let plot = Plot::new(&trend, &mut plain);
+        let shown = super::super::buckets::shown(&plot, &trend);
         for dot in &shown.dots {
             let (low, high) = dot.interval.expect("it is of several");
             assert!(high < 1.1 * low, "{dot:?} mixes two levels");
@@ -352,7 +318,7 @@ mod tests {
     #[test]
     fn no_two_labels_cover_each_other() {
         let levels: Vec<f64> = (0..40).map(|i| 1e-3 * (1.0 + 0.1 * f64::from(i % 3))).collect();
-        let svg = draw(&trend(&levels, 3), Shape::Wide);
+        let svg = draw(&trend(&levels, 3));
         assert_eq!(svg.matches("class=\"badge").count(), 39);
         let discs: Vec<(f64, f64)> = svg
             .split("<circle class=\"badge")

@@ -9,7 +9,7 @@ use super::fitted;
 use super::ink::Ink;
 use super::labels::{Boxes, Field, Row, Side, text_width};
 use super::plot::{Drawn, Plot};
-use super::trend::{Dot, Shape, Trend};
+use super::trend::{Dot, Trend};
 use crate::report::mark::Tone;
 use crate::report::number;
 
@@ -23,7 +23,8 @@ const GAP_STEPS: f64 = 3.0;
 const MANY: usize = 150;
 
 /// Draws everything.
-pub(super) fn all(plot: &Plot<'_>, trend: &Trend, dots: &[Dot], shown: &Shown) -> Drawn {
+pub(super) fn all(plot: &Plot<'_>, trend: &Trend, shown: &Shown) -> Drawn {
+    let dots = &trend.dots;
     let gaps = gaps(dots);
     for (before, after) in &gaps {
         let (left, right) = (plot.x(*before), plot.x(*after));
@@ -81,7 +82,7 @@ fn grid(plot: &Plot<'_>, trend: &Trend) -> Drawn {
 
 fn flags(plot: &Plot<'_>, trend: &Trend) -> Drawn {
     let frame = plot.frame;
-    let (first_row, second_row) = if frame.shape == Shape::Wide { (26, 44) } else { (32, 50) };
+    let (first_row, second_row) = (26, 44);
     let bounds = (f64::from(frame.left), f64::from(frame.right));
     let rows = [
         (&trend.environments, Ink::Environment, Ink::EnvironmentLabel, second_row),
@@ -237,13 +238,8 @@ fn newest(plot: &Plot<'_>, trend: &Trend, dot: &Dot) -> Drawn {
 /// A value in words at the right end, and what it is.
 fn at_the_end(plot: &Plot<'_>, value: f64, words: &str, what: &str) -> Drawn {
     let (right, y) = (plot.frame.right * SUBPIXELS, plot.y(value));
-    match plot.frame.shape {
-        Shape::Wide => {
-            plot.text(words, (right + 80, y + 10), HPos::Left, Ink::Strong)?;
-            plot.text(what, (right + 80, y + 160), HPos::Left, Ink::Label)
-        }
-        Shape::Narrow => plot.text(&format!("{what} {words}"), (right, 140), HPos::Right, Ink::Strong),
-    }
+    plot.text(words, (right + 80, y + 10), HPos::Left, Ink::Strong)?;
+    plot.text(what, (right + 80, y + 160), HPos::Left, Ink::Label)
 }
 
 fn date_axis(plot: &Plot<'_>, trend: &Trend) -> Drawn {
@@ -263,6 +259,5 @@ fn date_axis(plot: &Plot<'_>, trend: &Trend) -> Drawn {
         plot.path(vec![(x, bottom), (x, bottom + 50)], Ink::Axis)?;
         labels.push((&date.label, x));
     }
-    let below = bottom + if frame.shape == Shape::Wide { 220 } else { 280 };
-    labels.into_iter().try_for_each(|(label, x)| plot.text(label, (x, below), HPos::Center, Ink::Label))
+    labels.into_iter().try_for_each(|(label, x)| plot.text(label, (x, bottom + 220), HPos::Center, Ink::Label))
 }

@@ -10,7 +10,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::axis;
 use super::backend::{SUBPIXELS, Svg};
 use super::ink::Ink;
-use super::trend::{Dot, Shape, Trend};
+use super::trend::Trend;
 
 /// What drawing gives; the backend cannot fail.
 pub(super) type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<Infallible>>;
@@ -18,7 +18,6 @@ pub(super) type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<Infallible>>;
 /// The size of a picture and the area of its data, in units of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
-    pub(super) shape: Shape,
     pub(super) width: i32,
     pub(super) height: i32,
     pub(super) left: i32,
@@ -29,19 +28,9 @@ pub(super) struct Frame {
     pub(super) text: f64,
 }
 
-impl Frame {
-    /// The frame of a shape.
-    pub(super) fn of(shape: Shape) -> Frame {
-        match shape {
-            Shape::Wide => {
-                Frame { shape, width: 1184, height: 350, left: 58, right: 1106, top: 50, bottom: 320, text: 12.0 }
-            }
-            Shape::Narrow => {
-                Frame { shape, width: 480, height: 330, left: 62, right: 470, top: 56, bottom: 294, text: 15.0 }
-            }
-        }
-    }
-}
+/// The frame of every trend; templates/series.html and site/style.css know its size and its left edge.
+pub(super) const FRAME: Frame =
+    Frame { width: 1184, height: 350, left: 58, right: 1106, top: 50, bottom: 320, text: 12.0 };
 
 /// The area of a trend.
 pub(super) struct Plot<'a> {
@@ -56,14 +45,14 @@ pub(super) struct Plot<'a> {
 }
 
 impl<'a> Plot<'a> {
-    /// The area that shows those dots of a trend.
-    pub(super) fn new(trend: &Trend, dots: &[Dot], frame: Frame, svg: &'a mut Svg) -> Plot<'a> {
+    /// The area of a trend that has dots.
+    pub(super) fn new(trend: &Trend, svg: &'a mut Svg) -> Plot<'a> {
+        let (dots, frame) = (&trend.dots, FRAME);
         let (first, last) = axis::extent(&dots.iter().map(|dot| dot.place).collect::<Vec<f64>>());
         let side = (0.01 * (last - first)).max(0.5);
         let places = (first - side, last + side);
         let medians: Vec<f64> = dots.iter().map(|dot| dot.value).collect();
-        let lines = trend.fit.iter().flat_map(|fit| &fit.lines).filter(|line| line.places.1 >= first);
-        let fitted = lines.flat_map(|line| [line.values.0, line.values.1]);
+        let fitted = trend.fit.iter().flat_map(|fit| &fit.lines).flat_map(|line| [line.values.0, line.values.1]);
         let also: Vec<f64> = fitted.chain(trend.baseline).chain(trend.limit).collect();
         let values = axis::robust_range(&medians, &also);
         let across = frame.left * SUBPIXELS..frame.right * SUBPIXELS;

@@ -4,13 +4,12 @@
 //! A value outside the range becomes a triangle on the edge; the range follows the running median, so that one bad run
 //! does not flatten the rest. Where there are more runs than a reader could tell apart, a dot stands for several.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::backend::{Caption, Svg};
 use super::buckets;
 use super::layers;
-use super::plot::{Frame, Plot};
+use super::plot::{FRAME, Frame, Plot};
 use crate::model::unit::Scale;
 use crate::report::mark::Tone;
 
@@ -104,58 +103,40 @@ pub struct Flag {
     pub label: String,
 }
 
-/// The two shapes of a trend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// 1184 x 350, for a window.
-    Wide,
-    /// 480 x 330, the newest commits only, for a phone.
-    Narrow,
-}
+/// So many runs have a dot each.
+const SINGLE: usize = 200;
 
-/// The newest commits that the narrow shape shows.
-pub const NARROW_COMMITS: usize = 96;
-
-/// The most dots of a picture; from there on a dot stands for several runs.
-pub const MOST_DOTS: usize = 200;
+/// Of more runs several share a dot, so that there are about so many: enough to see how the values lie at the width of a page,
+/// and the script draws any part of the picture with a dot for each run.
+const POOLED: usize = 125;
 
 /// The id of the table of points beside the picture.
 pub const POINTS: &str = "point-rows";
 
-/// The trend as SVG; nothing for a series without points.
-pub fn draw(trend: &Trend, shape: Shape) -> String {
-    let dots = match shape {
-        Shape::Wide => &trend.dots[..],
-        Shape::Narrow => newest(&trend.dots),
-    };
-    if dots.is_empty() {
-        return String::new();
-    }
-    let frame = Frame::of(shape);
-    let mut svg = Svg::new(frame.width, frame.height).with_whole_dots();
-    let plot = Plot::new(trend, dots, frame, &mut svg);
-    let shown = buckets::shown(&plot, trend, dots);
-    layers::all(&plot, trend, dots, &shown).expect("the backend writes to a String, which cannot fail");
-    let places = plot.places;
-    drop(plot);
-    let (class, suffix) = if shape == Shape::Wide { ("fill wide", "w") } else { ("fill narrow", "n") };
-    let id = format!("{}-{suffix}", trend.id);
-    let picture = svg.captioned(class, &Caption { id: &id, title: &trend.title, description: &trend.description });
-    // For the script: the table of points, the places at the edges of the area, and where these edges lie.
-    let Frame { left, right, top, bottom, .. } = frame;
-    let data = format!("data-places=\"{} {}\" data-area=\"{left} {right} {top} {bottom}\"", places.0, places.1);
-    picture.replacen("<svg ", &format!("<svg data-points=\"{POINTS}\" {data} "), 1)
+/// For how many runs a dot stands at most, of a series with so many.
+pub fn runs_a_dot(runs: usize) -> usize {
+    if runs <= SINGLE { 1 } else { runs.div_ceil(POOLED) }
 }
 
-/// The dots of the newest commits.
-fn newest(dots: &[Dot]) -> &[Dot] {
-    let mut places: BTreeSet<u64> = BTreeSet::new();
-    let is_new = |dot: &&Dot| {
-        places.insert(dot.place.to_bits());
-        places.len() <= NARROW_COMMITS
-    };
-    let count = dots.iter().rev().take_while(is_new).count();
-    &dots[dots.len() - count..]
+/// The trend as SVG; nothing for a series without points.
+pub fn draw(trend: &Trend) -> String {
+    if trend.dots.is_empty() {
+        return String::new();
+    }
+    let mut svg = Svg::new(FRAME.width, FRAME.height).with_whole_dots();
+    let plot = Plot::new(trend, &mut svg);
+    let shown = buckets::shown(&plot, trend);
+    layers::all(&plot, trend, &shown).expect("the backend writes to a String, which cannot fail");
+    let places = plot.places;
+    drop(plot);
+    let Trend { id, title, description, .. } = trend;
+    let picture = svg.captioned("fill wide", &Caption { id, title, description });
+    // For the script: the table of points, the places at the edges of the area, and where these edges lie.
+    let Frame { left, right, top, bottom, .. } = FRAME;
+    let data = format!("data-places=\"{} {}\" data-area=\"{left} {right} {top} {bottom}\"", places.0, places.1);
+    let picture = picture.replacen("<svg ", &format!("<svg data-points=\"{POINTS}\" {data} "), 1);
+    // The first texts that end at their places are those of the axis, which a narrow window shows beside the rest.
+    picture.replacen("<g text-anchor", &format!("<g id=\"{id}-y\" text-anchor"), 1)
 }
 
 #[cfg(test)]
@@ -192,26 +173,38 @@ mod tests {
 
     #[test]
     fn a_trend_is_drawn_in_classes() {
-        insta::assert_snapshot!(draw(&trend(&[1e-3, 1.01e-3, 9e-3, 1e-3, 1.002e-3]), Shape::Wide));
+        insta::assert_snapshot!(draw(&trend(&[1e-3, 1.01e-3, 9e-3, 1e-3, 1.002e-3])));
     }
 
     #[test]
-    fn the_narrow_shape_shows_the_newest_part() {
-        let values: Vec<f64> = (0..300).map(|i| 1e-3 * (1.0 + f64::from(i % 5) * 0.002)).collect();
-        let svg = draw(&trend(&values), Shape::Narrow);
-        assert_eq!(svg.matches("h0").count(), NARROW_COMMITS);
-        assert!(!svg.contains("Mar 2026"), "dates before the part shown are left out");
-        assert!(svg.len() < 8_000, "{} bytes", svg.len());
+    fn runs_share_dots_where_there_are_many() {
+        let check = |runs: u32, dots: usize| {
+            let values: Vec<f64> = (0..runs).map(|i| 1e-3 * (1.0 + f64::from(i % 5) * 0.002)).collect();
+            let svg = draw(&trend(&values));
+            assert_eq!(svg.matches("h0").count(), dots, "{runs} runs");
+            assert!(svg.len() < 8_000, "{} bytes", svg.len());
+        };
+        check(1, 1);
+        check(200, 200);
+        check(201, 101);
+        check(1_000, 125);
+        check(2_000, 125);
+    }
+
+    #[test]
+    fn the_axis_of_values_has_a_name() {
+        for values in [&[1.0][..], &[1e-3, 1.01e-3], &[-1.0, 1.0]] {
+            let svg = draw(&trend(values));
+            assert!(svg.contains("<g id=\"trend-y\" text-anchor=\"end\"><text x=\"50\""), "{svg}");
+        }
     }
 
     #[test]
     fn odd_series_are_drawn_too() {
         for values in [&[0.0][..], &[1e-3], &[5.0, 5.0], &[-1.0, 1.0], &[1e-300, 1e300]] {
-            for shape in [Shape::Wide, Shape::Narrow] {
-                let svg = draw(&trend(values), shape);
-                assert!(svg.ends_with("</svg>") && !svg.contains("NaN"), "{values:?}: {svg}");
-            }
+            let svg = draw(&trend(values));
+            assert!(svg.ends_with("</svg>") && !svg.contains("NaN"), "{values:?}: {svg}");
         }
-        assert_eq!(draw(&trend(&[]), Shape::Wide), "");
+        assert_eq!(draw(&trend(&[])), "");
     }
 }

@@ -167,11 +167,6 @@ pub(super) fn median_share(shares: impl Iterator<Item = f64>) -> String {
 
 /// The fit of a series as a sparkline: its points with the levels over them; of one that is not fitted, its newest runs.
 pub(super) fn fit_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> String {
-    levels_sparkline(series, fit, spark::DOTS)
-}
-
-/// The same with at most so many dots.
-pub(super) fn levels_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>, dots: usize) -> String {
     let Some((fit, level)) = fit.and_then(|fit| Some((fit, fit.newest_level()?))) else { return sparkline(series) };
     let scale = series.series.metric.unit.scale(level);
     let tone = match fit.turns.last() {
@@ -188,7 +183,7 @@ pub(super) fn levels_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>, d
         levels: fit.pieces().into_iter().map(|piece| (piece.points, piece.from, piece.to)).collect(),
         baseline: None,
         tone,
-        dots,
+        dots: spark::DOTS,
         label,
     })
 }

@@ -41,7 +41,7 @@ pub(super) enum Part {
 pub(super) struct Frame {
     /// The title of the window.
     pub(super) title: String,
-    /// A sentence for search and previews.
+    /// A sentence for search and previews; empty where the title says as much.
     pub(super) description: String,
     /// The way from this page to the root of the site: nothing or `../`.
     pub(super) root: &'static str,

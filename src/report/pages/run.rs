@@ -64,7 +64,7 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
     let headline = headline(run);
     let surroundings = run_surroundings::surroundings(catalog, recorded);
     let template = RunPage {
-        frame: Frame::new(catalog, &path, Part::Runs, title, headline.words()).of_one(catalog, None),
+        frame: Frame::new(catalog, &path, Part::Runs, title, String::new()).of_one(catalog, None),
         short: short_digest(&recorded.id).to_owned(),
         headline,
         reason: run.reason.clone().unwrap_or_default(),

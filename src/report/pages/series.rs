@@ -21,7 +21,7 @@ use crate::report::ReportError;
 use crate::report::answer;
 use crate::report::catalog::{Catalog, short_benchmark};
 use crate::report::chart::script;
-use crate::report::chart::trend::{self, MOST_DOTS, Shape};
+use crate::report::chart::trend;
 use crate::report::fit::Fit;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
@@ -39,8 +39,7 @@ struct SeriesPage {
     headline: Phrase,
     sentence: String,
     about: String,
-    wide: String,
-    narrow: String,
+    chart: String,
     data: String,
     several: String,
     is_fitted: bool,
@@ -64,10 +63,10 @@ struct SeriesPage {
 }
 
 impl SeriesPage {
-    /// Whether a chart holds a mark of that class: the key explains no other.
+    /// Whether the chart holds a mark of that class: the key explains no other.
     fn draws(&self, class: &str) -> bool {
         let mark = format!("class=\"{class}\"");
-        [&self.wide, &self.narrow].iter().any(|chart| chart.contains(&mark))
+        self.chart.contains(&mark)
     }
 }
 
@@ -97,7 +96,7 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
     let sentence = fit.map_or_else(|| of.sentence.clone(), Fit::sentence);
     let scale = fit.and_then(Fit::newest_level).map_or(scale, |level| series.metric.unit.scale(level));
     let trend = series_chart::trend(catalog, of, fit, &sentence, scale);
-    let several = trend.dots.len().div_ceil(MOST_DOTS);
+    let several = trend::runs_a_dot(trend.dots.len());
     let (turns, turns_note) = fit.map_or_else(Default::default, |fit| series_fit::turns(catalog, fit, scale));
     let (mut points, points_note) = points::rows(catalog, series, scale);
     points::without_known_places(&mut points, &trend.dots);
@@ -114,8 +113,7 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
         headline: headline(of, name),
         sentence,
         about: about(of),
-        wide: trend::draw(&trend, Shape::Wide),
-        narrow: trend::draw(&trend, Shape::Narrow),
+        chart: trend::draw(&trend),
         data: script::data(&trend, series_chart::names_commits(catalog, &trend)),
         several: if several > 1 { number::count(several) } else { String::new() },
         is_fitted: trend.fit.is_some(),
@@ -222,6 +220,8 @@ fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
         bad: false,
     }];
     let row = match &of.comparison {
+        // The headline says that there is none.
+        Some(comparison) if comparison.verdict == Verdict::NoBaseline => return rows,
         Some(comparison) => {
             let judgement = Judgement::of(comparison);
             let rule = format!("rule {}", comparison.rule);

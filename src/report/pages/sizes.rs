@@ -1,6 +1,6 @@
 //! The same benchmark with other parameters, most often other sizes: what was fitted to each.
 
-use super::cell::{self, Change};
+use super::cell::Change;
 use crate::model::analysis::SeriesAnalysis;
 use crate::report::catalog::Catalog;
 use crate::report::gate::share;
@@ -19,14 +19,10 @@ pub(super) struct SizeRow {
     pub(super) page: String,
     /// Its level, or its newest value where none is fitted.
     pub(super) level: String,
-    /// Its fit as a small picture.
-    pub(super) spark: String,
     /// Its newest change.
     pub(super) change: Change,
     /// Where that was.
     pub(super) at: String,
-    /// The smallest change that shows.
-    pub(super) could_see: String,
 }
 
 /// The series of a benchmark by its parameters, its own among them; nothing where there is no other.
@@ -60,16 +56,11 @@ fn row(catalog: &Catalog<'_>, other: &SeriesAnalysis, is_own: bool) -> SizeRow {
         }
         None => Change::plain(None),
     };
-    let detectable = fit.as_ref().and_then(|fit| fit.series.detectable);
     SizeRow {
         parameters: series.params.trim_start_matches('{').trim_end_matches('}').replace(',', ", "),
         page: if is_own { String::new() } else { link::series(&series.id) },
         level: number::quantity(series.metric.unit.scale(newest), newest),
-        // The page itself has the large one; of the others the steps tell.
-        spark: if is_own { String::new() } else { cell::levels_sparkline(other, fit.as_ref(), 0) },
         at: fit.as_ref().zip(turn).map_or(String::new(), |(fit, turn)| fit.commit(turn.what.begin())),
         change,
-        could_see: detectable
-            .map_or_else(|| number::NONE.to_owned(), |size| format!("±{}", number::percent_size(size))),
     }
 }
