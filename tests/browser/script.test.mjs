@@ -44,6 +44,31 @@ async function address(tab, name, expected) {
   return tab.evaluate((name) => new URLSearchParams(location.search).get(name), name);
 }
 
+for (const javaScriptEnabled of [true, false]) {
+  test(`a narrow window begins at the newest end of a trend, beside its axis, with${javaScriptEnabled ? "" : "out"} script`, async () => {
+    const { context, tab } = await open(longest(), { viewport: { width: 390, height: 900 }, javaScriptEnabled });
+    const isSeen = async (place, least) => {
+      const box = await place.boundingBox();
+      assert.ok(box && box.x >= least && box.x + box.width <= 390, `${JSON.stringify(box)} lies within the window`);
+    };
+    const axis = tab.locator("svg.scale"), newest = chart(tab).locator("text", { hasText: /^(now|newest)$/ });
+    await isSeen(axis, 0);
+    await isSeen(newest, 58);
+    const ticks = await axis.evaluate((one) => one.getBBox().width);
+    assert.ok(ticks > 10, `the axis has its figures: ${ticks}`);
+    const left = await tab.locator(".pan > .scroll").evaluate((one) => { one.scrollLeft = -5000; return one.scrollLeft; });
+    assert.ok(left < -500, `the rest is to the left: ${left}`);
+    if (javaScriptEnabled) {
+      await chart(tab).focus();
+      await tab.keyboard.press("End");
+      await isSeen(tab.locator("path.cross"), 58);
+      await press(tab, "Logarithms");
+      assert.ok((await axis.evaluate((one) => one.getBBox().width)) > 10, "the axis follows the mode");
+    }
+    await context.close();
+  });
+}
+
 for (const width of [1280, 390]) {
   test(`the keyboard walks over every run of a series, at ${width} px`, async () => {
     const page = longest(), all = runs(told(page));
