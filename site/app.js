@@ -483,9 +483,24 @@ function makeFilter(box, tables) {
 }
 
 const order = new Intl.Collator("en", { numeric: true });
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const PREFIXES = { n: 1e-9, "\u00b5": 1e-6, m: 1e-3, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12 };
+
+// A figure as a table shows it: `1 of 4 000` is a share, and the prefix of a unit counts, so that 2.9 G/s is more than 555 M/s.
 const numberOf = (text) => {
-  const figure = text.replace(/[\u202f\s]/g, "").replace("\u2212", "-").match(/^[+-]?\d[\d.]*(e-?\d+)?/);
-  return figure ? Number(figure[0]) : null;
+  const plain = text.replace(/\s/g, "").replace(/\u2212/g, "-").replace("\u03bc", "\u00b5");
+  const share = plain.match(/^(\d[\d.]*)of(\d[\d.]*)/), figure = plain.match(/^([+-]?\d[\d.]*(?:e[+-]?\d+)?)(.*)$/);
+  if (share) return Number(share[1]) / Number(share[2]);
+  const [, prefix, isBinary] = figure?.[2].match(/^([n\u00b5mkKMGT])(i?)(?:s|Hz|B|[A-Za-z]*\/s)$/) ?? [];
+  const factor = PREFIXES[prefix] ?? 1;
+  return figure && Number(figure[1]) * (isBinary ? 1024 ** (Math.log10(factor) / 3) : factor);
+};
+
+// What a text is ordered by: a day as `9 Sep 2023, 06:12` by its time.
+const orderOf = (text) => {
+  const [, day, month, year, rest] = text.match(/^(\d{1,2})\s(\w{3})\s(\d{4})(.*)$/) ?? [];
+  const place = MONTHS.indexOf(month);
+  return place < 0 ? text : `${year}-${place + 1}-${day}${rest}`;
 };
 
 // Buttons in the heads of a table sort its rows within their groups. A column of mixed units cannot be sorted by figures.
@@ -498,7 +513,7 @@ function makeSortable(sorted, place) {
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     for (const body of sorted.tBodies) {
       const keyed = bodyRows(sorted).filter((row) => row.parentNode === body)
-        .map((row) => { const text = row.cells[column]?.textContent.trim() ?? ""; return { row, text, figure: numberOf(text) }; });
+        .map((row) => { const text = row.cells[column]?.textContent.trim() ?? ""; return { row, text: orderOf(text), figure: numberOf(text) }; });
       const figures = head.classList.contains("n");
       keyed.sort((x, y) => {
         // What has no figure stands last, either way.
@@ -630,9 +645,13 @@ function makeCompare(box) {
   const field = (name) => form.querySelector(`[name=${name}]`);
   const said = form.querySelector("output"), result = document.getElementById("result");
   const rows = document.getElementById("result-rows"), newest = data.commits.length - 1;
-  if (newest < 1) return;
+  if (newest < 1) {
+    // The page says how many commits are known; here none came, as where a copy of the site lacks its data.
+    box.replaceWith(element("p", { class: "note" }, newest < 0 ? "The data of this site could not be read." : "It takes two measured commits."));
+    return;
+  }
   const numberOfCommit = (text) => {
-    const word = text.trim().split(/\s/)[0], like = ([sha, , , tags]) => tags.includes(text.trim()) || sha === word;
+    const word = text.trim().split(/\s/)[0].toLowerCase(), like = ([sha, , , tags]) => tags.includes(text.trim()) || sha === word;
     const whole = data.commits.findIndex(like);
     if (whole >= 0) return whole;
     const begun = data.commits.flatMap(([sha], i) => (word.length >= 4 && sha.startsWith(word) ? [i] : []));
@@ -644,8 +663,13 @@ function makeCompare(box) {
     asked += 1;
     const mine = asked, [a, b] = ["a", "b"].map((name) => numberOfCommit(field(name).value));
     const unknown = a === null ? "A" : b === null ? "B" : null;
-    said.textContent = unknown ? `${unknown} is no measured commit or tag.` : "";
-    if (unknown) return;
+    said.textContent = unknown ? `${unknown} is no commit or tag that was measured: the list of the field has those that were.` : "";
+    if (unknown) {
+      result.replaceChildren();
+      rows.replaceChildren();
+      filter.hidden = true;
+      return;
+    }
     address.set("a", field("a").value.trim());
     address.set("b", field("b").value.trim());
     try { await loaded(a); await loaded(b); } catch (error) { said.textContent = error.message; return; }

@@ -33,14 +33,26 @@ const logTicksOf = (low, high) => {
   return ticks.length < 3 ? ticksOf(low, high) : [ticks, null];
 };
 
-// The range of values to show: without what lies far from the middle half, except on an axis of logarithms.
-const rangeOf = (values, also, isLog) => {
-  const sorted = [...values].sort((a, b) => a - b), at = (share) => sorted[Math.round(share * (sorted.length - 1))];
-  const reach = 3 * (at(0.75) - at(0.25)) || Infinity;
-  const kept = isLog ? sorted : sorted.filter((one) => one >= at(0.25) - reach && one <= at(0.75) + reach);
-  const ends = [...kept, ...also];
-  const low = Math.min(...ends), high = Math.max(...ends);
-  if (isLog) { const more = Math.max((high / low) ** 0.08, 1.02); return [low / more, high * more]; }
+const extentOf = (values) => values.reduce(([low, high], one) => [Math.min(low, one), Math.max(high, one)], [Infinity, -Infinity]);
+const medianOf = (values) => {
+  const sorted = [...values].sort((a, b) => a - b), middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+};
+
+// The range to show of values in their order, as src/report/chart/axis.rs has it: one far from its neighbours does not widen
+// it, a level that holds for two runs does. An axis of logarithms shows all.
+const rangeOf = (shown, also, isLog) => {
+  const values = shown.length ? shown : also.length ? also : [0, 1], [least, most] = extentOf(values);
+  if (isLog) {
+    const [low, high] = extentOf([least, most, ...also]), more = Math.max((high / low) ** 0.08, 1.02);
+    return [low / more, high * more];
+  }
+  const smooth = values.map((_, i) => medianOf(values.slice(Math.max(0, i - 1), i + 2)));
+  const scatter = values.map((one, i) => Math.abs(one - smooth[i])).sort((a, b) => a - b);
+  const margin = 1.5 * scatter[Math.floor(scatter.length * 0.8)], [from, to] = extentOf([...smooth, values.at(-1)]);
+  let low = Math.max(from - margin, least), high = Math.min(to + margin, most);
+  const reach = 1.5 * Math.max(high - low, 0.04 * Math.abs(low)), [floor, ceiling] = [low - reach, high + reach];
+  for (const one of also) if (one >= floor && one <= ceiling) [low, high] = extentOf([low, high, one]);
   const middle = (low + high) / 2, half = Math.max((high - low) / 2, 0.02 * Math.abs(middle), 1e-300) * 1.16;
   return [middle - half, middle + half];
 };
@@ -51,7 +63,7 @@ const SIZE = 12;
 const MODES = [["", "Values"], ["log", "Logarithms"], ["relative", "Change from the first level"]];
 
 // What a chart shows of a part of its places, in a mode: elements to put in place of those of the page.
-function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, last], mode) {
+function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, last], mode, dayOf) {
   const made = [], { factor, symbol } = told;
   const draw = (tag, kind, attributes, text) => {
     const one = document.createElementNS(namespace, tag);
@@ -65,7 +77,8 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   const shown = (...places) => places.some((place) => place >= first && place <= last);
   const inside = runs.filter(({ place }) => shown(place));
   const lines = told.lines.filter((line) => line[0] <= last && line[1] >= first);
-  const [low, high] = rangeOf(inside.map(({ value }) => value), lines.flatMap((line) => [line[2], line[3]]), mode === "log");
+  const also = [...lines.flatMap((line) => [line[2], line[3]]), told.baseline, told.limit].filter((value) => value !== null);
+  const [low, high] = rangeOf(inside.map(({ value }) => value), also, mode === "log");
   const reference = firstLevel(told, runs), held = (x, a, b) => Math.min(b, Math.max(a, x));
   const scale = { log: Math.log10, relative: (v) => (v / reference - 1) * 100 }[mode] ?? ((v) => v / factor);
   const back = mode === "relative" ? (tick) => (tick / 100 + 1) * reference : (tick) => tick * factor;
@@ -137,9 +150,12 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   }
   path("axis", `M${left} ${bottom}H${right}`);
   let free = 0;
-  for (const [place, text] of told.dates) {
+  // A part may be too short for two months to begin in it: then the days of its first and its last run say when it was.
+  const months = told.dates.filter(([place]) => shown(place)), edges = months.length < 2 ? [inside[0], inside.at(-1)] : [];
+  const days = edges.filter(Boolean).map((one) => [one.place, dayOf(one)]).filter(([, text]) => text);
+  for (const [place, text] of days.length ? days : months) {
     const at = x(place), half = text.length * SIZE * 0.29;
-    if (!shown(place) || at - half < free || at + half > right + 60) continue;
+    if (at - half < free || at + half > right + 60) continue;
     path("axis", `M${at} ${bottom}V${bottom + 5}`);
     words(text, at, bottom + (22), "middle");
     free = at + half + SIZE;
@@ -201,6 +217,7 @@ function makeChart(figure) {
     back.disabled = !part;
     figure.classList.toggle("drawn", Boolean(mode || part));
     redraw();
+    if (part && !data.commits.length) named().then(redraw);
   };
   const show = (next) => {
     at = Math.max(0, Math.min(runs.length - 1, next));
@@ -216,7 +233,7 @@ function makeChart(figure) {
   let view = own;
   const redraw = () => {
     view = part ?? own;
-    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, told, runs, area, view, mode)] : printed), cross);
+    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, told, runs, area, view, mode, (run) => data.commits[commitOf(run)]?.[1])] : printed), cross);
     if (cross.hasAttribute("d")) point();
   };
   const point = () => {
@@ -254,8 +271,8 @@ function makeChart(figure) {
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
     const act = { "+": () => zoom(0.5, runs[at].place), "=": () => zoom(0.5, runs[at].place), "-": () => zoom(2, runs[at].place), 0: () => { part = null; change(); },
       Enter: () => named().then(() => {
-        const commits = [data.commits[commitOf(runs[at]) - 1], data.commits[commitOf(runs[at])]].map((one) => one?.[0].slice(0, 12));
-        if (commits[0] && commits[1]) location.href = `../compare/index.html?a=${commits[0]}&b=${commits[1]}`;
+        const [before, after] = [runs[at - 1], runs[at]].map((run) => run && data.commits[commitOf(run)]?.[0].slice(0, 12));
+        if (before && after && before !== after) location.href = `../compare/index.html?a=${before}&b=${after}`;
       }) }[event.key];
     if (event.ctrlKey || event.metaKey || event.altKey || (step === undefined && !act)) return;
     event.preventDefault();

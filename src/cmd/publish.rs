@@ -221,8 +221,7 @@ fn damaged_since(bad: Quarantined) -> Advice {
 /// As [`publish`].
 pub(super) fn check(project: &Project, out: Option<&Path>) -> anyhow::Result<()> {
     let folder = site_folder(project, out)?;
-    SITE.check(&folder)?;
-    SITE.check_place(&folder)
+    SITE.check_replaceable(&folder)
 }
 
 fn site_folder(project: &Project, out: Option<&Path>) -> anyhow::Result<PathBuf> {

@@ -45,6 +45,26 @@ impl Kind {
         }
     }
 
+    /// Fails where nothing can be put there: where the folder holds anything that is not of this kind, or among our files one
+    /// that would be lost, such as `.git` or `CNAME`, or where its parent cannot be written.
+    ///
+    /// # Errors
+    /// Names the folder and the file.
+    pub(super) fn check_replaceable(self, folder: &Path) -> anyhow::Result<()> {
+        self.check(folder)?;
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let is_strange = |name: &String| {
+            let is_plain_file = || !name.contains('.') && folder.join(name).is_file();
+            name != self.marker && (name.starts_with('.') || is_plain_file())
+        };
+        let Some(stranger) = names.filter(is_strange).min() else { return self.check_place(folder) };
+        let message = format!("`{}` holds `{stranger}`, which is no part of the {}", folder.display(), self.name);
+        let hint =
+            "the folder is replaced as a whole: move that out of it, or name another one with `--out`".to_owned();
+        Err(Advice { message, hint }.into())
+    }
+
     /// A folder of this kind that is there, to be read.
     ///
     /// # Errors
@@ -60,10 +80,7 @@ impl Kind {
     }
 
     /// Whether a folder can be put there: proven with a file that has no name, so that nothing can stay behind.
-    ///
-    /// # Errors
-    /// Names the place that cannot be written to.
-    pub(super) fn check_place(self, folder: &Path) -> anyhow::Result<()> {
+    fn check_place(self, folder: &Path) -> anyhow::Result<()> {
         let place = parent(folder);
         let tried = fs::create_dir_all(place).and_then(|()| tempfile::tempfile_in(place).map(drop));
         tried.map_err(|error| {
@@ -131,10 +148,12 @@ impl WholeFolder {
     /// # Errors
     /// When that is not ours to replace, or nothing can be written beside it.
     pub(super) fn begin(project: &Project, kind: Kind, folder: &Path) -> anyhow::Result<WholeFolder> {
-        kind.check(folder)?;
-        kind.check_place(folder)?;
-        let aside = Aside::beside(project, kind, folder)?;
-        Ok(WholeFolder { kind, folder: folder.to_owned(), aside, made: RefCell::default() })
+        // A link stays a link: what it leads to is replaced.
+        let folder = if folder.is_symlink() { folder.canonicalize() } else { Ok(folder.to_owned()) }
+            .with_context(|| format!("cannot follow the link `{}`", folder.display()))?;
+        kind.check_replaceable(&folder)?;
+        let aside = Aside::beside(project, kind, &folder)?;
+        Ok(WholeFolder { kind, folder, aside, made: RefCell::default() })
     }
 
     /// Writes a file; the path is relative, with `/`. One that is there with the same bytes is taken over as it is, so that
@@ -306,7 +325,6 @@ mod tests {
         write_file(&new.join("index.html"), b"1").expect("a page");
         write_file(&new.join("series/a.html"), b"a").expect("a page");
         put(SITE, &new, &folder).expect("the first site");
-        SITE.check(&folder).expect("our own site may be replaced");
         let new = root.path().join("aside/newer");
         make_folder(&new).expect("a folder");
         write_file(&new.join("index.html"), b"2").expect("a page");
@@ -314,6 +332,14 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.join("index.html")).expect("a page"), "2");
         assert!(!folder.join("series").exists(), "a page that is gone stays");
         assert_eq!(fs::read_dir(root.path().join("deep")).expect("a folder").count(), 1, "something is left beside");
+        for stranger in [".git", "CNAME", ".nojekyll"] {
+            write_file(&folder.join(stranger), b"").expect("a file");
+            let error = SITE.check_replaceable(&folder).expect_err("it would be lost").to_string();
+            assert!(error.contains(stranger), "{error}");
+            SITE.check(&folder).expect("it may be read");
+            fs::remove_file(folder.join(stranger)).expect("a file");
+        }
+        SITE.check_replaceable(&folder).expect("our own site may be replaced");
         let other = Kind { name: "export", marker: ".sprag-export" };
         assert!(other.check(&folder).is_err(), "a site is no export");
     }

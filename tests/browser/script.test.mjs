@@ -197,9 +197,63 @@ test("the first commit is compared with the next, and one that nobody knows is n
   assert.deepEqual(await tab.locator("#result .sides .id").allTextContents(), known);
   await context.close();
   const odd = await open("compare/index.html?b=nobody");
-  await odd.tab.waitForFunction(() => /B is no measured commit or tag/.test(document.querySelector("#compare output").textContent));
+  await odd.tab.waitForFunction(() => /B is no commit or tag that was measured/.test(document.querySelector("#compare output").textContent));
   assert.deepEqual(odd.said, []);
   await odd.context.close();
+});
+
+test("where one commit was measured, or no data are there, a sentence says so and no empty window follows", async () => {
+  for (const [fault, words] of [["/data/commits.js", /could not be read/], [null, /takes two measured commits/]]) {
+    const context = await chromium.newContext({ viewport: { width: 1280, height: 900 } });
+    const tab = await context.newPage();
+    if (fault) await tab.route((asked) => asked.pathname.endsWith(fault), (route) => route.abort());
+    else await tab.addInitScript(() => document.addEventListener("DOMContentLoaded", () => { sprag.data.commits.length = 1; }, true));
+    await tab.goto(url("compare/index.html"));
+    await tab.waitForFunction(() => !document.getElementById("compare"));
+    assert.match(await tab.locator("main").innerText(), words);
+    assert.ok((await tab.locator("main > section").first().boundingBox()).y < 900, "what follows is in view");
+    await context.close();
+  }
+});
+
+test("days are sorted by time, shares and units by what they are", async () => {
+  const { context, tab } = await open("runs/index.html");
+  const keys = await tab.evaluate(() => ["9 Sep 2023, 06:12", "10 Sep 2023, 00:12", "2 Jul 2026"].map(orderOf).sort(order.compare));
+  assert.deepEqual(keys, ["2023-9-9, 06:12", "2023-9-10, 00:12", "2026-7-2"]);
+  const told = ["1 of 4\u202f000", "1 of 400", "2.901 G/s", "555.2 M/s", "4 KiB", "5 min", "\u2212386.5 \u00b5s", "\u2013"];
+  const figures = await tab.evaluate((told) => told.map(numberOf), told);
+  assert.deepEqual(figures.slice(0, 6), [1 / 4000, 1 / 400, 2.901e9, 555.2e6, 4096, 5]);
+  assert.ok(Math.abs(figures[6] + 386.5e-6) < 1e-12 && figures[7] === null, figures.join(" "));
+  const times = async () => (await tab.locator("table").first().locator("tbody tr").allInnerTexts())
+    .map((row) => Date.parse(row.match(/\d{1,2}\s[A-Z][a-z]{2}\s\d{4}/)?.[0].replace(/\s/g, " ")));
+  await tab.getByRole("button", { name: /^Began/ }).first().click();
+  const sorted = await times();
+  assert.ok(sorted.length > 5 && sorted.every((time, i) => Number.isFinite(time) && (i === 0 || sorted[i - 1] <= time)), sorted.join(" "));
+  await context.close();
+});
+
+test("a mode calls nothing an outlier that the printed chart shows, and a part that begins no month has days", async () => {
+  for (const page of pages.filter((page) => page.startsWith("series/") && text(page).includes("application/json"))) {
+    const outside = [];
+    for (const mode of ["", "?mode=relative"]) {
+      const { context, tab } = await open(page + mode);
+      outside.push(await chart(tab).locator("path.out").count());
+      await context.close();
+    }
+    assert.ok(outside[1] <= outside[0], `${page}: ${outside}`);
+  }
+  const { context, tab } = await open(`${longest()}?part=2_5`);
+  await tab.waitForFunction(() => /\d \w{3} \d{4}/.test(document.querySelector("svg[data-points]").textContent.replace(/\s/g, " ")));
+  await context.close();
+});
+
+test("paper shows the columns that a narrow window leaves out", async () => {
+  const { context, tab } = await open(pages.find((page) => /^week\/2/.test(page) && text(page).includes("opt-")), { viewport: { width: 690, height: 900 } });
+  const hidden = () => tab.evaluate(() => [...document.querySelectorAll("table th")].filter((head) => !head.getClientRects().length).length);
+  assert.ok((await hidden()) > 0, "the window leaves some out");
+  await tab.emulateMedia({ media: "print" });
+  assert.equal(await hidden(), 0);
+  await context.close();
 });
 
 test("a comparison goes along as Markdown and as CSV", async () => {

@@ -31,8 +31,7 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     let selection = Selection::of(args)?;
-    EXPORT.check(folder)?;
-    EXPORT.check_place(folder)?;
+    EXPORT.check_replaceable(folder)?;
     let entries = selection.list(project)?;
     let export = WholeFolder::begin(project, EXPORT, folder)?;
     let (mut runs, mut files) = (0, 0);

@@ -6,7 +6,7 @@ use super::backend::SUBPIXELS;
 use super::ink::Ink;
 use super::labels::{Boxes, text_width};
 use super::plot::{Drawn, Plot};
-use super::trend::{Fitted, Line, Trend, Turn};
+use super::trend::{Fitted, Trend, Turn};
 use crate::report::mark::Tone;
 use crate::report::number;
 
@@ -229,7 +229,7 @@ fn pixels(units: f64) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trend::{Dot, Flag, draw};
+    use super::super::trend::{Dot, Flag, Line, draw};
     use super::*;
     use crate::model::unit::Unit;
 
