@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::axis::{Axis, Pooled, pooled};
 use super::memory::{Asked, Look, Memory};
+use super::steady;
 use crate::analysis::changes::detect::{Known, changes_known};
 use crate::analysis::changes::detectable::detectable;
 use crate::analysis::changes::exact;
@@ -51,8 +52,10 @@ pub(super) struct Found<'a> {
     pub(super) is_exact: bool,
     pub(super) changes: Changes,
     pub(super) apart: Option<Apart>,
-    /// The name under which what was found is remembered.
+    /// The name of what was found with all points.
     pub(super) name: Digest,
+    /// All that was found, to be remembered.
+    pub(super) looks: Vec<(Digest, Look)>,
 }
 
 impl<'a> Found<'a> {
@@ -76,11 +79,30 @@ impl<'a> Found<'a> {
         let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
         let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
         let known = Known { told: &told, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
-        let asked = Asked { values: &values, is_exact, sensitivity: &setting.sensitivity, known: &known };
-        let name = asked.name();
-        let Look { changes, apart } = memory.look(name).cloned().unwrap_or_else(|| look(&asked));
+        let look_at = |values: &[f64], known: &Known<'_>| {
+            let asked = Asked { values, is_exact, sensitivity: &setting.sensitivity, known };
+            let name = asked.name();
+            (name, memory.look(name).cloned().unwrap_or_else(|| look(&asked)))
+        };
+        let (name, whole) = look_at(&values, &known);
+        let Look { mut changes, apart } = whole.clone();
+        let mut looks = vec![(name, whole)];
+        let until = steady::until(&changes, values.len());
+        if until < values.len() && !is_exact {
+            let before = |ranges: &[RangeInclusive<usize>]| -> Vec<RangeInclusive<usize>> {
+                ranges.iter().filter(|range| *range.end() < until).cloned().collect()
+            };
+            let (told, drifts) = (before(&told), before(&drifts));
+            let borders = &borders[..borders.partition_point(|border| *border < until)];
+            let known = Known { told: &told, drifts: &drifts, borders, runs: &runs[..until], more_is_better };
+            let (name, steady) = look_at(&values[..until], &known);
+            if steady::are_alike(&steady.changes, &changes) {
+                changes = steady.changes.clone();
+            }
+            looks.push((name, steady));
+        }
         let points = points.into();
-        Found { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart, name }
+        Found { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart, name, looks }
     }
 
     /// Looks at a series.

@@ -4,7 +4,7 @@
 //! explain are one cluster (`cluster.rs`), the machine's where that is likelier (`machine.rs`); clusters of several machines that
 //! one commit explains are one event (`event.rs`), with the probability of each suspect (`culprit.rs`), what of it all may be
 //! chance (`discovery.rs`), and the id that it was told by before (`identity.rs`). What was found in a series that has not changed
-//! since is taken from memory (`memory.rs`).
+//! since is taken from memory (`memory.rs`); where its newest points change nothing, what was found without them is told (`steady.rs`).
 
 pub mod whole;
 pub mod found;
@@ -18,6 +18,7 @@ mod culprit;
 mod draft;
 mod identity;
 mod event;
+mod steady;
 mod newest;
 mod coverage;
 mod self_test;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::coverage::{self, Tip};
 use super::event::{self, Told};
 use super::found::{Found, Setting, has_say};
-use super::memory::{Look, Memory};
+use super::memory::Memory;
 use super::{axis, discovery, draft, identity, newest, self_test};
 use crate::model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
 use crate::model::commit::CommitLine;
@@ -155,8 +155,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>, memory: &Memor
 }
 
 fn remembered(all: Vec<Found<'_>>, alarms: Vec<(Digest, Vec<usize>)>) -> Memory {
-    let look = |found: Found<'_>| (found.name, Look { changes: found.changes, apart: found.apart });
-    Memory::new(all.into_iter().map(look), alarms.into_iter())
+    Memory::new(all.into_iter().flat_map(|found| found.looks), alarms.into_iter())
 }
 
 /// Of the tables what is of the series, and of the suites on machines, that are told of.

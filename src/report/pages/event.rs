@@ -89,7 +89,7 @@ pub(in crate::report) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page
             more => format!("{} more are not listed here.", count(more)),
         },
         accepted: of.answer.as_ref().map(|answer| answer::told(answer).text(".")),
-        acceptance: acceptance(catalog, of),
+        acceptance: acceptance(of),
     };
     page(path, &template)
 }
@@ -172,18 +172,13 @@ fn reproduce(of: &Event) -> Vec<String> {
 
 /// The entry of the ledger that accepts it, with what only a person can say left empty; nothing where there is nothing to accept
 /// or it is accepted, and a sentence where no size can be accepted.
-fn acceptance(catalog: &Catalog<'_>, of: &Event) -> Result<Vec<String>, &'static str> {
+fn acceptance(of: &Event) -> Result<Vec<String>, &'static str> {
     if !of.is_open_regression() {
         return Ok(Vec::new());
     }
     let Some(worst) = of.worst_standing() else {
         return Err("A level of it was zero before, so no relative change can be accepted.");
     };
-    let newest = told::lead(of).and_then(|lead| {
-        let suites = &catalog.analysis.suites;
-        let suite = suites.iter().find(|one| one.suite == lead.suite && one.machine == lead.machine.id);
-        suite?.commit.as_ref().map(|commit| commit.sha.as_str())
-    });
-    let commit = newest.unwrap_or(&of.first_bad.sha);
-    Ok(text::acceptance_to_fill(&of.id, Scope::EVENT, text::rounded_up(worst), commit))
+    // The newest commit would be another one with each run, and the page with it.
+    Ok(text::acceptance_to_fill(&of.id, Scope::EVENT, text::rounded_up(worst), &of.first_bad.sha))
 }
