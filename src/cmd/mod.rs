@@ -27,7 +27,7 @@ mod kept;
 mod study;
 mod ledger;
 mod whole_folder;
-mod run_pages;
+mod known_pages;
 mod publish;
 mod choose;
 mod weekly;

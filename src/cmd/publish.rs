@@ -8,11 +8,11 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::Advice;
 use super::export::downloads;
+use super::known_pages::KnownPages;
 use super::ledger;
 use super::method;
 use super::project::Project;
 use super::release;
-use super::run_pages::RunPages;
 use super::study::Study;
 use super::trend;
 use super::whole_folder::{Kind, Standing, WholeFolder};
@@ -24,7 +24,7 @@ use crate::model::movers::WeekMovers;
 use crate::model::page::Page;
 use crate::model::run::Quarantined;
 use crate::model::trend::Trend;
-use crate::report::{self, lean, link};
+use crate::report::{self, Target, lean, link};
 
 /// The folder of a site.
 const SITE: Kind = Kind { name: "site", marker: ".sprag-site" };
@@ -72,47 +72,28 @@ fn put(
     let folder = site_folder(project, out)?;
     let site = WholeFolder::begin(project, SITE, &folder)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    let mut target = Built { pages: RunPages::of(project), site: &site };
+    let mut target = Built { pages: KnownPages::of(project), site: &site };
     each_page(project, study, &trend, movers, today, &mut target)?;
     target.pages.keep();
     site.put()?;
     Ok(folder)
 }
 
-/// Where the files of a site go.
-trait Target {
-    /// Takes a file.
-    fn take(&mut self, page: &Page) -> anyhow::Result<()>;
-
-    /// Whether it has the page of a run already; `key` tells what that hangs on.
-    fn has_run(&mut self, _id: &str, _key: &dyn Fn() -> Digest) -> bool {
-        false
-    }
-
-    /// Takes the page of a run.
-    fn take_run(&mut self, _id: &str, page: &Page) -> anyhow::Result<()> {
-        self.take(page)
-    }
-}
-
 /// A folder that is being built.
 struct Built<'a> {
-    pages: RunPages,
+    pages: KnownPages,
     site: &'a WholeFolder,
 }
 
-impl Target for Built<'_> {
-    fn take(&mut self, page: &Page) -> anyhow::Result<()> {
+impl Target<anyhow::Error> for Built<'_> {
+    fn take(&mut self, page: Page) -> anyhow::Result<()> {
+        let page = lean::page(page);
+        self.pages.rendered(&page.path, &page.bytes);
         self.site.write(&page.path, &page.bytes)
     }
 
-    fn has_run(&mut self, id: &str, key: &dyn Fn() -> Digest) -> bool {
-        self.pages.has(id, key, |digest| self.site.take_over(&link::run(id), digest))
-    }
-
-    fn take_run(&mut self, id: &str, page: &Page) -> anyhow::Result<()> {
-        self.pages.rendered(id, &page.bytes);
-        self.take(page)
+    fn has(&mut self, path: &str, key: &dyn Fn() -> Digest) -> bool {
+        self.pages.has(path, key, |digest| self.site.take_over(path, digest))
     }
 }
 
@@ -123,12 +104,12 @@ struct Compared<'a> {
     differences: Vec<String>,
 }
 
-impl Target for Compared<'_> {
-    fn take(&mut self, page: &Page) -> anyhow::Result<()> {
-        let path = &page.path;
+impl Target<anyhow::Error> for Compared<'_> {
+    fn take(&mut self, page: Page) -> anyhow::Result<()> {
+        let Page { path, bytes } = &lean::page(page);
         match self.others.remove(path) {
             false => self.differences.push(format!("missing: {path}")),
-            true if self.site.read(path)? != page.bytes => self.differences.push(format!("differs: {path}")),
+            true if self.site.read(path)? != *bytes => self.differences.push(format!("differs: {path}")),
             true => {}
         }
         Ok(())
@@ -177,7 +158,7 @@ fn each_page(
     trend: &Trend,
     movers: &[WeekMovers],
     today: NaiveDate,
-    target: &mut dyn Target,
+    target: &mut dyn Target<anyhow::Error>,
 ) -> anyhow::Result<()> {
     let site = &project.config.site;
     let downloads = if site.downloads { downloads::list() } else { Vec::new() };
@@ -186,23 +167,22 @@ fn each_page(
     let releases = release::reports(project)?;
     let input = report::Input { analysis, trend, line, heads, movers, newest, ledger, today, releases: &releases };
     let whole = report::Site::new(&input);
-    let rendered = whole.render::<anyhow::Error>(&settings, &mut |page| target.take(&lean::page(page)));
-    rendered.map_err(|error| {
+    whole.render(&settings, target).map_err(|error| {
         if error.is::<report::ReportError>() { error.context("cannot render the site") } else { error }
     })?;
     let shown =
         study.heads.iter().zip(&study.entries).filter(|(head, _)| whole.shown_runs().contains(head.id.as_str()));
-    let records = shown.filter(|(head, entry)| !target.has_run(&head.id, &|| whole.run_key(head, &entry.blob)));
+    let records = shown.filter(|(head, entry)| !target.has(&link::run(&head.id), &|| whole.run_key(head, &entry.blob)));
     let records: Vec<Entry> = records.map(|(_, entry)| entry.clone()).collect();
     for entries in records.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
-        let pages = whole.render_runs(&runs).context("cannot render the site")?.into_iter().map(lean::page);
-        runs.iter().zip(pages).try_for_each(|(run, page)| target.take_run(&run.id, &page))?;
+        let pages = whole.render_runs(&runs).context("cannot render the site")?;
+        pages.into_iter().try_for_each(|page| target.take(page))?;
     }
     if site.downloads {
-        downloads::each(project, &study.entries, &mut |page| target.take(&page))?;
+        downloads::each(project, &study.entries, &mut |page| target.take(page))?;
     }
     Ok(())
 }

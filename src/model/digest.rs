@@ -1,6 +1,7 @@
 //! SHA-256, the only hash of the project (FIPS 180-4).
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -23,9 +24,31 @@ impl Digest {
         Digest(hash.finalize().into())
     }
 
+    /// The digest of all that a value tells a hasher. It is the same for equal values in the same build of Sprag, and so no name to
+    /// give to others.
+    pub fn of_value(value: &impl Hash) -> Digest {
+        let mut told = Told(Vec::new());
+        value.hash(&mut told);
+        Digest::of(&[&told.0])
+    }
+
     /// The first sixteen digits, by which names bear it.
     pub fn short(&self) -> String {
         self.to_string()[..16].to_owned()
+    }
+}
+
+/// What a value tells a hasher, as it stands.
+struct Told(Vec<u8>);
+
+impl Hasher for Told {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Nobody asks for it.
+    fn finish(&self) -> u64 {
+        0
     }
 }
 

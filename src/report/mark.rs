@@ -8,7 +8,7 @@ use crate::model::unit::Unit;
 use crate::model::verdict::{Comparison, Verdict};
 
 /// The four things that colour may mean, and the plain ink of everything else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tone {
     /// Slower, failed.
     Worse,
@@ -36,7 +36,7 @@ impl Tone {
 }
 
 /// How a state is shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mark {
     /// Its colour.
     pub tone: Tone,

@@ -48,12 +48,14 @@ mod matrix_checks;
 #[cfg(test)]
 mod sample_data;
 #[cfg(test)]
+mod series_key_checks;
+#[cfg(test)]
 mod site_checks;
 #[cfg(test)]
 mod size_checks;
 
 pub use markdown::digest_markdown;
-pub use site::{Input, Site};
+pub use site::{Input, Site, Target};
 pub use week::WEEKS;
 
 /// Why the pages could not be made.

@@ -25,7 +25,7 @@ use super::compare::data::Data;
 use super::compare::script;
 use super::feed;
 use super::link;
-use super::pages::{self, RunKeys};
+use super::pages::{self, RunKeys, SeriesDraft};
 use super::{ReportError, Settings};
 
 const STYLE: &str = include_str!("../../site/style.css");
@@ -73,22 +73,18 @@ impl<'a> Site<'a> {
         self.catalog.shown_runs()
     }
 
-    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists. They are given to `take` in an
-    /// order that is not said, those of events and series some at a time, so that not all are in memory at once.
+    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists, and those that `target` has. It
+    /// takes them in an order that is not said, those of events and series some at a time, so that not all are in memory at once.
     ///
     /// # Errors
     /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none; and the first
-    /// that `take` gives, after which nothing more is rendered.
-    pub fn render<E: From<ReportError>>(
-        &self,
-        settings: &Settings,
-        take: &mut dyn FnMut(Page) -> Result<(), E>,
-    ) -> Result<(), E> {
+    /// that `target` gives, after which nothing more is rendered.
+    pub fn render<E: From<ReportError>>(&self, settings: &Settings, target: &mut dyn Target<E>) -> Result<(), E> {
         let catalog = &self.catalog;
         let analysis = catalog.analysis;
         let root = link::root(settings)?;
         let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
-        let mut site = Gathering { paths: Vec::new(), seen: BTreeSet::new(), take };
+        let mut site = Gathering { paths: Vec::new(), seen: BTreeSet::new(), target };
         shown.map(|head| link::run(&head.id)).try_for_each(|path| site.know(path))?;
         for (path, text) in
             [(link::STYLE, STYLE), (link::ICON, ICON), (link::SCRIPT, SCRIPT), (link::CHART_SCRIPT, CHART_SCRIPT)]
@@ -109,7 +105,9 @@ impl<'a> Site<'a> {
         if !analysis.series.is_empty() {
             site.add([pages::series_list(catalog)?])?;
         }
-        site.add_all(&analysis.series, |series| pages::series(catalog, series))?;
+        for series in analysis.series.chunks(BATCH) {
+            site.add_lacking(all(series, |series| pages::series(catalog, series))?)?;
+        }
         {
             let data = Data::of(catalog);
             for suite in &catalog.matrix_suites {
@@ -155,6 +153,20 @@ impl<'a> Site<'a> {
     }
 }
 
+/// Where the pages of a site go.
+pub trait Target<E> {
+    /// Takes a page.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn take(&mut self, page: Page) -> Result<(), E>;
+
+    /// Whether it has the page at that path as it would be rendered, which then need not be; `key` tells what that hangs on.
+    fn has(&mut self, _path: &str, _key: &dyn Fn() -> Digest) -> bool {
+        false
+    }
+}
+
 /// So many pages of events and series are in memory at a time.
 const BATCH: usize = 64;
 
@@ -163,7 +175,7 @@ struct Gathering<'t, E> {
     paths: Vec<String>,
     /// The paths in lower case.
     seen: BTreeSet<String>,
-    take: &'t mut dyn FnMut(Page) -> Result<(), E>,
+    target: &'t mut dyn Target<E>,
 }
 
 impl<E: From<ReportError>> Gathering<'_, E> {
@@ -178,9 +190,23 @@ impl<E: From<ReportError>> Gathering<'_, E> {
     fn add(&mut self, pages: impl IntoIterator<Item = Page>) -> Result<(), E> {
         for page in pages {
             self.know(page.path.clone())?;
-            (self.take)(page)?;
+            self.target.take(page)?;
         }
         Ok(())
+    }
+
+    /// Adds the pages of series, of which those are drawn that the target does not have.
+    fn add_lacking(&mut self, drafts: Vec<SeriesDraft>) -> Result<(), E> {
+        let mut lacking = Vec::new();
+        for draft in drafts {
+            if self.target.has(draft.path(), &|| draft.key()) {
+                self.know(draft.path().to_owned())?;
+            } else {
+                lacking.push(draft);
+            }
+        }
+        let pages: Result<Vec<Page>, ReportError> = lacking.into_par_iter().map(SeriesDraft::draw).collect();
+        self.add(pages?)
     }
 
     /// Adds the pages of many things, made on all cores.
@@ -193,10 +219,10 @@ impl<E: From<ReportError>> Gathering<'_, E> {
     }
 }
 
-/// The pages of many things, made on all cores, in the order of the things.
-fn all<T: Sync>(
+/// What many things come to, made on all cores, in the order of the things.
+fn all<T: Sync, P: Send>(
     things: &[T],
-    page: impl Fn(&T) -> Result<Page, ReportError> + Sync + Send,
-) -> Result<Vec<Page>, ReportError> {
+    page: impl Fn(&T) -> Result<P, ReportError> + Sync + Send,
+) -> Result<Vec<P>, ReportError> {
     things.par_iter().map(page).collect()
 }

@@ -85,7 +85,9 @@ fn a_large_history_is_cut_and_the_pages_say_so() {
     check(pages::run(&catalog, &sample.runs[0]).expect("it renders"), "that lie farthest from the median");
     let busiest = sample.analysis.series.iter().find(|series| series.series.name.starts_with("tile_pack"));
     check(
-        pages::series(&catalog, busiest.expect("the sample has it")).expect("it renders"),
+        pages::series(&catalog, busiest.expect("the sample has it"))
+            .and_then(pages::SeriesDraft::draw)
+            .expect("it renders"),
         "The same kernel elsewhere",
     );
     let compared = pages::compare(&catalog, &Data::of(&catalog)).expect("it renders");
@@ -187,7 +189,7 @@ fn a_series_of_a_thousand_points_has_a_small_page() {
     let heads = sample.heads();
     let catalog = Catalog::new(&sample.input(&heads));
     let of = catalog.series(&series.id).expect("it is in the sample");
-    let page = pages::series(&catalog, of).expect("it renders");
+    let page = pages::series(&catalog, of).and_then(pages::SeriesDraft::draw).expect("it renders");
     let html = String::from_utf8(page.bytes).expect("every page is UTF-8");
     assert!(html.len() < LARGEST_SERIES, "{} bytes", html.len());
     assert!(html.contains("The newest 50 of 1\u{202f}000 runs"), "it says what is left out");

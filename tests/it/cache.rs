@@ -120,16 +120,19 @@ fn what_is_kept_beside_runs_and_pages_that_are_there_may_be_damaged() {
         bytes[middle] ^= 1;
         fs::write(path, bytes).expect("the file can be written");
     };
-    for name in ["commits", "found", "run-pages"] {
+    for name in ["commits", "found", "pages"] {
         flip(&cache(&sandbox).join(name));
         assert!(site(&sandbox, &[]) == expected, "{name}");
     }
-    let pages = files(&sandbox.project.join("site/runs"));
-    flip(&pages[0]);
-    fs::remove_file(&pages[1]).expect("a page goes");
-    let checked = sandbox.sprag(&["site", "--out", "site", "--check"]).expect(1).out;
-    assert!(checked.contains("differs: runs/") && checked.contains("missing: runs/"), "{checked}");
-    assert!(site(&sandbox, &[]) == expected, "pages that are not what was rendered are rendered again");
+    for folder in ["runs", "series"] {
+        let pages = files(&sandbox.project.join("site").join(folder));
+        flip(&pages[0]);
+        fs::remove_file(&pages[1]).expect("a page goes");
+        let checked = sandbox.sprag(&["site", "--out", "site", "--check"]).expect(1).out;
+        let (differs, missing) = (format!("differs: {folder}/"), format!("missing: {folder}/"));
+        assert!(checked.contains(&differs) && checked.contains(&missing), "{checked}");
+        assert!(site(&sandbox, &[]) == expected, "pages that are not what was rendered are rendered again");
+    }
     sandbox.sprag(&["site", "--out", "site", "--check"]).expect(0);
 }
 

@@ -89,6 +89,7 @@ fn whatever_a_site_is_made_of_changes_it() {
         before = after;
         changed.len()
     };
+    let newest = sandbox.git(&["rev-parse", "HEAD"]);
     let toml = sandbox.read("sprag.toml");
     sandbox.write("sprag.toml", &format!("{toml}\n[schedule]\nevery_days = 3\n"));
     expect("the configuration", "index.html");
@@ -97,8 +98,24 @@ fn whatever_a_site_is_made_of_changes_it() {
     expect("a baseline that is gone", "index.html");
     sandbox.git(&["tag", "v9.9.9"]);
     expect("a tag", "compare/");
+    let old = sandbox.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    sandbox.git(&["tag", "v0.0.0", &old]);
+    expect("a tag of an old commit", "");
     sandbox.sprag(&["trend", "--record"]).expect(0);
     expect("records of events", "index.html");
+    let events = files(&sandbox.project.join("_site/events"));
+    let open = events.iter().find(|(_, (_, bytes))| String::from_utf8_lossy(bytes).contains("[[accept]]"));
+    let event = open.expect("an event is open").0.trim_end_matches(".html");
+    sandbox.write(
+        "ledger/accepted.toml",
+        &format!(
+            "[[accept]]\nevent = \"{event}\"\nscope = \"event\"\nat_most = 9.0\nreason = \"It saves memory.\"\n\
+             author = \"Ada\"\ndate = \"2020-01-01\"\ncommit = \"{newest}\"\nexpires = \"2099-12-31\"\n"
+        ),
+    );
+    expect("an event that is accepted", "series/");
+    sandbox.write("sprag.toml", &format!("{toml}\n[schedule]\nevery_days = 4\n"));
+    expect("how often runs are due", "series/");
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "Say nothing"]);
     fs::write(sandbox.project.join("code.rs"), "// code\n").expect("a file");
     sandbox.commit("Begin to say something");

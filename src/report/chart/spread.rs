@@ -1,5 +1,8 @@
 //! How some values lie: those of a level beside those of another, a dot each, with the middle half and the median.
 
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -41,6 +44,23 @@ pub struct Spread {
     pub scale: Scale,
     /// What a reader who does not see it is told.
     pub label: String,
+}
+
+/// As the picture that it is drawn as.
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&draw(self))
+    }
+}
+
+impl Hash for Spread {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Spread { sides, scale: Scale { factor, symbol }, label } = self;
+        let sides = sides
+            .each_ref()
+            .map(|(name, values)| (name, values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>()));
+        (sides, factor.to_bits(), symbol, label).hash(state);
+    }
 }
 
 /// The picture as SVG; nothing where a side has no value.

@@ -4,6 +4,7 @@
 //! A value outside the range becomes a triangle on the edge; the range follows the running median, so that one bad run
 //! does not flatten the rest. Where there are more runs than a reader could tell apart, a dot stands for several.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::backend::{Caption, Svg};
@@ -42,6 +43,30 @@ pub struct Trend {
     pub newest: String,
     /// The colour of the newest value.
     pub tone: Tone,
+}
+
+impl Hash for Trend {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Trend {
+            id,
+            title,
+            description,
+            scale,
+            dots,
+            fit,
+            baseline,
+            limit,
+            releases,
+            environments,
+            dates,
+            newest,
+            tone,
+        } = self;
+        dots.hash(state);
+        // All else is little, and costs little as text.
+        let rest = (id, title, description, scale, fit, baseline, limit, releases, environments, dates, newest, tone);
+        format!("{rest:?}").hash(state);
+    }
 }
 
 /// What was fitted to a series; values are in base units.
@@ -92,6 +117,14 @@ pub struct Dot {
     pub interval: Option<(f64, f64)>,
     /// Its commit, forty digits or nothing.
     pub commit: Arc<str>,
+}
+
+impl Hash for Dot {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Dot { place, value, interval, commit } = self;
+        let interval = interval.map(|(low, high)| (low.to_bits(), high.to_bits()));
+        (place.to_bits(), value.to_bits(), interval, commit).hash(state);
+    }
 }
 
 /// A labelled place.

@@ -16,7 +16,7 @@ use crate::stats::describe;
 const ONE_PREFIX: f64 = 1e5;
 
 /// A change with its colour; coloured only where a verdict stands behind it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Hash, PartialEq)]
 pub(super) struct Change {
     /// The class of the colour.
     pub(super) class: &'static str,

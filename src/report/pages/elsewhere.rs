@@ -12,6 +12,7 @@ use crate::report::order::natural;
 const ROWS: usize = 40;
 
 /// Series that differ from one in the same thing.
+#[derive(Hash)]
 pub(super) struct Elsewhere {
     /// In what they differ.
     pub(super) heading: &'static str,
@@ -22,6 +23,7 @@ pub(super) struct Elsewhere {
 }
 
 /// Another series of the kernel.
+#[derive(Hash)]
 pub(super) struct Row {
     /// Its benchmark.
     pub(super) benchmark: String,

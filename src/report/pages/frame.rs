@@ -37,7 +37,7 @@ pub(super) enum Part {
 }
 
 /// What stands around a page.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Hash, PartialEq)]
 pub(super) struct Frame {
     /// The title of the window.
     pub(super) title: String,
@@ -70,7 +70,7 @@ pub(super) struct Frame {
 }
 
 /// A link of the navigation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Hash, PartialEq)]
 pub(super) struct NavigationItem {
     /// The path in the site.
     pub(super) to: String,

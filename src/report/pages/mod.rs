@@ -75,7 +75,7 @@ pub(super) use release_list::releases;
 pub(super) use run::run;
 pub(super) use run_key::RunKeys;
 pub(super) use run_list::run_list;
-pub(super) use series::series;
+pub(super) use series::{SeriesDraft, series};
 pub(super) use series_list::series_list;
 pub(super) use week::weeks;
 

@@ -1,5 +1,7 @@
 //! The points of a series as a table, newest first.
 
+use std::hash::{Hash, Hasher};
+
 use crate::model::series::{Point, Series};
 use crate::model::unit::Scale;
 use crate::report::catalog::{Catalog, short_commit, short_digest};
@@ -34,6 +36,13 @@ pub(super) struct PointRow {
     pub(super) page: String,
     /// What is special about the point.
     pub(super) marks: Vec<Mark>,
+}
+
+impl Hash for PointRow {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let PointRow { place, commit, tags, time, value, interval, page, marks } = self;
+        (place.map(f64::to_bits), commit, tags, time, value, interval, page, marks).hash(state);
+    }
 }
 
 /// Leaves out places that the script knows: where the rows are the newest runs of the chart.

@@ -12,6 +12,7 @@ use super::series_fit::{self, BeforeAfter, Fact, TurnRow};
 use super::series_newest::{self, Newest};
 use super::sizes::{self, SizeRow};
 use crate::model::analysis::SeriesAnalysis;
+use crate::model::digest::Digest;
 use crate::model::metric::{Better, RATIO};
 use crate::model::page::Page;
 use crate::model::sample::Role;
@@ -21,7 +22,7 @@ use crate::report::ReportError;
 use crate::report::answer;
 use crate::report::catalog::{Catalog, short_benchmark};
 use crate::report::chart::script;
-use crate::report::chart::trend;
+use crate::report::chart::trend::{self, Trend};
 use crate::report::fit::Fit;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
@@ -29,7 +30,7 @@ use crate::report::number;
 use crate::report::order::parameters;
 use crate::report::phrase::Phrase;
 
-#[derive(Template)]
+#[derive(Hash, Template)]
 #[template(path = "series.html")]
 struct SeriesPage {
     frame: Frame,
@@ -39,6 +40,9 @@ struct SeriesPage {
     headline: Phrase,
     sentence: String,
     about: String,
+    trend: Trend,
+    names_commits: bool,
+    /// The trend as a picture and as data, which are drawn last.
     chart: String,
     data: String,
     several: String,
@@ -70,6 +74,7 @@ impl SeriesPage {
     }
 }
 
+#[derive(Hash)]
 struct ChangeRow {
     against: String,
     before: String,
@@ -83,8 +88,37 @@ struct ChangeRow {
     bad: bool,
 }
 
-/// The page of a series.
-pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page, ReportError> {
+/// The page of a series with all that it is made of, before it is drawn, which is most of the work.
+pub(in crate::report) struct SeriesDraft {
+    path: String,
+    page: SeriesPage,
+}
+
+impl SeriesDraft {
+    /// Where the page lies.
+    pub(in crate::report) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What the page is made of, as a digest: from equal parts an equal page is drawn.
+    pub(in crate::report) fn key(&self) -> Digest {
+        Digest::of_value(&self.page)
+    }
+
+    /// Draws the page, of which nothing but its own parts is known here.
+    pub(in crate::report) fn draw(self) -> Result<Page, ReportError> {
+        let SeriesDraft { path, page: of } = self;
+        let template = SeriesPage {
+            chart: trend::draw(&of.trend),
+            data: script::data(&of.trend, of.names_commits),
+            ..of
+        };
+        page(path, &template)
+    }
+}
+
+/// The page of a series, to be drawn.
+pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<SeriesDraft, ReportError> {
     let series = &of.series;
     link::file_word("series", &series.id)?;
     let path = link::series(&series.id);
@@ -101,7 +135,7 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
     let (mut points, points_note) = points::rows(catalog, series, scale);
     points::without_known_places(&mut points, &trend.dots);
     let newest = series.newest().and_then(|point| catalog.run(&point.run));
-    let template = SeriesPage {
+    let page = SeriesPage {
         frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()).of_one(catalog, newest),
         suite: series.suite.clone(),
         matrix: if catalog.matrix_suites.contains(series.suite.as_str()) {
@@ -113,10 +147,12 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
         headline: headline(of, name),
         sentence,
         about: about(of),
-        chart: trend::draw(&trend),
-        data: script::data(&trend, series_chart::names_commits(catalog, &trend)),
+        names_commits: series_chart::names_commits(catalog, &trend),
+        chart: String::new(),
+        data: String::new(),
         several: if several > 1 { number::count(several) } else { String::new() },
         is_fitted: trend.fit.is_some(),
+        trend,
         turns,
         turns_note,
         column_from: number::column("Before", scale),
@@ -135,7 +171,7 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
         interval_column: number::column("95\u{202f}% interval", scale),
         elsewhere: elsewhere::groups(catalog, of),
     };
-    page(path, &template)
+    Ok(SeriesDraft { path, page })
 }
 
 fn trail(of: &SeriesAnalysis) -> String {

@@ -19,6 +19,7 @@ use crate::report::phrase::Phrase;
 const ROWS: usize = 50;
 
 /// A change or a drift in cells.
+#[derive(Hash)]
 pub(super) struct TurnRow {
     /// Its number in the chart.
     pub(super) number: String,
@@ -49,6 +50,7 @@ pub(super) struct TurnRow {
 }
 
 /// A fact about a series.
+#[derive(Hash)]
 pub(super) struct Fact {
     /// What it is of.
     pub(super) name: &'static str,
@@ -59,13 +61,14 @@ pub(super) struct Fact {
 }
 
 /// The points of the two newest levels beside each other.
+#[derive(Hash)]
 pub(super) struct BeforeAfter {
     /// What is between them.
     pub(super) heading: String,
     /// What is shown.
     pub(super) note: String,
     /// The picture.
-    pub(super) picture: String,
+    pub(super) picture: Spread,
 }
 
 /// The turns, newest first, and a sentence on the table.
@@ -265,7 +268,7 @@ pub(super) fn before_after(fit: &Fit<'_>, scale: Scale) -> Option<BeforeAfter> {
         counted(before.len(), "point", "points"),
         number::count(after.len())
     );
-    let picture = spread::draw(&Spread { sides: [("before", before), ("after", after)], scale, label });
+    let picture = Spread { sides: [("before", before), ("after", after)], scale, label };
     Some(BeforeAfter { heading, note, picture })
 }
 

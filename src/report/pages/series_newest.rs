@@ -14,11 +14,12 @@ const MOST: usize = 30;
 const FEWEST: usize = 2;
 
 /// A picture, and the same in figures.
+#[derive(Hash)]
 pub(super) struct Newest {
     /// What it shows.
     pub(super) note: String,
     /// The picture.
-    pub(super) picture: String,
+    pub(super) picture: Spread,
     /// The head of the first column, with the unit.
     pub(super) column: String,
     /// A figure each, of the level and of the newest commit.
@@ -55,7 +56,7 @@ pub(super) fn at_newest(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) ->
         note,
         column: number::column("Figure", scale),
         rows: rows.collect(),
-        picture: spread::draw(&Spread { sides: [("level", level), ("newest", processes)], scale, label }),
+        picture: Spread { sides: [("level", level), ("newest", processes)], scale, label },
     })
 }
 
@@ -98,11 +99,8 @@ mod tests {
         let row = |place: usize| (newest.rows[place].0, newest.rows[place].1[1].as_str());
         assert_eq!([row(0), row(1), row(3)], [("Values", "5"), ("Lowest", "1.200"), ("Median", "1.220")]);
         assert_eq!(newest.rows[0].1[0], "9");
-        assert!(
-            newest.picture.contains(">newest<") && newest.picture.contains("Medians: level "),
-            "{}",
-            newest.picture
-        );
+        let picture = newest.picture.to_string();
+        assert!(picture.contains(">newest<") && picture.contains("Medians: level "), "{}", picture);
     }
 
     #[test]

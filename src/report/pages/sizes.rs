@@ -12,6 +12,7 @@ use crate::report::order::natural;
 const ROWS: usize = 40;
 
 /// A series that differs in its parameters.
+#[derive(Hash)]
 pub(super) struct SizeRow {
     /// Its parameters.
     pub(super) parameters: String,

@@ -10,7 +10,7 @@ mod releases;
 mod runs;
 mod trend;
 
-use super::{Input, ReportError, Settings, Site};
+use super::{Input, ReportError, Settings, Site, Target};
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
@@ -61,13 +61,17 @@ impl Sample {
     }
 }
 
+impl Target<ReportError> for Vec<Page> {
+    fn take(&mut self, page: Page) -> Result<(), ReportError> {
+        self.push(page);
+        Ok(())
+    }
+}
+
 /// What is rendered, by path.
 pub(super) fn rendered(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let mut site = Vec::new();
-    Site::new(input).render::<ReportError>(settings, &mut |page| {
-        site.push(page);
-        Ok(())
-    })?;
+    Site::new(input).render::<ReportError>(settings, &mut site)?;
     site.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(site)
 }
