@@ -1,6 +1,6 @@
 //! Dates as pages print them; all are UTC.
 
-use chrono::{DateTime, Datelike, NaiveDate, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, Timelike, Utc};
 
 use super::number::NARROW;
 
@@ -16,7 +16,7 @@ pub fn calendar_day(date: NaiveDate) -> String {
 
 /// A day and the time of day, such as `16 Nov 2026, 04:51`; a head or the sentence says that it is UTC.
 pub fn moment(time: DateTime<Utc>) -> String {
-    format!("{}, {}", day(time), time.format("%H:%M"))
+    format!("{}, {:02}:{:02}", day(time), time.hour(), time.minute())
 }
 
 /// The short name of a month from 1 to 12.

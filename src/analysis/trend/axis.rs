@@ -96,7 +96,7 @@ pub(super) fn pooled(series: &Series, axis: &Axis) -> Pooled {
     placed.sort_by(|(a, one), (b, other)| (a, one.time, &one.run).cmp(&(b, other.time, &other.run)));
     let newest = placed.last().map(|(place, _)| *place);
     for of_commit in placed.chunk_by(|(a, _), (b, _)| a == b) {
-        if Some(of_commit[0].0) == newest {
+        if Some(of_commit[0].0) == newest || of_commit.len() == 1 {
             pooled.points.extend(of_commit.iter().map(|(place, point)| one_point(*place, &[*point])));
             continue;
         }
@@ -117,11 +117,14 @@ fn one_point<'p>(place: usize, points: &[&'p Point]) -> PooledPoint {
         [] => std::slice::from_ref(&point.value),
         workers => workers,
     };
-    let values: Vec<f64> = points.iter().flat_map(of_run).copied().collect();
-    let value = match points {
+    let together: Vec<f64>;
+    let (value, values) = match points {
         // What a run tells is what its page shows.
-        [one] => one.value,
-        _ => describe::median(&values).unwrap_or(points[0].value),
+        [one] => (one.value, of_run(one)),
+        _ => {
+            together = points.iter().flat_map(of_run).copied().collect();
+            (describe::median(&together).unwrap_or(points[0].value), &*together)
+        }
     };
     PooledPoint {
         first: Arc::clone(&points[0].of),

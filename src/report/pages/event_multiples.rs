@@ -64,7 +64,10 @@ pub(super) fn multiples(catalog: &Catalog<'_>, of: &Event) -> (Vec<Multiple>, St
 
 /// The place of a point: that of its commit on the line, else on the axis of its machine.
 fn place(catalog: &Catalog<'_>, point: &PooledPoint) -> f64 {
-    catalog.position(&point.commit).unwrap_or(point.place) as f64
+    // Most axes are the line.
+    let is_there = catalog.line.commits.get(point.place).is_some_and(|commit| *commit.sha == *point.commit);
+    let place = if is_there { point.place } else { catalog.position(&point.commit).unwrap_or(point.place) };
+    place as f64
 }
 
 /// The places of the last commit before the event and of the first that surely has it.

@@ -2,6 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
+use chrono::{DateTime, Utc};
+
 use crate::model::series::{Point, Series};
 use crate::model::unit::Scale;
 use crate::report::catalog::{Catalog, short_commit, short_digest};
@@ -26,22 +28,43 @@ pub(super) struct PointRow {
     pub(super) commit: String,
     /// Its tags.
     pub(super) tags: String,
-    /// When the run took place.
-    pub(super) time: String,
-    /// The value.
-    pub(super) value: String,
-    /// Its interval.
-    pub(super) interval: String,
+    time: DateTime<Utc>,
+    value: f64,
+    interval: Option<(f64, f64)>,
+    scale: Scale,
     /// Where to read of the commit or the run, or nothing.
     pub(super) page: String,
     /// What is special about the point.
     pub(super) marks: Vec<Mark>,
 }
 
+/// What is put into words when the page is drawn.
+impl PointRow {
+    /// When the run took place.
+    pub(super) fn time(&self) -> String {
+        date::moment(self.time)
+    }
+
+    /// The value.
+    pub(super) fn value(&self) -> String {
+        number::value(self.scale, self.value)
+    }
+
+    /// Its interval.
+    pub(super) fn interval(&self) -> String {
+        self.interval.map_or(number::NONE.to_owned(), |(low, high)| {
+            format!("{} to {}", number::value(self.scale, low), number::value(self.scale, high))
+        })
+    }
+}
+
 impl Hash for PointRow {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let PointRow { place, commit, tags, time, value, interval, page, marks } = self;
-        (place.map(f64::to_bits), commit, tags, time, value, interval, page, marks).hash(state);
+        let PointRow { place, commit, tags, time, value, interval, scale: Scale { factor, symbol }, page, marks } =
+            self;
+        let interval = interval.map(|(low, high)| (low.to_bits(), high.to_bits()));
+        (place.map(f64::to_bits), value.to_bits(), interval, factor.to_bits(), symbol).hash(state);
+        (commit, tags, time, page, marks).hash(state);
     }
 }
 
@@ -91,11 +114,10 @@ fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Poi
             sha => short_commit(sha).to_owned(),
         },
         tags: commit.map_or(String::new(), |commit| shortened(&commit.tags.join(" "), TAGS)),
-        time: date::moment(point.time),
-        value: number::value(scale, point.value),
-        interval: point.interval.map_or(number::NONE.to_owned(), |(low, high)| {
-            format!("{} to {}", number::value(scale, low), number::value(scale, high))
-        }),
+        time: point.time,
+        value: point.value,
+        interval: point.interval,
+        scale,
         page: catalog.commit_page(&point.commit).or_else(|| catalog.run_place(&point.run)).unwrap_or_default(),
         marks,
     }

@@ -54,22 +54,26 @@ impl<'a> RunKeys<'a> {
 }
 
 fn points<'a>(catalog: &Catalog<'a>) -> BTreeMap<&'a str, BTreeMap<&'a str, String>> {
-    let mut machines: BTreeMap<&str, BTreeMap<usize, (&str, RunningHash)>> = BTreeMap::new();
+    // Of each machine, by place: the commit, and the points there one after the other.
+    let mut machines: BTreeMap<&str, Vec<(&str, Vec<u8>)>> = BTreeMap::new();
     for series in &catalog.trend.series {
-        let machine = machines.entry(&series.machine.id).or_default();
+        let places = machines.entry(&series.machine.id).or_default();
         let name = Digest::of(&[series.series.as_bytes()]);
+        let most = series.pooled.iter().map(|point| point.place + 1).max().unwrap_or(0);
+        places.resize(places.len().max(most), ("", Vec::new()));
         for point in &*series.pooled {
-            let (_, hash) = machine.entry(point.place).or_insert_with(|| (&point.commit, RunningHash::default()));
-            hash.add(&name.0[..NAME]);
-            hash.add(point.environment_key.as_bytes());
-            hash.add(&point.value.to_le_bytes());
+            let (commit, told) = &mut places[point.place];
+            *commit = &point.commit;
+            told.extend_from_slice(&name.0[..NAME]);
+            told.extend_from_slice(point.environment_key.as_bytes());
+            told.extend_from_slice(&point.value.to_le_bytes());
         }
     }
-    let up_to = |places: BTreeMap<usize, (&'a str, RunningHash)>| {
+    let up_to = |places: Vec<(&'a str, Vec<u8>)>| {
         let mut before = String::new();
-        let each = places.into_values().map(|(commit, mut hash)| {
-            hash.add(before.as_bytes());
-            before = hash.hex();
+        let measured = places.into_iter().filter(|(_, told)| !told.is_empty());
+        let each = measured.map(|(commit, told)| {
+            before = Digest::of(&[&told, before.as_bytes()]).to_string();
             (commit, before.clone())
         });
         each.collect()
