@@ -52,6 +52,8 @@ pub(super) struct Found<'a> {
     pub(super) is_exact: bool,
     pub(super) changes: Changes,
     pub(super) apart: Option<Apart>,
+    /// To how many points the changes are fitted, which may be told without the newest few.
+    fitted: usize,
     /// The name of what was found with all points.
     pub(super) name: Digest,
     /// All that was found, to be remembered.
@@ -87,6 +89,7 @@ impl<'a> Found<'a> {
         let (name, whole) = look_at(&values, &known);
         let Look { mut changes, apart } = whole.clone();
         let mut looks = vec![(name, whole)];
+        let mut fitted = values.len();
         let until = steady::until(&changes, values.len());
         if until < values.len() && !is_exact {
             let before = |ranges: &[RangeInclusive<usize>]| -> Vec<RangeInclusive<usize>> {
@@ -98,11 +101,26 @@ impl<'a> Found<'a> {
             let (name, steady) = look_at(&values[..until], &known);
             if steady::are_alike(&steady.changes, &changes) {
                 changes = steady.changes.clone();
+                fitted = until;
             }
             looks.push((name, steady));
         }
         let points = points.into();
-        Found { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart, name, looks }
+        Found {
+            series,
+            axis,
+            is_judged,
+            setting,
+            points,
+            dirty,
+            elsewhere,
+            is_exact,
+            changes,
+            apart,
+            fitted,
+            name,
+            looks,
+        }
     }
 
     /// Looks at a series.
@@ -124,7 +142,7 @@ impl<'a> Found<'a> {
         }
         let noise = self.changes.noise.as_ref()?;
         let newest = self.changes.points.last().map_or(0, |point| point.index);
-        let step = detectable(noise, self.points.len() - newest, &self.setting.sensitivity);
+        let step = detectable(noise, self.fitted - newest, &self.setting.sensitivity);
         if noise.is_relative {
             return Some(step);
         }

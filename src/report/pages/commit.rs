@@ -34,8 +34,11 @@ pub(super) const ROWS: usize = 40;
 /// The most rows of what got worse since an earlier commit, and of what got better; the comparison with it has more of them.
 const CHANGED_ROWS: usize = 8;
 
-/// The commits of the line that are listed on either side.
+/// The commits of the line before it that are listed.
 const NEIGHBOURS: usize = 3;
+
+/// Those after it: with each more a new commit changes one page more.
+const NEWER: usize = 1;
 
 /// The longest subject, in characters.
 const SUBJECT: usize = 140;
@@ -303,7 +306,7 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
 
 fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
     let line = &commits.catalog.line.commits;
-    let around = place.saturating_sub(NEIGHBOURS)..(place + NEIGHBOURS + 1).min(line.len());
+    let around = place.saturating_sub(NEIGHBOURS)..(place + NEWER + 1).min(line.len());
     let row = |at: usize| {
         let commit = &line[at];
         let short = commit.sha.get(..12).unwrap_or(&commit.sha);
