@@ -5,7 +5,8 @@
 //! A drift is never taken for a change. One that nothing in the present data is like stays as long as it scores
 //! [`HELD`](crate::analysis::changes::detect::HELD) or more in one of its series (`found.rs`), and is retracted then; so is an
 //! event of which more is likely to be chance than [`HELD`](super::discovery::HELD), as it is no longer called sure. Without
-//! records ids come from the present data: the machines, the kind, and the first commit that surely has it.
+//! records ids come from the present data: the machines, the kind, and the first commit that surely has it; of a drift, whose last commit
+//! is another one as long as it goes on, that where it begins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,9 +111,10 @@ pub(super) fn matched(drafts: &mut [Draft], known: &[Known<'_>], all: &[Found<'_
 
 fn new_id(draft: &Draft, all: &[Found<'_>], used: &mut BTreeSet<String>) -> String {
     let found = &all[draft.series()[0]];
-    let (_, hi) = draft.range();
+    let (lo, hi) = draft.range();
+    let end = if draft.kind == EventKind::Drift { lo } else { hi };
     let points = || draft.series().into_iter().flat_map(|number| all[number].points.iter());
-    let bad = points().map(|point| point.place).filter(|place| *place >= hi).min().unwrap_or(hi);
+    let bad = points().map(|point| point.place).filter(|place| *place >= end).min().unwrap_or(end);
     let machines: Vec<&str> = draft.machines.iter().map(String::as_str).collect();
     let what = format!("{:?}\u{0}{}\u{0}{}", draft.kind, machines.join("\u{0}"), found.axis.commits[bad].sha);
     let mut again = 0;
