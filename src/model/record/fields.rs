@@ -15,7 +15,7 @@ use super::RecordError;
 use super::known::{Identity, Known};
 use super::published::{positive, reasoned};
 use super::text::Text;
-use crate::model::benchmark::{Attributes, MAX_WORD, Parity};
+use crate::model::benchmark::{Attributes, Benchmark, MAX_WORD, Parity};
 use crate::model::commit::Commit;
 use crate::model::environment::{Environment, Machine};
 use crate::model::metric::{Better, Metric};
@@ -99,35 +99,46 @@ struct BenchmarkRecord<'a> {
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("allOf" = [positive()]))]
-struct MetricRecord<'a> {
+pub(super) struct MetricRecord<'a> {
     /// Which way is better.
-    better: Better,
+    pub(super) better: Better,
     /// The smallest relative change that shows in four cases of five.
     #[schemars(with = "f64", extend("minimum" = 0))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    detectable: Option<f64>,
+    pub(super) detectable: Option<f64>,
     /// The 95 % interval of `value` over worker processes, the lower end first.
-    interval: Option<(f64, f64)>,
+    pub(super) interval: Option<(f64, f64)>,
     /// The smallest clean sample.
     #[schemars(with = "f64")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    min: Option<f64>,
+    pub(super) min: Option<f64>,
     /// How many samples stand behind it.
-    n: u64,
+    pub(super) n: u64,
     /// One word.
     #[serde(borrow)]
     #[schemars(extend("minLength" = 1, "maxLength" = 100, "pattern" = patterns::METRIC))]
-    name: Cow<'a, str>,
+    pub(super) name: Cow<'a, str>,
     /// The median of all samples.
-    p50: Option<f64>,
+    pub(super) p50: Option<f64>,
     /// Their 95th percentile.
-    p95: Option<f64>,
+    pub(super) p95: Option<f64>,
     /// The unit of its numbers.
-    unit: Unit,
+    pub(super) unit: Unit,
     /// The median over worker processes of their medians.
-    value: f64,
+    pub(super) value: f64,
     /// The median of each worker process, in the order in which they ran.
-    workers: Vec<f64>,
+    pub(super) workers: Vec<f64>,
+}
+
+/// The first benchmark that was measured before, if there is one.
+pub(super) fn twice(measurements: &[Measurement]) -> Option<&Benchmark> {
+    let benchmarks = || measurements.iter().map(|measurement| &*measurement.benchmark);
+    // Mostly they stand in order, and to see that is enough.
+    if benchmarks().is_sorted_by(|a, b| a < b) {
+        return None;
+    }
+    let mut seen = BTreeSet::new();
+    benchmarks().find(|benchmark| !seen.insert(*benchmark))
 }
 
 /// The lowest version that can hold a run.
@@ -187,9 +198,8 @@ impl<'a> RunRecord<'a> {
         for record in self.benchmarks {
             measurements.push(record.into_measurement(&self.suite, known)?);
         }
-        let mut seen = BTreeSet::new();
-        if let Some(twice) = measurements.iter().find(|measurement| !seen.insert(&measurement.benchmark)) {
-            return Err(RecordError::Duplicate(twice.benchmark.id()));
+        if let Some(twice) = twice(&measurements) {
+            return Err(RecordError::Duplicate(twice.id()));
         }
         Ok(Run {
             suite: self.suite.into_owned(),
@@ -272,7 +282,7 @@ impl<'a> MetricRecord<'a> {
     }
 
     /// The estimate, if its numbers can be those of a measurement.
-    fn into_estimate(self) -> Result<Estimate, String> {
+    pub(super) fn into_estimate(self) -> Result<Estimate, String> {
         let metric = Metric { name: self.name.into_owned(), unit: self.unit, better: self.better };
         let (low, high) = self.interval.unwrap_or((self.value, self.value));
         let single = [Some(self.value), self.p50, self.p95, self.min, Some(low), Some(high)];

@@ -29,17 +29,20 @@ pub(super) struct Identity<'r> {
 }
 
 impl Known {
+    /// The benchmark that had this id when it was last met.
+    pub(super) fn met(&mut self, id: &str) -> Option<&Arc<Benchmark>> {
+        let is_next = self.all.get(self.next).is_some_and(|(known, _)| known == id);
+        let place = if is_next { self.next } else { *self.places.get(id)? };
+        self.next = place + 1;
+        self.all.get(place).map(|(_, known)| known)
+    }
+
     /// The benchmark of these parts, which must be fit to be one and make that id.
     ///
     /// # Errors
     /// Says which part is unfit, or what id they make.
     pub(super) fn benchmark(&mut self, id: &str, identity: &Identity<'_>) -> Result<Arc<Benchmark>, String> {
-        let is_next = self.all.get(self.next).is_some_and(|(known, _)| known == id);
-        let place = if is_next { Some(self.next) } else { self.places.get(id).copied() };
-        if let Some((place, (_, known))) = place.and_then(|place| Some((place, self.all.get(place)?)))
-            && identity.is(known)
-        {
-            self.next = place + 1;
+        if let Some(known) = self.met(id).filter(|known| identity.is(known)) {
             return Ok(Arc::clone(known));
         }
         let benchmark = identity.benchmark();
