@@ -12,7 +12,7 @@ use crate::history::HistoryError;
 use crate::history::git::failed;
 use crate::history::git::reading::entries::{Digests, record_digest, vouches};
 use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::reading::packs::pack_order;
+use crate::history::git::reading::packs::Packs;
 use crate::history::git::reading::partial::Promises;
 use crate::history::git::reading::past::reason;
 use crate::history::layout::{self, Kind, PLAIN};
@@ -143,7 +143,7 @@ pub(super) fn read(
     let loose = LooseObjects::of(repository);
     let mut contents = Contents { sound: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
     let files: Vec<&TipFile> = tip.runs.iter().chain(&tip.events).collect();
-    let order = pack_order(repository, &files, |file| Some(file.id));
+    let order = Packs::of(repository, files.len()).order(&files, |file| Some(file.id));
     for batch in order.chunks(BATCH) {
         let mut read = Vec::new();
         for file in batch.iter().map(|&place| files[place]) {

@@ -10,17 +10,23 @@ use crate::history::HistoryError;
 use crate::history::git::commits::target::Target;
 use crate::history::git::reading::listing::{Entry, Listing, absent_or, list};
 use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::reading::packs::pack_order;
+use crate::history::git::reading::packs::Packs;
+use crate::history::git::reading::unpack::Unpacker;
 use crate::history::git::{Store, failed};
 use crate::history::layout;
 use crate::model::record::{MAX_RECORD_BYTES, Reader};
 use crate::model::run::{Quarantined, RecordedRun};
 
-/// So many records a processor reads at a time; for fewer it does not pay to open the repository once more. What libgit2
-/// keeps at hand of a pack is kept for all processors, so they stay close to each other.
+/// So many records a processor reads at a time, at least; for fewer it does not pay to open the repository once more.
 const SHARE: usize = 16;
 
-/// From so many records on, libgit2's own check of each object is worth saving.
+/// So many it reads at a time, at most: the first of them is put together from others that nobody else has use for.
+const MOST_SHARE: usize = 256;
+
+/// Into so many shares the records of each processor are cut, so that all end at about the same time.
+const SHARES: usize = 8;
+
+/// From so many records on, the check of each object by its SHA-1 is worth saving.
 const MANY: usize = 1000;
 
 /// What a history holds.
@@ -86,28 +92,34 @@ pub fn fold<T: Send>(
     begin: impl Fn() -> T + Sync,
     take: impl Fn(&mut T, usize, Result<RecordedRun, Quarantined>) + Sync,
 ) -> Result<Vec<T>, HistoryError> {
-    let order = pack_order(&store.repository, entries, |entry| Oid::from_str(&entry.blob).ok());
+    let packs = Packs::of(&store.repository, entries.len());
+    let order = packs.order(entries, |entry| Oid::from_str(&entry.blob).ok());
+    let is_vouched = entries.len() >= MANY;
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len().div_ceil(SHARE));
+    let share = (entries.len() / (workers.max(1) * SHARES)).clamp(SHARE, MOST_SHARE);
     let next = AtomicUsize::new(0);
     let take_shares = |repository: &Repository| {
         let odb = repository.odb().map_err(failed("open the object database"))?;
         let mut taken = begin();
         let mut reader = Reader::default();
+        let mut packed = is_vouched.then(|| Unpacker::of(&packs));
         let loose = LooseObjects::of(repository);
         loop {
-            let first = next.fetch_add(SHARE, Ordering::Relaxed);
-            let share = &order[first.min(order.len())..(first + SHARE).min(order.len())];
+            let first = next.fetch_add(share, Ordering::Relaxed);
+            let share = &order[first.min(order.len())..(first + share).min(order.len())];
             if share.is_empty() {
                 return Ok(taken);
             }
             for &place in share {
                 let entry = &entries[place];
                 let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
-                take(&mut taken, place, read_one(&loose, &odb, &mut reader, entry).map_err(quarantine));
+                let quick = packed.as_mut().and_then(|packed| read_packed(packed, &mut reader, entry));
+                let record = quick.map_or_else(|| read_one(&loose, &odb, &mut reader, entry), Ok);
+                take(&mut taken, place, record.map_err(quarantine));
             }
         }
     };
-    let _vouched = (entries.len() >= MANY).then(Vouched::begin);
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len().div_ceil(SHARE));
+    let _vouched = is_vouched.then(Vouched::begin);
     if workers <= 1 {
         return Ok(vec![take_shares(&store.repository)?]);
     }
@@ -135,6 +147,12 @@ impl Drop for Vouched {
     fn drop(&mut self) {
         git2::opts::strict_hash_verification(true);
     }
+}
+
+/// A record that lies in a pack. Where something is wrong with it, [`read_one`] says what.
+fn read_packed(packed: &mut Unpacker<'_>, reader: &mut Reader, entry: &Entry) -> Option<RecordedRun> {
+    let bytes = packed.blob(Oid::from_str(&entry.blob).ok()?)?;
+    layout::check_recorded(&entry.path, &bytes, reader).ok()
 }
 
 fn read_one(loose: &LooseObjects, odb: &Odb<'_>, reader: &mut Reader, entry: &Entry) -> Result<RecordedRun, String> {

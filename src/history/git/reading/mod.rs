@@ -7,5 +7,6 @@ pub(super) mod past;
 pub(super) mod entries;
 pub(super) mod loose;
 pub(super) mod packs;
+pub(super) mod unpack;
 pub(super) mod partial;
 pub(super) mod notes;

@@ -1,7 +1,7 @@
 //! Where objects lie in the packs of the git folder, so that many are read in that order.
 //!
-//! A pack holds most objects as the difference to another one, in chains of up to fifty, and libgit2 keeps the last
-//! 16 MB of what it has put together. Objects of one chain lie side by side, but the names of records end in digests, by
+//! A pack holds most objects as the difference to another one, in chains of up to fifty, and whoever reads keeps some of
+//! what was put together. Objects of one chain lie side by side, but the names of records end in digests, by
 //! which git does not see which are of one suite: in the order of their paths each record is put together anew from most
 //! of its chain, in the order of the pack from what is at hand.
 
@@ -12,37 +12,55 @@ use git2::{Oid, Repository};
 
 use crate::history::git::reading::loose::object_folders;
 
-/// The most of the indexes that is read, in bytes: of two million objects. Packs beyond that stay in the order given.
+/// The most of the indexes that is read, in bytes: of two million objects. Packs beyond that are passed over.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
 
 /// From so many objects on it pays to read the indexes of the packs.
 const MANY: usize = 64;
 
-/// The places of the items in the order in which the packs hold their objects; those that lie in no pack come last, in
-/// the order given. An index that cannot be read is passed over: the order is of use for speed alone.
-pub(in crate::history::git) fn pack_order<T>(
-    repository: &Repository,
-    items: &[T],
-    id: impl Fn(&T) -> Option<Oid>,
-) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..items.len()).collect();
-    if items.len() < MANY {
-        return order;
-    }
-    let mut rest = MAX_INDEX_BYTES;
-    let folders = object_folders(repository);
-    let indexes: Vec<Index> = folders.iter().flat_map(|objects| indexes(&objects.join("pack"), &mut rest)).collect();
-    let place = |&item: &usize| {
-        let of_pack = |id: Oid| indexes.iter().enumerate().find_map(|(pack, index)| Some((pack, index.offset(id)?)));
-        let found = id(&items[item]).and_then(of_pack);
-        (found.is_none(), found, item)
-    };
-    order.sort_by_cached_key(place);
-    order
+/// The packs of a repository, and those that it borrows, as far as their indexes can be read.
+#[derive(Default)]
+pub(in crate::history::git) struct Packs {
+    packs: Vec<(PathBuf, Index)>,
 }
 
-/// The indexes in a folder, as long as they do not take more than the rest, which goes down.
-fn indexes(folder: &Path, rest: &mut u64) -> Vec<Index> {
+impl Packs {
+    /// The packs, where there are enough objects to be read that it pays to look for them there.
+    pub(in crate::history::git) fn of(repository: &Repository, objects: usize) -> Packs {
+        if objects < MANY {
+            return Packs::default();
+        }
+        let mut rest = MAX_INDEX_BYTES;
+        let folders = object_folders(repository);
+        Packs { packs: folders.iter().flat_map(|objects| indexes(&objects.join("pack"), &mut rest)).collect() }
+    }
+
+    /// The places of the items in the order in which the packs hold their objects; those that lie in no pack come last, in
+    /// the order given.
+    pub(in crate::history::git) fn order<T>(&self, items: &[T], id: impl Fn(&T) -> Option<Oid>) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        let place = |&item: &usize| {
+            let found = id(&items[item]).and_then(|id| self.place(id));
+            (found.is_none(), found, item)
+        };
+        order.sort_by_cached_key(place);
+        order
+    }
+
+    /// In which pack an object lies, and where it begins there, in bytes.
+    pub(in crate::history::git) fn place(&self, id: Oid) -> Option<(usize, u64)> {
+        let of_pack = |(pack, (_, index)): (usize, &(PathBuf, Index))| Some((pack, index.offset(id)?));
+        self.packs.iter().enumerate().find_map(of_pack)
+    }
+
+    /// The file of each pack.
+    pub(in crate::history::git) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.packs.iter().map(|(file, _)| file.as_path())
+    }
+}
+
+/// The packs in a folder with their indexes, as long as these do not take more than the rest, which goes down.
+fn indexes(folder: &Path, rest: &mut u64) -> Vec<(PathBuf, Index)> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "idx"));
@@ -53,7 +71,8 @@ fn indexes(folder: &Path, rest: &mut u64) -> Vec<Index> {
         *rest = left.unwrap_or(*rest);
         left.is_some()
     };
-    paths.iter().filter(fits).filter_map(|path| Index::parse(fs::read(path).ok()?)).collect()
+    let read = |path: &PathBuf| Some((path.with_extension("pack"), Index::parse(fs::read(path).ok()?)?));
+    paths.iter().filter(fits).filter_map(read).collect()
 }
 
 /// The index of a pack, version 2, as `gitformat-pack` describes it: 8 bytes of head; 256 numbers of 4 bytes, how many
@@ -109,14 +128,14 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
     use crate::history::git::testing::Fixture;
 
     /// Commits so many files, which resemble one another.
-    fn commit(fixture: &Fixture, folder: &str, files: usize) {
+    pub(in crate::history::git::reading) fn commit(fixture: &Fixture, folder: &str, files: usize) {
         fs::create_dir(fixture.root.join(folder)).unwrap();
         for file in 0..files {
             let content: String = (0..200).map(|line| format!("{folder} {}\n", line * (file + 1) % 97)).collect();
@@ -127,7 +146,7 @@ mod tests {
     }
 
     /// Every blob of the tip.
-    fn blobs(fixture: &Fixture) -> Vec<Oid> {
+    pub(in crate::history::git::reading) fn blobs(fixture: &Fixture) -> Vec<Oid> {
         let listed = fixture.git(&["ls-tree", "-r", "HEAD"]);
         listed.lines().map(|line| Oid::from_str(line.split_whitespace().nth(2).unwrap()).unwrap()).collect()
     }
@@ -156,7 +175,7 @@ mod tests {
             }
         }
         let blobs = blobs(&fixture);
-        let order = pack_order(&repository, &blobs, |id| Some(*id));
+        let order = Packs::of(&repository, blobs.len()).order(&blobs, |id| Some(*id));
         let told: Vec<_> = order.iter().map(|&place| offsets.get(&blobs[place]).copied()).collect();
         let (packed, loose) = told.split_at(told.len() - 3);
         assert!(packed.iter().all(Option::is_some) && packed.is_sorted(), "{packed:?}");
