@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io::Write as _;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -18,7 +18,6 @@ use anyhow::Context as _;
 use super::project::Project;
 use crate::frame::{DecodedRuns, Decoder, FrameError};
 use crate::history::{self, Entry, Store};
-use crate::model::digest::RunningHash;
 use crate::model::head::RunHead;
 use crate::model::run::Quarantined;
 
@@ -139,15 +138,10 @@ fn keep(folder: &Path, runs: &DecodedRuns) -> Option<PathBuf> {
     if runs.heads().is_empty() {
         return None;
     }
-    let parts = runs.to_parts().ok()?;
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder).ok()?;
-    let mut hash = RunningHash::default();
-    for part in parts {
-        hash.add(&part);
-        file.write_all(&part).ok()?;
-    }
-    let path = folder.join(format!("{}.{SUFFIX}", &hash.hex()[..16]));
-    file.persist(&path).ok()?;
+    let mut file = BufWriter::new(tempfile::Builder::new().prefix(".new-").tempfile_in(folder).ok()?);
+    let digest = runs.write(&mut file).ok()?;
+    let path = folder.join(format!("{}.{SUFFIX}", &digest[..16]));
+    file.into_inner().ok()?.persist(&path).ok()?;
     Some(path)
 }
 

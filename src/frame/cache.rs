@@ -1,13 +1,13 @@
 //! Decoded runs as bytes, to be kept between two commands.
 //!
-//! A line of text names the format, the versions that decide what decoding gives, and the SHA-256 of all that follows:
-//! five Parquet tables (runs, what runs have in common, cells, values, medians of workers), each behind its length. Whatever differs in one bit, is cut short or is of
-//! another version is not read, and whoever asked decodes the records again. So nothing in here needs to be trusted, and
-//! nothing is lost with it. The digest does not keep out those who mean harm: whoever can write to the cache of a project
-//! can write to the project.
+//! A line of text names the format and the versions that decide what decoding gives. Five Parquet tables follow (runs, what
+//! runs have in common, cells, values, medians of workers), then their lengths, and the SHA-256 of all that. Whatever differs
+//! in one bit, is cut short or is of another version is not read, and whoever asked decodes the records again. So nothing in
+//! here needs to be trusted, and nothing is lost with it. The digest does not keep out those who mean harm: whoever can write
+//! to the cache of a project can write to the project.
 
 use std::collections::BTreeMap;
-use std::io::Cursor;
+use std::io::{self, Cursor, Write};
 
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -24,10 +24,16 @@ use crate::model::record::SCHEMA_VERSION;
 use crate::model::sample::Role;
 
 /// Counts up with each change of what is written here, or of what decoding a record gives.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// How many tables follow the line.
 const TABLES: usize = 5;
+
+/// How many bytes their lengths take, which follow them.
+const LENGTHS: usize = 8 * TABLES;
+
+/// How many digits a digest has.
+const DIGITS: usize = 64;
 
 /// A cell as the cache holds it.
 #[derive(Serialize, Deserialize)]
@@ -43,11 +49,12 @@ struct CellRecord {
 }
 
 impl DecodedRuns {
-    /// The bytes to keep, in parts that follow one another: put together they would take the memory twice.
+    /// Writes the bytes to keep, as they come to be: as a whole they would take as much memory as the runs. Gives the
+    /// digest that they end with.
     ///
     /// # Errors
-    /// When a table cannot be written.
-    pub fn to_parts(&self) -> Result<Vec<Vec<u8>>, FrameError> {
+    /// When a table cannot be made or written.
+    pub fn write(&self, out: &mut dyn Write) -> Result<String, FrameError> {
         let cells = self.cells.iter().map(|cell| {
             let Benchmark { suite, name, params, variant, version } = (*cell.benchmark).clone();
             json(&CellRecord { suite, name, params, variant, version, role: cell.role, metric: cell.metric.clone() })
@@ -55,9 +62,10 @@ impl DecodedRuns {
         let (runs, parts_of_runs) = heads::to_tables(&self.heads, &self.blobs)?;
         let cells = DataFrame::new(self.cells.len(), vec![texts("cell", cells)])?;
         let (values, medians) = values::without_lists(&self.values)?;
-        let mut parts = vec![Vec::new()];
-        let mut hash = RunningHash::default();
-        for (table, compression) in [
+        let mut out = Hashed { out, hash: RunningHash::default(), bytes: 0 };
+        out.write_all(first_line().as_bytes()).map_err(PolarsError::from)?;
+        let mut lengths = Vec::with_capacity(TABLES);
+        for (mut table, compression) in [
             (runs, ParquetCompression::Zstd(None)),
             (parts_of_runs, ParquetCompression::Zstd(None)),
             (cells, ParquetCompression::Zstd(None)),
@@ -65,34 +73,35 @@ impl DecodedRuns {
             (values, ParquetCompression::Uncompressed),
             (medians, ParquetCompression::Uncompressed),
         ] {
-            let mut table = table;
-            let mut bytes = Vec::new();
-            ParquetWriter::new(&mut bytes)
+            let before = out.bytes;
+            ParquetWriter::new(&mut out)
                 .with_compression(compression)
                 .with_statistics(StatisticsOptions::empty())
                 .with_row_group_size(Some(table.height().max(1)))
+                // Else all columns are held as bytes before the first is written.
+                .set_parallel(false)
                 .finish(&mut table)?;
-            for part in [(bytes.len() as u64).to_le_bytes().to_vec(), bytes] {
-                hash.add(&part);
-                parts.push(part);
-            }
+            lengths.push(out.bytes - before);
         }
-        parts[0] = first_line(&hash.hex()).into_bytes();
-        Ok(parts)
+        for length in lengths {
+            out.write_all(&length.to_le_bytes()).map_err(PolarsError::from)?;
+        }
+        let digest = out.hash.hex();
+        out.out.write_all(digest.as_bytes()).map_err(PolarsError::from)?;
+        Ok(digest)
     }
 
     /// The runs that were kept; absent where the bytes are not exactly what this version of Sprag wrote.
     pub fn from_bytes(bytes: &[u8]) -> Option<DecodedRuns> {
-        let line = first_line(&"0".repeat(64)).len();
-        let (first, body) = bytes.split_at_checked(line)?;
-        if first != first_line(&digest::sha256_hex(body)).as_bytes() {
+        let (body, digest) = bytes.split_at_checked(bytes.len().checked_sub(DIGITS)?)?;
+        let tables = body.strip_prefix(first_line().as_bytes())?;
+        if digest != digest::sha256_hex(body).as_bytes() {
             return None;
         }
-        let mut rest = body;
+        let (mut rest, lengths) = tables.split_at_checked(tables.len().checked_sub(LENGTHS)?)?;
         let mut tables = Vec::with_capacity(TABLES);
-        for _ in 0..TABLES {
-            let (length, after) = rest.split_first_chunk::<8>()?;
-            let (table, after) = after.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        for length in lengths.as_chunks::<8>().0 {
+            let (table, after) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
             tables.push(table);
             rest = after;
         }
@@ -101,9 +110,29 @@ impl DecodedRuns {
     }
 }
 
-/// The line before the tables, of one length for every digest.
-fn first_line(digest: &str) -> String {
-    format!("sprag decoded runs {FORMAT}, sprag {}, records {SCHEMA_VERSION}, {digest}\n", env!("CARGO_PKG_VERSION"))
+/// Takes the digest of what it passes on.
+struct Hashed<'a> {
+    out: &'a mut dyn Write,
+    hash: RunningHash,
+    bytes: u64,
+}
+
+impl Write for Hashed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hash.add(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The line before the tables.
+fn first_line() -> String {
+    format!("sprag decoded runs {FORMAT}, sprag {}, records {SCHEMA_VERSION}\n", env!("CARGO_PKG_VERSION"))
 }
 
 pub(super) fn json<T: Serialize>(value: &T) -> String {
@@ -145,13 +174,21 @@ mod tests {
         decoded(&[one, run("2", 2, &[measurement("pack", &[("time", 3.0)])]), run("3", 3, &[])])
     }
 
+    fn bytes(runs: &DecodedRuns) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let digest = runs.write(&mut bytes).unwrap();
+        assert!(bytes.ends_with(digest.as_bytes()));
+        bytes
+    }
+
     #[test]
     fn one_wrong_bit_anywhere_is_seen() {
-        let whole = small().to_parts().unwrap().concat();
+        let whole = bytes(&small());
         assert!(DecodedRuns::from_bytes(&whole).is_some());
-        let line = first_line(&"0".repeat(64)).len();
-        // All of the first line; of the tables a byte here and there, as the digest covers them.
-        for place in (0..line + 40).chain((line..whole.len()).step_by(41)).chain(whole.len() - 40..whole.len()) {
+        let line = first_line().len();
+        // All of the first line and of the end; of the tables a byte here and there, as the digest covers them.
+        let end = whole.len() - LENGTHS - DIGITS;
+        for place in (0..line + 40).chain((line..end).step_by(41)).chain(end..whole.len()) {
             let mut damaged = whole.clone();
             damaged[place] ^= 1 << (place % 8);
             assert!(DecodedRuns::from_bytes(&damaged).is_none(), "byte {place}");
@@ -160,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_not_exactly_ours_is_not_read() {
-        let whole = small().to_parts().unwrap().concat();
+        let whole = bytes(&small());
         for length in [0, 1, 40, 100, whole.len() / 2, whole.len() - 1] {
             assert!(DecodedRuns::from_bytes(&whole[..length]).is_none(), "{length}");
         }
@@ -172,7 +209,7 @@ mod tests {
             let changed: Vec<u8> = text.replacen(from, to, 1).chars().map(|c| c as u8).collect();
             assert!(DecodedRuns::from_bytes(&changed).is_none(), "{to}");
         };
-        check("runs 3,", "runs 2,");
+        check("runs 4,", "runs 3,");
         check(concat!("sprag ", env!("CARGO_PKG_VERSION")), "sprag 0.0.9");
         check("records 2", "records 3");
     }
@@ -180,14 +217,14 @@ mod tests {
     #[test]
     fn a_table_of_other_columns_is_not_read() {
         // The digest is right, as of a format that somebody forgot to count up.
-        let body: Vec<u8> = [[0; 8]; TABLES].concat();
-        let whole = [first_line(&digest::sha256_hex(&body)).as_bytes(), &body].concat();
+        let body = [first_line().as_bytes(), &[0; LENGTHS]].concat();
+        let whole = [&body, digest::sha256_hex(&body).as_bytes()].concat();
         assert!(DecodedRuns::from_bytes(&whole).is_none());
     }
 
     #[test]
     fn no_runs_are_kept_and_found() {
-        let none = DecodedRuns::from_bytes(&DecodedRuns::none().to_parts().unwrap().concat()).unwrap();
+        let none = DecodedRuns::from_bytes(&bytes(&DecodedRuns::none())).unwrap();
         assert_eq!((none.heads().len(), none.n_values()), (0, 0));
         let mut some = none.clone();
         some.append(small()).unwrap();
@@ -217,7 +254,7 @@ mod tests {
         fn kept_runs_make_the_same_frame(history in histories(), cut in any::<prop::sample::Index>(), kept in any::<u64>()) {
             let cut = cut.index(history.runs.len() + 1);
             let (before, after) = history.runs.split_at(cut);
-            let kept_and_read = |runs| DecodedRuns::from_bytes(&decoded(runs).to_parts().unwrap().concat()).unwrap();
+            let kept_and_read = |runs| DecodedRuns::from_bytes(&bytes(&decoded(runs))).unwrap();
             // What was kept in two files, or in one of them and read anew.
             let mut both = kept_and_read(after);
             both.append(kept_and_read(before)).unwrap();
@@ -232,7 +269,7 @@ mod tests {
             let runs: Vec<RecordedRun> =
                 history.runs.iter().enumerate().filter(|(place, _)| is_kept(*place)).map(|(_, run)| run.clone()).collect();
             check(&history, &runs, &some)?;
-            check(&history, &runs, &DecodedRuns::from_bytes(&some.to_parts().unwrap().concat()).unwrap())?;
+            check(&history, &runs, &DecodedRuns::from_bytes(&bytes(&some)).unwrap())?;
         }
     }
 }

@@ -194,10 +194,13 @@ struct Cells {
     cells: Vec<Cell>,
     /// The numbers of the cells of each benchmark.
     numbers: Vec<Vec<u32>>,
-    /// The places of the benchmarks there.
+    /// The benchmarks in the same order.
+    benchmarks: Vec<Arc<Benchmark>>,
+    /// Their places there.
     places: HashMap<Arc<Benchmark>, usize>,
-    /// The same by where a benchmark is held, as a reader holds each once; those in `places` stay where they are.
-    held: HashMap<usize, usize>,
+    /// The place after the last one that was asked for: runs of a suite list their benchmarks in one order, and a reader
+    /// holds each once.
+    next: usize,
 }
 
 impl Cells {
@@ -217,14 +220,15 @@ impl Cells {
     }
 
     fn place(&mut self, benchmark: &Arc<Benchmark>) -> usize {
-        let held_at = Arc::as_ptr(benchmark).addr();
-        if let Some(place) = self.held.get(&held_at).or_else(|| self.places.get(benchmark)) {
-            return *place;
-        }
-        let place = self.numbers.len();
-        self.numbers.push(Vec::new());
-        self.places.insert(Arc::clone(benchmark), place);
-        self.held.insert(held_at, place);
+        let is_next = self.benchmarks.get(self.next).is_some_and(|next| Arc::ptr_eq(next, benchmark));
+        let known = if is_next { Some(self.next) } else { self.places.get(benchmark).copied() };
+        let place = known.unwrap_or_else(|| {
+            self.numbers.push(Vec::new());
+            self.benchmarks.push(Arc::clone(benchmark));
+            self.places.insert(Arc::clone(benchmark), self.benchmarks.len() - 1);
+            self.benchmarks.len() - 1
+        });
+        self.next = place + 1;
         place
     }
 }

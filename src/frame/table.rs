@@ -201,9 +201,6 @@ mod tests {
         check("value", ["8.0", "2.0"]);
         check("lower", ["null", "1.5"]);
         check("upper", ["null", "2.5"]);
-        check("p50", ["null", "2.25"]);
-        check("p95", ["null", "null"]);
-        check("n", ["30", "30"]);
         let workers = rows.column("workers").unwrap().list().unwrap();
         let workers: Vec<Vec<f64>> = workers
             .amortized_iter()

@@ -5,18 +5,14 @@ use polars::prelude::*;
 use super::FrameError;
 use crate::model::sample::Estimate;
 
-/// The columns of the values, filled run by run.
+/// The columns of the values, filled run by run: as much of an estimate as is told of a series, which a record that is
+/// shown in full says more of.
 pub(super) struct Values {
     run: Vec<u32>,
     cell: Vec<u32>,
     value: Vec<f64>,
     lower: PrimitiveChunkedBuilder<Float64Type>,
     upper: PrimitiveChunkedBuilder<Float64Type>,
-    p50: PrimitiveChunkedBuilder<Float64Type>,
-    p95: PrimitiveChunkedBuilder<Float64Type>,
-    min: PrimitiveChunkedBuilder<Float64Type>,
-    detectable: PrimitiveChunkedBuilder<Float64Type>,
-    n: Vec<u64>,
     workers: ListPrimitiveChunkedBuilder<Float64Type>,
 }
 
@@ -29,11 +25,6 @@ impl Default for Values {
             value: Vec::new(),
             lower: optional("lower"),
             upper: optional("upper"),
-            p50: optional("p50"),
-            p95: optional("p95"),
-            min: optional("min"),
-            detectable: optional("detectable"),
-            n: Vec::new(),
             workers: ListPrimitiveChunkedBuilder::new("workers".into(), 0, 0, DataType::Float64),
         }
     }
@@ -46,11 +37,6 @@ impl Values {
         self.value.push(estimate.value);
         self.lower.append_option(estimate.interval.map(|(lower, _)| lower));
         self.upper.append_option(estimate.interval.map(|(_, upper)| upper));
-        self.p50.append_option(estimate.p50);
-        self.p95.append_option(estimate.p95);
-        self.min.append_option(estimate.min);
-        self.detectable.append_option(estimate.detectable);
-        self.n.push(estimate.n);
         self.workers.append_slice(&estimate.workers);
     }
 
@@ -62,11 +48,6 @@ impl Values {
             Column::new("value".into(), self.value),
             self.lower.finish().into_column(),
             self.upper.finish().into_column(),
-            self.p50.finish().into_column(),
-            self.p95.finish().into_column(),
-            self.min.finish().into_column(),
-            self.detectable.finish().into_column(),
-            Column::new("n".into(), self.n),
             self.workers.finish().into_column(),
         ];
         DataFrame::new(height, columns).expect("all columns grow by one with each value")
