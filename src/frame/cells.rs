@@ -6,6 +6,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use polars::prelude::*;
 
 use super::FrameError;
+use crate::model::medians::Medians;
 
 /// The columns of a frame.
 pub(super) struct Cells<'a>(pub(super) &'a DataFrame);
@@ -43,13 +44,18 @@ impl<'a> Cells<'a> {
         self.0.column(name)?.bool()?.iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
     }
 
-    pub(super) fn lists(&self, name: &'static str) -> Result<Vec<Arc<[f64]>>, FrameError> {
+    /// The lists, which share one copy of their numbers.
+    pub(super) fn lists(&self, name: &'static str) -> Result<impl Iterator<Item = Option<Medians>>, FrameError> {
         let lists = self.0.column(name)?.list()?.rechunk();
         let numbers = lists.get_inner();
-        let numbers = numbers.f64()?.rechunk();
-        let numbers = numbers.cont_slice()?;
-        let bounds = lists.downcast_as_array().offsets().as_slice().windows(2);
-        Ok(bounds.map(|bounds| numbers[bounds[0] as usize..bounds[1] as usize].into()).collect())
+        let numbers: Arc<[f64]> = numbers.f64()?.rechunk().cont_slice()?.into();
+        let mut ends = lists.downcast_as_array().offsets().as_slice().to_vec().into_iter();
+        let mut start = ends.next().unwrap_or_default();
+        Ok(ends.map(move |end| {
+            let range = start as usize..end as usize;
+            start = end;
+            Medians::of(&numbers, range)
+        }))
     }
 
     pub(super) fn times(&self, name: &'static str) -> Result<Vec<DateTime<Utc>>, FrameError> {

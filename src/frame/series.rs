@@ -43,7 +43,7 @@ impl Frame {
                 of: Arc::clone(&runs[run as usize]),
                 value,
                 interval,
-                workers,
+                workers: workers.ok_or(FrameError::Gap("workers"))?,
             });
         }
         Ok(series)

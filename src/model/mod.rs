@@ -43,6 +43,7 @@ pub mod sample;
 pub mod sample_gate;
 pub mod schema;
 pub mod paired;
+pub mod medians;
 pub mod series;
 pub mod shape_case;
 pub mod shard;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::digest;
+use super::medians::Medians;
 use super::metric::Metric;
 use super::sample::Role;
 
@@ -72,7 +73,7 @@ pub struct Point {
     /// The 95 % interval over worker processes.
     pub interval: Option<(f64, f64)>,
     /// One median a worker process, in the order in which they ran.
-    pub workers: Arc<[f64]>,
+    pub workers: Medians,
 }
 
 impl Deref for Point {
