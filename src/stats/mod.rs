@@ -22,6 +22,7 @@ pub mod lines;
 pub mod autoregression;
 pub mod multiplicity;
 pub mod binomial;
+pub mod order;
 mod ties;
 
 pub mod normal;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::stats::order;
+
 /// The most points of a side that are looked at, the nearest to the change: what lies farther back decides nothing, so that
 /// old decisions do not hang on how long the series has become.
 pub(super) const MOST_POINTS: usize = 300;
@@ -24,7 +26,7 @@ pub(super) struct Side<'a> {
 impl<'a> Side<'a> {
     pub(super) fn of(points: &'a [f64]) -> Side<'a> {
         let mut sorted = points.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
+        order::sort(&mut sorted);
         let level = trimmed_mean_of_sorted(&sorted);
         let deviation = winsorised_deviation(&sorted, level);
         Side { points, sorted, level, deviation }
@@ -71,7 +73,7 @@ pub(super) fn scaled_median_deviation(values: &mut [f64]) -> f64 {
 
 /// The mean without the share at either end; the median of fewer than five. The order of the values is lost.
 pub(super) fn trimmed_mean(values: &mut [f64]) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
+    order::sort(values);
     trimmed_mean_of_sorted(values)
 }
 
