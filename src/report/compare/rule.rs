@@ -66,7 +66,7 @@ struct Judged {
 /// Judges a series between two commits; nothing where it was measured at neither.
 pub(super) fn judge(series: &SeriesData, a: usize, b: usize) -> Option<Outcome<'_>> {
     let at = |number: usize| {
-        let from = &series.points[series.points.partition_point(|point| point.number < number)..];
+        let from = &series.points[first_from(&series.points, number)..];
         let count = from.iter().take_while(|point| point.number == number).count();
         &from[..count]
     };
@@ -117,6 +117,17 @@ pub(super) fn judge(series: &SeriesData, a: usize, b: usize) -> Option<Outcome<'
         relative: likely.relative,
         interval: likely.interval,
     })
+}
+
+/// The place of the first point of that commit or a later one. Mostly every commit was measured once, and then it is as far
+/// from the first one as the numbers say: to look there first saves a search all over the memory.
+fn first_from(points: &[PointData], number: usize) -> usize {
+    let guess = points.first().map_or(0, |first| number.saturating_sub(first.number));
+    let is_from = |place: usize| points.get(place).is_some_and(|point| point.number >= number);
+    if is_from(guess) && (guess == 0 || !is_from(guess - 1)) {
+        return guess;
+    }
+    points.partition_point(|point| point.number < number)
 }
 
 /// The levels in which a point may lie, by their places.
@@ -183,6 +194,17 @@ mod tests {
     use super::super::data::{Spot, Step};
     use super::*;
     use crate::model::metric::Metric;
+
+    #[test]
+    fn the_first_point_from_a_commit_on_is_found_however_many_it_has() {
+        for numbers in [&[][..], &[3, 4, 5, 6], &[3, 3, 4, 6, 6, 6, 9], &[0, 5, 5, 7], &[8]] {
+            let points: Vec<PointData> = numbers.iter().map(|&number| point(number, "a")).collect();
+            for number in 0..12 {
+                let expected = numbers.iter().filter(|one| **one < number).count();
+                assert_eq!(first_from(&points, number), expected, "{number} among {numbers:?}");
+            }
+        }
+    }
 
     fn point(number: usize, environment: &str) -> PointData {
         PointData { number, environment: environment.into(), column: number, value: 1.0, spread: None }
