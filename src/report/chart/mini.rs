@@ -50,13 +50,24 @@ pub struct Scale {
 /// The scale that shows all of them.
 pub fn scale(all: &[Mini], places: (f64, f64)) -> Scale {
     let ranges = all.iter().filter(|mini| !mini.dots.is_empty()).map(|mini| {
-        let levels: Vec<f64> = mini.levels.iter().flatten().map(|(_, value)| *value).chain([1.0]).collect();
+        let levels = mini.levels.iter().filter_map(|level| cut(level, places)).flatten();
+        let levels: Vec<f64> = levels.map(|(_, value)| value).chain([1.0]).collect();
         let dots: Vec<f64> = mini.dots.iter().map(|(_, value)| *value).collect();
         let ((low, high), (least, most)) = (axis::robust_range(&dots, &levels), axis::extent(&levels));
         (low.min(least), high.max(most))
     });
     let values = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0.95, 1.05));
     Scale { places, values }
+}
+
+/// The part of a line between two places, its ends on the line; nothing where it lies beside them.
+fn cut([begin, end]: &[(f64, f64); 2], (first, last): (f64, f64)) -> Option<[(f64, f64); 2]> {
+    let at = |place: f64| match (place.clamp(first, last), end.0 - begin.0) {
+        (inside, _) if inside == begin.0 => *begin,
+        (inside, _) if inside == end.0 => *end,
+        (inside, width) => (inside, begin.1 + (end.1 - begin.1) * (inside - begin.0) / width),
+    };
+    (end.0 >= first && begin.0 <= last).then(|| [at(begin.0), at(end.0)])
 }
 
 /// The picture as SVG; nothing for a series without points.
@@ -105,14 +116,14 @@ fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) -> Drawn {
         Tone::Doubt | Tone::Plain => Ink::Rise,
     };
     let mut before: Option<(f64, f64)> = None;
-    for [begin, end] in mini.levels.iter().filter(|level| level[1].0 >= first && level[0].0 <= last) {
-        page.draw(&PathElement::new(vec![at(*begin), at(*end)], Ink::Level.shape()))?;
+    for [begin, end] in mini.levels.iter().filter_map(|level| cut(level, scale.places)) {
+        page.draw(&PathElement::new(vec![at(begin), at(end)], Ink::Level.shape()))?;
         // Above the levels, which would hide a small change.
         if let Some((_, value)) = before {
             let ink = if begin.0 == mini.at { rise } else { Ink::Rise };
-            page.draw(&PathElement::new(vec![at((begin.0, value)), at(*begin)], ink.shape()))?;
+            page.draw(&PathElement::new(vec![at((begin.0, value)), at(begin)], ink.shape()))?;
         }
-        before = Some(*end);
+        before = Some(end);
     }
     Ok(())
 }
@@ -159,6 +170,18 @@ mod tests {
         assert!(svg.contains("aria-label=\"&quot;&gt;&lt;script&gt;\"") && svg.len() < 2500, "{} bytes", svg.len());
         let low = |svg: &str| svg.split("class=\"grid\" d=\"").nth(1).map(|rest| rest[..12].to_owned());
         assert_eq!(low(&svg), low(&draw(&all[1], &scale)), "one scale for all");
+    }
+
+    #[test]
+    fn a_line_is_cut_where_it_leaves_the_picture() {
+        let ramp = [(0.0, 1.0), (100.0, 2.0)];
+        assert_eq!(cut(&ramp, (25.0, 75.0)), Some([(25.0, 1.25), (75.0, 1.75)]));
+        assert_eq!(cut(&ramp, (-5.0, 50.0)), Some([(0.0, 1.0), (50.0, 1.5)]));
+        assert_eq!(cut(&ramp, (101.0, 120.0)), None);
+        assert_eq!(cut(&[(7.0, 1.0), (7.0, 1.1)], (0.0, 9.0)), Some([(7.0, 1.0), (7.0, 1.0)]));
+        let drift = Mini { levels: vec![ramp], ..mini(0.0) };
+        let scale = scale(&[drift], (0.0, 39.0));
+        assert!((1.38..1.6).contains(&scale.values.1), "what is not shown takes no room: {scale:?}");
     }
 
     #[test]

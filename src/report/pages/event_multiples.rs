@@ -9,15 +9,16 @@ use crate::report::chart::mini::{self, Mini};
 use crate::report::mark::Tone;
 use crate::report::number::counted;
 use crate::report::trend::words;
+use crate::stats::describe;
 
 /// The members that are drawn.
 const MOST: usize = 12;
 
-/// The points around the event that a picture shows.
-const POINTS: usize = 50;
+/// About so many dots are in a picture: of more points several share one.
+const DOTS: usize = 50;
 
-/// Of them, those before it where it is not the newest that happened.
-const BEFORE: usize = 25;
+/// On each side of the range of an event there are at least this part of its points.
+const BESIDE: usize = 8;
 
 /// A member with its picture.
 pub(super) struct Multiple {
@@ -41,8 +42,10 @@ pub(super) fn multiples(catalog: &Catalog<'_>, of: &Event) -> (Vec<Multiple>, St
         .take(MOST)
         .collect();
     let Some((_, first)) = drawn.first() else { return (Vec::new(), String::new()) };
-    let places = window(catalog, of, first);
-    let minis: Vec<Mini> = drawn.iter().map(|(member, series)| mini(catalog, of, member, series, places)).collect();
+    let all: Vec<f64> = first.pooled.iter().map(|point| place(catalog, point)).collect();
+    let places = window(&all, bounds(catalog, of));
+    let mut minis: Vec<Mini> = drawn.iter().map(|(member, series)| mini(catalog, of, member, series, places)).collect();
+    let several = minis.iter_mut().map(pool).max().unwrap_or(1);
     let scale = mini::scale(&minis, places);
     let multiples = drawn.iter().zip(&minis).map(|((member, _), mini)| Multiple {
         benchmark: words::name(short_benchmark(&member.benchmark)),
@@ -55,8 +58,12 @@ pub(super) fn multiples(catalog: &Catalog<'_>, of: &Event) -> (Vec<Multiple>, St
         all => format!(" The first {} of {} are drawn.", drawn.len(), counted(all, "series", "series")),
     };
     let band = if of.kind == EventKind::Drift { "the ramp" } else { "the commits between good and bad" };
+    let dots = match several {
+        1 => "a commit".to_owned(),
+        _ => format!("up to {several} commits"),
+    };
     let note = format!(
-        "Change against the level before, one scale for all. Dots are medians of a commit, lines are levels; the tinted band is \
+        "Change against the level before, one scale for all. Dots are medians of {dots}, lines are levels; the tinted band is \
          {band}.{shown}"
     );
     (multiples.collect(), note)
@@ -79,14 +86,29 @@ fn bounds(catalog: &Catalog<'_>, of: &Event) -> (f64, f64) {
     (before.or(first).unwrap_or(bad).min(bad), bad)
 }
 
-/// The places that all pictures show: so many points of the first series around the event.
-fn window(catalog: &Catalog<'_>, of: &Event, series: &SeriesTrend) -> (f64, f64) {
-    let (good, _) = bounds(catalog, of);
-    let places: Vec<f64> = series.pooled.iter().map(|point| place(catalog, point)).collect();
-    let event = places.partition_point(|place| *place <= good);
-    let last = (event.saturating_sub(BEFORE) + POINTS).min(places.len());
-    let first = last.saturating_sub(POINTS);
+/// What all pictures show of those places: the whole range of the event with some on both sides, or as many as have a dot each.
+fn window(places: &[f64], (good, bad): (f64, f64)) -> (f64, f64) {
+    let begin = places.partition_point(|place| *place <= good);
+    let end = places.partition_point(|place| *place < bad).max(begin);
+    let beside = (DOTS.saturating_sub(end - begin) / 2).max((end - begin) / BESIDE);
+    let shown = end - begin + 2 * beside;
+    let last = (begin.saturating_sub(beside) + shown).min(places.len());
+    let first = last.saturating_sub(shown);
     (places[first], places[last - 1].max(places[first] + 1.0))
+}
+
+/// Lets points share a dot where there are many; gives how many do.
+fn pool(mini: &mut Mini) -> usize {
+    let several = (mini.dots.len() / DOTS).max(1);
+    let dot = |points: &[(f64, f64)]| {
+        let values: Vec<f64> = points.iter().map(|point| point.1).collect();
+        let (first, last) = (points.first()?.0, points.last()?.0);
+        Some((f64::midpoint(first, last), describe::median(&values)?))
+    };
+    if several > 1 {
+        mini.dots = mini.dots.chunks(several).filter_map(dot).collect();
+    }
+    several
 }
 
 fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, series: &SeriesTrend, places: (f64, f64)) -> Mini {
@@ -127,4 +149,34 @@ fn levels(points: &[(f64, f64)], series: &SeriesTrend, before: f64) -> Vec<[(f64
         levels.push([(at(from.0), from.1), (at(end), from.1)]);
     }
     levels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(points: u32, range: (f64, f64), expected: (f64, f64)) {
+        let places: Vec<f64> = (0..points).map(f64::from).collect();
+        assert_eq!(window(&places, range), expected, "{points} points, {range:?}");
+    }
+
+    #[test]
+    fn the_whole_range_of_an_event_is_shown_with_a_bit_on_both_sides() {
+        check(30, (9.0, 10.0), (0.0, 29.0));
+        check(1000, (499.0, 500.0), (475.0, 524.0));
+        check(1000, (989.0, 990.0), (950.0, 999.0));
+        check(2000, (499.0, 1500.0), (375.0, 1624.0));
+        check(2000, (0.0, 1999.0), (0.0, 1999.0));
+        check(1, (5.0, 9.0), (0.0, 1.0));
+    }
+
+    #[test]
+    fn many_points_share_dots() {
+        let dots = (0..1250).map(|i| (f64::from(i), 1.0 + f64::from(i) / 1000.0)).collect();
+        let mut mini =
+            Mini { dots, levels: Vec::new(), suspects: (0.0, 0.0), at: 0.0, tone: Tone::Plain, label: String::new() };
+        assert_eq!(pool(&mut mini), 25);
+        assert_eq!((mini.dots.len(), mini.dots[0]), (DOTS, (12.0, 1.012)));
+        assert_eq!((pool(&mut mini), mini.dots.len()), (1, DOTS), "so few have a dot each");
+    }
 }
