@@ -225,6 +225,25 @@ mod tests {
     }
 
     #[test]
+    fn whatever_lies_outside_the_scale_says_what_and_where_it_is() {
+        for runs in [20, 190, 2_000] {
+            let mut values: Vec<f64> = (0..runs).map(|i| 1e-3 * (1.0 + f64::from(i % 5) * 0.002)).collect();
+            (values[7], values[15]) = (9e-3, 1e-6);
+            let svg = draw(&trend(&values));
+            let titles: Vec<&str> = svg.split("<path class=\"out\"").skip(1).filter_map(title).collect();
+            assert_eq!(titles.len(), svg.matches("class=\"out\"").count(), "{runs} runs: {svg}");
+            let [above, below] = titles[..] else { panic!("{titles:?}") };
+            assert_eq!(above, "9.000\u{202f}ms at a3f19c2b, above the scale");
+            assert!(below.ends_with("ms at a3f19c2b, below the scale"), "{below}");
+        }
+    }
+
+    /// The title of the element that this follows.
+    fn title(rest: &str) -> Option<&str> {
+        rest.split_once("Z\"><title>")?.1.split_once("</title></path>").map(|(title, _)| title)
+    }
+
+    #[test]
     fn the_axis_of_values_has_a_name() {
         for values in [&[1.0][..], &[1e-3, 1.01e-3], &[-1.0, 1.0]] {
             let svg = draw(&trend(values));
