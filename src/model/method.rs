@@ -53,6 +53,10 @@ pub enum Figure {
 /// A table of what was counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredTable {
+    /// A word for it, unlike that of any other.
+    pub name: &'static str,
+    /// What it tells, in a few words.
+    pub heading: &'static str,
     /// What was counted, in one sentence.
     pub caption: &'static str,
     /// The names of its columns.

@@ -55,7 +55,7 @@ pub(in crate::report) fn method(catalog: &Catalog<'_>, settings: &Settings) -> R
         sensitivities(catalog, &method.sensitivities),
     ];
     sections.extend(constants(&method.constants));
-    sections.extend(["found", "nothing"].into_iter().zip(&method.measured).map(measured));
+    sections.extend(method.measured.iter().map(measured));
     sections.extend(downloads(settings));
     let content = Sheet {
         headline: Phrase::plain("How it is judged"),
@@ -204,7 +204,7 @@ fn constants(groups: &[Constants]) -> Option<Section> {
     section.table.is_some().then_some(section)
 }
 
-fn measured((id, of): (&'static str, &MeasuredTable)) -> Section {
+fn measured(of: &MeasuredTable) -> Section {
     let columns = of
         .heads
         .iter()
@@ -213,10 +213,9 @@ fn measured((id, of): (&'static str, &MeasuredTable)) -> Section {
     let rows = of.rows.iter().map(|row| Row::of(row.iter().map(|cell| Phrase::plain(cell.clone()))));
     let table =
         Table { caption: of.caption.to_owned(), columns: columns.collect(), rows: rows.collect(), is_wide: true };
-    let heading = if id == "found" { "How often changes are found" } else { "How often nothing is told as something" };
     Section {
-        id,
-        heading: heading.to_owned(),
+        id: of.name,
+        heading: of.heading.to_owned(),
         note: Phrase::plain(format!("{}.", of.caption)),
         table: Some(table),
         ..Section::default()

@@ -86,6 +86,8 @@ fn settings() -> Settings {
         ("deviations", Figure::Number(7.0)),
     ];
     let measured = MeasuredTable {
+        name: "nothing",
+        heading: "How often nothing is told as something",
         caption: "Series that hold nothing",
         heads: ["sensitivity", "points"].map(str::to_owned).to_vec(),
         rows: vec![["balanced", "30"].map(str::to_owned).to_vec()],
