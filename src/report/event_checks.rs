@@ -2,7 +2,7 @@
 
 use super::sample_data::{self, HOSTILE, Sample};
 use super::site_checks::{check_balance, text};
-use super::{ReportError, pages};
+use super::{ReportError, link, pages};
 use crate::model::environment::FactChange;
 use crate::model::event::{Event, NamedCommit, Suspect};
 use crate::model::page::Page;
@@ -77,7 +77,8 @@ fn an_event_says_whether_it_is_the_machine() {
     let sample = sample_data::rich();
     let of = |id: &str| sample.trend.events.iter().find(|one| one.id == id).expect("it is in the sample");
     let environment = event_html(&sample, of("e-90e3aa"));
-    assert!(environment.contains("Yes</span></dd><dd>23 of 24 series on the machine moved together; 1 fact of the"));
+    let signs = "Yes</span></dd><dd>23 of 24 series on the machine moved together. 1 fact of the environment changed there.</dd>";
+    assert!(environment.contains(signs), "{environment}");
     assert!(environment.contains("compiler</span></th><td class=\"id from\">1.90</td><td class=\"id\">1.91</td>"));
     assert!(environment.contains("The first 12 of 23 series are drawn."));
     let change = event_html(&sample, of("e-7c1f03"));
@@ -86,6 +87,33 @@ fn an_event_says_whether_it_is_the_machine() {
     assert!(gone.contains("Taken back by <a href=\"../events/e-d1470b.html\">e-d1470b</a>"));
     assert!(gone.contains("4 commits, 3 not measured"));
     assert!(event_html(&sample, of("e-5b20d9")).contains("none of them is to blame alone"));
+}
+
+#[test]
+fn of_a_drift_the_ends_are_listed_and_both_sides_can_be_compared() {
+    let sample = sample_data::rich();
+    let event = sample.trend.events.iter().find(|one| one.id == "e-5b20d9").expect("it is in the sample");
+    let html = event_html(&sample, event);
+    assert!(html.contains("ramp begins</span>") && html.contains("ramp ends</span>"), "{html}");
+    let good = &event.last_good.as_ref().expect("it has one").sha;
+    let link = link::compared(good, &event.first_bad.sha).replace('&', "&#38;");
+    let measured = event.suspects[1..9].iter().filter(|one| one.measured).count();
+    let rest = format!("8 more lie between, {measured} measured. <a href=\"../{link}\">Compare both sides</a>.");
+    assert!(html.contains(&rest), "`{rest}` is not in {html}");
+    assert!(!html.contains("Probability") && !html.contains("in the ramp"), "no single commit is to blame");
+}
+
+#[test]
+fn where_nothing_can_be_pasted_the_reason_stands() {
+    let sample = sample_data::rich();
+    let mut event = sample.trend.events[0].clone();
+    event.last_good = None;
+    assert!(event_html(&sample, &event).contains("No commit measured before it is surely good"));
+    let mut event = sample.trend.events[0].clone();
+    event.members.iter_mut().for_each(|one| one.suite = HOSTILE.to_owned());
+    let html = event_html(&sample, &event);
+    assert!(html.contains("The command would hold a name that is not safe to paste."), "{html}");
+    assert!(!html.contains("surely good, so"));
 }
 
 #[test]
@@ -128,7 +156,7 @@ fn an_event_of_unknown_series_and_commits_has_a_page() {
     assert!(event_html(&sample, &event).contains("No commit is left to measure"));
     event.suspects.clear();
     let html = event_html(&sample, &event);
-    assert!(html.contains("There is no good side to hold it against") && !html.contains("left to measure"));
+    assert!(html.contains("No commit measured before it is surely good") && !html.contains("left to measure"));
     event.members.clear();
     assert!(event_html(&sample, &event).contains("What moved: 0 series"));
 }
@@ -167,7 +195,7 @@ fn large_events_and_many_of_them_are_cut_and_say_so() {
     event.facts = std::iter::repeat_n(event.facts, 500).flatten().collect();
     let html = event_html(&sample, &event);
     assert!(html.len() < LARGEST_PAGE / 2, "{} bytes", html.len());
-    for rest in ["890 more are not listed here.", "620 more are not listed here.", "440 more are not listed here."] {
+    for rest in ["898 more lie between, ", "620 more are not listed here.", "440 more are not listed here."] {
         assert!(html.contains(rest), "{rest}");
     }
     let events: Vec<Event> = (0..300)

@@ -39,7 +39,8 @@ struct EventPage {
     step_command: String,
     /// Why there is none, where there is none.
     no_command: &'static str,
-    reproduce: Vec<String>,
+    /// The lines that reproduce it, or why there are none.
+    reproduce: Result<Vec<String>, &'static str>,
     series: String,
     multiples: Vec<Multiple>,
     multiples_note: String,
@@ -141,12 +142,13 @@ fn real(of: &Event) -> Fact {
 
 fn machine(of: &Event) -> Fact {
     let question = "Is it the machine?";
-    let signs: Vec<String> = of.machine_signs.iter().take(4).map(|sign| words::sentence(sign)).collect();
-    let facts =
-        counted(of.facts.len(), "fact of the environment changed there", "facts of the environment changed there");
-    let mut note = signs;
+    let mut note: Vec<String> = of.machine_signs.iter().take(4).map(|sign| words::sentence(sign)).collect();
     if !of.facts.is_empty() {
-        note.push(facts);
+        note.push(counted(
+            of.facts.len(),
+            "fact of the environment changed there.",
+            "facts of the environment changed there.",
+        ));
     }
     let answer = match (of.kind, note.is_empty()) {
         (EventKind::Environment, _) => Phrase::default().mark(Mark::new(Tone::Environment, "◇", "Yes")),
@@ -154,20 +156,25 @@ fn machine(of: &Event) -> Fact {
         (_, true) => Phrase::plain("No sign of it"),
     };
     if note.is_empty() {
-        note.push("No fact of the environment changed there, and nothing else speaks for the machine".to_owned());
+        note.push("No fact of the environment changed there, and nothing else speaks for the machine.".to_owned());
     }
-    Fact { question, answer, note: Phrase::plain(note.join("; ") + ".") }
+    Fact { question, answer, note: Phrase::plain(note.join(" ")) }
 }
 
-/// Commands that hold both sides against each other: by what is recorded, and by measuring both in turns.
-fn reproduce(of: &Event) -> Vec<String> {
-    let (Some(good), Some(lead)) = (&of.last_good, told::lead(of)) else { return Vec::new() };
+/// Commands that hold both sides against each other: by what is recorded, and by measuring both in turns; why there are none,
+/// where that is so.
+fn reproduce(of: &Event) -> Result<Vec<String>, &'static str> {
+    let Some(good) = &of.last_good else {
+        return Err("No commit measured before it is surely good, so there is nothing to hold it against.");
+    };
+    let lead = told::lead(of).ok_or("No series of it is known.")?;
     let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();
     let mut compare = vec!["sprag".to_owned(), "compare".to_owned(), short(&good.sha), short(&of.first_bad.sha)];
     compare.extend(["--suite".to_owned(), lead.suite.clone()]);
     let mut measure = compare.clone();
     measure.extend(["--measure".to_owned(), "--filter".to_owned(), lead.benchmark.clone()]);
-    [compare, measure].iter().filter_map(|words| shell::line(words)).collect()
+    let lines: Vec<String> = [compare, measure].iter().filter_map(|words| shell::line(words)).collect();
+    if lines.is_empty() { Err("The command would hold a name that is not safe to paste.") } else { Ok(lines) }
 }
 
 /// The entry of the ledger that accepts it, with what only a person can say left empty; nothing where there is nothing to accept

@@ -5,15 +5,14 @@ use crate::model::event::{Event, EventKind, NamedCommit, Suspect};
 use crate::report::catalog::Catalog;
 use crate::report::chart::bar;
 use crate::report::date;
+use crate::report::link;
 use crate::report::mark::{Mark, Tone};
-use crate::report::number::{NONE, count};
+use crate::report::number::{NONE, count, counted};
+use crate::report::phrase::Phrase;
 use crate::report::trend::words;
 
 /// The suspects that are listed: the likeliest.
 const MOST: usize = 60;
-
-/// Those that are listed where none of them is to blame: the first.
-const FEW: usize = 10;
 
 /// The longest subject, in characters.
 const SUBJECT: usize = 160;
@@ -26,8 +25,10 @@ pub(super) struct Suspects {
     pub(super) note: String,
     /// The commits, oldest first.
     pub(super) rows: Vec<Row>,
+    /// Whether each has a probability.
+    pub(super) has_figures: bool,
     /// How many are left out.
-    pub(super) rest: String,
+    pub(super) rest: Phrase,
 }
 
 /// A commit of the range.
@@ -46,7 +47,7 @@ pub(super) struct Row {
     pub(super) measured: Mark,
     /// The probability, drawn.
     pub(super) bar: String,
-    /// The probability.
+    /// The probability; an en dash beside the range.
     pub(super) probability: String,
     /// Whether it is the likeliest.
     pub(super) likeliest: bool,
@@ -54,43 +55,15 @@ pub(super) struct Row {
     pub(super) bad: bool,
 }
 
-/// The commits of the range of an event.
+/// The commits of the range of an event: the likeliest ones, or where none of them is to blame its ends.
 pub(super) fn suspects(catalog: &Catalog<'_>, of: &Event) -> Suspects {
-    let most = if of.kind == EventKind::Change { MOST } else { FEW };
-    let mut by_probability: Vec<(usize, &Suspect)> = of.suspects.iter().enumerate().collect();
-    by_probability.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
-    let left_out: f64 = by_probability.iter().skip(most).map(|(_, one)| one.probability).sum();
-    let more = by_probability.len().saturating_sub(most);
-    // Where two are as likely as each other, neither stands out.
-    let likeliest = match by_probability.as_slice() {
-        [(_, first), (_, second), ..] if first.probability > second.probability => Some(&first.commit.sha),
-        _ => None,
-    };
-    by_probability.truncate(most);
-    by_probability.sort_by_key(|(place, _)| *place);
-
+    let has_figures = of.kind == EventKind::Change;
+    let (between, rest) = if has_figures { likeliest(catalog, of) } else { ends(catalog, of) };
     let mut rows = Vec::new();
     if let Some(good) = &of.last_good {
         rows.push(row(catalog, good, Mark::new(Tone::Plain, "=", "last good"), true));
     }
-    rows.extend(by_probability.iter().map(|(_, one)| {
-        let is_likeliest = likeliest == Some(&one.commit.sha);
-        let probability = words::probability(one.probability);
-        let role = match of.kind {
-            EventKind::Change => Mark::new(Tone::Doubt, "?", "suspect"),
-            EventKind::Drift => Mark::new(Tone::Doubt, "↗", "in the ramp"),
-            EventKind::Environment => Mark::new(Tone::Environment, "◇", "in the range"),
-        };
-        let is_bad = is_likeliest && tone(of) == Tone::Worse;
-        let has_figure = of.kind == EventKind::Change;
-        Row {
-            bar: if has_figure { bar::draw(one.probability, is_bad, &probability) } else { String::new() },
-            probability: if has_figure { probability } else { NONE.to_owned() },
-            likeliest: is_likeliest && has_figure,
-            bad: is_bad && has_figure,
-            ..row(catalog, &one.commit, role, one.measured)
-        }
-    }));
+    rows.extend(between);
     let is_suspect = of.suspects.iter().any(|one| one.commit.sha == of.first_bad.sha);
     if !is_suspect {
         rows.push(row(catalog, &of.first_bad, Mark::new(Tone::Plain, "=", "surely has it"), true));
@@ -103,15 +76,71 @@ pub(super) fn suspects(catalog: &Catalog<'_>, of: &Event) -> Suspects {
         EventKind::Drift => "The level moved evenly over these commits: none of them is to blame alone.",
         EventKind::Environment => "The environment changed between these commits: none of them is to blame.",
     };
-    let rest = match more {
-        0 => String::new(),
-        more if of.kind == EventKind::Change => {
-            format!("{} more are not listed here, {} together.", count(more), words::probability(left_out))
-        }
-        more => format!("{} more are not listed here.", count(more)),
+    let heading = if has_figures { "Which commit" } else { "Between which commits" };
+    Suspects { heading, note: note.to_owned(), has_figures, rows, rest }
+}
+
+/// The likeliest suspects in their order, and what is left out.
+fn likeliest(catalog: &Catalog<'_>, of: &Event) -> (Vec<Row>, Phrase) {
+    let mut by_probability: Vec<(usize, &Suspect)> = of.suspects.iter().enumerate().collect();
+    by_probability.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
+    let left_out: f64 = by_probability.iter().skip(MOST).map(|(_, one)| one.probability).sum();
+    let more = by_probability.len().saturating_sub(MOST);
+    // Where two are as likely as each other, neither stands out.
+    let likeliest = match by_probability.as_slice() {
+        [(_, first), (_, second), ..] if first.probability > second.probability => Some(&first.commit.sha),
+        _ => None,
     };
-    let heading = if of.kind == EventKind::Change { "Which commit" } else { "Between which commits" };
-    Suspects { heading, note: note.to_owned(), rows, rest }
+    by_probability.truncate(MOST);
+    by_probability.sort_by_key(|(place, _)| *place);
+    let rows = by_probability.iter().map(|(_, one)| {
+        let is_likeliest = likeliest == Some(&one.commit.sha);
+        let probability = words::probability(one.probability);
+        let is_bad = is_likeliest && tone(of) == Tone::Worse;
+        Row {
+            bar: bar::draw(one.probability, is_bad, &probability),
+            probability,
+            likeliest: is_likeliest,
+            bad: is_bad,
+            ..row(catalog, &one.commit, Mark::new(Tone::Doubt, "?", "suspect"), one.measured)
+        }
+    });
+    let rest = match more {
+        0 => Phrase::default(),
+        more => Phrase::plain(format!(
+            "{} more are not listed here, {} together.",
+            count(more),
+            words::probability(left_out)
+        )),
+    };
+    (rows.collect(), rest)
+}
+
+/// The first and the last commit of a range of which none is to blame, and how many lie between.
+fn ends(catalog: &Catalog<'_>, of: &Event) -> (Vec<Row>, Phrase) {
+    let role = |drift: &'static str| match of.kind {
+        EventKind::Drift => Mark::new(Tone::Doubt, "↗", drift),
+        EventKind::Change | EventKind::Environment => Mark::new(Tone::Environment, "◇", "in the range"),
+    };
+    let row = |one: &Suspect, drift| row(catalog, &one.commit, role(drift), one.measured);
+    let (rows, between) = match of.suspects.as_slice() {
+        [] => (Vec::new(), [].as_slice()),
+        [one] => (vec![row(one, "in the ramp")], [].as_slice()),
+        [first, between @ .., last] => (vec![row(first, "ramp begins"), row(last, "ramp ends")], between),
+    };
+    let measured = between.iter().filter(|one| one.measured).count();
+    let mut rest = Phrase::default();
+    if !between.is_empty() {
+        let lie = counted(between.len(), "more lies between", "more lie between");
+        rest = rest.text(format!("{lie}, {} measured.", count(measured)));
+    }
+    let both = of.last_good.as_ref().map(|good| [&good.sha, &of.first_bad.sha]);
+    match both.filter(|both| both.iter().all(|sha| catalog.compared_number(sha).is_some())) {
+        Some([good, bad]) => {
+            (rows, rest.then(Phrase::default().link(link::compared(good, bad), "Compare both sides").text(".")))
+        }
+        None => (rows, rest),
+    }
 }
 
 fn row(catalog: &Catalog<'_>, commit: &NamedCommit, role: Mark, is_measured: bool) -> Row {

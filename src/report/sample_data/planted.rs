@@ -77,7 +77,7 @@ pub(super) fn all() -> Vec<Planted> {
         Planted::change("e-d1470b", Direction::Better, 26, is_large),
         Planted {
             kind: EventKind::Environment,
-            signs: vec!["23 of 24 series on the machine moved together".to_owned()],
+            signs: vec!["23 of 24 series on the machine moved together.".to_owned()],
             facts: vec![FactChange { fact: "compiler".to_owned(), was: "1.90".to_owned(), is: "1.91".to_owned() }],
             ..Planted::change("e-90e3aa", Direction::Better, 28, is_second)
         },
