@@ -225,9 +225,7 @@ fn suite_finding(
         quality: run.quality.clone(),
         failures,
         imported: run.is_imported(),
-        environment_changes: previous
-            .map(|before| before.environment.differences(&run.environment))
-            .unwrap_or_default(),
+        environment_changes: previous.map(|before| before.environment.differences(&run.environment)),
         baseline: found.map(|(path, baseline)| BaselineFacts {
             path: path.to_owned(),
             commit: baseline.commit.clone(),

@@ -111,7 +111,7 @@ pub(super) fn suite(name: &str, machine: &str) -> SuiteAnalysis {
         quality: Quality::default(),
         failures: Vec::new(),
         imported: false,
-        environment_changes: Vec::new(),
+        environment_changes: None,
         baseline: Err(NoBaseline::Absent(String::new())),
         comparisons: Vec::new(),
         counts: Counts::default(),

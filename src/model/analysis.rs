@@ -76,8 +76,8 @@ pub struct SuiteAnalysis {
     pub failures: Vec<(String, String)>,
     /// Whether another tool measured it.
     pub imported: bool,
-    /// What in the environment differs from the run before on the same machine.
-    pub environment_changes: Vec<FactChange>,
+    /// What in the environment differs from the run before on the same machine; absent where none came before.
+    pub environment_changes: Option<Vec<FactChange>>,
     /// Where the baseline lies and what it was taken from, or why there is none.
     pub baseline: Result<BaselineFacts, NoBaseline>,
     /// The judged metrics of the newest run against the baseline, worst first.

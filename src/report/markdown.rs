@@ -5,7 +5,7 @@
 
 use crate::model::analysis::{Analysis, SuiteAnalysis};
 use crate::model::rollup::WeekRow;
-use crate::model::verdict::Comparison;
+use crate::model::verdict::{Comparison, Counts};
 
 use super::catalog::{short_benchmark, short_commit};
 use super::date;
@@ -117,7 +117,7 @@ fn suite_section(out: &mut Lines, suite: &SuiteAnalysis, analysis: &Analysis, mo
     for (benchmark, reason) in suite.failures.iter().take(LIST_ROWS) {
         out.line(&format!("- ✕ failed: {}: {}", code(short_benchmark(benchmark)), cut(reason)));
     }
-    for change in &suite.environment_changes {
+    for change in suite.environment_changes.iter().flatten() {
         let (was, is) = (code(&change.was), code(&change.is));
         out.line(&format!("- ◇ environment: {} was {was}, is {is}", plain(&change.fact)));
     }
@@ -143,8 +143,9 @@ fn comparisons(out: &mut Lines, suite: &SuiteAnalysis, analysis: &Analysis, most
     }
     out.blank();
     if suite.comparisons.len() > most {
-        let rest = number::counted(suite.comparisons.len() - most, "better row is", "better rows are");
-        out.paragraph(&format!("{rest} left out."));
+        let left_out = Counts::of(&suite.comparisons[most..]);
+        let rest = number::counted(left_out.total(), "row is", "rows are");
+        out.paragraph(&format!("{rest} left out: {}.", left_out.words()));
     }
 }
 

@@ -53,6 +53,8 @@ mod series_key_checks;
 mod site_checks;
 #[cfg(test)]
 mod size_checks;
+#[cfg(test)]
+mod told_checks;
 
 pub use markdown::digest_markdown;
 pub use site::{Input, Site, Target};

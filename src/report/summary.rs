@@ -273,14 +273,17 @@ fn changed(analysis: &Analysis, totals: &Totals) -> Fact {
         let words = format!("Half of the comparisons could see {} or less.", number::percent_size(could_see));
         note = note.then(Phrase::plain(words));
     }
+    let known = analysis.suites.iter().filter_map(|suite| Some((suite, suite.environment_changes.as_ref()?)));
     let moved: Vec<&SuiteAnalysis> =
-        analysis.suites.iter().filter(|suite| !suite.environment_changes.is_empty()).collect();
+        known.clone().filter(|(_, changes)| !changes.is_empty()).map(|(suite, _)| suite).collect();
     if let Some(first) = moved.first() {
         let words = format!("{} another environment", number::counted(moved.len(), "suite has", "suites have"));
         let place = format!(" than in the run before, as {} on {}.", first.suite, first.machine_name);
         note = note.then(Phrase::default().mark(Mark::new(Tone::Environment, "◇", words)).text(place));
-    } else if totals.suites > 0 {
+    } else if known.count() > 0 {
         note = note.then(Phrase::plain("No environment changed since the run before."));
+    } else if totals.suites > 0 {
+        note = note.then(Phrase::plain("There is no run before to hold an environment against."));
     }
     Fact { question: "Did anything change?", answer, note }
 }
@@ -352,6 +355,17 @@ mod tests {
             },
             "Not judged: 2 metrics have no verdict",
         );
+    }
+
+    #[test]
+    fn without_a_run_before_no_environment_is_called_unchanged() {
+        let mut analysis = sample_data::rich().analysis;
+        let told = |analysis: &Analysis| summarise(analysis).facts[2].note.words();
+        analysis.suites.iter_mut().for_each(|suite| suite.environment_changes = Some(Vec::new()));
+        assert!(told(&analysis).contains("No environment changed since the run before."));
+        analysis.suites.iter_mut().for_each(|suite| suite.environment_changes = None);
+        let words = told(&analysis);
+        assert!(words.contains("There is no run before") && !words.contains("No environment changed"), "{words}");
     }
 
     #[test]

@@ -72,6 +72,8 @@ struct WeekLine {
 
 struct EnvironmentLine {
     place: String,
+    /// Why there is no fact, where there is none.
+    nothing: &'static str,
     fact: String,
     was: String,
     is: String,
@@ -191,16 +193,26 @@ fn place(suite: &SuiteAnalysis) -> String {
 }
 
 fn environment(suite: &SuiteAnalysis) -> Vec<EnvironmentLine> {
-    let line = |fact: &str, was: &str, is: &str| EnvironmentLine {
+    let none = |nothing| EnvironmentLine {
         place: place(suite),
-        fact: fact.replace('_', " "),
-        was: was.to_owned(),
-        is: is.to_owned(),
+        nothing,
+        fact: String::new(),
+        was: String::new(),
+        is: String::new(),
     };
-    if suite.environment_changes.is_empty() {
-        return vec![line("", "", "")];
+    match suite.environment_changes.as_deref() {
+        None => vec![none("no run came before")],
+        Some([]) => vec![none("no difference that counts")],
+        Some(changes) => changes
+            .iter()
+            .map(|change| EnvironmentLine {
+                fact: change.fact.replace('_', " "),
+                was: change.was.clone(),
+                is: change.is.clone(),
+                ..none("")
+            })
+            .collect(),
     }
-    suite.environment_changes.iter().map(|change| line(&change.fact, &change.was, &change.is)).collect()
 }
 
 fn baseline(suite: &SuiteAnalysis) -> BaselineLine {

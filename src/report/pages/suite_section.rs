@@ -4,7 +4,7 @@ use super::cell::{self, Judgement, MetricRows};
 use crate::model::analysis::SuiteAnalysis;
 use crate::model::metric::Metric;
 use crate::model::unit::Scale;
-use crate::model::verdict::Comparison;
+use crate::model::verdict::{Comparison, Counts};
 use crate::report::catalog::{Catalog, short_benchmark, short_commit};
 use crate::report::date;
 use crate::report::link;
@@ -88,15 +88,16 @@ fn section(position: usize, suite: &SuiteAnalysis, most: usize, catalog: &Catalo
     let shared = reasons::shared(&suite.comparisons);
     let shown: Vec<&Comparison> = suite.comparisons.iter().take(most).collect();
     let groups = cell::by_metric(shown, |comparison| (comparison.metric.clone(), comparison.current));
-    let left_out = suite.comparisons.len().saturating_sub(most);
+    let left_out = Counts::of(suite.comparisons.get(most..).unwrap_or_default());
     let mut rest = Phrase::default();
-    if left_out > 0 {
-        rest = rest.text(format!("{} follow in the ", number::counted(left_out, "better row", "better rows")));
+    if left_out.total() > 0 {
+        rest = rest.text(number::counted(left_out.total(), "row follows in the ", "rows follow in the "));
         rest = if catalog.matrix_suites.contains(suite.suite.as_str()) {
-            rest.link(link::matrix(&suite.suite), "matrix").text(".")
+            rest.link(link::matrix(&suite.suite), "matrix")
         } else {
-            rest.text("record of the run.")
+            rest.text("record of the run")
         };
+        rest = rest.text(format!(": {}.", left_out.words()));
     }
     let failures = suite.failures.iter().take(FAILURES);
     SuiteSection {
@@ -184,5 +185,27 @@ fn row(comparison: &Comparison, scale: Scale, shared: &[Shared<'_>], catalog: &C
         value,
         previous: previous.map_or(number::NONE.to_owned(), number::percent),
         judgement: Judgement { reason: reasons::own(comparison, shared), ..Judgement::of(comparison) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::verdict::Verdict;
+    use crate::report::sample_data;
+
+    #[test]
+    fn rows_that_are_left_out_are_called_what_they_are() {
+        let mut sample = sample_data::rich();
+        let comparisons = &mut sample.analysis.suites[0].comparisons;
+        comparisons.truncate(3);
+        comparisons[1].verdict = Verdict::NoBaseline;
+        comparisons[2].verdict = Verdict::NoBaseline;
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let rest = |most: usize| section(0, &sample.analysis.suites[0], most, &catalog).rest.words();
+        assert_eq!(rest(1), "2 rows follow in the matrix: 2 without a baseline.");
+        assert_eq!(rest(2), "1 row follows in the matrix: 1 without a baseline.");
+        assert_eq!(rest(3), "");
     }
 }

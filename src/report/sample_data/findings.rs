@@ -195,7 +195,7 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
         quality: newest.run.quality.clone(),
         imported: false,
         failures: failures.filter_map(|m| Some((m.benchmark.id(), m.failure.clone()?))).collect(),
-        environment_changes: before.map_or(Vec::new(), |b| b.run.environment.differences(&newest.run.environment)),
+        environment_changes: before.map(|b| b.run.environment.differences(&newest.run.environment)),
         baseline: if suite == "cpu" {
             Ok(BaselineFacts {
                 path: format!("baselines/{suite}.amd-epyc-9354.json"),
