@@ -244,12 +244,12 @@ pub(super) fn phrase(sentence: &Phrase) -> String {
 
 /// A state: its glyph and its word.
 pub(super) fn mark(mark: &Mark) -> String {
-    if mark.glyph.is_empty() { plain(&mark.word) } else { format!("{} {}", mark.glyph, plain(&mark.word)) }
+    [mark.glyph, &plain(&mark.word)].join(" ").trim().to_owned()
 }
 
-/// A reason in plain words, cut where it is very long, without a full stop.
+/// A reason, cut where it is very long, without a full stop; what stands in backticks is a name.
 pub(super) fn cut(reason: &str) -> String {
-    plain(shortened(reason, REASON).trim_end_matches('.'))
+    phrase(&Phrase::quoted(shortened(reason, REASON).trim_end_matches('.')))
 }
 
 /// Plain words: nothing in them has a meaning to Markdown, nor to GitHub, which looks for people and numbers of issues in

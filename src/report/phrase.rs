@@ -35,6 +35,20 @@ impl Phrase {
         Phrase::default().text(words)
     }
 
+    /// A sentence in which what stands in backticks is a name; where these do not pair, it stays as it is.
+    pub fn quoted(words: &str) -> Phrase {
+        let parts: Vec<&str> = words.split('`').collect();
+        if parts.len().is_multiple_of(2) {
+            return Phrase::plain(words);
+        }
+        let part = |phrase: Phrase, (place, part): (usize, &str)| match (part.is_empty(), place.is_multiple_of(2)) {
+            (true, _) => phrase,
+            (false, true) => phrase.text(part),
+            (false, false) => phrase.id(part),
+        };
+        parts.into_iter().enumerate().fold(Phrase::default(), part)
+    }
+
     /// The sentence with plain words at its end.
     pub fn text(mut self, words: impl Into<String>) -> Phrase {
         self.parts.push(Part::Text(words.into()));
@@ -73,7 +87,7 @@ impl Phrase {
         self
     }
 
-    /// The sentence with a capital at its begin, unless that is a name.
+    /// The sentence with a capital at its begin, unless that is a name, a link or a state.
     pub fn begun(mut self) -> Phrase {
         if let Some(Part::Text(words)) = self.parts.first_mut() {
             let mut letters = words.chars();
@@ -107,5 +121,19 @@ impl Phrase {
                 Part::Mark(mark) => mark.word.as_str(),
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_backticks_is_a_name() {
+        let check = |words: &str, expected: Phrase| assert_eq!(Phrase::quoted(words), expected, "{words}");
+        check("there is no `a.json`", Phrase::plain("there is no ").id("a.json"));
+        check("`a` is `b`", Phrase::default().id("a").text(" is ").id("b"));
+        check("one ` alone", Phrase::plain("one ` alone"));
+        check("", Phrase::default());
     }
 }

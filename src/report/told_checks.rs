@@ -1,14 +1,67 @@
 //! Checks of what pages say in a few words: titles, empty cells, names in sentences, and where there is little to tell.
 
 use super::Settings;
+use super::catalog::Catalog;
 use super::link;
+use super::pages;
 use super::sample_data::{self, Sample};
-use super::site_checks::page;
+use super::site_checks::{page, text};
 use crate::model::page::Page;
+use crate::model::run::RecordedRun;
 
 fn site(sample: &Sample, settings: &Settings) -> Vec<Page> {
     let heads = sample.heads();
     sample_data::rendered(&sample.input(&heads), settings).expect("the sample renders")
+}
+
+/// Each page with its text.
+fn texts(site: &[Page]) -> impl Iterator<Item = (&str, &str)> {
+    site.iter().filter(|page| page.path.ends_with(".html")).map(|page| (&*page.path, text(page)))
+}
+
+#[test]
+fn the_title_of_a_series_names_its_suite() {
+    let site = site(&sample_data::rich(), &Settings::default());
+    for (path, html) in texts(&site).filter(|(path, _)| path.starts_with("series/") && *path != link::SERIES_LIST) {
+        let title =
+            html.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>")).expect("it has a title");
+        assert!(title.0.contains(" of cpu on ") || title.0.contains(" of gpu on "), "{path}: {}", title.0);
+        assert!(!html.contains("<td class=\"ci\"></td>"), "{path} has an empty interval");
+    }
+    let digest = page(&site, link::DIGEST);
+    assert!(!digest.contains("ci opt\"></td>") && digest.contains("ci opt\">–</td>"));
+}
+
+#[test]
+fn names_in_reasons_are_names_and_bear_no_backticks() {
+    let mut sample = sample_data::rich();
+    let comparison = &mut sample.analysis.suites[0].comparisons[0];
+    comparison.note = Some("taking turns tells: `sprag compare A B --measure`".to_owned());
+    let site = site(&sample, &Settings::default());
+    let digest = page(&site, link::DIGEST);
+    assert!(digest.contains("<span class=\"q\">there is no <span class=\"id\">baselines/"), "{digest}");
+    assert!(digest.contains("taking turns tells: <span class=\"id\">sprag compare A B --measure</span>"));
+    assert!(!digest.contains("`sprag") && !digest.contains("`baselines"));
+}
+
+#[test]
+fn how_checks_ran_is_a_column_only_where_one_has_something_to_say() {
+    let sample = sample_data::rich();
+    let heads = sample.heads();
+    let catalog = Catalog::new(&sample.input(&heads));
+    let html = |recorded: &RecordedRun| text(&pages::run(&catalog, recorded).expect("it renders")).to_owned();
+    let checked = |one: &&RecordedRun| html(one).contains("Checked against the reference</h2>");
+    let mut recorded = sample.runs.iter().find(checked).expect("one is checked").clone();
+    for measurement in &mut recorded.run.measurements {
+        measurement.attributes.clear();
+    }
+    if html(&recorded).contains("Checked against the reference</h2>") {
+        assert!(!html(&recorded).contains("How it ran"));
+    }
+    let one = recorded.run.measurements.iter_mut().find(|one| one.failed().is_none()).expect("one worked");
+    one.attributes.insert("tile".to_owned(), "16".to_owned());
+    assert!(html(&recorded).contains("How it ran") && html(&recorded).contains("<td class=\"q\">tile=16</td>"));
+    assert!(!html(&recorded).contains("<td class=\"q\"></td>"));
 }
 
 #[test]
@@ -20,4 +73,13 @@ fn a_suite_that_ran_once_has_no_run_before() {
     let digest = page(&site, link::DIGEST);
     assert!(digest.contains("class=\"q\">no run came before</td>"), "{digest}");
     assert!(digest.contains("class=\"q\">no difference that counts</td>"));
+}
+
+#[test]
+fn a_state_without_a_word_is_a_glyph_in_markdown() {
+    let site = site(&sample_data::rich(), &Settings::default());
+    for week in site.iter().filter(|page| page.path.starts_with("week/") && page.path.ends_with(".md")) {
+        let doubled = text(week).lines().find(|line| line.trim_start().contains("  "));
+        assert_eq!(doubled, None, "{}", week.path);
+    }
 }

@@ -8,6 +8,7 @@ use crate::report::chart::spark::{self, Spark};
 use crate::report::fit::Fit;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
+use crate::report::phrase::Phrase;
 use crate::report::reasons;
 use crate::stats::describe;
 
@@ -38,7 +39,7 @@ pub(super) struct Judgement {
     /// The verdict.
     pub(super) mark: Mark,
     /// Why, and what else there is to know.
-    pub(super) reason: String,
+    pub(super) reason: Phrase,
     /// Whether the row deserves a tint.
     pub(super) bad: bool,
 }
@@ -61,13 +62,15 @@ impl Judgement {
                 class: if decided { mark.class() } else { "" },
                 figure: effect.map_or(number::NONE.to_owned(), |effect| number::percent(effect.change)),
             },
-            interval: effect.and_then(|effect| effect.interval).map_or(String::new(), number::percent_interval),
+            interval: effect
+                .and_then(|effect| effect.interval)
+                .map_or(number::NONE.to_owned(), number::percent_interval),
             limit: limit(comparison).map_or(number::NONE.to_owned(), number::percent),
             could_see: effect
                 .and_then(|effect| effect.detectable)
                 .map_or(number::NONE.to_owned(), number::percent_size),
             mark,
-            reason: reasons::own(comparison, &[]),
+            reason: Phrase::quoted(&reasons::own(comparison, &[])),
             bad: matches!(comparison.verdict, Verdict::Regressed | Verdict::Missing) && !comparison.is_accepted(),
         }
     }

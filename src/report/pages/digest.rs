@@ -85,7 +85,7 @@ struct BaselineLine {
     commit: String,
     day: String,
     none: Mark,
-    reason: String,
+    reason: Phrase,
 }
 
 /// The digest page.
@@ -224,7 +224,7 @@ fn baseline(suite: &SuiteAnalysis) -> BaselineLine {
             commit: facts.commit.as_deref().map_or("no commit", short_commit).to_owned(),
             day: date::day(facts.time),
             none,
-            reason: String::new(),
+            reason: Phrase::default(),
         },
         Err(reason) => BaselineLine {
             place: place(suite),
@@ -232,7 +232,7 @@ fn baseline(suite: &SuiteAnalysis) -> BaselineLine {
             commit: String::new(),
             day: String::new(),
             none,
-            reason: reason.to_string(),
+            reason: Phrase::quoted(&reason.to_string()),
         },
     }
 }

@@ -60,17 +60,7 @@ fn mark(item: &Filled) -> Mark {
 
 /// A sentence, cut where it is very long; what stands in backticks is a name.
 pub(super) fn sentence(text: &str) -> Phrase {
-    let text = shortened(text, SENTENCE);
-    let parts: Vec<&str> = text.split('`').collect();
-    if parts.len().is_multiple_of(2) {
-        return Phrase::plain(text);
-    }
-    let part = |phrase: Phrase, (place, part): (usize, &str)| match (part.is_empty(), place.is_multiple_of(2)) {
-        (true, _) => phrase,
-        (false, true) => phrase.text(part),
-        (false, false) => phrase.id(part),
-    };
-    parts.into_iter().enumerate().fold(Phrase::default(), part)
+    Phrase::quoted(&shortened(text, SENTENCE))
 }
 
 fn content(catalog: &Catalog<'_>, release: &ReleaseReport) -> Sheet {

@@ -44,6 +44,8 @@ struct RunPage {
     metrics_note: String,
     parity: Vec<ParityRow>,
     parity_note: String,
+    /// Whether a check has attributes that say how it ran.
+    shows_how: bool,
     failures: Vec<(String, String)>,
     tuned: Vec<String>,
     record: String,
@@ -73,6 +75,7 @@ pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> R
         metrics,
         columns,
         metrics_note,
+        shows_how: parity.iter().any(|row| row.attributes != number::NONE),
         parity,
         parity_note,
         failures: run_tables::failures(run),

@@ -68,7 +68,7 @@ pub(super) struct ParityRow {
     pub(super) error: String,
     /// The largest difference allowed.
     pub(super) tolerance: String,
-    /// How it ran, beyond its identity.
+    /// How it ran, beyond its identity; an en dash where there is no more to say.
     pub(super) attributes: String,
 }
 
@@ -192,7 +192,7 @@ fn metric_row(
 
 fn attributes(attributes: &Attributes) -> String {
     let list: Vec<String> = attributes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    list.join(", ")
+    if list.is_empty() { number::NONE.to_owned() } else { list.join(", ") }
 }
 
 fn rest(all: usize, shown: usize, words: &str) -> String {

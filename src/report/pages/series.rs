@@ -84,7 +84,7 @@ struct ChangeRow {
     limit: String,
     could_see: String,
     mark: Mark,
-    reason: String,
+    reason: Phrase,
     bad: bool,
 }
 
@@ -124,7 +124,8 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
     let path = link::series(&series.id);
     let scale = series.metric.unit.scale(of.latest.current);
     let name = short_benchmark(&series.benchmark);
-    let title = format!("{name}, {} on {}", series.metric.name, series.machine_name);
+    // Suites may have kernels of one name; the headline stands below a crumb that names the suite, the title stands alone.
+    let title = format!("{name}, {} of {} on {}", series.metric.name, series.suite, series.machine_name);
     let fit = catalog.fit(&series.id);
     let fit = fit.as_ref();
     let sentence = fit.map_or_else(|| of.sentence.clone(), Fit::sentence);
@@ -248,11 +249,11 @@ fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
         before: value(of.latest.previous),
         now: now.clone(),
         change: Change::plain(of.latest.change_previous),
-        interval: String::new(),
+        interval: number::NONE.to_owned(),
         limit: number::NONE.to_owned(),
         could_see: number::NONE.to_owned(),
         mark: Mark::new(Tone::Plain, "–", "not judged"),
-        reason: String::new(),
+        reason: Phrase::default(),
         bad: false,
     }];
     let row = match &of.comparison {
@@ -260,7 +261,7 @@ fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
         Some(comparison) if comparison.verdict == Verdict::NoBaseline => return rows,
         Some(comparison) => {
             let judgement = Judgement::of(comparison);
-            let rule = format!("rule {}", comparison.rule);
+            let rule = Phrase::plain(format!("rule {}", comparison.rule));
             ChangeRow {
                 against: "the baseline".to_owned(),
                 before: value(comparison.baseline),
@@ -270,7 +271,7 @@ fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
                 limit: judgement.limit,
                 could_see: judgement.could_see,
                 mark: judgement.mark,
-                reason: if judgement.reason.is_empty() { rule } else { format!("{}; {rule}", judgement.reason) },
+                reason: if judgement.reason.parts.is_empty() { rule } else { judgement.reason.text("; ").join(rule) },
                 bad: judgement.bad,
             }
         }
@@ -279,11 +280,11 @@ fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
             before: value(of.latest.baseline),
             now,
             change: Change::plain(of.latest.change_baseline),
-            interval: String::new(),
+            interval: number::NONE.to_owned(),
             limit: number::NONE.to_owned(),
             could_see: number::NONE.to_owned(),
             mark: Mark::new(Tone::Plain, "–", "not judged"),
-            reason: String::new(),
+            reason: Phrase::default(),
             bad: false,
         },
     };

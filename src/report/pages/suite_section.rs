@@ -162,7 +162,7 @@ fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
 }
 
 fn shared_reason(shared: &Shared<'_>) -> Phrase {
-    Phrase::default().mark(shared.counted()).text(format!(": {}", shared.reason))
+    Phrase::default().mark(shared.counted()).text(": ").join(Phrase::quoted(shared.reason))
 }
 
 fn group(metric: &Metric, scale: Scale, rows: Vec<&Comparison>, shared: &[Shared<'_>], catalog: &Catalog<'_>) -> Group {
@@ -184,7 +184,7 @@ fn row(comparison: &Comparison, scale: Scale, shared: &[Shared<'_>], catalog: &C
         spark: series.map_or(String::new(), cell::sparkline),
         value,
         previous: previous.map_or(number::NONE.to_owned(), number::percent),
-        judgement: Judgement { reason: reasons::own(comparison, shared), ..Judgement::of(comparison) },
+        judgement: Judgement { reason: Phrase::quoted(&reasons::own(comparison, shared)), ..Judgement::of(comparison) },
     }
 }
 

@@ -289,7 +289,7 @@ fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
             Phrase::plain(&*run.suite),
             Phrase::plain(&*run.machine.name),
             Phrase::default().mark(state),
-            Phrase::plain(shortened(run.reason.as_deref().unwrap_or_default(), REASON)),
+            Phrase::plain(shortened(run.reason.as_deref().unwrap_or(number::NONE), REASON)),
         ])
     };
     let columns = [("Began, UTC", "nb"), ("Suite", ""), ("Machine", "place"), ("State", ""), ("Reason", "full any q")];
