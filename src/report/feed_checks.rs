@@ -76,6 +76,9 @@ fn an_entry_says_what_its_page_says() {
         let item = items.iter().find(|item| item["title"] == title.as_str()).expect("an item has its sentence");
         assert_eq!(item["date_published"], event.since.format("%Y-%m-%dT%H:%M:%SZ").to_string());
         assert!(item["content_text"].as_str().is_some_and(|text| text.contains("like it is chance. ")), "{item}");
+        let place = told::place(event).words();
+        let place = super::text::visible(&place);
+        assert!(item["content_text"].as_str().is_some_and(|text| text.starts_with(&*place)), "a name stays as it is");
         assert!(elements(atom, "title").contains(&title.as_str()), "{title}");
         let own = pages::event(&catalog, event).expect("it renders");
         assert!(text(&own).contains(&format!("content=\"{title}\"")), "{title}");

@@ -103,7 +103,7 @@ impl<'a> Site<'a> {
         }
         site.add_all(&catalog.trend.events, |event| pages::event(catalog, event))?;
         if !analysis.series.is_empty() {
-            site.add([pages::series_list(catalog)?])?;
+            site.add([pages::series_list(catalog, settings)?])?;
         }
         for series in analysis.series.chunks(BATCH) {
             site.add_lacking(all(series, |series| pages::series(catalog, series))?)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Settings;
 use super::catalog::Catalog;
 use super::compare::data::Data;
 use super::fit::example;
@@ -79,7 +80,7 @@ fn a_large_history_is_cut_and_the_pages_say_so() {
     let heads = sample.heads();
     let catalog = Catalog::new(&sample.input(&heads));
     check(pages::digest(&catalog).expect("it renders"), "rows follow in the");
-    check(pages::series_list(&catalog).expect("it renders"), "are listed");
+    check(pages::series_list(&catalog, &Settings::default()).expect("it renders"), "are listed");
     check(pages::run_list(&catalog).expect("it renders"), "are listed");
     check(pages::matrix(&catalog, &Data::of(&catalog), "cpu").expect("it renders"), "cpu");
     check(pages::run(&catalog, &sample.runs[0]).expect("it renders"), "that lie farthest from the median");

@@ -65,6 +65,18 @@ fn how_checks_ran_is_a_column_only_where_one_has_something_to_say() {
 }
 
 #[test]
+fn feeds_and_files_have_links_that_readers_see() {
+    let downloads = vec![("data/a.csv".to_owned(), "CSV."), ("data/b.parquet".to_owned(), "Parquet.")];
+    let site = site(&sample_data::rich(), &Settings { downloads, ..Settings::default() });
+    assert!(page(&site, link::EVENT_LIST).contains("Feeds: <a href=\"../events/feed.atom\">Atom</a>, <a href"));
+    assert!(page(&site, link::DIGEST).contains("Feeds: <a href=\"events/feed.atom\">Atom</a>, <a href"));
+    let all = "All values, for other programs: <a href=\"../data/a.csv\">a.csv</a>, <a href=\"../data/b.parquet\">b.parquet</a>.";
+    assert!(page(&site, link::SERIES_LIST).contains(all));
+    let with_feeds = texts(&site).filter(|(_, html)| html.contains("Feeds: ")).count();
+    assert_eq!(with_feeds, 2, "no other page bears them");
+}
+
+#[test]
 fn a_suite_that_ran_once_has_no_run_before() {
     let mut sample = sample_data::rich();
     sample.analysis.suites[0].environment_changes = None;

@@ -55,11 +55,13 @@ pub(super) fn id(catalog: &Catalog<'_>, root: Option<&str>, path: &str) -> Strin
 
 fn entry(catalog: &Catalog<'_>, root: Option<&str>, of: &Event) -> Entry {
     let path = link::event(&of.id);
-    let mut sentences = vec![told::place(of), told::range(of)];
+    let mut sentences = vec![told::range(of)];
     sentences.extend(told::likely(of).map(|(label, words)| Phrase::plain(label).then(words)));
     sentences.extend([told::chance(of), told::state(of)]);
     sentences.extend(of.answer.as_ref().map(|said| Phrase::plain("Ledger:").then(answer::told(said))));
-    let sentences: Vec<String> = sentences.into_iter().map(|sentence| sentence.begun().words()).collect();
+    let begun = sentences.into_iter().map(Phrase::begun);
+    // The first begins with the name of a machine, which stays as it is.
+    let sentences: Vec<String> = std::iter::once(told::place(of)).chain(begun).map(|one| one.words()).collect();
     let taken_back = match &of.state {
         EventState::TakenBack { by } => catalog.trend.events.iter().find(|one| one.id == *by).map(|one| one.since),
         EventState::Standing => None,

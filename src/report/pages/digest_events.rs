@@ -2,6 +2,7 @@
 
 use chrono::Duration;
 
+use super::event_list;
 use super::event_rows::EventGroup;
 use crate::model::event::Event;
 use crate::report::catalog::Catalog;
@@ -77,7 +78,8 @@ pub(super) fn group(catalog: &Catalog<'_>) -> EventGroup {
     let note = summary::headline(catalog.trend)
         .text(" ")
         .link(link::EVENT_LIST, "All events")
-        .text(", with those that may be chance or were taken back.");
+        .text(", with those that may be chance or were taken back.")
+        .then(event_list::feeds());
     let listed = catalog.trend.events.iter().filter(|one| summary::is_listed(one));
     EventGroup::of(("events", "Events", note, "No event stands."), listed, MOST, catalog)
 }

@@ -31,7 +31,7 @@ const MOST_SERIES: usize = 40;
 struct EventListPage {
     frame: Frame,
     headline: Phrase,
-    lede: String,
+    lede: Phrase,
     stale: Vec<Phrase>,
     groups: Vec<EventGroup>,
     apart: Vec<Apart>,
@@ -73,7 +73,7 @@ pub(in crate::report) fn event_list(catalog: &Catalog<'_>) -> Result<Page, Repor
 }
 
 /// What an event is, and how often one is none.
-fn lede(catalog: &Catalog<'_>) -> String {
+fn lede(catalog: &Catalog<'_>) -> Phrase {
     let budget = &catalog.trend.budget;
     let mut lede = "An event is one cause with all the series that it moved for good.".to_owned();
     if budget.points > 0 {
@@ -85,7 +85,12 @@ fn lede(catalog: &Catalog<'_>) -> String {
             number::percent_size(budget.false_discovery)
         );
     }
-    lede
+    Phrase::plain(lede).then(feeds())
+}
+
+/// Where those who want to hear of new events find them.
+pub(super) fn feeds() -> Phrase {
+    Phrase::plain("Feeds: ").link(link::ATOM_FEED, "Atom").text(", ").link(link::JSON_FEED, "JSON").text(".")
 }
 
 fn groups(catalog: &Catalog<'_>) -> Vec<EventGroup> {

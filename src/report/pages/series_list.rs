@@ -11,13 +11,14 @@ use crate::model::analysis::SeriesAnalysis;
 use crate::model::metric::Metric;
 use crate::model::page::Page;
 use crate::model::unit::Scale;
-use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_benchmark};
 use crate::report::date;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number;
 use crate::report::order::natural;
+use crate::report::phrase::Phrase;
+use crate::report::{ReportError, Settings};
 
 /// The series that the list shows, so that it stays below a megabyte.
 const ROWS: usize = 1000;
@@ -28,6 +29,8 @@ struct SeriesListPage {
     frame: Frame,
     headline: String,
     lede: String,
+    /// The files of all values, where the project publishes them.
+    downloads: Phrase,
     suites: Vec<SuiteList>,
 }
 
@@ -57,7 +60,7 @@ struct Row {
 }
 
 /// The page that lists all series.
-pub(in crate::report) fn series_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(in crate::report) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
     let all = &catalog.analysis.series;
     let mut by_suite: BTreeMap<&str, Vec<&SeriesAnalysis>> = BTreeMap::new();
     for series in all {
@@ -96,7 +99,17 @@ pub(in crate::report) fn series_list(catalog: &Catalog<'_>) -> Result<Page, Repo
         lede += &format!(" Only the first {} are listed; the pages of the runs lead to the rest.", number::count(ROWS));
     }
     let frame = Frame::new(catalog, link::SERIES_LIST, Part::Series, "Series".to_owned(), headline.clone());
-    page(link::SERIES_LIST.to_owned(), &SeriesListPage { frame, headline, lede, suites })
+    page(
+        link::SERIES_LIST.to_owned(),
+        &SeriesListPage { frame, headline, lede, downloads: downloads(settings), suites },
+    )
+}
+
+fn downloads(settings: &Settings) -> Phrase {
+    let [first, rest @ ..] = settings.downloads.as_slice() else { return Phrase::default() };
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let begun = Phrase::plain("All values, for other programs: ").link(first.0.clone(), name(&first.0));
+    rest.iter().fold(begun, |words, (path, _)| words.text(", ").link(path.clone(), name(path))).text(".")
 }
 
 /// The series by metric and prefix; `words` gives the heading of a group.
