@@ -122,8 +122,8 @@ impl<'a> Site<'a> {
         }
         site.add(pages::weeks(catalog)?)?;
         site.add(pages::gpu(catalog)?)?;
-        site.add(pages::releases(catalog)?)?;
         if !catalog.runs.is_empty() {
+            site.add(pages::releases(catalog)?)?;
             site.add([pages::run_list(catalog)?, pages::coverage(catalog)?, pages::ledger(catalog)?])?;
             site.add([pages::method(catalog, settings)?, pages::machine_list(catalog)?])?;
             for machine in catalog.machines.values() {

@@ -7,6 +7,7 @@ use super::pages;
 use super::sample_data::{self, Sample};
 use super::site_checks::{page, text};
 use crate::model::page::Page;
+use crate::model::release::Released;
 use crate::model::run::RecordedRun;
 
 fn site(sample: &Sample, settings: &Settings) -> Vec<Page> {
@@ -74,6 +75,33 @@ fn feeds_and_files_have_links_that_readers_see() {
     assert!(page(&site, link::SERIES_LIST).contains(all));
     let with_feeds = texts(&site).filter(|(_, html)| html.contains("Feeds: ")).count();
     assert_eq!(with_feeds, 2, "no other page bears them");
+}
+
+#[test]
+fn a_release_that_names_none_before_it_tells_of_the_tag_before() {
+    let mut sample = sample_data::rich();
+    let newest = sample.releases.newest.last_mut().expect("it has releases");
+    let name = newest.name.clone();
+    let filled = newest.came.as_mut().expect("it holds together");
+    filled.previous = None;
+    filled.commit.clone_from(&sample.line.commits[10].sha);
+    for commit in &mut sample.line.commits[..10] {
+        commit.tags.clear();
+    }
+    let told = |sample: &Sample| page(&site(sample, &Settings::default()), &link::release(&name)).to_owned();
+    assert!(told(&sample).contains("It names no release before it. "));
+    sample.line.commits[7].tags = vec!["v0.3.0".to_owned()];
+    assert!(told(&sample).contains("the newest tag before its commit is <span class=\"id\">v0.3.0</span>. "));
+}
+
+#[test]
+fn without_a_release_the_page_of_releases_says_how_to_have_one() {
+    let mut sample = sample_data::rich();
+    sample.releases = Released::default();
+    let site = site(&sample, &Settings::default());
+    let html = page(&site, link::RELEASE_LIST);
+    assert!(html.contains("No release is listed") && html.contains("release/releases.toml"), "{html}");
+    assert!(!page(&site, link::DIGEST).contains("releases/index.html"), "the navigation leads to none");
 }
 
 #[test]

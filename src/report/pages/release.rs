@@ -82,7 +82,7 @@ fn content(catalog: &Catalog<'_>, release: &ReleaseReport) -> Sheet {
             facts: facts(filled),
             sections: vec![blocks(filled), items(filled), waived(filled), verify(filled), files(filled)]
                 .into_iter()
-                .chain([rollback(filled), sign_off(filled)])
+                .chain([rollback(catalog, filled), sign_off(filled)])
                 .collect(),
         },
     }
@@ -275,11 +275,15 @@ fn files(filled: &FilledChecklist) -> Section {
     .cut(MOST_FILES)
 }
 
-fn rollback(filled: &FilledChecklist) -> Section {
-    let before = filled.previous.as_ref().map_or_else(
-        || Phrase::plain("No release came before. "),
-        |name| Phrase::plain("The release before is ").id(name.clone()).text(". "),
-    );
+fn rollback(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
+    let before = match (&filled.previous, tag_before(catalog, &filled.commit)) {
+        (Some(name), _) => Phrase::plain("The release before is ").id(name.clone()),
+        (None, Some(tag)) => {
+            Phrase::plain("It names no release before it; the newest tag before its commit is ").id(tag)
+        }
+        (None, None) => Phrase::plain("It names no release before it"),
+    };
+    let before = before.text(". ");
     let begun = |begin: String, text: &String| Phrase::plain(begin).join(sentence(text));
     let triggers = filled.rollback.triggers.iter().map(|one| begun("Go back where ".to_owned(), one));
     let steps = filled.rollback.steps.iter().enumerate();
@@ -287,6 +291,12 @@ fn rollback(filled: &FilledChecklist) -> Section {
     let list: Vec<Phrase> = triggers.chain(steps).collect();
     let note = if list.is_empty() { before.text("Nothing is planned.") } else { before };
     Section { id: "back", heading: "How to go back".to_owned(), note, list, ..Section::default() }
+}
+
+/// The newest tag on the line before a commit.
+fn tag_before<'a>(catalog: &Catalog<'a>, sha: &str) -> Option<&'a str> {
+    let before = &catalog.line.commits[..catalog.position(sha)?];
+    before.iter().rev().find_map(|commit| commit.tags.first()).map(String::as_str)
 }
 
 fn sign_off(filled: &FilledChecklist) -> Section {

@@ -14,10 +14,13 @@ use crate::report::number::counted;
 use crate::report::phrase::Phrase;
 use crate::report::sheet::{Row, Section, Sheet};
 
-/// The pages of the releases and their list; none where the project lists no release.
+/// The pages of the releases and their list; where the project lists no release, the page that says how to.
 pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
     let Released { newest: all, older, .. } = catalog.releases;
-    let (Some(oldest), Some(newest)) = (all.first(), all.last()) else { return Ok(Vec::new()) };
+    let place = (link::RELEASE_LIST.to_owned(), Part::Releases, "Releases".to_owned());
+    let (Some(oldest), Some(newest)) = (all.first(), all.last()) else {
+        return Ok(vec![sheet::sheet(catalog, place, none_yet())?]);
+    };
     let mut pages = Vec::new();
     for release in all {
         pages.extend(release::pages(catalog, release)?);
@@ -46,9 +49,24 @@ pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, Re
         .link(link::LEDGER, "the ledger")
         .text(" holds what is waived.");
     let content = Sheet { headline, lede, sections: vec![section], ..Sheet::default() };
-    let place = (link::RELEASE_LIST.to_owned(), Part::Releases, "Releases".to_owned());
     pages.push(sheet::sheet(catalog, place, content)?);
     Ok(pages)
+}
+
+/// What to do where no release is listed; a tag alone is none.
+fn none_yet() -> Sheet {
+    let list = vec![
+        Phrase::plain("What must hold before a release goes: ").id("release/checklist.toml"),
+        Phrase::plain("Each release, by the name of its tag: ").id("release/releases.toml"),
+        Phrase::plain("Go or no-go, what blocks and what to do next: ").id("sprag release checklist NAME"),
+    ];
+    let section = Section { id: "how", heading: "How to have one here".to_owned(), list, ..Section::default() };
+    Sheet {
+        headline: Phrase::plain("No release is listed"),
+        lede: Phrase::plain("A release has a page once two files are in the repository; a tag alone is none."),
+        sections: vec![section],
+        ..Sheet::default()
+    }
 }
 
 fn row(catalog: &Catalog<'_>, release: &ReleaseReport) -> Row {
