@@ -151,13 +151,13 @@ fn the_badge_says_what_stands_and_else_how_the_newest_runs_are() {
     };
     assert_eq!(badge(&sample), ("sprag".into(), "2 regressions stand".into(), "red".into()));
     sample.trend.events.retain(|one| !one.is_standing_regression());
-    assert_eq!(badge(&sample).1, "Regressed: 2 of 17 judged metrics got slower");
+    assert_eq!(badge(&sample).1, "Regressed: 2 of 17 decided metrics got slower");
     for suite in &mut sample.analysis.suites {
         suite.comparisons.clear();
         suite.failures.clear();
         suite.counts = crate::model::verdict::Counts::default();
     }
-    assert_eq!(badge(&sample), ("sprag".into(), "Not judged: 0 metrics have no verdict".into(), "yellow".into()));
+    assert_eq!(badge(&sample), ("sprag".into(), "Undecided: 0 metrics have no verdict".into(), "yellow".into()));
 }
 
 #[test]

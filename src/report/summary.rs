@@ -108,7 +108,7 @@ impl Totals {
 
 fn headline(totals: &Totals) -> Phrase {
     let counts = &totals.counts;
-    let judged = number::count(counts.judged());
+    let decided = number::count(counts.judged());
     let metrics = if counts.judged() == 1 { "metric" } else { "metrics" };
     let verdict = |tone: Tone, glyph: &'static str, word: &str, rest: String| {
         Phrase::default().mark(Mark::new(tone, glyph, word)).text(rest)
@@ -117,7 +117,7 @@ fn headline(totals: &Totals) -> Phrase {
         return Phrase::plain("No runs yet: there is nothing to report");
     }
     if counts.regressed > 0 {
-        let rest = format!(" {} of {judged} judged {metrics} got {}", number::count(counts.regressed), totals.slower);
+        let rest = format!(" {} of {decided} decided {metrics} got {}", number::count(counts.regressed), totals.slower);
         return verdict(Tone::Worse, "▲", "Regressed:", rest);
     }
     if totals.failed > 0 {
@@ -138,24 +138,24 @@ fn headline(totals: &Totals) -> Phrase {
     }
     if counts.judged() == 0 {
         let metrics = number::counted(counts.total(), "metric has", "metrics have");
-        return verdict(Tone::Doubt, "?", "Not judged:", format!(" {metrics} no verdict"));
+        return verdict(Tone::Doubt, "?", "Undecided:", format!(" {metrics} no verdict"));
     }
     if counts.accepted > 0 {
         let rest = format!(
-            " {} of {judged} judged {metrics} got {}, as accepted",
+            " {} of {decided} decided {metrics} got {}, as accepted",
             number::count(counts.accepted),
             totals.slower
         );
         return verdict(Tone::Doubt, "◆", "Accepted:", rest);
     }
     if counts.improved > 0 {
-        let rest = format!(" {} of {judged} judged {metrics} improved, none got {}", counts.improved, totals.slower);
+        let rest = format!(" {} of {decided} decided {metrics} improved, none got {}", counts.improved, totals.slower);
         return verdict(Tone::Better, "▼", &capital(totals.faster), rest);
     }
-    let rest = format!(" in {} of {} metrics; the rest has no verdict", judged, number::count(counts.total()));
+    let rest = format!(" in {} of {} metrics; the rest has no verdict", decided, number::count(counts.total()));
     let all = match counts.judged() {
         1 => " in the one metric".to_owned(),
-        _ => format!(" in all {judged} metrics"),
+        _ => format!(" in all {decided} metrics"),
     };
     verdict(Tone::Better, "=", "No change", if counts.judged() == counts.total() { all } else { rest })
 }
@@ -231,7 +231,7 @@ fn complete(totals: &Totals) -> Fact {
         return Fact { question, answer: Phrase::plain("Nothing to judge"), note };
     }
     let answer =
-        Phrase::plain(format!("{} of {} judged", number::count(counts.judged()), number::count(counts.total())));
+        Phrase::plain(format!("{} of {} decided", number::count(counts.judged()), number::count(counts.total())));
     let rest: Vec<String> = [
         (totals.failures, "benchmarks failed"),
         (counts.missing, "missing"),
@@ -329,7 +329,7 @@ mod tests {
             "No change in the one metric",
         );
         check(|all| set(all, 0, Verdict::NoBaseline), "No change in 23 of 24 metrics; the rest has no verdict");
-        check(|all| set(all, 0, Verdict::Improved), "Faster: 1 of 24 judged metrics improved, none got slower");
+        check(|all| set(all, 0, Verdict::Improved), "Faster: 1 of 24 decided metrics improved, none got slower");
         check(|all| set(all, 0, Verdict::Missing), "Missing: 1 metric of the baseline was not measured");
         let failure = ("cpu/a @fast".to_owned(), "crashed".to_owned());
         check(|all| all.suites[1].failures.push(failure), "Failed: 1 benchmark did not give a result");
@@ -340,7 +340,7 @@ mod tests {
                 set(all, 0, Verdict::Regressed);
                 set(all, 1, Verdict::Improved);
             },
-            "Regressed: 1 of 24 judged metrics got slower",
+            "Regressed: 1 of 24 decided metrics got slower",
         );
         check(
             |all| all.suites.iter_mut().for_each(|suite| suite.status = RunStatus::Skipped),
@@ -353,7 +353,7 @@ mod tests {
                     suite.comparisons[0].verdict = Verdict::Inconclusive("noise".to_owned());
                 }
             },
-            "Not judged: 2 metrics have no verdict",
+            "Undecided: 2 metrics have no verdict",
         );
     }
 
