@@ -11,11 +11,13 @@ use super::export::downloads;
 use super::known_pages::KnownPages;
 use super::ledger;
 use super::method;
+use super::policy;
 use super::project::Project;
 use super::release;
 use super::study::Study;
 use super::trend;
 use super::whole_folder::{Kind, Standing, WholeFolder};
+use crate::analysis::calibrate::reruns;
 use crate::analysis::ledger::tell_events;
 use crate::history::{self, Entry};
 use crate::model::digest::Digest;
@@ -165,7 +167,19 @@ fn each_page(
     let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
     let Study { analysis, line, heads, newest, ledger, .. } = study;
     let releases = release::reports(project)?;
-    let input = report::Input { analysis, trend, line, heads, movers, newest, ledger, today, releases: &releases };
+    let reruns = reruns(&analysis.series, heads, &policy::of(&project.config.rules));
+    let input = report::Input {
+        analysis,
+        trend,
+        line,
+        heads,
+        movers,
+        newest,
+        ledger,
+        today,
+        releases: &releases,
+        reruns: &reruns,
+    };
     let whole = report::Site::new(&input);
     whole.render(&settings, target).map_err(|error| {
         if error.is::<report::ReportError>() { error.context("cannot render the site") } else { error }

@@ -110,7 +110,23 @@ pub struct Share {
     pub high: f64,
 }
 
+/// What the rule of the gate said of sessions that measured a commit again, of a suite on a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reruns {
+    /// The suite.
+    pub suite: String,
+    /// The machine's id.
+    pub machine: String,
+    /// Its verdicts, one a series and session; whatever it calls changed has not changed.
+    pub tally: Tally,
+}
+
 impl Tally {
+    /// How many were called changed, whether worse or better.
+    pub fn changed(self) -> usize {
+        self.regressed + self.improved
+    }
+
     /// The same counts with the share of what was called worse.
     pub fn with_share(self) -> Tally {
         let share = binomial::interval(self.regressed, self.judged, CONFIDENCE).map(|(low, high)| Share {

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use chrono::NaiveDate;
 
 use crate::model::analysis::{Analysis, SeriesAnalysis};
+use crate::model::calibration::Reruns;
 use crate::model::commit::CommitLine;
 use crate::model::environment::Machine;
 use crate::model::event::{Event, Member};
@@ -40,6 +41,8 @@ pub(super) struct Catalog<'a> {
     pub(super) today: NaiveDate,
     /// What the releases came to.
     pub(super) releases: &'a Released,
+    /// What the rule of the gate said where a commit was measured again.
+    pub(super) reruns: &'a [Reruns],
     /// The heads of the runs, newest first.
     pub(super) runs: Vec<&'a RunHead>,
     /// The machines with their runs, by id.
@@ -68,7 +71,7 @@ struct Compared {
 impl<'a> Catalog<'a> {
     /// Indexes the input.
     pub(super) fn new(input: &Input<'a>) -> Catalog<'a> {
-        let Input { analysis, trend, line, heads, movers, newest, ledger, today, releases } = *input;
+        let Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns } = *input;
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
         newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);
@@ -91,6 +94,7 @@ impl<'a> Catalog<'a> {
             ledger,
             today,
             releases,
+            reruns,
             machines: machines(&newest_first),
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),

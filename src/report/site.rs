@@ -10,6 +10,7 @@ use chrono::NaiveDate;
 use rayon::prelude::*;
 
 use crate::model::analysis::Analysis;
+use crate::model::calibration::Reruns;
 use crate::model::commit::CommitLine;
 use crate::model::digest::Digest;
 use crate::model::head::RunHead;
@@ -54,6 +55,8 @@ pub struct Input<'a> {
     pub today: NaiveDate,
     /// What the releases came to.
     pub releases: &'a Released,
+    /// What the rule of the gate said where a commit was measured again.
+    pub reruns: &'a [Reruns],
 }
 
 /// A site that can be rendered, with the look-ups that its pages need.

@@ -33,6 +33,7 @@ fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
         ledger: &ledger,
         today: chrono::NaiveDate::MIN,
         releases: &releases,
+        reruns: &[],
     };
     sample_data::rendered(&input, settings)
 }

@@ -10,5 +10,7 @@ mod visits;
 mod replay;
 mod resample;
 mod whole;
+mod reruns;
 
+pub use reruns::reruns;
 pub use whole::{Candidate, calibrate};

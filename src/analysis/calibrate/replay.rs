@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::visits::{self, Between, Stay};
+use super::visits::{self, Between, Stay, Visit};
 use super::whole::{Candidate, Source};
 use crate::analysis::reference::{self, Known, Level};
 use crate::analysis::{compare, family, restless, rules};
@@ -34,10 +34,20 @@ pub(super) struct Replayed {
 
 /// The verdicts of a candidate on the visits of one series, by the run that a check would have named.
 pub(super) fn judge<'s>(source: &Source<'s>, base: Base, candidate: &Candidate) -> Vec<(&'s str, Judged)> {
+    judge_some(source, base, &candidate.policy, |visits| visits.iter().collect())
+}
+
+/// Likewise by a policy, of the visits of each environment that are asked for.
+pub(super) fn judge_some<'s>(
+    source: &Source<'s>,
+    base: Base,
+    policy: &Policy,
+    asked: impl Fn(&[Visit]) -> Vec<&Visit>,
+) -> Vec<(&'s str, Judged)> {
     let mut found = Vec::new();
     for stay in &source.stays {
-        for visit in stay.visits.iter().filter(|visit| visit.first > 0) {
-            let Some(entry) = entry(source, stay, visit.first, base, &candidate.policy) else { continue };
+        for visit in asked(&stay.visits).into_iter().filter(|visit| visit.first > 0) {
+            let Some(entry) = entry(source, stay, visit.first, base, policy) else { continue };
             let runs = &stay.points[visit.first..visit.end];
             let newest = runs[runs.len() - 1];
             // The run that is judged comes first.

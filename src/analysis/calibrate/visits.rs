@@ -60,6 +60,13 @@ pub(super) struct Stay<'s> {
 
 /// The stays of a series, by environment.
 pub(super) fn stays(series: &Series) -> Vec<Stay<'_>> {
+    let mut stays = visited(series);
+    stays.iter_mut().for_each(tell_neighbours);
+    stays
+}
+
+/// Likewise, and of two commits it is not told what lies between.
+pub(super) fn visited(series: &Series) -> Vec<Stay<'_>> {
     let mut points: Vec<&Point> = series.points.iter().filter(|point| point.value > 0.0).collect();
     points.sort_by(|a, b| (&a.environment_key, a.time, &a.run).cmp(&(&b.environment_key, b.time, &b.run)));
     points.chunk_by(|a, b| a.environment_key == b.environment_key).map(|points| stay(points.to_vec())).collect()
@@ -82,13 +89,20 @@ fn stay(points: Vec<&Point>) -> Stay<'_> {
         first += runs.len();
     }
     visits.drain(..visits.len().saturating_sub(MOST_VISITS));
-    let logarithms: Vec<f64> = visits.iter().map(|visit| visit.level.ln()).collect();
     for place in 1..visits.len() {
         let (before, now) = (points[visits[place - 1].first], points[visits[place].first]);
         let is_rerun = before.commit == now.commit && !now.commit.is_empty() && !before.dirty && !now.dirty;
-        visits[place].between = if is_rerun { Between::Rerun } else { between(&logarithms, place) };
+        visits[place].between = if is_rerun { Between::Rerun } else { Between::Unknown };
     }
     Stay { points, visits }
+}
+
+/// Tells what lies between the visits of two commits.
+fn tell_neighbours(stay: &mut Stay<'_>) {
+    let logarithms: Vec<f64> = stay.visits.iter().map(|visit| visit.level.ln()).collect();
+    for (place, visit) in stay.visits.iter_mut().enumerate().filter(|(_, visit)| visit.between == Between::Unknown) {
+        visit.between = between(&logarithms, place);
+    }
 }
 
 fn between(logarithms: &[f64], place: usize) -> Between {

@@ -10,6 +10,7 @@ use super::event_rows::EventGroup;
 use super::frame::{Frame, Part};
 use super::page;
 use super::suite_section::SuiteSection;
+use super::trust;
 use crate::model::analysis::SuiteAnalysis;
 use crate::model::page::Page;
 use crate::model::rollup::WeekRow;
@@ -37,6 +38,7 @@ struct DigestPage {
     headline: Phrase,
     lede: Phrase,
     facts: Vec<Fact>,
+    trust: Phrase,
     banners: Vec<Banner>,
     group: EventGroup,
     suites: Vec<SuiteSection>,
@@ -102,6 +104,7 @@ pub(in crate::report) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportErr
         headline,
         lede: summary.lede,
         facts: digest_events::complete(summary.facts, catalog),
+        trust: trust::told(catalog),
         banners: banners(catalog),
         group: digest_events::group(catalog),
         suites: SuiteSection::all(catalog),

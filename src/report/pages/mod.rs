@@ -46,6 +46,7 @@ mod sheet;
 mod series_newest;
 mod sizes;
 mod suite_section;
+mod trust;
 mod week;
 
 use std::fmt;

@@ -12,6 +12,7 @@ mod trend;
 
 use super::{Input, ReportError, Settings, Site, Target};
 use crate::model::analysis::{Analysis, HistoryFacts};
+use crate::model::calibration::{Reruns, Tally};
 use crate::model::commit::CommitLine;
 use crate::model::head::RunHead;
 use crate::model::ledger::Ledger;
@@ -32,6 +33,7 @@ pub(super) struct Sample {
     pub(super) newest: Vec<RecordedRun>,
     pub(super) ledger: Ledger,
     pub(super) releases: Released,
+    pub(super) reruns: Vec<Reruns>,
 }
 
 impl Sample {
@@ -42,9 +44,9 @@ impl Sample {
 
     /// What the pages are made of.
     pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
-        let Sample { analysis, trend, line, movers, newest, ledger, releases, .. } = self;
+        let Sample { analysis, trend, line, movers, newest, ledger, releases, reruns, .. } = self;
         let today = crate::model::ledger::day(analysis.as_of.unwrap_or_default());
-        Input { analysis, trend, line, heads, movers, newest, ledger, today, releases }
+        Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns }
     }
 
     /// The whole site.
@@ -117,7 +119,9 @@ pub(super) fn rich() -> Sample {
     let movers = findings::movers(&analysis);
     let newest =
         analysis.suites.iter().filter_map(|suite| runs.iter().find(|run| run.id == suite.run)).cloned().collect();
-    Sample { analysis, trend, line, runs, movers, newest, ledger, releases }
+    let tally = Tally { judged: 240, regressed: 2, improved: 1, inconclusive: 12, share: None };
+    let reruns = vec![Reruns { suite: "cpu".to_owned(), machine: runs::machine(0).id, tally }];
+    Sample { analysis, trend, line, runs, movers, newest, ledger, releases, reruns }
 }
 
 /// A history in which nothing has.
