@@ -6,6 +6,7 @@ use askama::Template;
 
 use super::cell;
 use super::frame::{Frame, Part};
+use super::machine_trust;
 use super::page;
 use crate::model::canonical;
 use crate::model::environment::{FactChange, KEY_FACTS};
@@ -18,6 +19,7 @@ use crate::report::date;
 use crate::report::link;
 use crate::report::mark::Mark;
 use crate::report::number::{self, count, counted};
+use crate::report::sheet::{Cell, Section};
 use crate::report::text::shortened;
 
 /// The runs that the page lists, and the changes of the environment, the newest of each.
@@ -37,6 +39,7 @@ struct MachinePage {
     name: String,
     lede: String,
     suites: Vec<SuiteRow>,
+    trust: Vec<Section>,
     facts: Vec<(String, String, &'static str)>,
     changes: Vec<ChangeRow>,
     changes_note: String,
@@ -94,6 +97,7 @@ pub(in crate::report) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) ->
         name: machine.name.clone(),
         lede,
         suites: suites(catalog, of),
+        trust: machine_trust::sections(catalog, of),
         facts: facts(of),
         changes_note: match changes.len() {
             0 => "Nothing that decides whether runs may be compared changed on this machine.".to_owned(),

@@ -24,6 +24,7 @@ mod gpu;
 mod ledger;
 mod machine;
 mod machine_list;
+mod machine_trust;
 mod matrix;
 mod method;
 mod matrix_cell;
