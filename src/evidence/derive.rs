@@ -55,6 +55,8 @@ pub struct Judged {
     pub against: String,
     /// The benchmarks that regressed or are missing.
     pub worse: Vec<String>,
+    /// How far the metric nearest to its limit lies from it, as a share of its baseline.
+    pub nearest: Option<f64>,
 }
 
 /// A file that an item needs, as it was found.
@@ -165,7 +167,7 @@ fn worst(all: impl Iterator<Item = Derived>) -> Derived {
 }
 
 fn verdict(judged: &Judged) -> Derived {
-    let Judged { machine, outcome, counts, against, worse } = judged;
+    let Judged { machine, outcome, counts, against, worse, .. } = judged;
     let (words, names) = (counts.words(), named(worse));
     match outcome {
         Outcome::Pass => derived(Status::Pass, format!("{machine}: {words}, against {against}")),
@@ -292,7 +294,8 @@ mod tests {
     fn judged(outcome: Outcome) -> Found {
         let (machine, against) = ("box".to_owned(), "the baseline".to_owned());
         let worse = vec!["cpu/a".to_owned()];
-        Found::Verdicts(vec![Judged { machine, outcome, counts: Counts::default(), against, worse }])
+        let counts = Counts::default();
+        Found::Verdicts(vec![Judged { machine, outcome, counts, against, worse, nearest: None }])
     }
 
     fn waiver(in_force: bool) -> Waiving {

@@ -45,6 +45,19 @@ pub struct ReleaseReport {
     pub name: String,
     /// Its checklist; why there is none where what is recorded does not hold together.
     pub came: Result<FilledChecklist, String>,
+    /// What its items were held to and what was found, by their names; nothing of those that were not looked at.
+    pub figures: BTreeMap<String, Figures>,
+}
+
+/// What an item is held to, what was found and how much room there is, in a few words each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// What passes.
+    pub limit: String,
+    /// What was found.
+    pub measured: String,
+    /// How far that is from the limit; empty where nothing tells.
+    pub margin: String,
 }
 
 /// What the releases of a project came to, for its site.

@@ -122,11 +122,13 @@ impl<'a> Site<'a> {
                 site.add(pages::compare(catalog, data)?)?;
             }
             site.add(pages::commits(catalog, compared)?)?;
+            if !catalog.runs.is_empty() {
+                site.add(pages::releases(catalog, compared)?)?;
+            }
         }
         site.add(pages::weeks(catalog)?)?;
         site.add(pages::gpu(catalog)?)?;
         if !catalog.runs.is_empty() {
-            site.add(pages::releases(catalog)?)?;
             site.add([pages::run_list(catalog)?, pages::coverage(catalog)?, pages::ledger(catalog)?])?;
             site.add([pages::method(catalog, settings)?, pages::machine_list(catalog)?])?;
             for machine in catalog.machines.values() {

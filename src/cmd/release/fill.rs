@@ -1,28 +1,34 @@
 //! A checklist filled from what was gathered.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::Look;
 use super::gather::Gathered;
-use crate::evidence::derive;
+use crate::evidence::{derive, figures};
 use crate::model::checklist::{Filled, FilledChecklist, Item, RuntimeTarget, SCHEMA_VERSION, Signed, Waiving};
 use crate::model::ledger::{State, Terms, Waiver, day};
+use crate::model::release::Figures;
 
 /// Fills the checklist of a release: every status from the records.
 ///
 /// # Errors
 /// When something cannot be read.
 pub(super) fn fill(of: &Gathered) -> anyhow::Result<FilledChecklist> {
-    fill_by(of, &Look::of(of, None)?)
+    Ok(fill_by(of, &Look::of(of, None)?)?.0)
 }
 
-/// Likewise, by what there is to look at.
+/// Likewise, by what there is to look at, with the figures of the items by their names.
 ///
 /// # Errors
 /// As [`fill`].
-pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledChecklist> {
-    let items =
-        of.checklist.items.iter().map(|item| filled(of, look, item)).collect::<anyhow::Result<Vec<Filled>>>()?;
+pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<(FilledChecklist, BTreeMap<String, Figures>)> {
+    let mut figures = BTreeMap::new();
+    let mut items = Vec::new();
+    for item in &of.checklist.items {
+        let (filled, told) = filled(of, look, item)?;
+        figures.extend(told.map(|told| (item.id.clone(), told)));
+        items.push(filled);
+    }
     let signed = |role: &String| {
         let found = of.release.signed.iter().find(|(of, ..)| of == role);
         Signed {
@@ -31,7 +37,7 @@ pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledCh
             date: found.map(|(_, _, date)| date.clone()),
         }
     };
-    Ok(FilledChecklist {
+    let filled = FilledChecklist {
         schema_version: SCHEMA_VERSION,
         release: of.release.name.clone(),
         commit: of.identity.commit.clone(),
@@ -48,12 +54,13 @@ pub(super) fn fill_by(of: &Gathered, look: &Look<'_>) -> anyhow::Result<FilledCh
         rollback: of.checklist.rollback.clone(),
         sign_off: of.checklist.sign_off.iter().map(signed).collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-    })
+    };
+    Ok((filled, figures))
 }
 
-fn filled(of: &Gathered, look: &Look<'_>, item: &Item) -> anyhow::Result<Filled> {
+fn filled(of: &Gathered, look: &Look<'_>, item: &Item) -> anyhow::Result<(Filled, Option<Figures>)> {
     if !item.is_needed(&of.release.targets) {
-        return Ok(derive::filled(item, None, Vec::new(), None));
+        return Ok((derive::filled(item, None, Vec::new(), None), None));
     }
     let (found, mut rests) = look.found(item)?;
     let waiver = waiver(of, item);
@@ -63,7 +70,7 @@ fn filled(of: &Gathered, look: &Look<'_>, item: &Item) -> anyhow::Result<Filled>
         rests.dedup();
     }
     let waiving = waiver.map(|(one, in_force)| waiving(&one.terms, in_force));
-    Ok(derive::filled(item, Some(&found), rests, waiving))
+    Ok((derive::filled(item, Some(&found), rests, waiving), figures::figures(&found)))
 }
 
 /// What the ledger says of an item: a waiver for each target that needs it, or one for all of them. Where one is not in

@@ -13,6 +13,7 @@ use crate::cmd::study::{self, Along, Study};
 use crate::cmd::trend::{self, Wish};
 use crate::cmd::{Exit, exit_of, publish, replay, text};
 use crate::evidence::derive::{Checked, Found, FoundFile, Judged, Surroundings};
+use crate::evidence::figures;
 use crate::history;
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::benchmark::ParityStatus;
@@ -187,6 +188,7 @@ impl<'g> Look<'g> {
             counts: suite.counts(),
             against: suite.against.clone(),
             worse,
+            nearest: figures::nearest(&suite.comparisons),
         };
         Ok((judged, answers))
     }

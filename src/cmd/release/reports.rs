@@ -1,5 +1,7 @@
 //! What each release of a project came to, for its site.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 
 use super::found::Look;
@@ -11,7 +13,7 @@ use crate::cmd::{ledger, publish, text, warn};
 use crate::evidence::releases::RELEASES_PATH;
 use crate::history::{self, Entries};
 use crate::model::checklist::{FilledChecklist, HistoryPoint};
-use crate::model::release::{Release, ReleaseReport, Released};
+use crate::model::release::{Figures, Release, ReleaseReport, Released};
 
 /// How many of the newest releases are looked at.
 const NEWEST: usize = 20;
@@ -34,7 +36,7 @@ pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Released> {
     let told = |release: &Release, error: &anyhow::Error| {
         let fault = text::printable(&format!("{error:#}"));
         warn(&format!("the release `{}` is no-go: {fault}", text::printable(&release.name)));
-        ReleaseReport { name: release.name.clone(), came: Err(fault) }
+        ReleaseReport { name: release.name.clone(), came: Err(fault), figures: BTreeMap::new() }
     };
     let mut released = Released { older: all.len() - newest.len(), ..Released::default() };
     let common = match common(project) {
@@ -47,7 +49,7 @@ pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Released> {
     };
     released.astray = waivers::astray(&common.stated).map(|(one, what)| (one.terms.entry.clone(), what)).collect();
     let report = |release: &Release| match filled(project, &common, release) {
-        Ok(filled) => ReleaseReport { name: release.name.clone(), came: Ok(filled) },
+        Ok((filled, figures)) => ReleaseReport { name: release.name.clone(), came: Ok(filled), figures },
         Err(error) => told(release, &error),
     };
     released.newest = newest.iter().map(report).collect();
@@ -73,7 +75,11 @@ fn common(project: &Project) -> anyhow::Result<Option<Common>> {
     Ok(Some(Common { stated: Stated::read(project)?, entries, now, loaded: study::load(project, store)? }))
 }
 
-fn filled(project: &Project, common: &Common, release: &Release) -> anyhow::Result<FilledChecklist> {
+fn filled(
+    project: &Project,
+    common: &Common,
+    release: &Release,
+) -> anyhow::Result<(FilledChecklist, BTreeMap<String, Figures>)> {
     let Common { stated, entries, now, loaded } = common;
     let root = &project.root;
     let mut own = Project::open(root)?;

@@ -1,12 +1,15 @@
 //! A release: go or no-go, what blocks, who accepted what, and how others check it.
 
 use super::frame::Part;
+use super::release_items::{blocks, derived, items, record_place};
+use super::release_since::since;
 use super::sheet;
 use crate::model::checklist::{Filled, FilledChecklist, Rests, RuntimeTarget, Signed, Status};
 use crate::model::page::Page;
 use crate::model::release::ReleaseReport;
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit};
+use crate::report::compare::data::Data;
 use crate::report::date;
 use crate::report::link;
 use crate::report::mark::{Mark, Tone};
@@ -23,12 +26,16 @@ const MOST_FILES: usize = 200;
 const SENTENCE: usize = 600;
 
 /// The longest name of a person or a file.
-const NAME: usize = 200;
+pub(super) const NAME: usize = 200;
 
 /// The page of a release, and the same as Markdown.
-pub(super) fn pages(catalog: &Catalog<'_>, release: &ReleaseReport) -> Result<Vec<Page>, ReportError> {
+pub(super) fn pages(
+    catalog: &Catalog<'_>,
+    data: Option<&Data>,
+    release: &ReleaseReport,
+) -> Result<Vec<Page>, ReportError> {
     link::file_word("release", &release.name)?;
-    let content = content(catalog, release);
+    let content = content(catalog, data, release);
     let text = Page { path: link::release_text(&release.name), bytes: content.markdown().into_bytes() };
     let page = sheet::sheet(
         catalog,
@@ -47,7 +54,7 @@ pub(super) fn verdict(release: &ReleaseReport) -> Mark {
 }
 
 /// The state of an item.
-fn mark(item: &Filled) -> Mark {
+pub(super) fn mark(item: &Filled) -> Mark {
     let (tone, glyph) = match item.status {
         Status::Pass => (Tone::Better, "✓"),
         Status::Fail => (Tone::Worse, "✕"),
@@ -63,7 +70,7 @@ pub(super) fn sentence(text: &str) -> Phrase {
     Phrase::quoted(&shortened(text, SENTENCE))
 }
 
-fn content(catalog: &Catalog<'_>, release: &ReleaseReport) -> Sheet {
+fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) -> Sheet {
     let crumb = Phrase::default().link(link::RELEASE_LIST, "Releases").text(" / ").text(release.name.clone());
     let headline = Phrase::default().text(format!("{}: ", release.name)).mark(verdict(release));
     match &release.came {
@@ -80,9 +87,16 @@ fn content(catalog: &Catalog<'_>, release: &ReleaseReport) -> Sheet {
             headline,
             lede: lede(catalog, filled),
             facts: facts(filled),
-            sections: vec![blocks(filled), items(filled), waived(filled), verify(filled), files(filled)]
+            sections: [blocks(catalog, filled), items(catalog, release, filled), waived(filled)]
                 .into_iter()
-                .chain([rollback(catalog, filled), sign_off(filled)])
+                .chain(since(catalog, data, filled))
+                .chain([
+                    verify(filled),
+                    files(catalog, filled),
+                    derived(filled),
+                    rollback(catalog, filled),
+                    sign_off(filled),
+                ])
                 .collect(),
         },
     }
@@ -156,49 +170,6 @@ fn start(digest: &str) -> &str {
     digest.get(..16).unwrap_or(digest)
 }
 
-fn blocks(filled: &FilledChecklist) -> Section {
-    let list: Vec<Phrase> = filled
-        .blocking()
-        .map(|item| {
-            let phrase = Phrase::default().mark(mark(item)).text(" ").id(item.id.clone());
-            let phrase = phrase.text(": ").join(sentence(&item.why)).text(".");
-            let Some(mend) = &item.mend else { return phrase };
-            phrase.text(" Next: ").join(sentence(mend)).text(".")
-        })
-        .collect();
-    let note = if list.is_empty() { Phrase::plain("Nothing.") } else { Phrase::default() };
-    Section { id: "blocks", heading: "What blocks".to_owned(), note, list, ..Section::default() }
-}
-
-fn items(filled: &FilledChecklist) -> Section {
-    let row = |item: &Filled| Row {
-        bad: item.status == Status::Fail,
-        ..Row::of([
-            Phrase::default().id(item.id.clone()),
-            Phrase::default().mark(mark(item)),
-            Phrase::plain(shortened(&item.title, NAME)),
-            sentence(&item.why),
-            Phrase::plain(item.rule.replace('_', " ")),
-            Phrase::default().id(shortened(&item.producer, NAME)),
-        ])
-    };
-    Section::of_table(
-        ("items", "Checklist", Phrase::default(), "It has no item."),
-        (
-            "Items of the checklist, in its order",
-            &[
-                ("Item", "place"),
-                ("Status", "push"),
-                ("Asked", "any full"),
-                ("What the evidence says", "any full"),
-                ("Rule", "opt"),
-                ("Evidence made by", "any opt2"),
-            ],
-        ),
-        filled.items.iter().map(row).collect(),
-    )
-}
-
 fn waived(filled: &FilledChecklist) -> Section {
     let row = |item: &Filled| {
         let waiver = item.waiver.as_ref()?;
@@ -253,13 +224,13 @@ fn verify(filled: &FilledChecklist) -> Section {
     Section { id: "verify", heading: "How to verify it".to_owned(), note, list, ..Section::default() }
 }
 
-fn files(filled: &FilledChecklist) -> Section {
+fn files(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
     let mut files: Vec<&Rests> = filled.items.iter().flat_map(|item| &item.rests_on).collect();
     files.sort();
     files.dedup();
     let row = |file: &&Rests| {
         Row::of([
-            Phrase::default().id(shortened(&file.path, NAME)),
+            Phrase::default().name(record_place(catalog, &file.path), shortened(&file.path, NAME)),
             Phrase::plain(count(file.bytes as usize)),
             Phrase::default().id(file.sha256.clone()),
         ])

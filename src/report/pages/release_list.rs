@@ -8,6 +8,7 @@ use crate::model::page::Page;
 use crate::model::release::{ReleaseReport, Released};
 use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit};
+use crate::report::compare::data::Data;
 use crate::report::date;
 use crate::report::link;
 use crate::report::number::counted;
@@ -15,7 +16,7 @@ use crate::report::phrase::Phrase;
 use crate::report::sheet::{Row, Section, Sheet};
 
 /// The pages of the releases and their list; where the project lists no release, the page that says how to.
-pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
+pub(in crate::report) fn releases(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
     let Released { newest: all, older, .. } = catalog.releases;
     let place = (link::RELEASE_LIST.to_owned(), Part::Releases, "Releases".to_owned());
     let (Some(oldest), Some(newest)) = (all.first(), all.last()) else {
@@ -23,7 +24,7 @@ pub(in crate::report) fn releases(catalog: &Catalog<'_>) -> Result<Vec<Page>, Re
     };
     let mut pages = Vec::new();
     for release in all {
-        pages.extend(release::pages(catalog, release)?);
+        pages.extend(release::pages(catalog, data, release)?);
     }
     let headline = Phrase::plain(format!("{}, the newest ", counted(all.len() + older, "release", "releases")))
         .mark(release::verdict(newest));

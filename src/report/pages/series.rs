@@ -108,11 +108,8 @@ impl SeriesDraft {
     /// Draws the page, of which nothing but its own parts is known here.
     pub(in crate::report) fn draw(self) -> Result<Page, ReportError> {
         let SeriesDraft { path, page: of } = self;
-        let template = SeriesPage {
-            chart: trend::draw(&of.trend),
-            data: script::data(&of.trend, of.names_commits),
-            ..of
-        };
+        let template =
+            SeriesPage { chart: trend::draw(&of.trend), data: script::data(&of.trend, of.names_commits), ..of };
         page(path, &template)
     }
 }

@@ -11,7 +11,7 @@ use crate::model::checklist::{
 };
 use crate::model::commit::CommitLine;
 use crate::model::ledger::Entry;
-use crate::model::release::{ReleaseReport, Released};
+use crate::model::release::{Figures, ReleaseReport, Released};
 
 pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
     let commit = line.commits.last().map(|commit| commit.sha.clone()).expect("there are commits");
@@ -67,7 +67,18 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
         item("gpu-parity", Status::Pending, Some(waiver(false))),
         item("notes", Status::Pass, Some(waiver(true))),
     ];
-    let report = |name: &str, came| ReleaseReport { name: name.to_owned(), came };
+    let report = |name: &str, came| ReleaseReport {
+        name: name.to_owned(),
+        came,
+        figures: BTreeMap::from([(
+            "cpu_perf_regression".to_owned(),
+            Figures {
+                limit: "none worse".to_owned(),
+                measured: "1 of 8 worse".to_owned(),
+                margin: "1 over".to_owned(),
+            },
+        )]),
+    };
     let newest = vec![
         report("v0.9", Err(format!("the tag `v0.9` moved {HOSTILE}"))),
         report("v1.0", Ok(filled("v1.0", true, go))),

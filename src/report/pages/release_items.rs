@@ -1,0 +1,308 @@
+//! The items of a release: what each asks and what was found, where that was seen, and what blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::release::{NAME, mark, sentence};
+use crate::model::checklist::{Filled, FilledChecklist, Status};
+use crate::model::commit::CommitOnLine;
+use crate::model::release::{Figures, ReleaseReport};
+use crate::model::run::RECORD_ROOT;
+use crate::report::catalog::{Catalog, short_digest};
+use crate::report::number::{self, count, counted};
+use crate::report::phrase::{Part, Phrase};
+use crate::report::sheet::{Row, Section};
+use crate::report::text::shortened;
+
+/// The runs that a cell names.
+const MOST_RUNS: usize = 4;
+
+/// What blocks, each with what to do next.
+pub(super) fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
+    let list: Vec<Phrase> = filled
+        .blocking()
+        .map(|item| {
+            let phrase = Phrase::default().mark(mark(item)).text(" ").id(item.id.clone());
+            let phrase = phrase.text(": ").join(evidence(catalog, &item.why)).text(".");
+            let Some(mend) = &item.mend else { return phrase };
+            phrase.text(" Next: ").join(sentence(mend)).text(".")
+        })
+        .collect();
+    let note = if list.is_empty() { Phrase::plain("Nothing.") } else { Phrase::default() };
+    Section { id: "blocks", heading: "What blocks".to_owned(), note, list, ..Section::default() }
+}
+
+/// The checklist.
+pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &FilledChecklist) -> Section {
+    let row = |item: &Filled| {
+        let none = Figures::default();
+        let Figures { limit, measured, margin } = release.figures.get(&item.id).unwrap_or(&none);
+        let or_none = |words: &str| Phrase::plain(if words.is_empty() { number::NONE } else { words });
+        Row {
+            bad: item.status == Status::Fail,
+            ..Row::of([
+                Phrase::default().id(item.id.clone()),
+                Phrase::default().mark(mark(item)),
+                Phrase::plain(shortened(&item.title, NAME)),
+                evidence(catalog, &item.why),
+                or_none(limit),
+                or_none(measured),
+                or_none(margin),
+                seen_in(catalog, item),
+            ])
+        }
+    };
+    let note = Phrase::plain(
+        "Margin in points: how far the metric nearest to its limit lies from that, in percent of its baseline.",
+    );
+    let mut section = Section::of_table(
+        ("items", "Checklist", note, "It has no item."),
+        (
+            "Items of the checklist, in its order",
+            &[
+                ("Item", "place"),
+                ("Status", "push"),
+                ("Asked", "any full"),
+                ("What the evidence says", "any full"),
+                ("Limit", "any opt2"),
+                ("Measured", "any"),
+                ("Margin", "nb opt2"),
+                ("Seen in", "opt"),
+            ],
+        ),
+        filled.items.iter().map(row).collect(),
+    );
+    let gone: BTreeSet<&str> = filled.items.iter().flat_map(|item| events(&item.why)).collect();
+    let gone: Vec<&str> = gone.into_iter().filter(|id| catalog.event(id).is_none()).collect();
+    if !gone.is_empty() {
+        section.rest = Phrase::plain(format!(
+            "Of the history as this release looked at it, and no event any more of what is known since: {}.",
+            gone.join(", ")
+        ));
+    }
+    section
+}
+
+/// By which rule each status is derived, and what makes the evidence.
+pub(super) fn derived(filled: &FilledChecklist) -> Section {
+    let row = |item: &Filled| {
+        Row::of([
+            Phrase::default().id(item.id.clone()),
+            Phrase::plain(item.rule.replace('_', " ")),
+            Phrase::default().id(shortened(&item.producer, NAME)),
+        ])
+    };
+    Section::of_table(
+        ("derived", "How each status is derived", Phrase::default(), "It has no item."),
+        ("The rule of each item", &[("Item", "place"), ("Rule", "push"), ("Evidence made by", "any full")]),
+        filled.items.iter().map(row).collect(),
+    )
+}
+
+/// Where to read of the run whose record lies at a path; none where it is no record, or the history has it no more.
+pub(super) fn record_place(catalog: &Catalog<'_>, path: &str) -> Option<String> {
+    catalog.run_place(run_of(path)?)
+}
+
+/// The id of the run whose record lies at that path.
+fn run_of(path: &str) -> Option<&str> {
+    let name = path.strip_prefix(RECORD_ROOT)?.strip_suffix(".json")?;
+    Some(name.rsplit_once('-')?.1)
+}
+
+/// The runs that an item rests on: how many on how many machines saw the same, and where to read of each.
+fn seen_in(catalog: &Catalog<'_>, item: &Filled) -> Phrase {
+    let runs: Vec<&str> = item.rests_on.iter().filter_map(|file| run_of(&file.path)).collect();
+    if runs.is_empty() {
+        return Phrase::plain(number::NONE);
+    }
+    let mut machines: BTreeMap<&str, (String, &str)> = BTreeMap::new();
+    for run in runs.iter().filter_map(|id| catalog.run(id)) {
+        machines.insert(&run.id, (run.machine.name.clone(), &run.machine.id));
+    }
+    let distinct = machines.values().map(|(_, id)| *id).collect::<BTreeSet<&str>>().len();
+    let mut words = Phrase::plain(match distinct {
+        0 => format!("{}: ", counted(runs.len(), "run", "runs")),
+        _ => format!("{} on {}: ", counted(runs.len(), "run", "runs"), counted(distinct, "machine", "machines")),
+    });
+    for (place, id) in runs.iter().take(MOST_RUNS).enumerate() {
+        words = words.text(if place == 0 { "" } else { ", " });
+        if let Some((name, machine)) = machines.get(id) {
+            words = match catalog.machine_page(machine) {
+                Some(page) => words.link(page, shortened(name, NAME)),
+                None => words.text(shortened(name, NAME)),
+            }
+            .text(" ");
+        }
+        words = words.name(catalog.run_place(id), short_digest(id));
+    }
+    match runs.len().saturating_sub(MOST_RUNS) {
+        0 => words,
+        more => words.text(format!(" and {} more", count(more))),
+    }
+}
+
+/// A sentence of evidence, in which events, commits and machines lead to their pages; what has none stays a plain word.
+pub(super) fn evidence(catalog: &Catalog<'_>, text: &str) -> Phrase {
+    let mut phrase = Phrase::default();
+    for (place, part) in sentence(text).parts.into_iter().enumerate() {
+        match part {
+            Part::Text(words) => phrase = linked(catalog, phrase, &words, place == 0),
+            part => phrase.parts.push(part),
+        }
+    }
+    phrase
+}
+
+/// Plain words with links in them; `begins` where a machine may be named first.
+fn linked(catalog: &Catalog<'_>, mut phrase: Phrase, words: &str, begins: bool) -> Phrase {
+    let mut plain = String::new();
+    let link = |phrase: Phrase, plain: &mut String, to: String, words: &str| {
+        let before = std::mem::take(plain);
+        let phrase = if before.is_empty() { phrase } else { phrase.text(before) };
+        phrase.link(to, words)
+    };
+    for (place, clause) in words.split("; ").enumerate() {
+        let mut rest = clause;
+        if place > 0 {
+            plain += "; ";
+        }
+        if let Some((name, page)) = machine(catalog, clause).filter(|_| begins || place > 0) {
+            phrase = link(phrase, &mut plain, page, name);
+            rest = &clause[name.len()..];
+        }
+        let mut before = "";
+        for token in rest.split_inclusive(' ') {
+            let word = bare(token);
+            match place_of(catalog, word, before == "at") {
+                Some(to) => {
+                    let (head, tail) = token.split_once(word).unwrap_or((token, ""));
+                    plain += head;
+                    phrase = link(phrase, &mut plain, to, word);
+                    plain += tail;
+                }
+                None => plain += token,
+            }
+            before = token.trim_end();
+        }
+    }
+    if plain.is_empty() { phrase } else { phrase.text(plain) }
+}
+
+/// The machine that a clause begins with, and its page.
+fn machine<'c>(catalog: &Catalog<'_>, clause: &'c str) -> Option<(&'c str, String)> {
+    let is_first = |name: &str| {
+        let rest = clause.strip_prefix(name).filter(|_| !name.is_empty())?;
+        rest.starts_with([':', ' ']).then_some(name.len())
+    };
+    let named = catalog.machines.values().filter_map(|one| Some((is_first(&one.machine.name)?, &one.machine.id)));
+    let longest = named.clone().map(|(length, _)| length).max()?;
+    let mut ids = named.filter(|(length, _)| *length == longest).map(|(_, id)| id);
+    match (ids.next(), ids.next()) {
+        (Some(id), None) => Some((&clause[..longest], catalog.machine_page(id)?)),
+        _ => None,
+    }
+}
+
+/// A word without what stands around it.
+fn bare(token: &str) -> &str {
+    token.trim_start_matches('(').trim_end_matches([' ', ',', ';', '.', ':', ')'])
+}
+
+/// Where to read of what a word names: an event, a commit, or behind `at` a tag.
+fn place_of(catalog: &Catalog<'_>, word: &str, is_place: bool) -> Option<String> {
+    if is_event(word) {
+        return catalog.event_page(word);
+    }
+    let is_commit = (7..=40).contains(&word.len()) && is_hex(word);
+    let is_it = |commit: &&CommitOnLine| {
+        (is_commit && commit.sha.starts_with(word)) || (is_place && commit.tags.iter().any(|tag| tag == word))
+    };
+    let found = (is_commit || is_place).then(|| catalog.line.commits.iter().find(is_it))??;
+    catalog.commit_place(&found.sha)
+}
+
+fn is_hex(word: &str) -> bool {
+    word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_event(word: &str) -> bool {
+    word.strip_prefix("e-").is_some_and(|digits| digits.len() >= 6 && is_hex(digits))
+}
+
+/// The events that a text names.
+fn events(text: &str) -> impl Iterator<Item = &str> {
+    text.split(' ').map(bare).filter(|word| is_event(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::link;
+    use crate::report::sample_data;
+
+    #[test]
+    fn names_of_the_evidence_lead_to_their_pages_and_others_stay_plain() {
+        let sample = sample_data::rich();
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let machine = &sample.runs[0].run.machine;
+        let newest = &sample.line.commits[39].sha;
+        let tagged = sample.line.commits.iter().find(|commit| commit.tags.iter().any(|tag| tag == "v0.2.0"));
+        let text = format!(
+            "{}: 2 regressions stand open: e-7c1f03 at {}, +8.1 % at worst, e-000000 at v0.2.0, of (0123456789ab); 1234567 bytes",
+            machine.name,
+            &newest[..7]
+        );
+        let found = evidence(&catalog, &text);
+        assert_eq!(found.words(), text);
+        let links: Vec<(&str, &str)> = found
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Link { to, words } => Some((to.as_str(), words.as_str())),
+                _ => None,
+            })
+            .collect();
+        let tag = catalog.commit_place(&tagged.expect("it is tagged").sha).expect("it was measured");
+        assert_eq!(
+            links,
+            [
+                (link::machine(&machine.id).as_str(), machine.name.as_str()),
+                (link::event("e-7c1f03").as_str(), "e-7c1f03"),
+                (link::commit(newest).as_str(), &newest[..7]),
+                (tag.as_str(), "v0.2.0"),
+            ]
+        );
+        assert_eq!(events(&text).collect::<Vec<_>>(), ["e-7c1f03", "e-000000"]);
+    }
+
+    #[test]
+    fn an_item_says_what_was_measured_and_which_runs_saw_it() {
+        let mut sample = sample_data::rich();
+        let release = sample.releases.newest.last_mut().expect("there is one");
+        let filled = release.came.as_mut().expect("it came to something");
+        let record =
+            |place: usize| format!("{RECORD_ROOT}/cpu/2026/11/{}", sample.runs[place].path.rsplit('/').next().unwrap());
+        let files: Vec<String> =
+            [record(0), record(1), format!("{RECORD_ROOT}/cpu/2026/11/a-b-0123456789abcdef.json")].into();
+        filled.items[0].rests_on.truncate(1);
+        let like = filled.items[0].rests_on.remove(0);
+        filled.items[0].rests_on =
+            files.into_iter().map(|path| crate::model::checklist::Rests { path, ..like.clone() }).collect();
+        filled.items[0].why = "2 regressions stand open: e-7c1f03, e-00ff00".to_owned();
+        let figures =
+            Figures { limit: "0 open".to_owned(), measured: "2 open".to_owned(), margin: "2 over".to_owned() };
+        release.figures.insert(filled.items[0].id.clone(), figures);
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let release = sample.releases.newest.last().expect("there is one");
+        let section = items(&catalog, release, release.came.as_ref().expect("it came to something"));
+        let rest =
+            "Of the history as this release looked at it, and no event any more of what is known since: e-00ff00.";
+        assert_eq!(section.rest.words(), rest);
+        let text = crate::report::sheet::Sheet { sections: vec![section], ..Default::default() }.markdown();
+        let row = text.lines().find(|line| line.contains("| 0 open |")).expect("it is there").to_owned();
+        assert!(row.contains("| 0 open | 2 open | 2 over | 3 runs on 2 machines: "), "{row}");
+        assert!(row.contains(short_digest(&sample.runs[0].id)) && row.contains("01234567"), "{row}");
+    }
+}

@@ -1,0 +1,117 @@
+//! A release against the one before, suite by suite.
+
+use crate::model::checklist::FilledChecklist;
+use crate::report::catalog::Catalog;
+use crate::report::compare::data::Data;
+use crate::report::compare::pairs::{Pair, Pairs};
+use crate::report::compare::table::{self, SummaryRow};
+use crate::report::link;
+use crate::report::number::count;
+use crate::report::phrase::Phrase;
+use crate::report::sheet::{Column, Row, Section, Table};
+
+/// What differs between the environments of two releases is told of so many machines.
+const MOST_BANNERS: usize = 5;
+
+/// How a release compares with the one before, where it names one.
+pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledChecklist) -> Option<Section> {
+    let before = filled.previous.as_ref()?;
+    let section = Section { id: "since", heading: format!("Against {before}"), ..Section::default() };
+    let pair = number_of(catalog, before).zip(catalog.compared_number(&filled.measured));
+    let Some(((a, b), data)) = pair.filter(|(a, b)| a < b).zip(data) else {
+        let note = "The history has no two measured commits of them to hold against each other.";
+        return Some(Section { note: Phrase::plain(note), ..section });
+    };
+    let names = [a, b].map(|number| data.commits[number].sha.as_str());
+    let page = match Pairs::of(data, catalog).all().contains(&Pair { a, b }) {
+        true => link::compare(names[0], names[1]),
+        false => link::compared(names[0], names[1]),
+    };
+    let table = table::listed(data, a, b, |_, _| 0);
+    let [worse, better] = &table.words;
+    let heads = ["Suite", "Machine", "Judged", &capital(worse), &capital(better), "Geometric mean"].map(str::to_owned);
+    let classes = ["any", "any push", "n", "n", "n", "n"];
+    let columns = heads.into_iter().zip(classes).map(|(head, class)| Column { head: head.into(), class }).collect();
+    let note = Phrase::default()
+        .link(page, format!("{before} against {}", filled.release))
+        .text(", series by series. The mean is that of the changes of judged series, positive is worse.");
+    let banners = table.banners.iter().take(MOST_BANNERS);
+    Some(Section {
+        note,
+        list: banners.map(|[strong, rest]| Phrase::default().strong(strong.clone()).text(format!(" {rest}"))).collect(),
+        table: Some(Table {
+            caption: format!("Each suite on each machine against {before}"),
+            columns,
+            rows: table.summary.iter().map(row).collect(),
+            is_wide: true,
+        })
+        .filter(|table| !table.rows.is_empty()),
+        ..section
+    })
+}
+
+/// The number of the commit of a release: that whose runs count for it, or the one that bears its tag.
+fn number_of(catalog: &Catalog<'_>, name: &str) -> Option<usize> {
+    let listed = catalog.releases.newest.iter().find(|release| release.name == name);
+    let measured = listed.and_then(|release| release.came.as_ref().ok());
+    let by_tag = || catalog.compared().iter().position(|commit| commit.tags.iter().any(|tag| tag == name));
+    measured.and_then(|filled| catalog.compared_number(&filled.measured)).or_else(by_tag)
+}
+
+fn row(of: &SummaryRow) -> Row {
+    let [all, worse, better, _, none] = of.counts;
+    Row::of([
+        Phrase::plain(of.suite.clone()),
+        Phrase::plain(of.machine.clone()),
+        Phrase::plain(format!("{} of {}", count(all - none), count(all))),
+        Phrase::plain(count(worse)),
+        Phrase::plain(count(better)),
+        Phrase::plain(of.mean.clone()),
+    ])
+}
+
+fn capital(word: &str) -> String {
+    word[..1].to_ascii_uppercase() + &word[1..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample_data;
+    use crate::report::sheet::Sheet;
+
+    /// The section of the newest release, whose commit is the newest measured one, after the release of that name.
+    fn told(before: &str) -> Option<String> {
+        let mut sample = sample_data::rich();
+        let newest = sample.line.commits[39].sha.clone();
+        let filled = sample.releases.newest.last_mut().and_then(|one| one.came.as_mut().ok()).expect("one came out");
+        filled.measured = newest;
+        filled.previous = (!before.is_empty()).then(|| before.to_owned());
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let data = Data::of(&catalog);
+        let filled = sample.releases.newest.last().and_then(|one| one.came.as_ref().ok()).expect("one came out");
+        let section = since(&catalog, Some(&data), filled)?;
+        let page = section.note.parts.iter().find_map(|part| match part {
+            crate::report::phrase::Part::Link { to, .. } => Some(to.clone()),
+            _ => None,
+        });
+        Some(page.unwrap_or_default() + "\n" + &Sheet { sections: vec![section], ..Sheet::default() }.markdown())
+    }
+
+    #[test]
+    fn a_release_is_held_against_the_one_before_suite_by_suite() {
+        assert_eq!(told(""), None, "it names none");
+        let text = told("v0.2.0").expect("it names one");
+        assert!(text.starts_with("compare/index.html?a="), "no page is of these two: {text}");
+        assert!(text.contains("## Against v0.2.0") && text.contains("| cpu | epyc-9354 | "), "{text}");
+        let text = told("v0.3.0-<rc>").expect("it names one");
+        let page = text.lines().next().unwrap_or_default();
+        assert!(
+            page.starts_with("compare/") && page.ends_with(".html"),
+            "neighbours among the tagged have a page: {page}"
+        );
+        let text = told("v9").expect("it names one");
+        assert!(text.contains("The history has no two measured commits of them"), "{text}");
+    }
+}
