@@ -4,6 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::file::{self, FileError};
+use super::statement::STATEMENT;
+use super::sums::first_difference;
 use crate::model::statement::{Envelope, PAYLOAD_TYPE, Signature};
 
 /// The name of the file.
@@ -34,6 +36,33 @@ pub fn to_file(envelope: &Envelope) -> Vec<u8> {
 /// What is wrong with it, and where.
 pub fn read(bytes: &[u8]) -> Result<Envelope, FileError> {
     file::read(bytes)
+}
+
+/// The key and the signature of the envelope of a statement.
+///
+/// # Errors
+/// What is wrong with it, and at which byte where that is known.
+pub fn opened(bytes: &[u8], statement: &[u8]) -> Result<(String, Vec<u8>), (Option<usize>, String)> {
+    let fault = |what: String| (None, what);
+    let sealed = read(bytes).map_err(|error| fault(error.to_string()))?;
+    if let Some(byte) = first_difference(bytes, &to_file(&sealed)) {
+        return Err((Some(byte), "is not as it is written".to_owned()));
+    }
+    if sealed.payload_type != PAYLOAD_TYPE {
+        return Err(fault(format!("is of the type `{}`, and not `{PAYLOAD_TYPE}`", sealed.payload_type)));
+    }
+    match decoded(&sealed.payload) {
+        None => return Err(fault("its payload is no Base64".to_owned())),
+        Some(payload) if payload != statement => {
+            return Err(fault(format!("holds another statement than {STATEMENT}")));
+        }
+        Some(_) => {}
+    }
+    let [one] = &sealed.signatures[..] else {
+        return Err(fault(format!("has {} signatures, and not one", sealed.signatures.len())));
+    };
+    let signature = decoded(&one.sig).ok_or_else(|| fault("its signature is no Base64".to_owned()))?;
+    Ok((one.keyid.clone(), signature))
 }
 
 #[cfg(test)]

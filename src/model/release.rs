@@ -47,6 +47,30 @@ pub struct ReleaseReport {
     pub came: Result<FilledChecklist, String>,
     /// What its items were held to and what was found, by their names; nothing of those that were not looked at.
     pub figures: BTreeMap<String, Figures>,
+    /// The statement about it that the project keeps, where there is one; why that does not count.
+    pub kept: Option<Result<Kept, String>>,
+}
+
+/// The statement about a release that its project keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The folder that holds it, from the root of the project.
+    pub folder: String,
+    /// Its bytes.
+    pub statement: Vec<u8>,
+    /// The envelope that signs it.
+    pub sealed: Option<Sealed>,
+}
+
+/// The envelope around a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sealed {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What it says of the key.
+    pub keyid: String,
+    /// Whether the signature was found to be of this statement and this key; else nobody looked.
+    pub checked: bool,
 }
 
 /// What an item is held to, what was found and how much room there is, in a few words each.

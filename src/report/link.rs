@@ -109,6 +109,16 @@ pub fn release_text(name: &str) -> String {
     format!("release/{name}.md")
 }
 
+/// The statement about a release.
+pub fn release_statement(name: &str) -> String {
+    format!("release/{name}.statement.json")
+}
+
+/// The envelope that signs it.
+pub fn release_envelope(name: &str) -> String {
+    format!("release/{name}.statement.dsse.json")
+}
+
 /// The page of a suite's matrix.
 pub fn matrix(suite: &str) -> String {
     format!("matrix/{suite}.html")

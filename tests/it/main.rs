@@ -108,6 +108,8 @@ mod replay;
 mod release;
 /// What verifies of them, and what does not.
 mod release_evidence;
+/// The statement that a project keeps, on its site.
+mod release_kept;
 /// What a release is for.
 mod release_targets;
 /// Damage, and evidence that nobody reviewed.

@@ -8,7 +8,7 @@ use sprag::model::digest::sha256_hex as sha256;
 use crate::released::{Project, files, forge};
 
 /// The example of RFC 8410, section 10.3: a key that everybody knows.
-const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
+pub(crate) const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
     MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
     -----END PRIVATE KEY-----\n";
 

@@ -10,6 +10,7 @@ mod fill;
 mod found;
 mod gather;
 mod identity;
+mod kept;
 mod reports;
 mod reviewed;
 mod seed_form;

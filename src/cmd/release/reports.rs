@@ -6,7 +6,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 
 use super::found::Look;
 use super::gather::{self, Gathered, Stated};
-use super::{artifacts, branch, fill, identity, waivers};
+use super::{artifacts, branch, fill, identity, kept, waivers};
 use crate::cmd::project::Project;
 use crate::cmd::study::{self, Along, Loaded};
 use crate::cmd::{ledger, publish, text, warn};
@@ -36,7 +36,7 @@ pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Released> {
     let told = |release: &Release, error: &anyhow::Error| {
         let fault = text::printable(&format!("{error:#}"));
         warn(&format!("the release `{}` is no-go: {fault}", text::printable(&release.name)));
-        ReleaseReport { name: release.name.clone(), came: Err(fault), figures: BTreeMap::new() }
+        ReleaseReport { name: release.name.clone(), came: Err(fault), figures: BTreeMap::new(), kept: None }
     };
     let mut released = Released { older: all.len() - newest.len(), ..Released::default() };
     let common = match common(project) {
@@ -49,7 +49,10 @@ pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Released> {
     };
     released.astray = waivers::astray(&common.stated).map(|(one, what)| (one.terms.entry.clone(), what)).collect();
     let report = |release: &Release| match filled(project, &common, release) {
-        Ok((filled, figures)) => ReleaseReport { name: release.name.clone(), came: Ok(filled), figures },
+        Ok((filled, figures)) => {
+            let kept = kept::kept(&project.root, &filled);
+            ReleaseReport { name: release.name.clone(), came: Ok(filled), figures, kept }
+        }
         Err(error) => told(release, &error),
     };
     released.newest = newest.iter().map(report).collect();

@@ -17,7 +17,6 @@ use crate::cmd::{Advice, Exit, Trouble, text};
 use crate::evidence::envelope::{self, ENVELOPE};
 use crate::evidence::filled::{self, CHECKLIST_JSON};
 use crate::evidence::statement::STATEMENT;
-use crate::evidence::sums::first_difference;
 use crate::history::{self, HistoryError, Store};
 use crate::measure::clock;
 use crate::model::checklist::FilledChecklist;
@@ -210,30 +209,11 @@ fn signature(folder: &Path, trusted: &Trusted<'_>, faults: &mut Vec<Fault>) -> a
         faults.push(Fault { path: ENVELOPE.to_owned(), byte, what });
         Ok(String::new())
     };
-    let sealed = match envelope::read(&bytes) {
-        Ok(sealed) => sealed,
-        Err(error) => return fault(None, error.to_string()),
+    let (keyid, signature) = match envelope::opened(&bytes, &statement) {
+        Ok(opened) => opened,
+        Err((byte, what)) => return fault(byte, what),
     };
-    if let Some(byte) = first_difference(&bytes, &envelope::to_file(&sealed)) {
-        return fault(Some(byte), "is not as it is written".to_owned());
-    }
-    if sealed.payload_type != PAYLOAD_TYPE {
-        return fault(None, format!("is of the type `{}`, and not `{PAYLOAD_TYPE}`", sealed.payload_type));
-    }
-    match envelope::decoded(&sealed.payload) {
-        None => return fault(None, "its payload is no Base64".to_owned()),
-        Some(payload) if payload != statement => {
-            return fault(None, format!("holds another statement than {STATEMENT}"));
-        }
-        Some(_) => {}
-    }
-    let [one] = &sealed.signatures[..] else {
-        return fault(None, format!("has {} signatures, and not one", sealed.signatures.len()));
-    };
-    let Some(signature) = envelope::decoded(&one.sig) else {
-        return fault(None, "its signature is no Base64".to_owned());
-    };
-    match sign::check(&one.keyid, &signature, &pre_authentication(PAYLOAD_TYPE, &statement), trusted)? {
+    match sign::check(&keyid, &signature, &pre_authentication(PAYLOAD_TYPE, &statement), trusted)? {
         Ok(who) => Ok(format!("by {who}")),
         Err(why) => fault(None, format!("its signature does not count: {why}")),
     }

@@ -34,6 +34,7 @@ mod points;
 mod release;
 mod release_items;
 mod release_list;
+mod release_signature;
 mod release_since;
 mod run;
 mod run_key;

@@ -2,6 +2,7 @@
 
 use super::frame::Part;
 use super::release_items::{blocks, derived, items, record_place};
+use super::release_signature;
 use super::release_since::since;
 use super::sheet;
 use crate::model::checklist::{Filled, FilledChecklist, Rests, RuntimeTarget, Signed, Status};
@@ -42,7 +43,8 @@ pub(super) fn pages(
         (link::release(&release.name), Part::Releases, format!("Release {}", release.name)),
         content,
     )?;
-    Ok(vec![page, text])
+    let statement = release_signature::files(release);
+    Ok([page, text].into_iter().chain(statement).collect())
 }
 
 /// Go or no-go.
@@ -85,13 +87,13 @@ fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) 
         Ok(filled) => Sheet {
             crumb,
             headline,
-            lede: lede(catalog, filled),
+            lede: release_signature::signature(release).then(lede(catalog, filled)),
             facts: facts(filled),
             sections: [blocks(catalog, filled), items(catalog, release, filled), waived(filled)]
                 .into_iter()
                 .chain(since(catalog, data, filled))
                 .chain([
-                    verify(filled),
+                    verify(release, filled),
                     files(catalog, filled),
                     derived(filled),
                     rollback(catalog, filled),
@@ -206,10 +208,10 @@ fn waived(filled: &FilledChecklist) -> Section {
     )
 }
 
-fn verify(filled: &FilledChecklist) -> Section {
-    let FilledChecklist { release, history, .. } = filled;
+fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
+    let FilledChecklist { release: name, history, .. } = filled;
     let list = vec![
-        Phrase::plain("Write the evidence: ").id(format!("sprag release attest {release} --out evidence")),
+        Phrase::plain("Write the evidence: ").id(format!("sprag release attest {name} --out evidence")),
         Phrase::plain("Hold its files against their digests: ").id("cd evidence && sha256sum -c --strict SHA256SUMS"),
         Phrase::plain("Derive every status again, from a clone: ")
             .id("sprag release verify evidence --repository CLONE"),
@@ -221,7 +223,13 @@ fn verify(filled: &FilledChecklist) -> Section {
         "None of it needs a network. A copy of the Merkle root elsewhere, such as in release notes, is what shows a history \
          that was rewritten as a whole; that the numbers were measured honestly no digest shows.",
     );
-    Section { id: "verify", heading: "How to verify it".to_owned(), note, list, ..Section::default() }
+    Section {
+        id: "verify",
+        heading: "How to verify it".to_owned(),
+        note,
+        list: release_signature::downloads(release).into_iter().chain(list).collect(),
+        ..Section::default()
+    }
 }
 
 fn files(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {

@@ -11,7 +11,7 @@ use crate::model::checklist::{
 };
 use crate::model::commit::CommitLine;
 use crate::model::ledger::Entry;
-use crate::model::release::{Figures, ReleaseReport, Released};
+use crate::model::release::{Figures, Kept, ReleaseReport, Released, Sealed};
 
 pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
     let commit = line.commits.last().map(|commit| commit.sha.clone()).expect("there are commits");
@@ -78,12 +78,19 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
                 margin: "1 over".to_owned(),
             },
         )]),
+        kept: None,
     };
-    let newest = vec![
+    let kept = Kept {
+        folder: "release/v1.0".to_owned(),
+        statement: b"{}\n".to_vec(),
+        sealed: Some(Sealed { bytes: b"{}\n".to_vec(), keyid: HOSTILE.to_owned(), checked: true }),
+    };
+    let mut newest = vec![
         report("v0.9", Err(format!("the tag `v0.9` moved {HOSTILE}"))),
         report("v1.0", Ok(filled("v1.0", true, go))),
         report("v1.1", Ok(filled("v1.1", false, no_go))),
     ];
+    newest[1].kept = Some(Ok(kept));
     let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 63 };
     let what = format!("`release/checklist.toml` has no item `gone` {HOSTILE}");
     Released { newest, older: 3, astray: BTreeMap::from([(entry, what)]) }
