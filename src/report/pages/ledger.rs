@@ -97,7 +97,9 @@ pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportErr
         more => format!("{} more are not listed here.", count(more)),
     };
     let template = LedgerPage {
-        frame: Frame::new(catalog, link::LEDGER, Part::About, "Ledger".to_owned(), headline.words()),
+        // It says what is accepted, and nothing of the newest run.
+        frame: Frame::new(catalog, link::LEDGER, Part::About, "Ledger".to_owned(), headline.words())
+            .of_one(catalog, None),
         headline,
         acceptances: accepted.iter().take(MOST).map(|one| acceptance(catalog, one, state(one))).collect(),
         acceptances_rest: rest(accepted.len()),
