@@ -20,7 +20,7 @@ pub(in crate::report) fn releases(catalog: &Catalog<'_>, data: Option<&Data>) ->
     let Released { newest: all, older, .. } = catalog.releases;
     let place = (link::RELEASE_LIST.to_owned(), Part::Releases, "Releases".to_owned());
     let (Some(oldest), Some(newest)) = (all.first(), all.last()) else {
-        return Ok(vec![sheet::sheet(catalog, place, none_yet())?]);
+        return Ok(vec![sheet::of_one(catalog, place, none_yet())?]);
     };
     let mut pages = Vec::new();
     for release in all {
