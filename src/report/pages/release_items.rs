@@ -75,7 +75,7 @@ pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &Fil
     let gone: Vec<&str> = gone.into_iter().filter(|id| catalog.event(id).is_none()).collect();
     if !gone.is_empty() {
         section.rest = Phrase::plain(format!(
-            "Of the history as this release looked at it, and no event any more of what is known since: {}.",
+            "Of the history as it was then; the newest knows no such event: {}.",
             gone.join(", ")
         ));
     }
@@ -297,8 +297,7 @@ mod tests {
         let catalog = Catalog::new(&sample.input(&heads));
         let release = sample.releases.newest.last().expect("there is one");
         let section = items(&catalog, release, release.came.as_ref().expect("it came to something"));
-        let rest =
-            "Of the history as this release looked at it, and no event any more of what is known since: e-00ff00.";
+        let rest = "Of the history as it was then; the newest knows no such event: e-00ff00.";
         assert_eq!(section.rest.words(), rest);
         let text = crate::report::sheet::Sheet { sections: vec![section], ..Default::default() }.markdown();
         let row = text.lines().find(|line| line.contains("| 0 open |")).expect("it is there").to_owned();
