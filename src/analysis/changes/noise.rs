@@ -48,7 +48,8 @@ impl Noise {
         let strays = 1.0;
         let doubt = doubt(values.len() as f64);
         let deviation = deviation(values, scaled.floor());
-        let parts = |inflation: f64, penalty: f64| parts(values, deviation * inflation, penalty);
+        let level = median(values);
+        let parts = |inflation: f64, penalty: f64| parts(values, level, deviation * inflation, penalty);
         let mut rho = correlation(values, &[]);
         // Changes look like noise that hangs together: what is blatant is left out, until nothing more is.
         for _ in 0..4 {
@@ -90,11 +91,10 @@ pub(super) fn doubt(count: f64) -> f64 {
     1.0 + DOUBT.0 / count + DOUBT.1 / count.max(FEW).powi(2)
 }
 
-fn parts(values: &[f64], deviation: f64, penalty: f64) -> Vec<usize> {
+fn parts(values: &[f64], level: f64, deviation: f64, penalty: f64) -> Vec<usize> {
     if deviation <= 0.0 {
         return Vec::new();
     }
-    let level = median(values);
     let drawn = drawn_in(values, deviation);
     let scaled: Vec<f64> = drawn.iter().map(|value| ((value - level) / deviation).clamp(-LARGEST, LARGEST)).collect();
     partition::optimal(&scaled, penalty)

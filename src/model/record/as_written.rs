@@ -34,15 +34,21 @@ pub(super) fn read(text: &str, known: &mut Known, lengths: &mut Lengths) -> Opti
     cursor.expect(",\"benchmarks\":[")?;
     let before = cursor.place();
     let Lengths { measurements, estimates, workers } = lengths;
-    let one = |cursor: &mut Cursor<'_>| measurement(cursor, known, estimates, workers);
-    let measurements = list(&mut cursor, measurements, one)?;
+    let mut ids = Vec::with_capacity(*measurements);
+    let measurements = list(&mut cursor, measurements, |cursor| {
+        let (id, measurement) = measurement(cursor, known, estimates, workers)?;
+        ids.push(id);
+        Some(measurement)
+    })?;
     // Without its benchmarks a record is short, and the general reader reads the rest.
     let rest = [text.get(..before)?, "]", text.get(cursor.place()..)?].concat();
     let record: RunRecord<'_> = serde_json::from_str(&rest).ok()?;
     let version = record.schema_version();
     let run = Run { measurements, ..record.into_run(known).ok()? };
     let is_of_suite = |measurement: &Measurement| measurement.benchmark.suite == run.suite;
-    let is_sound = run.measurements.iter().all(is_of_suite) && fields::twice(&run.measurements).is_none();
+    // Mostly the ids stand in order, so that none is there twice.
+    let is_each_once = ids.is_sorted_by(|a, b| a < b) || fields::twice(&run.measurements).is_none();
+    let is_sound = is_each_once && run.measurements.iter().all(is_of_suite);
     is_sound.then_some((version, run))
 }
 
@@ -67,18 +73,20 @@ fn list<'t, T>(
     }
 }
 
-fn measurement(
-    cursor: &mut Cursor<'_>,
+/// A measurement, and the id of its benchmark.
+fn measurement<'t>(
+    cursor: &mut Cursor<'t>,
     known: &mut Known,
     n_estimates: &mut usize,
     n_workers: &mut usize,
-) -> Option<Measurement> {
+) -> Option<(&'t str, Measurement)> {
     cursor.expect("{\"attributes\":")?;
     let attributes = if cursor.takes("{}") { Attributes::new() } else { cursor.value()? };
     cursor.expect(",\"failure\":")?;
     let failure = if cursor.takes("null") { None } else { Some(cursor.value()?) };
     cursor.expect(",\"id\":")?;
-    let benchmark = known.met(cursor.string()?)?;
+    let id = cursor.string()?;
+    let benchmark = known.met(id)?;
     cursor.expect(",\"metrics\":[")?;
     let estimates = list(cursor, n_estimates, |cursor| estimate(cursor, n_workers))?;
     is_each_once(&estimates).then_some(())?;
@@ -98,7 +106,7 @@ fn measurement(
     cursor.expect(",\"version\":")?;
     (cursor.whole()? == u64::from(benchmark.version)).then_some(())?;
     cursor.expect("}")?;
-    Some(Measurement { benchmark: Arc::clone(benchmark), role, attributes, parity, estimates, failure })
+    Some((id, Measurement { benchmark: Arc::clone(benchmark), role, attributes, parity, estimates, failure }))
 }
 
 /// Goes on behind the parameters of the benchmark, if they are what follows.

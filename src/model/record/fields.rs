@@ -132,13 +132,8 @@ pub(super) struct MetricRecord<'a> {
 
 /// The first benchmark that was measured before, if there is one.
 pub(super) fn twice(measurements: &[Measurement]) -> Option<&Benchmark> {
-    let benchmarks = || measurements.iter().map(|measurement| &*measurement.benchmark);
-    // Mostly they stand in order, and to see that is enough.
-    if benchmarks().is_sorted_by(|a, b| a < b) {
-        return None;
-    }
     let mut seen = BTreeSet::new();
-    benchmarks().find(|benchmark| !seen.insert(*benchmark))
+    measurements.iter().map(|measurement| &*measurement.benchmark).find(|benchmark| !seen.insert(*benchmark))
 }
 
 /// The lowest version that can hold a run.
