@@ -151,7 +151,7 @@ fn size(one: &Judged<'_>) -> f64 {
     if matches!(one.kind, Kind::Worse | Kind::Better) { one.outcome.relative.unwrap_or(f64::MAX).abs() } else { 0.0 }
 }
 
-pub(super) fn capital(word: &str) -> String {
+pub(in crate::report) fn capital(word: &str) -> String {
     word[..1].to_ascii_uppercase() + &word[1..]
 }
 

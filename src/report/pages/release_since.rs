@@ -29,7 +29,8 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
     };
     let table = table::listed(data, a, b, |_, _| 0);
     let [worse, better] = &table.words;
-    let heads = ["Suite", "Machine", "Judged", &capital(worse), &capital(better), "Geometric mean"].map(str::to_owned);
+    let heads = ["Suite", "Machine", "Judged", &table::capital(worse), &table::capital(better), "Geometric mean"]
+        .map(str::to_owned);
     let classes = ["any", "any push", "n", "n", "n", "n"];
     let columns = heads.into_iter().zip(classes).map(|(head, class)| Column { head: head.into(), class }).collect();
     let note = Phrase::default()
@@ -68,10 +69,6 @@ fn row(of: &SummaryRow) -> Row {
         Phrase::plain(count(better)),
         Phrase::plain(of.mean.clone()),
     ])
-}
-
-fn capital(word: &str) -> String {
-    word[..1].to_ascii_uppercase() + &word[1..]
 }
 
 #[cfg(test)]
