@@ -9,7 +9,7 @@ use super::project::Project;
 use super::{cache, ledger};
 use crate::analysis::digest::{self, Input, Newest};
 use crate::frame::{DecodedRuns, Frame};
-use crate::history::{self, Entry, HistoryError, Listing, Store};
+use crate::history::{self, Entry, HistoryError, KnownFolders, Listing, Store, Target};
 use crate::measure::clock;
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::baseline::{Baseline, BaselineFile};
@@ -63,11 +63,23 @@ pub(super) struct Loaded {
 /// When the history cannot be read. Single bad records are findings, not errors.
 pub(super) fn load(project: &Project, store: &Store) -> anyhow::Result<Loaded> {
     let source = project.source()?;
-    let listing = history::list(store, &source).context("cannot read the history")?;
+    let listing = list(project, store, &source).context("cannot read the history")?;
     let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;
     let mut facts = facts(listing);
     facts.quarantined.extend(quarantined);
     Ok(Loaded { facts, runs })
+}
+
+/// Lists the records, without reading folders again that were read before.
+fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, HistoryError> {
+    let kept = Kept::at(project, "folders");
+    let bytes = kept.as_ref().and_then(Kept::read).unwrap_or_default();
+    let known = std::str::from_utf8(&bytes).ok().and_then(KnownFolders::from_text).unwrap_or_default();
+    let (listing, news) = history::list_known(store, source, known)?;
+    if let Some((kept, news)) = kept.zip(news) {
+        kept.write(news.to_text().as_bytes());
+    }
+    Ok(listing)
 }
 
 impl Loaded {

@@ -21,7 +21,7 @@ impl<'a> Cells<'a> {
     }
 
     pub(super) fn numbers(&self, name: &'static str) -> Result<Vec<f64>, FrameError> {
-        self.optional_numbers(name)?.into_iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
+        self.0.column(name)?.f64()?.iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
     }
 
     pub(super) fn optional_numbers(&self, name: &'static str) -> Result<Vec<Option<f64>>, FrameError> {
@@ -29,7 +29,22 @@ impl<'a> Cells<'a> {
     }
 
     pub(super) fn whole_numbers(&self, name: &'static str) -> Result<Vec<u32>, FrameError> {
-        self.optional_whole_numbers(name)?.into_iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
+        self.0.column(name)?.u32()?.iter().map(|cell| cell.ok_or(FrameError::Gap(name))).collect()
+    }
+
+    /// Likewise, one by one. A column without any number is not made.
+    pub(super) fn some_numbers(&self, name: &'static str) -> Result<impl Iterator<Item = Option<f64>>, FrameError> {
+        let column = self.0.column(name)?;
+        let height = column.len();
+        let numbers = if column.null_count() < height { Some(column.f64()?) } else { None };
+        let cells = numbers.into_iter().flat_map(|numbers| numbers.iter());
+        Ok(cells.chain(std::iter::repeat_n(None, if numbers.is_some() { 0 } else { height })))
+    }
+
+    /// Likewise of whole numbers, none of which may be absent.
+    pub(super) fn each_whole_number(&self, name: &'static str) -> Result<impl Iterator<Item = u32>, FrameError> {
+        let numbers = self.0.column(name)?.u32()?;
+        if numbers.has_nulls() { Err(FrameError::Gap(name)) } else { Ok(numbers.into_no_null_iter()) }
     }
 
     pub(super) fn optional_whole_numbers(&self, name: &'static str) -> Result<Vec<Option<u32>>, FrameError> {

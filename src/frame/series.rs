@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use polars::prelude::{IntoLazy, SortMultipleOptions, col, len};
+use polars::prelude::{IntoLazy, col};
 
 use super::cells::Cells;
 use super::change::HIGHER;
@@ -20,28 +20,18 @@ impl Frame {
     /// When a dataframe operation fails.
     pub fn series(&self) -> Result<Vec<Series>, FrameError> {
         let mut series = self.series_without_points()?;
-        let lengths = self
-            .values
-            .clone()
-            .lazy()
-            .group_by_stable([col("series")])
-            .agg([len().alias("length")])
-            .sort(["series"], SortMultipleOptions::default());
-        for (series, length) in series.iter_mut().zip(Cells(&lengths.collect()?).counts("length")?) {
-            series.points.reserve_exact(length);
-        }
         let runs = self.runs_of_points()?;
         let values = Cells(&self.values);
-        let lower = values.optional_numbers("lower")?;
-        let upper = values.optional_numbers("upper")?;
-        let numbers = values.whole_numbers("series")?.into_iter().zip(values.whole_numbers("run")?);
-        let workers = values.lists("workers")?;
-        let rows = numbers.zip(values.numbers("value")?).zip(workers).enumerate();
-        for (row, (((number, run), value), workers)) in rows {
-            let interval = lower[row].zip(upper[row]);
+        let mut lengths = vec![0; series.len()];
+        values.each_whole_number("series")?.for_each(|number| lengths[number as usize] += 1);
+        series.iter_mut().zip(lengths).for_each(|(series, length)| series.points.reserve_exact(length));
+        let numbers = values.each_whole_number("series")?.zip(values.each_whole_number("run")?);
+        let intervals = values.some_numbers("lower")?.zip(values.some_numbers("upper")?).map(both);
+        let rows = numbers.zip(values.some_numbers("value")?).zip(intervals.zip(values.lists("workers")?));
+        for (((number, run), value), (interval, workers)) in rows {
             series[number as usize].points.push(Point {
                 of: Arc::clone(&runs[run as usize]),
-                value,
+                value: value.ok_or(FrameError::Gap("value"))?,
                 interval,
                 workers: workers.ok_or(FrameError::Gap("workers"))?,
             });
@@ -133,6 +123,11 @@ impl Frame {
         }
         Ok(all)
     }
+}
+
+/// Both of two, if both are there.
+fn both((one, other): (Option<f64>, Option<f64>)) -> Option<(f64, f64)> {
+    one.zip(other)
 }
 
 #[cfg(test)]

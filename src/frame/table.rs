@@ -2,7 +2,7 @@
 //!
 //! A history repeats itself: a thousand runs name the same hundred benchmarks. So the frame is a star of three
 //! tables: one row a run, one row a series, and one row a value that holds only the numbers of its run and series
-//! beside what was measured. [`Frame::rows`] joins them.
+//! beside what was measured.
 
 use std::collections::HashMap;
 
@@ -84,17 +84,6 @@ impl Frame {
         let values = values::in_order(&decoded.values, places_of_rows, runs, series, &judged)?;
         Ok(Frame { runs: runs_frame, series: series_frame, values })
     }
-
-    /// One row a run, benchmark and metric, with everything that is known of it.
-    pub(super) fn rows(&self) -> LazyFrame {
-        let series = self.series.clone().lazy().drop(cols(["judged", "role"]));
-        let runs = self.runs.clone().lazy().drop(cols(["suite", "machine", "machine_name", "looks_back"]));
-        self.values.clone().lazy().inner_join(runs, col("run"), col("run")).inner_join(
-            series,
-            col("series"),
-            col("series"),
-        )
-    }
 }
 
 /// The runs as a frame; `place` gives the suite and machine of the run with that number.
@@ -167,6 +156,14 @@ mod tests {
     use crate::model::run::RunStatus;
     use crate::model::sample::Estimate;
 
+    /// One row a run, benchmark and metric, with everything that is known of it.
+    fn rows(frame: &Frame) -> LazyFrame {
+        let series = frame.series.clone().lazy().drop(cols(["judged", "role"]));
+        let runs = frame.runs.clone().lazy().drop(cols(["suite", "machine", "machine_name", "looks_back"]));
+        let values = frame.values.clone().lazy().inner_join(runs, col("run"), col("run"));
+        values.inner_join(series, col("series"), col("series"))
+    }
+
     #[test]
     fn a_row_holds_all_that_is_known() {
         let mut measured = run("a", 5, &[measurement("pack", &[("time", 2.0), ("tiles_per_s", 8.0)])]);
@@ -175,7 +172,7 @@ mod tests {
         time.p50 = Some(2.25);
         time.workers = vec![1.75, 2.25];
         let frame = Frame::from_runs(&[measured], &line(&[("c0", 0), ("c5", 5)])).unwrap();
-        let rows = frame.rows().sort(["metric"], SortMultipleOptions::default()).collect().unwrap();
+        let rows = rows(&frame).sort(["metric"], SortMultipleOptions::default()).collect().unwrap();
         let check = |column: &str, expected: [&str; 2]| {
             let column = rows.column(column).unwrap().cast(&DataType::String).unwrap();
             let cells: Vec<&str> = column.str().unwrap().iter().map(|cell| cell.unwrap_or("null")).collect();

@@ -101,9 +101,17 @@ pub(super) fn taken(values: &DataFrame, rows: Vec<u32>) -> Result<DataFrame, Fra
     let mut taken = Vec::with_capacity(lengths.iter().map(|length| *length as usize).sum());
     rows.iter().for_each(|row| taken.extend_from_slice(&medians[of_row(row)]));
     let medians = DataFrame::new(taken.len(), vec![Column::new("median".into(), taken)])?;
-    let mut values = values.drop("workers")?.take(&IdxCa::from_vec("row".into(), rows))?;
-    values.with_column(Column::new("n_workers".into(), lengths))?;
-    with_lists(values, &medians)
+    let plain = values.drop("workers")?;
+    // A column of nothing stays one value, which polars would write down for each row.
+    let (nothing, something): (Vec<&Column>, Vec<&Column>) =
+        plain.columns().iter().partition(|column| column.null_count() == column.len());
+    let rows = IdxCa::from_vec("row".into(), rows);
+    let mut taken = DataFrame::new(plain.height(), something.into_iter().cloned().collect())?.take(&rows)?;
+    for column in nothing {
+        taken.with_column(Column::full_null(column.name().clone(), rows.len(), column.dtype()))?;
+    }
+    taken.with_column(Column::new("n_workers".into(), lengths))?;
+    with_lists(taken, &medians)
 }
 
 /// The decoded values as a frame has them: each with the numbers of its run and its series there, and whether a gate

@@ -21,7 +21,7 @@ impl Frame {
         let before = |column: &str| col(column).shift(lit(1)).over([col("series")]);
         let week = || col("week").cast(DataType::Int32);
         let rows = self
-            .weekly_medians()
+            .weekly_medians()?
             .with_columns([before("now")?.alias("before"), before("runs_now")?.alias("runs_before")])
             .filter(col("before").is_not_null().and(week().gt_eq(lit(self.first_week(most)?))))
             .inner_join(self.series.clone().lazy(), col("series"), col("series"))

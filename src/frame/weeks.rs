@@ -50,18 +50,21 @@ impl Frame {
     }
 
     /// One row a judged series and week, by series and week: its median `now`, and the number of `runs_now` behind it.
-    pub(super) fn weekly_medians(&self) -> LazyFrame {
-        self.rows()
+    pub(super) fn weekly_medians(&self) -> Result<LazyFrame, FrameError> {
+        let weeks = self.runs.clone().lazy().select([week()]).collect()?;
+        let mut rows = self.values.select(["series", "value", "judged"])?;
+        rows.with_column(weeks.column("week")?.take(self.values.column("run")?.u32()?)?)?;
+        Ok(rows
+            .lazy()
             .filter(col("judged"))
-            .select([col("series"), week(), col("value")])
             .group_by_stable([col("series"), col("week")])
             .agg([median_of(col("value")).alias("now"), len().alias("runs_now")])
-            .sort(["series", "week"], SortMultipleOptions::default())
+            .sort(["series", "week"], SortMultipleOptions::default()))
     }
 
     /// One row a judged series and week, with the logarithm of its change: the worst first, then by series.
     fn weekly_changes(&self) -> Result<LazyFrame, FrameError> {
-        let medians = self.weekly_medians().with_column(log_of("now").alias("log"));
+        let medians = self.weekly_medians()?.with_column(log_of("now").alias("log"));
         let before = col("log").shift(lit(1)).over([col("series")])?;
         Ok(medians
             .with_column((col("log") - before).alias("difference"))

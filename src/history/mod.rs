@@ -20,12 +20,12 @@ use std::io;
 use std::path::PathBuf;
 
 pub use git::{
-    Activity, Appended, Author, Entered, Entries, Entry, EventFiles, Facts, Head, Healed, Lacking, Listing, Loaded,
-    NewCommit, Record, Repaired, Store, Target, absent_commits, append, author, bisects_aside, check_out,
-    check_out_aside, check_writable, comes_after, commit_at, commit_files, commit_graph, commit_line,
+    Activity, Appended, Author, Entered, Entries, Entry, EventFiles, Facts, Head, Healed, KnownFolders, Lacking,
+    Listing, Loaded, NewCommit, Record, Repaired, Store, Target, absent_commits, append, author, bisects_aside,
+    check_out, check_out_aside, check_writable, comes_after, commit_at, commit_files, commit_graph, commit_line,
     commit_line_known, create, default_branch, entries, event_files, facts, files_of, find_commit, fold, fsck,
-    has_commit, heal, list, load, measured_commit, open, read, recorded, repair, sound_entries, source, sync, tag,
-    tagged, target,
+    has_commit, heal, list, list_known, load, measured_commit, open, read, recorded, repair, sound_entries, source,
+    sync, tag, tagged, target,
 };
 pub use sync::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 pub use transport::{CallError, Fault};

@@ -82,7 +82,8 @@ impl<'a> Found<'a> {
         let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
         let known = Known { told: &told, drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
         let look_at = |values: &[f64], known: &Known<'_>| {
-            let asked = Asked { values, is_exact, sensitivity: &setting.sensitivity, known };
+            let of_all = values.len() == points.len();
+            let asked = Asked { values, is_exact, sensitivity: &setting.sensitivity, known, apart: of_all };
             let name = asked.name();
             (name, memory.look(name).cloned().unwrap_or_else(|| look(&asked)))
         };
@@ -170,14 +171,14 @@ impl<'a> Found<'a> {
 }
 
 fn look(asked: &Asked<'_>) -> Look {
-    let Asked { values, is_exact, sensitivity, known } = *asked;
+    let Asked { values, is_exact, sensitivity, known, apart } = *asked;
     let look = |values: &[f64], known: &Known<'_>| match is_exact {
         true => exact::changes(values, sensitivity),
         false => changes_known(values, sensitivity, known),
     };
     let changes = look(values, known);
     let again = |values: &[f64]| look(values, &Known { more_is_better: known.more_is_better, ..Known::default() });
-    let apart = newest::apart(values, &changes, sensitivity, again);
+    let apart = apart.then(|| newest::apart(values, &changes, sensitivity, again)).flatten();
     Look { changes, apart }
 }
 

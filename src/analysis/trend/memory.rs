@@ -33,6 +33,8 @@ pub(super) struct Asked<'a> {
     pub(super) is_exact: bool,
     pub(super) sensitivity: &'a Sensitivity,
     pub(super) known: &'a Known<'a>,
+    /// Whether newest points that lie apart are looked for.
+    pub(super) apart: bool,
 }
 
 impl Asked<'_> {
@@ -51,6 +53,7 @@ impl Asked<'_> {
         words.list(borders, |words, border| words.count(*border));
         words.list(runs, |words, runs| words.count(*runs));
         words.flag(more_is_better);
+        words.flag(self.apart);
         Digest::of(&[&words.0])
     }
 }
@@ -283,13 +286,14 @@ mod tests {
         let (one, other) = ([1..=2], [1..=3]);
         let known = Known::default();
         let balanced = Sensitivity::BALANCED;
-        let plain = Asked { values: &values, is_exact: false, sensitivity: &balanced, known: &known };
+        let plain = Asked { values: &values, is_exact: false, sensitivity: &balanced, known: &known, apart: true };
         let of_known = |known: Known<'_>| Asked { known: &known, ..plain }.name();
         let names = [
             plain.name(),
             Asked { values: &more, ..plain }.name(),
             Asked { values: &values[..2], ..plain }.name(),
             Asked { is_exact: true, ..plain }.name(),
+            Asked { apart: false, ..plain }.name(),
             Asked { sensitivity: &Sensitivity::STRICT, ..plain }.name(),
             Asked { sensitivity: &balanced.at_least(0.5), ..plain }.name(),
             of_known(Known { told: &one, ..known }),

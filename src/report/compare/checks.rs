@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -254,8 +255,9 @@ fn long(data: &Data, times: usize) -> Data {
         }));
         for (one, few) in long.series.iter_mut().zip(&data.series) {
             one.points.extend(few.points.iter().cloned().map(|mut point| {
-                point.number += time * commits;
-                point.column += time * commits * 4;
+                let of = Arc::make_mut(&mut point.of);
+                of.number += time * commits;
+                of.column += time * commits * 4;
                 point
             }));
         }

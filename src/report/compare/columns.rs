@@ -14,9 +14,11 @@ pub(super) type Place<'a> = (&'a str, &'a str);
 /// An environment in which a commit was measured, and when first.
 type Measured<'a> = (DateTime<Utc>, &'a Arc<str>);
 
-/// One commit in one environment.
+/// One commit in one environment. All points of it share one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Column {
+    /// Its place among the columns of its suite on its machine.
+    pub(super) column: usize,
     /// The number of the commit.
     pub(super) number: usize,
     /// The key of the environment.
@@ -28,7 +30,7 @@ pub(super) struct Column {
 pub(super) fn columns<'a>(
     series: impl Iterator<Item = &'a SeriesTrend>,
     numbers: &Numbers<'_>,
-) -> BTreeMap<Place<'a>, Vec<Column>> {
+) -> BTreeMap<Place<'a>, Vec<Arc<Column>>> {
     let mut first: BTreeMap<Place<'a>, Vec<Vec<Measured<'a>>>> = BTreeMap::new();
     for one in series {
         let of_place = first.entry((&one.suite, &one.machine.id)).or_default();
@@ -47,7 +49,10 @@ pub(super) fn columns<'a>(
         let mut columns = Vec::new();
         for (number, mut measured) in of_place.into_iter().enumerate() {
             measured.sort();
-            columns.extend(measured.into_iter().map(|(_, key)| Column { number, environment: Arc::clone(key) }));
+            for (_, key) in measured {
+                let column = Column { column: columns.len(), number, environment: Arc::clone(key) };
+                columns.push(Arc::new(column));
+            }
         }
         columns
     };

@@ -2,6 +2,7 @@
 //! the scripts hold them, so that a page and the script compute from the same ones.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -117,14 +118,20 @@ impl Spot {
 /// A value: whole numbers times a power of ten.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PointData {
-    pub(super) number: usize,
-    pub(super) environment: Arc<str>,
-    /// The place of its column among those of its suite on its machine.
-    pub(super) column: usize,
+    /// The commit and the environment.
+    pub(super) of: Arc<Column>,
     /// The median over the processes of all its runs, in base units.
     pub(super) value: f64,
     /// The lowest and the highest median of a process; absent where there is one process only.
     pub(super) spread: Option<(f64, f64)>,
+}
+
+impl Deref for PointData {
+    type Target = Column;
+
+    fn deref(&self) -> &Column {
+        &self.of
+    }
 }
 
 impl Data {
@@ -198,7 +205,7 @@ fn series_data(
     catalog: &Catalog<'_>,
     one: &SeriesTrend,
     numbers: &Numbers<'_>,
-    columns: &[Column],
+    columns: &[Arc<Column>],
 ) -> Option<SeriesData> {
     // Its page is what a row leads to.
     let listed = catalog.series(&one.series)?;
@@ -243,19 +250,18 @@ fn series_data(
     })
 }
 
-fn points(one: &SeriesTrend, numbers: &[usize], columns: &[Column]) -> Vec<PointData> {
+fn points(one: &SeriesTrend, numbers: &[usize], columns: &[Arc<Column>]) -> Vec<PointData> {
     let of = |(number, point): (&usize, &PooledPoint)| {
         let first = columns.partition_point(|column| column.number < *number);
-        let is_of = |column: &Column| column.environment == point.environment_key;
+        let mut of_commit = columns[first..].iter().take_while(|column| column.number == *number);
         Some(PointData {
-            number: *number,
-            environment: Arc::clone(&point.environment_key),
-            column: first + columns[first..].iter().take_while(|column| column.number == *number).position(is_of)?,
+            of: Arc::clone(of_commit.find(|column| column.environment == point.environment_key)?),
             value: measured_value(point.value),
             spread: point.spread.map(|(low, high)| (measured_value(low), measured_value(high))),
         })
     };
-    let mut points: Vec<PointData> = numbers.iter().zip(one.pooled.iter()).filter_map(of).collect();
+    let mut points = Vec::with_capacity(numbers.len());
+    points.extend(numbers.iter().zip(one.pooled.iter()).filter_map(of));
     points.sort_by_key(|point| point.column);
     points
 }

@@ -192,8 +192,11 @@ fn turned([value, lower, upper]: [f64; 3]) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::super::data::{Spot, Step};
+    use std::sync::Arc;
+
     use super::*;
     use crate::model::metric::Metric;
+    use crate::report::compare::columns::Column;
 
     #[test]
     fn the_first_point_from_a_commit_on_is_found_however_many_it_has() {
@@ -207,7 +210,8 @@ mod tests {
     }
 
     fn point(number: usize, environment: &str) -> PointData {
-        PointData { number, environment: environment.into(), column: number, value: 1.0, spread: None }
+        let of = Column { column: number, number, environment: environment.into() };
+        PointData { of: of.into(), value: 1.0, spread: None }
     }
 
     fn spot(number: usize) -> Spot {
@@ -273,7 +277,7 @@ mod tests {
         let mut one = series();
         one.points.retain(|point| point.number != 3);
         for point in &mut one.points[14..] {
-            point.environment = "new".into();
+            Arc::make_mut(&mut point.of).environment = "new".into();
         }
         let verdict = |series: &SeriesData, a: usize, b: usize| judge(series, a, b).map(|one| one.verdict);
         assert_eq!(verdict(&one, 3, 3), None);

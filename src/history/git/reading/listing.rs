@@ -1,10 +1,13 @@
 //! The records that the tip of the history lists, without reading any of them.
 
+use std::ops::Range;
+
 use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
 
 use crate::history::HistoryError;
 use crate::history::git::checkout::heal;
 use crate::history::git::commits::target::{Target, tip};
+use crate::history::git::reading::known_folders::KnownFolders;
 use crate::history::git::reading::loose;
 use crate::history::git::{Store, failed};
 use crate::history::layout::{self, FOLDER, Name};
@@ -72,6 +75,18 @@ impl Entry {
 /// # Errors
 /// When the ref or the commit it names cannot be read.
 pub fn list(store: &Store, target: &Target) -> Result<Listing, HistoryError> {
+    Ok(list_known(store, target, KnownFolders::default())?.0)
+}
+
+/// As [`list`], where folders that are known are not read again. Also gives what is known then, where that is something else.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_known(
+    store: &Store,
+    target: &Target,
+    known: KnownFolders,
+) -> Result<(Listing, Option<KnownFolders>), HistoryError> {
     let repository = &store.repository;
     // Reading does not depend on healing, as in a repository that may not be written to.
     let warnings = heal(store).map_or_else(|error| vec![error.to_string()], |healed| healed.warnings);
@@ -82,15 +97,17 @@ pub fn list(store: &Store, target: &Target) -> Result<Listing, HistoryError> {
         quarantined: Vec::new(),
         warnings,
     };
-    let Some((commit, reference)) = tip(repository, target)? else { return Ok(listing) };
+    let Some((commit, reference)) = tip(repository, target)? else { return Ok((listing, None)) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
     listing.tip = Some(commit.id().to_string());
     listing.reference = reference;
     let mut walk = Walk::new(repository, RECORD_DEPTH, |path| Name::parse(path).map(drop));
+    walk.known = known;
     walk.enter_top(&tree);
+    let news = walk.news();
     listing.warnings.append(&mut walk.warnings);
     (listing.entries, listing.quarantined) = walk.found();
-    Ok(listing)
+    Ok((listing, news))
 }
 
 /// A walk over the folders of the history.
@@ -103,6 +120,19 @@ pub(in crate::history::git) struct Walk<'r> {
     entries: Vec<Entry>,
     quarantined: Vec<Quarantined>,
     warnings: Vec<String>,
+    /// Folders that need not be read.
+    known: KnownFolders,
+    /// The folders of files that were met and hold nothing else.
+    met: Vec<Met>,
+}
+
+/// A folder that was met.
+struct Met {
+    id: String,
+    path: String,
+    /// The places of what it holds.
+    entries: Range<usize>,
+    was_known: bool,
 }
 
 impl<'r> Walk<'r> {
@@ -111,7 +141,16 @@ impl<'r> Walk<'r> {
         deepest: usize,
         check: fn(&str) -> Result<(), String>,
     ) -> Walk<'r> {
-        Walk { repository, deepest, check, entries: Vec::new(), quarantined: Vec::new(), warnings: Vec::new() }
+        Walk {
+            repository,
+            deepest,
+            check,
+            entries: Vec::new(),
+            quarantined: Vec::new(),
+            warnings: Vec::new(),
+            known: KnownFolders::default(),
+            met: Vec::new(),
+        }
     }
 
     /// The plain files with a fitting name, and what else was there, each by path.
@@ -119,6 +158,19 @@ impl<'r> Walk<'r> {
         self.entries.sort_by(|a, b| a.path.cmp(&b.path));
         self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
         (self.entries, self.quarantined)
+    }
+
+    /// The folders that were met, where they are not those that were known.
+    fn news(&mut self) -> Option<KnownFolders> {
+        let met = std::mem::take(&mut self.met);
+        if self.known.is_empty() && met.iter().all(|folder| folder.was_known) {
+            return None;
+        }
+        let mut news = KnownFolders::default();
+        for Met { id, path, entries, .. } in met {
+            news.insert(id, path, self.entries[entries].to_vec());
+        }
+        Some(news)
     }
 
     /// Enters all that lies at a path of a tree, where that is there.
@@ -183,10 +235,33 @@ impl<'r> Walk<'r> {
         if depth == self.deepest {
             return self.quarantine(path, "is a folder, where a record is a plain file".to_owned());
         }
+        if depth + 1 == self.deepest {
+            return self.enter_files(path, entry);
+        }
         let Some(folder) = self.folder(&path, entry) else { return };
         for entry in &folder {
             self.enter(&path, &entry, depth + 1);
         }
+    }
+
+    /// Enters a folder of the deepest ones, which hold files.
+    fn enter_files(&mut self, path: String, entry: &TreeEntry<'_>) {
+        let id = entry.id().to_string();
+        let first = self.entries.len();
+        let known = self.known.take(&id, &path);
+        let was_known = known.is_some();
+        if let Some(files) = known {
+            self.entries.extend(files);
+        } else {
+            let Some(folder) = self.folder(&path, entry) else { return };
+            for entry in &folder {
+                self.enter(&path, &entry, self.deepest);
+            }
+            if self.entries.len() - first < folder.len() {
+                return;
+            }
+        }
+        self.met.push(Met { id, path, entries: first..self.entries.len(), was_known });
     }
 
     /// The folder that an entry stands for; quarantines it where it is none, or not here.

@@ -26,7 +26,7 @@ const MOST_SHARE: usize = 256;
 /// Into so many shares the records of each processor are cut, so that all end at about the same time.
 const SHARES: usize = 8;
 
-/// From so many records on, the check of each object by its SHA-1 is worth saving.
+/// From so many records on, it is worth saving that libgit2 checks each object by its SHA-1.
 const MANY: usize = 1000;
 
 /// What a history holds.
@@ -102,7 +102,7 @@ pub fn fold<T: Send>(
         let odb = repository.odb().map_err(failed("open the object database"))?;
         let mut taken = begin();
         let mut reader = Reader::default();
-        let mut packed = is_vouched.then(|| Unpacker::of(&packs));
+        let mut packed = Unpacker::of(&packs);
         let loose = LooseObjects::of(repository);
         loop {
             let first = next.fetch_add(share, Ordering::Relaxed);
@@ -113,7 +113,7 @@ pub fn fold<T: Send>(
             for &place in share {
                 let entry = &entries[place];
                 let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
-                let quick = packed.as_mut().and_then(|packed| read_packed(packed, &mut reader, entry));
+                let quick = read_packed(&mut packed, &mut reader, entry);
                 let record = quick.map_or_else(|| read_one(&loose, &odb, &mut reader, entry), Ok);
                 take(&mut taken, place, record.map_err(quarantine));
             }

@@ -1,5 +1,6 @@
 //! Reading a history: its listing, its records, its past, and the order in which runs entered it.
 
+pub(super) mod known_folders;
 pub(super) mod listing;
 pub(super) mod load;
 pub(super) mod events;
