@@ -63,7 +63,7 @@ const SIZE = 12;
 const MODES = [["", "Values"], ["log", "Logarithms"], ["relative", "Change from the first level"]];
 
 // What a chart shows of a part of its places, in a mode: elements to put in place of those of the page.
-function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, last], mode, dayOf) {
+function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, last], mode, commitOf) {
   const made = [], { factor, symbol } = told;
   const draw = (tag, kind, attributes, text) => {
     const one = document.createElementNS(namespace, tag);
@@ -122,11 +122,15 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   }
   for (const [a, b] of told.suspects) if (shown(a, b)) path("suspect", `M${x(a)} ${top}H${x(b)}V${bottom}H${x(a)}Z`);
   const fits = ({ value }) => value >= low && value <= high;
+  const beyond = (one, side) => {
+    const commit = commitOf(one), at = commit ? ` at ${commit[0].slice(0, 8)}` : "";
+    return `${quantity([factor, symbol], one.value)}${at}, ${side} the scale`;
+  };
   path(inside.length > 150 ? "dots many" : "dots", inside.filter(fits).map((one) => `M${x(one.place)} ${y(one.value)}h0`).join("") || "M0 0");
   for (const one of inside.filter((run) => !fits(run))) {
     const at = x(one.place), edge = one.value > high ? [top, top + 7] : [bottom - 1, bottom - 8];
     path("out", `M${at - 4} ${edge[1]}L${at} ${edge[0]}L${at + 4} ${edge[1]}Z`)
-      .append(draw("title", "", {}, `${quantity([factor, symbol], one.value)}, outside the scale`));
+      .append(draw("title", "", {}, beyond(one, one.value > high ? "above" : "below")));
   }
   for (const [from, to, before, after] of lines) {
     const value = (place) => (to > from ? before + (after - before) * (place - from) / (to - from) : after);
@@ -152,7 +156,7 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   let free = 0;
   // A part may be too short for two months to begin in it: then the days of its first and its last run say when it was.
   const months = told.dates.filter(([place]) => shown(place)), edges = months.length < 2 ? [inside[0], inside.at(-1)] : [];
-  const days = edges.filter(Boolean).map((one) => [one.place, dayOf(one)]).filter(([, text]) => text);
+  const days = edges.filter(Boolean).map((one) => [one.place, commitOf(one)?.[1]]).filter(([, text]) => text);
   for (const [place, text] of days.length ? days : months) {
     const at = x(place), half = text.length * SIZE * 0.29;
     if (at - half < free || at + half > right + 60) continue;
@@ -217,7 +221,7 @@ function makeChart(figure) {
     back.disabled = !part;
     figure.classList.toggle("drawn", Boolean(mode || part));
     redraw();
-    if (part && !data.commits.length) named().then(redraw);
+    if ((mode || part) && !data.commits.length) named().then(redraw);
   };
   const show = (next) => {
     at = Math.max(0, Math.min(runs.length - 1, next));
@@ -233,7 +237,7 @@ function makeChart(figure) {
   let view = own;
   const redraw = () => {
     view = part ?? own;
-    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, told, runs, area, view, mode, (run) => data.commits[commitOf(run)]?.[1])] : printed), cross);
+    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, told, runs, area, view, mode, (run) => data.commits[commitOf(run)])] : printed), cross);
     if (cross.hasAttribute("d")) point();
   };
   const point = () => {

@@ -26,6 +26,7 @@ mod cache;
 mod kept;
 mod study;
 mod ledger;
+mod swap;
 mod whole_folder;
 mod known_pages;
 mod publish;

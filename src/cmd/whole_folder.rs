@@ -11,6 +11,7 @@ use anyhow::Context as _;
 
 use super::Advice;
 use super::project::Project;
+use super::swap::swap;
 use crate::model::digest::Digest;
 
 /// What a folder holds that is ours to replace.
@@ -45,12 +46,16 @@ impl Kind {
         }
     }
 
-    /// Fails where nothing can be put there: where the folder holds anything that is not of this kind, or among our files one
+    /// Fails where nothing can be put there: where the folder lies in `.git`, or holds anything that is not of this kind, or among our files one
     /// that would be lost, such as `.git` or `CNAME`, or where its parent cannot be written.
     ///
     /// # Errors
     /// Names the folder and the file.
     pub(super) fn check_replaceable(self, folder: &Path) -> anyhow::Result<()> {
+        if folder.components().any(|part| part.as_os_str() == ".git") {
+            let message = format!("`{}` lies in `.git`, where git keeps what is its own", folder.display());
+            return Err(Advice { message, hint: "name another folder with `--out`".to_owned() }.into());
+        }
         self.check(folder)?;
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -273,41 +278,6 @@ fn put(kind: Kind, new: &Path, folder: &Path) -> anyhow::Result<()> {
     swap(new, folder).with_context(|| format!("cannot put the new {} at `{}`", kind.name, folder.display()))
 }
 
-/// Puts `new` in the place of `folder`; what was there ends up at `new`, to be removed with its parent.
-fn swap(new: &Path, folder: &Path) -> std::io::Result<()> {
-    if !folder.exists() {
-        return fs::rename(new, folder);
-    }
-    match exchange(new, folder) {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) => {
-            two_renames(new, folder)
-        }
-        result => result,
-    }
-}
-
-/// One step: no moment without a site.
-#[cfg(target_os = "linux")]
-fn exchange(new: &Path, folder: &Path) -> std::io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    renameat_with(CWD, new, CWD, folder, RenameFlags::EXCHANGE).map_err(std::io::Error::from)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn exchange(_new: &Path, _folder: &Path) -> std::io::Result<()> {
-    Err(ErrorKind::Unsupported.into())
-}
-
-/// Where two folders cannot be exchanged in one step: the old one steps aside and returns if the new one cannot come.
-fn two_renames(new: &Path, folder: &Path) -> std::io::Result<()> {
-    let old = new.with_file_name("old");
-    fs::rename(folder, &old)?;
-    fs::rename(new, folder).inspect_err(|_| {
-        // Nothing better can be done than to try; the error of the rename is what the user must see.
-        let _ = fs::rename(&old, folder);
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,6 +310,8 @@ mod tests {
             fs::remove_file(folder.join(stranger)).expect("a file");
         }
         SITE.check_replaceable(&folder).expect("our own site may be replaced");
+        let error = SITE.check_replaceable(&root.path().join(".git/hooks")).expect_err("it is git's").to_string();
+        assert!(error.contains("lies in `.git`"), "{error}");
         let other = Kind { name: "export", marker: ".sprag-export" };
         assert!(other.check(&folder).is_err(), "a site is no export");
     }
@@ -374,17 +346,6 @@ mod tests {
         assert!(!whole.take_over("page", Digest::of(&[b"two"])) && !whole.take_over("other", Digest::of(&[b"one"])));
         assert!(whole.take_over("page", Digest::of(&[b"one"])));
         assert_eq!(fs::read(root.path().join("aside/new/page")).expect("it is linked"), b"one");
-    }
-
-    #[test]
-    fn two_renames_do_what_one_exchange_does() {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        let (new, folder) = (root.path().join("new"), root.path().join("site"));
-        fs::create_dir(&new).expect("a folder");
-        fs::create_dir(&folder).expect("a folder");
-        fs::write(new.join("a"), "new").expect("a file");
-        two_renames(&new, &folder).expect("both folders are there");
-        assert_eq!(fs::read_to_string(folder.join("a")).expect("a file"), "new");
     }
 
     #[test]

@@ -98,12 +98,9 @@ impl<'a> Site<'a> {
         site.add([if analysis.suites.is_empty() { pages::empty(catalog)? } else { pages::digest(catalog)? }])?;
         if !analysis.suites.is_empty() {
             site.add([pages::event_list(catalog)?])?;
-            site.add([
-                feed::atom(catalog, root.as_deref()),
-                feed::json(catalog, root.as_deref()),
-                feed::badge(catalog),
-            ])?;
+            site.add([feed::atom(catalog, root.as_deref()), feed::json(catalog, root.as_deref())])?;
         }
+        site.add([feed::badge(catalog)])?;
         site.add_all(&catalog.trend.events, |event| pages::event(catalog, event))?;
         if !analysis.series.is_empty() {
             site.add([pages::series_list(catalog, settings)?])?;

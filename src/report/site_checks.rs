@@ -329,7 +329,10 @@ fn every_class_has_a_rule() {
 fn an_empty_history_has_a_page_that_helps() {
     let site = empty(&Settings::default()).expect("it renders");
     let paths: Vec<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    assert_eq!(paths, [link::MISSING, link::SCRIPT, link::CHART_SCRIPT, link::ICON, link::DIGEST, link::STYLE]);
+    let expected =
+        [link::MISSING, link::SCRIPT, link::BADGE, link::CHART_SCRIPT, link::ICON, link::DIGEST, link::STYLE];
+    assert_eq!(paths, expected);
+    assert!(page(&site, link::BADGE).contains("No runs yet"));
     let digest = page(&site, link::DIGEST);
     assert!(digest.contains("No runs yet") && digest.contains("sprag weekly"));
     assert!(!digest.contains("series/"), "navigation shows only what there is");

@@ -4,7 +4,7 @@
 //! The heads of runs tell where a commit was measured in two sessions; series of other suites and machines are not looked
 //! at. Each of the newest such sessions is held against the sessions before it in its environment.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
@@ -18,18 +18,22 @@ use crate::model::baseline::Baseline;
 use crate::model::calibration::{Base, Reruns};
 use crate::model::head::RunHead;
 use crate::model::rule::Policy;
+use crate::model::run::is_filtered;
 
 /// The sessions of each series and environment that are judged, the newest. A rate needs no more, and a history that
 /// measures everything twice would else cost as much as its change points do.
 const MOST: usize = 20;
 
-/// What the rule says of the judged series of each suite and machine where a commit was measured again, in their order.
+/// What the rule says of the judged series of each suite and machine where a commit was measured again, in their order. A run of
+/// some benchmarks alone is no session, as in [`super::calibrate`].
 pub fn reruns(series: &[SeriesAnalysis], heads: &[RunHead], policy: &Policy) -> Vec<Reruns> {
-    let again = again(heads);
+    let filtered: HashSet<&str> =
+        heads.iter().filter(|head| is_filtered(&head.config)).map(|head| head.id.as_str()).collect();
+    let again = again(heads.iter().filter(|head| !filtered.contains(head.id.as_str())));
     let is_asked =
         |one: &&SeriesAnalysis| one.judged && again.contains(&(one.series.suite.as_str(), one.series.machine.as_str()));
     let asked: Vec<&SeriesAnalysis> = series.iter().filter(is_asked).collect();
-    let judged: Vec<Vec<(&str, Judged)>> = asked.par_iter().map(|one| judged(one, policy)).collect();
+    let judged: Vec<Vec<(&str, Judged)>> = asked.par_iter().map(|one| judged(one, &filtered, policy)).collect();
     let mut groups: BTreeMap<(&str, &str), Vec<(&str, Judged)>> = BTreeMap::new();
     for (one, judged) in asked.iter().zip(judged) {
         groups.entry((&one.series.suite, &one.series.machine)).or_default().extend(judged);
@@ -43,7 +47,7 @@ pub fn reruns(series: &[SeriesAnalysis], heads: &[RunHead], policy: &Policy) -> 
 }
 
 /// The suites and machines that measured a commit in two sessions of one environment.
-fn again(heads: &[RunHead]) -> BTreeSet<(&str, &str)> {
+fn again<'h>(heads: impl Iterator<Item = &'h RunHead>) -> BTreeSet<(&'h str, &'h str)> {
     let mut spans: HashMap<[&str; 4], (DateTime<Utc>, DateTime<Utc>)> = HashMap::new();
     for head in heads {
         let Some(commit) = head.commit.as_ref().filter(|commit| !commit.dirty) else { continue };
@@ -55,9 +59,9 @@ fn again(heads: &[RunHead]) -> BTreeSet<(&str, &str)> {
     several.map(|([suite, machine, ..], _)| (suite, machine)).collect()
 }
 
-fn judged<'s>(one: &'s SeriesAnalysis, policy: &Policy) -> Vec<(&'s str, Judged)> {
+fn judged<'s>(one: &'s SeriesAnalysis, filtered: &HashSet<&str>, policy: &Policy) -> Vec<(&'s str, Judged)> {
     let key = Baseline::key(&one.series.benchmark, &one.series.metric.name);
-    let stays = visits::visited(&one.series);
+    let stays = visits::visited(&one.series, |point| !filtered.contains(&*point.run));
     let source = Source { series: &one.series, key, stays, residuals: Vec::new() };
     replay::judge_some(&source, Base::History, policy, newest)
 }
@@ -69,6 +73,8 @@ fn newest(visits: &[Visit]) -> Vec<&Visit> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use serde_json::json;
 
     use super::*;
     use crate::analysis::calibrate::whole::{Candidate, calibrate, example};
@@ -133,7 +139,7 @@ mod tests {
         let first = series.points[0].time;
         series.points[1].run_mut().time = first + chrono::TimeDelta::minutes(20);
         let heads = heads(&series);
-        assert!(again(&heads).is_empty());
+        assert!(again(heads.iter()).is_empty());
         assert!(reruns(&analysis(vec![series]).series, &heads, &policy()).is_empty());
     }
 
@@ -144,5 +150,17 @@ mod tests {
         let heads = heads(&series);
         let found = reruns(&analysis(vec![series]).series, &heads, &policy());
         assert_eq!((found.len(), found[0].tally.judged, found[0].tally.changed()), (1, MOST, 0));
+    }
+
+    #[test]
+    fn runs_of_some_benchmarks_alone_are_no_sessions() {
+        let series = example::series("x", &[(1, 1.0), (1, 1.3), (1, 1.0), (2, 1.0)]);
+        let mut heads = heads(&series);
+        let judged = |heads: &[RunHead]| reruns(&analysis(vec![series.clone()]).series, heads, &policy());
+        assert_eq!(judged(&heads)[0].tally.judged, 2);
+        heads[1].config = Arc::new([("filter".to_owned(), json!(["x"]))].into());
+        assert_eq!(judged(&heads)[0].tally.judged, 1);
+        heads[2].config = Arc::clone(&heads[1].config);
+        assert!(judged(&heads).is_empty());
     }
 }

@@ -60,14 +60,14 @@ pub(super) struct Stay<'s> {
 
 /// The stays of a series, by environment.
 pub(super) fn stays(series: &Series) -> Vec<Stay<'_>> {
-    let mut stays = visited(series);
+    let mut stays = visited(series, |_| true);
     stays.iter_mut().for_each(tell_neighbours);
     stays
 }
 
-/// Likewise, and of two commits it is not told what lies between.
-pub(super) fn visited(series: &Series) -> Vec<Stay<'_>> {
-    let mut points: Vec<&Point> = series.points.iter().filter(|point| point.value > 0.0).collect();
+/// Likewise of the points that count, and of two commits it is not told what lies between.
+pub(super) fn visited(series: &Series, counts: impl Fn(&Point) -> bool) -> Vec<Stay<'_>> {
+    let mut points: Vec<&Point> = series.points.iter().filter(|point| point.value > 0.0 && counts(point)).collect();
     points.sort_by(|a, b| (&a.environment_key, a.time, &a.run).cmp(&(&b.environment_key, b.time, &b.run)));
     points.chunk_by(|a, b| a.environment_key == b.environment_key).map(|points| stay(points.to_vec())).collect()
 }
