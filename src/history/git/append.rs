@@ -30,6 +30,9 @@ use crate::history::state::{MANY_FILES, Pending, StateFolder, pause};
 /// How often a moved or locked ref is tried again, about eight seconds in all: a `git commit` in a loop moves it quickly.
 const ATTEMPTS: u32 = 64;
 
+/// After so many attempts the indexes stay locked from one to the next, or who commits in a loop could always be faster.
+const FAIR_ATTEMPTS: u32 = 8;
+
 /// Who commits where git's configuration names nobody.
 pub(in crate::history::git) const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
 
@@ -218,7 +221,9 @@ impl Append<'_> {
                 prepared = true;
             }
             // Others wait meanwhile, so this is the last thing before the move.
-            *locks = self.checkouts.iter().map(|checkout| checkout.lock(self.state, watch)).collect();
+            if locks.is_empty() {
+                *locks = self.checkouts.iter().map(|checkout| checkout.lock(self.state, watch)).collect();
+            }
             let expected = tip.as_ref().filter(|(_, name)| *name == self.target.reference).map(|(tip, _)| tip.id());
             match self.compare_and_swap(expected, commit) {
                 Ok(()) => {
@@ -229,7 +234,9 @@ impl Append<'_> {
                 }
                 Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
                     refusal = error.message().to_owned();
-                    release(locks)?;
+                    if attempt < FAIR_ATTEMPTS || locks.iter().any(Option::is_none) {
+                        release(locks)?;
+                    }
                     pause(attempt);
                 }
                 Err(error) => return Err(failed("move the branch of the history")(error)),

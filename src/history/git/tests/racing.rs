@@ -69,6 +69,24 @@ fn a_branch_that_another_writer_makes_first_is_built_upon() {
 }
 
 #[test]
+fn who_is_always_faster_has_to_wait_in_the_end() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let mut commits = 0;
+    let mut watch = |step| {
+        if step == Step::CommitWritten {
+            let commit = ["commit", "--quiet", "--allow-empty", "-m", "Faster"];
+            commits += usize::from(try_git_in(&fixture.root, &commit).0);
+        }
+    };
+    let target = target(&store, None).unwrap();
+    let appended = append_watched(&store, &target, &[Record::of(&run(1))], minute(1), &mut watch).unwrap();
+    assert!(commits > 1, "{commits}");
+    assert_eq!((appended.added.len(), appended.warnings), (1, Vec::new()));
+    assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (1, String::new()));
+}
+
+#[test]
 fn the_same_record_from_two_writers_is_there_once() {
     let fixture = Fixture::new();
     let store = fixture.store();
