@@ -91,8 +91,7 @@ impl<'a> Found<'a> {
         let Look { mut changes, apart } = whole.clone();
         let mut looks = vec![(name, whole)];
         let mut fitted = values.len();
-        let until = steady::until(&changes, values.len());
-        if until < values.len() && !is_exact {
+        for until in steady::until(&changes, values.len()).filter(|_| !is_exact) {
             let before = |ranges: &[RangeInclusive<usize>]| -> Vec<RangeInclusive<usize>> {
                 ranges.iter().filter(|range| *range.end() < until).cloned().collect()
             };
@@ -100,11 +99,15 @@ impl<'a> Found<'a> {
             let borders = &borders[..borders.partition_point(|border| *border < until)];
             let known = Known { told: &told, drifts: &drifts, borders, runs: &runs[..until], more_is_better };
             let (name, steady) = look_at(&values[..until], &known);
-            if steady::are_alike(&steady.changes, &changes) {
+            let is_alike = steady::are_alike(&steady.changes, until, &changes);
+            if is_alike {
                 changes = steady.changes.clone();
                 fitted = until;
             }
             looks.push((name, steady));
+            if is_alike {
+                break;
+            }
         }
         let points = points.into();
         Found {

@@ -6,49 +6,97 @@
 //! of it at most. What is new is looked for with all points. Of a series that never changed there are no figures of the past, and
 //! all points count.
 
-use crate::model::change_point::Changes;
+use crate::model::change_point::{Changes, Drift};
 
 /// From how many points on a newest stretch counts in steps.
-const FEWEST: usize = 32;
+const FEWEST: usize = 16;
 
 /// How many steps it counts in at least.
 const STEPS: usize = 8;
 
-/// Up to which point of so many the figures are found that are told, where that changes nothing.
-pub(super) fn until(found: &Changes, count: usize) -> usize {
+/// How much two drifts have in common that are the same, of what either spans.
+const SAME_DRIFT: f64 = 0.75;
+
+/// Up to which points of so many the figures are found that are told, where that changes nothing: to the newest step, and where a
+/// few points at its end looked like a change, to the one before. Steps are those of all points, so that the series of a run move on
+/// together, and seldom.
+pub(super) fn until(found: &Changes, count: usize) -> impl Iterator<Item = usize> + use<> {
     let ends = found.points.iter().map(|point| point.index).chain(found.drifts.iter().map(|drift| drift.end));
     let newest = ends.max().map_or(0, |end| count.saturating_sub(end));
-    if newest < FEWEST { count } else { count - newest % (1 << (newest / STEPS).ilog2()) }
+    let step = if newest < FEWEST { 1 } else { 1 << (newest / STEPS).ilog2() };
+    let last = count - count % step;
+    [last, last.saturating_sub(step)].into_iter().filter(move |_| last < count)
 }
 
-/// Whether both tell of the same changes and drifts.
-pub(super) fn are_alike(one: &Changes, other: &Changes) -> bool {
-    let steps = |of: &Changes| of.points.iter().map(|point| point.index).collect::<Vec<usize>>();
-    let drifts = |of: &Changes| of.drifts.iter().map(|drift| (drift.begin, drift.end, drift.held)).collect::<Vec<_>>();
+/// Whether what was found in the points up to one tells of the same changes and drifts as what was found in all, whose newest
+/// stretch began well before. Where one is in doubt a point more or less is no other change.
+pub(super) fn are_alike(before: &Changes, until: usize, all: &Changes) -> bool {
+    let mut steps = before.points.iter().zip(&all.points);
+    let mut drifts = before.drifts.iter().zip(&all.drifts);
     let scale = |of: &Changes| of.noise.map(|noise| noise.is_relative);
-    steps(one) == steps(other) && drifts(one) == drifts(other) && scale(one) == scale(other)
+    (before.points.len(), before.drifts.len(), scale(before)) == (all.points.len(), all.drifts.len(), scale(all))
+        && steps.all(|(one, other)| one.first <= other.last && other.first <= one.last)
+        && drifts.all(|(one, other)| one.held == other.held && one.end < until && is_same(one, other))
+}
+
+/// Whether two drifts span about the same points.
+fn is_same(one: &Drift, other: &Drift) -> bool {
+    let common = one.end.min(other.end).saturating_sub(one.begin.max(other.begin));
+    let either = one.end.max(other.end) - one.begin.min(other.begin);
+    common as f64 >= SAME_DRIFT * either as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::change_point::{Drift, Level};
+    use crate::model::change_point::{ChangePoint, Level, SeriesNoise};
+
+    fn drift(begin: usize, end: usize) -> Drift {
+        let rate = Level { value: 0.01, lower: 0.01, upper: 0.01 };
+        Drift { begin, end, before: 1.0, after: 1.1, rate, chance: 0.0, held: false }
+    }
+
+    fn change(first: usize, index: usize, last: usize) -> ChangePoint {
+        let level = Level { value: 1.0, lower: 0.9, upper: 1.1 };
+        let likelihoods = vec![1.0; last - first + 1];
+        let (before, after, relative) = (level, level, level);
+        ChangePoint { index, first, last, before, after, relative, score: 2.0, chance: 1e-4, likelihoods }
+    }
+
+    fn found(points: Vec<ChangePoint>, drifts: Vec<Drift>) -> Changes {
+        Changes { points, drifts, noise: Some(SeriesNoise::default()), ..Changes::default() }
+    }
 
     #[test]
     fn the_newest_stretch_counts_in_steps() {
-        let rate = Level { value: 0.01, lower: 0.01, upper: 0.01 };
-        let drift = |end: usize| Drift { begin: 9, end, before: 1.0, after: 1.1, rate, chance: 0.0, held: false };
-        let check = |end: usize, count: usize, expected: usize| {
-            let found = Changes { drifts: vec![drift(end)], ..Changes::default() };
-            assert_eq!(until(&found, count), expected, "{count} points with a drift up to {end}");
+        let check = |end: usize, count: usize, expected: &[usize]| {
+            let until: Vec<usize> = until(&found(vec![], vec![drift(9, end)]), count).collect();
+            assert_eq!(until, expected, "{count} points with a drift up to {end}");
         };
-        check(20, 30, 30);
-        check(20, 51, 51);
-        check(20, 52, 52);
-        check(20, 55, 52);
-        check(20, 56, 56);
-        check(900, 1000, 996);
-        check(200, 1000, 968);
-        assert_eq!(until(&Changes::default(), 1000), 1000, "nothing ever changed");
+        check(20, 30, &[]);
+        check(20, 35, &[]);
+        check(20, 37, &[36, 34]);
+        check(20, 40, &[]);
+        check(20, 55, &[52, 48]);
+        check(900, 1000, &[]);
+        check(900, 1001, &[1000, 992]);
+        check(200, 1000, &[960, 896]);
+        assert_eq!(until(&Changes::default(), 1000).count(), 0, "nothing ever changed");
+    }
+
+    #[test]
+    fn a_point_more_or_less_is_no_other_change() {
+        let alike = |one: &Changes, other: &Changes| are_alike(one, 90, other);
+        let one = found(vec![change(10, 12, 14)], vec![drift(40, 80)]);
+        assert!(alike(&one, &one));
+        assert!(alike(&one, &found(vec![change(14, 15, 16)], vec![drift(40, 84)])));
+        assert!(!alike(&one, &found(vec![change(15, 15, 16)], vec![drift(40, 80)])));
+        assert!(!alike(&one, &found(vec![change(10, 12, 14)], vec![drift(40, 60)])));
+        assert!(!alike(&one, &found(vec![change(10, 12, 14), change(85, 86, 87)], vec![drift(40, 80)])));
+        assert!(!alike(&one, &found(vec![change(10, 12, 14)], vec![])));
+        assert!(!alike(&one, &found(vec![change(10, 12, 14)], vec![Drift { held: true, ..drift(40, 80) }])));
+        // One that went on to the last of the points before, and no longer.
+        let goes_on = found(vec![], vec![drift(40, 90)]);
+        assert!(!alike(&goes_on, &found(vec![], vec![drift(40, 84)])));
     }
 }
