@@ -64,6 +64,11 @@ pub fn compare(a: &str, b: &str) -> String {
     format!("compare/{}-{}.html", digits(a), digits(b))
 }
 
+/// The page of the newest commit, whichever that is, against another one.
+pub fn compare_newest(a: &str) -> String {
+    format!("compare/{}-newest.html", digits(a))
+}
+
 /// Where the script holds two commits against each other.
 pub fn compared(a: &str, b: &str) -> String {
     format!("{COMPARE}?a={}&b={}", digits(a), digits(b))
@@ -94,9 +99,9 @@ fn digits(sha: &str) -> &str {
     sha.get(..12).unwrap_or(sha)
 }
 
-/// The same as Markdown.
-pub fn compare_markdown(a: &str, b: &str) -> String {
-    compare(a, b).replace(".html", ".md")
+/// The same as Markdown, of a page of two commits.
+pub fn compare_markdown(page: &str) -> String {
+    page.replace(".html", ".md")
 }
 
 /// The page of a release.

@@ -179,10 +179,29 @@ fn the_script_agrees_on_names_that_mean_something_elsewhere() {
 }
 
 #[test]
+fn a_page_of_the_newest_commit_keeps_its_name() {
+    with(&sample_data::rich(), |data, catalog| {
+        let pairs = Pairs::of(data, catalog);
+        let newest = data.commits.len() - 1;
+        let all = pairs.all();
+        assert!(all.iter().any(|pair| pair.as_newest) && pairs.steps.iter().all(|pair| !pair.as_newest));
+        for pair in all {
+            assert_eq!(pair.page(data).ends_with("-newest.html"), pair.as_newest);
+            assert!(pair.b == newest || !pair.as_newest);
+            let page = pairs.page(data, pair.a, pair.b).expect("it has a page");
+            assert!(
+                page == pair.page(data) || pair.as_newest && pairs.steps.contains(&Pair { as_newest: false, ..pair })
+            );
+        }
+        assert_eq!(pairs.page(data, newest, newest), None);
+    });
+}
+
+#[test]
 fn a_comparison_can_be_pasted() {
     with(&sample_data::rich(), |data, catalog| {
         let pairs = Pairs::of(data, catalog);
-        let Some(Pair { a, b }) = pairs.releases.last().copied() else { panic!("there are releases") };
+        let Some(Pair { a, b, .. }) = pairs.releases.last().copied() else { panic!("there are releases") };
         insta::assert_snapshot!(export::markdown(&data.commits[a], &data.commits[b], &table::table(data, a, b)));
     });
 }

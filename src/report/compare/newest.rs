@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::{Data, SeriesData};
-use super::pairs::Pair;
 use super::rule;
 use super::words::{self, Row};
 use crate::model::commit::CommitLine;
@@ -11,8 +10,8 @@ use crate::model::commit::CommitLine;
 /// A suite on a machine at two commits.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::report) struct Newest {
-    /// The two: the same where one commit was measured only.
-    pub(in crate::report) pair: Pair,
+    /// The two, by their numbers: the same where one commit was measured only.
+    pub(in crate::report) pair: [usize; 2],
     /// The release of which the first is the last commit that was measured, where it is not the release itself.
     pub(in crate::report) release: Option<String>,
     /// The rows of its series, by id.
@@ -44,5 +43,5 @@ pub(in crate::report) fn newest(
         let outcome = rule::judge(one, a, b)?;
         Some((one.id.clone(), words::row(data, one, &outcome)))
     };
-    Some(Newest { pair: Pair { a, b }, release, rows: series.into_iter().filter_map(row).collect() })
+    Some(Newest { pair: [a, b], release, rows: series.into_iter().filter_map(row).collect() })
 }

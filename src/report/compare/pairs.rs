@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::data::Data;
 use crate::report::catalog::Catalog;
+use crate::report::link;
 use crate::report::shown::RELEASES;
 
 /// A pair of commits, by their numbers.
@@ -13,6 +14,17 @@ pub(in crate::report) struct Pair {
     pub(in crate::report) a: usize,
     /// The second, B.
     pub(in crate::report) b: usize,
+    /// Whether its page is that of A and the newest commit, whichever that is: it keeps its name as commits are measured, so that
+    /// links to it stay.
+    pub(in crate::report) as_newest: bool,
+}
+
+impl Pair {
+    /// The path of its page.
+    pub(in crate::report) fn page(self, data: &Data) -> String {
+        let [a, b] = [self.a, self.b].map(|number| data.commits[number].sha.as_str());
+        if self.as_newest { link::compare_newest(a) } else { link::compare(a, b) }
+    }
 }
 
 /// The pairs, newest first each.
@@ -40,16 +52,25 @@ impl Pairs {
             ends.push(newest);
         }
         let has_page = |pair: &Pair| catalog.commit_page(&data.commits[pair.b].sha).is_some();
-        let steps = (0..newest).map(|a| Pair { a, b: a + 1 });
+        let steps = (0..newest).map(|a| Pair { a, b: a + 1, as_newest: false });
+        let release =
+            |pair: &[usize]| Pair { a: pair[0], b: pair[1], as_newest: data.commits[pair[1]].tags.is_empty() };
         Pairs {
-            baselines: taken_from.into_iter().rev().map(|a| Pair { a, b: newest }).collect(),
-            releases: ends.windows(2).rev().take(RELEASES).map(|pair| Pair { a: pair[0], b: pair[1] }).collect(),
+            baselines: taken_from.into_iter().rev().map(|a| Pair { a, b: newest, as_newest: true }).collect(),
+            releases: ends.windows(2).rev().take(RELEASES).map(release).collect(),
             steps: steps.rev().filter(has_page).collect(),
         }
     }
 
-    /// Each pair once.
+    /// Each pair once, or twice where it has a page of each name.
     pub(in crate::report) fn all(&self) -> BTreeSet<Pair> {
         [&self.baselines, &self.releases, &self.steps].into_iter().flatten().copied().collect()
+    }
+
+    /// The page of two commits, where they have one: that of these two before that of the newest.
+    pub(in crate::report) fn page(&self, data: &Data, a: usize, b: usize) -> Option<String> {
+        let has = |pair: &Pair| [&self.baselines, &self.releases, &self.steps].iter().any(|pairs| pairs.contains(pair));
+        let pair = [false, true].map(|as_newest| Pair { a, b, as_newest }).into_iter().find(has)?;
+        Some(pair.page(data))
     }
 }

@@ -15,7 +15,7 @@ use crate::model::run::RunStatus;
 use crate::report::ReportError;
 use crate::report::catalog::Catalog;
 use crate::report::compare::data::Data;
-use crate::report::compare::pairs::{Pair, Pairs};
+use crate::report::compare::pairs::Pairs;
 use crate::report::compare::table;
 use crate::report::compare::words::{self as compared, Kind};
 use crate::report::date;
@@ -47,7 +47,7 @@ const SUBJECT: usize = 140;
 pub(super) struct Commits<'c, 'a> {
     pub(super) catalog: &'c Catalog<'a>,
     data: Option<&'c Data>,
-    pairs: BTreeSet<Pair>,
+    pairs: Pairs,
     runs: BTreeMap<&'a str, Vec<&'a RunHead>>,
     suspected: BTreeMap<&'a str, Vec<(&'a Event, f64)>>,
 }
@@ -83,7 +83,7 @@ impl<'c, 'a> Commits<'c, 'a> {
                 suspected.entry(&suspect.commit.sha).or_default().push((event, suspect.probability));
             }
         }
-        let pairs = data.map_or_else(BTreeSet::new, |data| Pairs::of(data, catalog).all());
+        let pairs = data.map_or_else(Pairs::default, |data| Pairs::of(data, catalog));
         Commits { catalog, data, pairs, runs, suspected }
     }
 
@@ -109,9 +109,9 @@ impl<'c, 'a> Commits<'c, 'a> {
     fn since(&self, a: usize, b: usize) -> Option<Since> {
         let data = self.data?;
         let (from, to) = (data.commits.get(a)?, data.commits.get(b)?);
-        let page = if self.pairs.contains(&Pair { a, b }) { link::compare } else { link::compared };
+        let page = self.pairs.page(data, a, b).unwrap_or_else(|| link::compared(&from.sha, &to.sha));
         let (headline, rows) = table::changed(data, a, b);
-        Some(Since { name: from.name(), page: page(&from.sha, &to.sha), headline, rows })
+        Some(Since { name: from.name(), page, headline, rows })
     }
 
     /// Against the commit measured before, and against the last release, where that is another one.

@@ -156,9 +156,7 @@ pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<V
     let pairs = Pairs::of(data, catalog);
     let all: Vec<Pair> = pairs.all().into_iter().collect();
     // The others are looked at for what changed, and with every run the fits behind them take another digit.
-    let is_present = |pair: &Pair| {
-        pairs.baselines.contains(pair) || pairs.releases.iter().take(NEWEST_RELEASES).any(|one| one == pair)
-    };
+    let is_present = |pair: &Pair| pair.as_newest || pairs.releases.iter().take(NEWEST_RELEASES).any(|one| one == pair);
     let made: Result<Vec<(Vec<Page>, Headline)>, ReportError> =
         all.par_iter().map(|pair| one(catalog, data, *pair, is_present(pair))).collect();
     let (made, headlines): (Vec<Vec<Page>>, Vec<Headline>) = made?.into_iter().unzip();
@@ -172,7 +170,7 @@ fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     let (a, b) = (&data.commits[pair.a].sha, &data.commits[pair.b].sha);
     link::file_word("commit", a)?;
     link::file_word("commit", b)?;
-    Ok(link::compare(a, b))
+    Ok(pair.page(data))
 }
 
 /// The page of a pair, and of one that tells of the present the same as Markdown, which `sprag compare` prints of any; and its
@@ -188,7 +186,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
     let title = format!("{} to {}", names[0], names[1]);
     let markdown = is_present.then(|| {
         let bytes = export::markdown(a, b, &table).into_bytes();
-        Page { path: link::compare_markdown(&a.sha, &b.sha), bytes }
+        Page { path: link::compare_markdown(&path), bytes }
     });
     let has_rows = !table.summary.is_empty();
     let (summary, left_out) = if is_present { (table.summary, String::new()) } else { of_change(table.summary) };

@@ -18,7 +18,7 @@ use crate::report::ReportError;
 use crate::report::catalog::Catalog;
 use crate::report::compare::data::Data;
 use crate::report::compare::newest::{self, Newest};
-use crate::report::compare::pairs::{Pair, Pairs};
+use crate::report::compare::pairs::Pairs;
 use crate::report::compare::words::{Kind, Row};
 use crate::report::link;
 use crate::report::mark::{self, Mark, Tone};
@@ -102,7 +102,7 @@ impl<'a> Place<'a> {
 
     /// Whether there are no two commits to hold against each other.
     fn is_one(&self) -> bool {
-        self.newest.as_ref().is_none_or(|newest| newest.pair.a == newest.pair.b)
+        self.newest.as_ref().is_none_or(|newest| newest.pair[0] == newest.pair[1])
     }
 }
 
@@ -120,7 +120,7 @@ pub(in crate::report) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str)
         place.series.truncate(left);
         left -= place.series.len();
     }
-    let pairs = Pairs::of(data, catalog).all();
+    let pairs = Pairs::of(data, catalog);
     let notes = |place: &Place<'_>| notes(catalog, data, &pairs, suite, place);
     let limits = |place: &Place<'_>, number: usize| Limits::of(&place.shares, place.name, number);
     let sections: Vec<Section> = if places.len() > 1 && places.iter().all(Place::has_one_size_each) {
@@ -197,17 +197,17 @@ fn headline(places: &[Place<'_>], suite: &str) -> Phrase {
 }
 
 /// What the cells of a machine show, and what its newest run lacked.
-fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &BTreeSet<Pair>, suite: &str, place: &Place<'_>) -> Phrase {
+fn notes(catalog: &Catalog<'_>, data: &Data, pairs: &Pairs, suite: &str, place: &Place<'_>) -> Phrase {
     let note = match &place.newest {
         None => Phrase::plain("Newest values. No commit of them is known."),
         Some(newest) => {
-            let [a, b] = [newest.pair.a, newest.pair.b].map(|number| &data.commits[number]);
+            let [a, b] = newest.pair.map(|number| &data.commits[number]);
             let note = Phrase::plain("Level at ").id(b.name());
             if place.is_one() {
                 note.text(", the only commit that was measured.")
             } else {
-                let any = || link::compared(&a.sha, &b.sha);
-                let page = if pairs.contains(&newest.pair) { link::compare(&a.sha, &b.sha) } else { any() };
+                let page =
+                    pairs.page(data, newest.pair[0], newest.pair[1]).unwrap_or_else(|| link::compared(&a.sha, &b.sha));
                 let note = note.text("; below it the change since ").link(page, a.name());
                 match &newest.release {
                     Some(release) => {

@@ -3,7 +3,7 @@
 use crate::model::checklist::FilledChecklist;
 use crate::report::catalog::Catalog;
 use crate::report::compare::data::Data;
-use crate::report::compare::pairs::{Pair, Pairs};
+use crate::report::compare::pairs::Pairs;
 use crate::report::compare::table::{self, SummaryRow};
 use crate::report::link;
 use crate::report::number::count;
@@ -23,10 +23,8 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
         return Some(Section { note: Phrase::plain(note), ..section });
     };
     let names = [a, b].map(|number| data.commits[number].sha.as_str());
-    let page = match Pairs::of(data, catalog).all().contains(&Pair { a, b }) {
-        true => link::compare(names[0], names[1]),
-        false => link::compared(names[0], names[1]),
-    };
+    let page = Pairs::of(data, catalog).page(data, a, b);
+    let page = page.unwrap_or_else(|| link::compared(names[0], names[1]));
     let table = table::listed(data, a, b, |_, _| 0);
     let [worse, better] = &table.words;
     let heads = ["Suite", "Machine", "Judged", &table::capital(worse), &table::capital(better), "Geometric mean"]
