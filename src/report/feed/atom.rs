@@ -10,7 +10,8 @@ use crate::report::text::xml;
 pub(in crate::report) fn atom(catalog: &Catalog<'_>, root: Option<&str>) -> Page {
     let entries = entry::entries(catalog, root);
     let newest = entries.iter().map(|one| one.updated).max();
-    let updated = catalog.analysis.as_of.into_iter().chain(newest).max().unwrap_or_default();
+    // Not when something was measured last: that says nothing new.
+    let updated = newest.or(catalog.analysis.as_of).unwrap_or_default();
     let mut feed =
         String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
     element(&mut feed, "id", &entry::id(catalog, root, link::ATOM_FEED));

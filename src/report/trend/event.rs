@@ -66,7 +66,7 @@ pub(in crate::report) fn title(event: &Event) -> Phrase {
         EventKind::Drift | EventKind::Change => format!(" {way}: "),
     };
     let over = match event.kind {
-        EventKind::Drift => format!(" over {}", counted(event.suspects.len(), "commit", "commits")),
+        EventKind::Drift => format!(" over {}", commits(event)),
         EventKind::Change | EventKind::Environment => String::new(),
     };
     let change = match (&lead.relative, event.kind) {
@@ -117,8 +117,16 @@ pub(in crate::report) fn place(event: &Event) -> Phrase {
 pub(in crate::report) fn range(event: &Event) -> Phrase {
     let bad = event.first_bad.short();
     let range = match &event.last_good {
-        Some(good) => Phrase::plain("good ").id(words::name(good.short())).text(" .. bad ").id(words::name(bad)),
-        None => Phrase::plain("bad ").id(words::name(bad)).text(", and no commit measured before it is surely good"),
+        Some(good) => Phrase::plain("good ").id(words::name(good.short())).text(" .. "),
+        None => Phrase::default(),
+    };
+    let range = match (goes_on(event), event.last_good.is_some()) {
+        (true, true) => range.text("the newest, and it goes on"),
+        (true, false) => range.text("it goes on, and no commit measured is surely good"),
+        (false, true) => range.text("bad ").id(words::name(bad)),
+        (false, false) => {
+            range.text("bad ").id(words::name(bad)).text(", and no commit measured before it is surely good")
+        }
     };
     let suspects = event.suspects.len();
     range.text(match (event.kind, suspects) {
@@ -126,11 +134,25 @@ pub(in crate::report) fn range(event: &Event) -> Phrase {
         (EventKind::Environment, _) => "; no commit is to blame".to_owned(),
         (EventKind::Drift, _) => {
             let pace = pace(event).map(|pace| format!(", {} in ten of them", words::change(&pace))).unwrap_or_default();
-            format!("; {}{pace}, none of them alone to blame", counted(suspects, "commit", "commits"))
+            format!("; {}{pace}, none of them alone to blame", commits(event))
         }
         (EventKind::Change, 1) => "; one commit can be the cause".to_owned(),
         (EventKind::Change, _) => format!("; {} may be the cause", counted(suspects, "commit", "commits")),
     })
+}
+
+/// Whether it is a drift that the newest points of a series are part of, so that its end is no more than the newest commit.
+pub(in crate::report) fn goes_on(event: &Event) -> bool {
+    event.kind == EventKind::Drift && event.members.iter().any(|member| member.points_since == 0)
+}
+
+/// How many commits a drift is over: of one that goes on each more is one more, so that is told by steps.
+fn commits(event: &Event) -> String {
+    let commits = event.suspects.len();
+    if goes_on(event) && commits > 1 {
+        return format!("{} commits", number::rough_count(commits));
+    }
+    counted(commits, "commit", "commits")
 }
 
 /// By how much ten commits of a drift move the level of the member that it is known by, were they all alike; `None` where
