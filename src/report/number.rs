@@ -9,7 +9,10 @@ pub const NARROW: char = '\u{202f}';
 pub const NONE: &str = "–";
 
 /// From here on a [`rough_count`] is told by steps.
-const ROUGH_FROM: usize = 20;
+const ROUGH_FROM: usize = 10;
+
+/// The steps of a size that was estimated: the numbers of R10 (ISO 3) in two digits at most, as pages show them.
+const STEPS: [f64; 10] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
 
 /// From here on plain digits are longer than anyone reads, so the number is written with an exponent.
 const PLAIN_BELOW: f64 = 1e9;
@@ -44,15 +47,25 @@ pub fn count(n: usize) -> String {
 }
 
 /// A count of what grows with every run, of which a reader asks whether it is large: exact while it is small, then by steps, so
-/// that a page that shows it stays as it is: `100+`.
+/// that a page that shows it stays as it is: `100+`, which is a hundred or more.
 pub fn rough_count(n: usize) -> String {
     let tens = std::iter::successors(Some(1), |ten: &usize| ten.checked_mul(10));
     let steps = tens.flat_map(|ten| [1, 2, 5].map(|times| ten.saturating_mul(times)));
     let step = steps.filter(|step| (ROUGH_FROM..=n).contains(step)).max();
     match step {
-        Some(step) if step < n => format!("{}+", count(step)),
-        _ => count(n),
+        Some(step) => format!("{}+", count(step)),
+        None => count(n),
     }
+}
+
+/// A size that was estimated, up to the next of ten steps to a power of ten: another point seldom changes it, and less is known of it.
+pub fn step_up(size: f64) -> f64 {
+    if !size.is_normal() || size < 0.0 {
+        return size;
+    }
+    let unit = 10f64.powi(size.log10().floor() as i32);
+    let step = STEPS.into_iter().find(|step| size <= step * unit * (1.0 + f64::EPSILON * 8.0));
+    step.map_or(10.0 * unit, |step| step * unit)
 }
 
 /// A count with its noun.
@@ -158,12 +171,30 @@ mod tests {
     #[test]
     fn a_rough_count_seldom_changes() {
         let check = |n: usize, expected: &str| assert_eq!(rough_count(n).replace(NARROW, " "), expected);
-        for (n, expected) in [(0, "0"), (1, "1"), (19, "19"), (20, "20"), (21, "20+"), (50, "50"), (99, "50+")] {
+        for (n, expected) in
+            [(0, "0"), (1, "1"), (9, "9"), (10, "10+"), (19, "10+"), (20, "20+"), (50, "50+"), (99, "50+")]
+        {
             check(n, expected);
         }
         check(187, "100+");
         check(4999, "2 000+");
         check(usize::MAX - 1, "10 000 000 000 000 000 000+");
+    }
+
+    #[test]
+    fn an_estimated_size_has_few_steps() {
+        let check = |size: f64, expected: f64| {
+            let step = step_up(size);
+            assert!((step - expected).abs() <= 1e-12 * expected.abs(), "{size}: {step}");
+        };
+        for (size, expected) in [(0.0, 0.0), (0.004, 0.004), (0.0041, 0.005), (0.022, 0.025), (0.1, 0.1), (0.119, 0.12)]
+        {
+            check(size, expected);
+        }
+        check(0.81, 1.0);
+        check(3.0, 3.0);
+        check(0.03, 0.03);
+        assert!(step_up(f64::NAN).is_nan() && step_up(f64::INFINITY).is_infinite());
     }
 
     #[test]

@@ -115,13 +115,18 @@ fn picture(mini: &Mini, scale: &Scale, svg: &mut Svg) -> Drawn {
         Tone::Environment => Ink::RiseEnvironment,
         Tone::Doubt | Tone::Plain => Ink::Rise,
     };
+    // On whole units: a level that is fitted anew moves by less, and the picture stays.
+    let on_unit = |place: (f64, f64)| {
+        let (x, y) = at(place);
+        (x, (y + SUBPIXELS / 2).div_euclid(SUBPIXELS) * SUBPIXELS)
+    };
     let mut before: Option<(f64, f64)> = None;
     for [begin, end] in mini.levels.iter().filter_map(|level| cut(level, scale.places)) {
-        page.draw(&PathElement::new(vec![at(begin), at(end)], Ink::Level.shape()))?;
+        page.draw(&PathElement::new(vec![on_unit(begin), on_unit(end)], Ink::Level.shape()))?;
         // Above the levels, which would hide a small change.
         if let Some((_, value)) = before {
             let ink = if begin.0 == mini.at { rise } else { Ink::Rise };
-            page.draw(&PathElement::new(vec![at((begin.0, value)), at(begin)], ink.shape()))?;
+            page.draw(&PathElement::new(vec![on_unit((begin.0, value)), on_unit(begin)], ink.shape()))?;
         }
         before = Some(end);
     }

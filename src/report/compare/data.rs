@@ -16,6 +16,7 @@ use crate::model::metric::Metric;
 use crate::model::trend::{PooledPoint, SeriesTrend};
 use crate::report::catalog::{Catalog, short_benchmark};
 use crate::report::date;
+use crate::report::number;
 use crate::report::order::{natural, parameters};
 use crate::report::text::{shortened, visible};
 
@@ -242,7 +243,7 @@ fn series_data(
         judged: one.judged,
         beside: one.beside,
         deviation: one.noise.map(|noise| rounded(noise.deviation)).filter(|deviation| deviation.is_finite()),
-        shows: one.detectable.map(rounded).filter(|size| size.is_finite()),
+        shows: one.detectable.map(|size| rounded(number::step_up(size))).filter(|size| size.is_finite()),
         least: rounded(one.least),
         levels: if fitted { levels.collect() } else { Vec::new() },
         points: points(one, &of_points, columns),

@@ -66,7 +66,7 @@ pub(in crate::report) fn method(catalog: &Catalog<'_>, settings: &Settings) -> R
         sections,
         ..Sheet::default()
     };
-    sheet::sheet(catalog, (link::METHOD.to_owned(), Part::About, "Method".to_owned()), content)
+    sheet::of_one(catalog, (link::METHOD.to_owned(), Part::About, "Method".to_owned()), content)
 }
 
 fn list(id: &'static str, heading: &str, note: &str, sentences: &[&str]) -> Section {
@@ -81,7 +81,10 @@ fn list(id: &'static str, heading: &str, note: &str, sentences: &[&str]) -> Sect
 
 fn facts(budget: &Budget) -> Vec<Fact> {
     let test = &budget.self_test;
-    let points = |points: usize| counted(points, "point", "points");
+    let points = |points: usize| match points {
+        1 => "1 point".to_owned(),
+        points => format!("{} points", number::rough_count(points)),
+    };
     let rate = test.rate.map_or_else(|| number::NONE.to_owned(), |rate| number::fixed(rate, 2));
     let answer = match test.exceeded {
         true => Phrase::default().mark(Mark::new(Tone::Doubt, "?", format!("{rate}, more than is allowed"))),

@@ -43,7 +43,7 @@ fn what_is_in_doubt_is_listed_when_asked_for() {
     for told in texts(&example::trend(), true) {
         assert!(!told.contains("--all"), "{told}");
         assert!(
-            told.contains("? e-d0d0d0 slower") && told.contains("may be chance: 1 of 5 like it is chance"),
+            told.contains("? e-d0d0d0 slower") && told.contains("may be chance: 1 of 3 like it is chance"),
             "{told}"
         );
         assert!(told.contains("= e-b1b1b1 slower") && told.contains("taken back by"), "{told}");

@@ -19,8 +19,8 @@ const SUBJECT: usize = 56;
 /// Up to how many there is told to be one that is chance.
 const MOST_ALIKE: f64 = 1e6;
 
-/// From so many on they are told with one digit.
-const MANY_ALIKE: f64 = 100.0;
+/// The steps in which they are told, times a power of ten.
+const STEPS_ALIKE: [f64; 4] = [1.0, 2.0, 3.0, 5.0];
 
 /// A change from which on three digits of the values before and after it show it.
 const LARGE: f64 = 0.05;
@@ -90,11 +90,11 @@ pub(in crate::report) fn chance(false_discovery: f64) -> String {
     if false_discovery * MOST_ALIKE < 1.0 {
         return format!("less than 1 of {} like it is chance", number::count(MOST_ALIKE as usize));
     }
-    // Two digits, of a large number one: no more is known, and one more commit changes the next.
+    // In steps, to the safe side: no more is known, and one more commit changes the next digit.
     let alike = 1.0 / false_discovery;
-    let digits = if alike < MANY_ALIKE { 2 } else { 1 };
-    let unit = 10f64.powi((alike.log10().floor() as i32 + 1 - digits).max(0));
-    format!("1 of {} like it is chance", number::count(((alike / unit).round() * unit) as usize))
+    let unit = 10f64.powi(alike.log10().floor() as i32);
+    let step = STEPS_ALIKE.into_iter().rev().find(|step| step * unit <= alike * (1.0 + 1e-9)).unwrap_or(1.0);
+    format!("1 of {} like it is chance", number::count((step * unit).round() as usize))
 }
 
 /// A probability in whole percents.
@@ -136,8 +136,10 @@ mod tests {
         check(0.05, "1 of 20 like it is chance");
         check(0.3, "1 of 3 like it is chance");
         check(1.0 / 237_933.0, "1 of 200 000 like it is chance");
-        check(1.0 / 99_600.0, "1 of 100 000 like it is chance");
-        check(1.0 / 83.4, "1 of 83 like it is chance");
+        check(1.0 / 99_600.0, "1 of 50 000 like it is chance");
+        check(1.0 / 83.4, "1 of 50 like it is chance");
+        check(1.0 / 30.0, "1 of 30 like it is chance");
+        check(1.0 / 29.0, "1 of 20 like it is chance");
         check(0.72, "7 of 10 like it are chance");
         check(1.0, "all like it are chance");
         check(0.0, "less than 1 of 1 000 000 like it is chance");
