@@ -14,6 +14,9 @@ const FEWEST: usize = 16;
 /// How many steps it counts in at least.
 const STEPS: usize = 8;
 
+/// Of how many points a step is at most where the newest thing is a drift that was over a moment ago, so that its end is in doubt.
+const LATE: usize = 8;
+
 /// How much two drifts have in common that are the same, of what either spans.
 const SAME_DRIFT: f64 = 0.75;
 
@@ -23,7 +26,14 @@ const SAME_DRIFT: f64 = 0.75;
 pub(super) fn until(found: &Changes, count: usize) -> impl Iterator<Item = usize> + use<> {
     let ends = found.points.iter().map(|point| point.index).chain(found.drifts.iter().map(|drift| drift.end));
     let newest = ends.max().map_or(0, |end| count.saturating_sub(end));
-    let step = if newest < FEWEST { 1 } else { 1 << (newest / STEPS).ilog2() };
+    let power = |points: usize| 1 << (points / STEPS).ilog2();
+    let step = match found.drifts.last().map(|drift| drift.begin) {
+        _ if newest >= FEWEST => power(newest),
+        Some(begin) if found.points.iter().all(|point| point.index <= begin) && count >= begin + FEWEST => {
+            power(count - begin).min(LATE)
+        }
+        _ => 1,
+    };
     let last = count - count % step;
     [last, last.saturating_sub(step)].into_iter().filter(move |_| last < count)
 }
@@ -73,8 +83,13 @@ mod tests {
             let until: Vec<usize> = until(&found(vec![], vec![drift(9, end)]), count).collect();
             assert_eq!(until, expected, "{count} points with a drift up to {end}");
         };
+        check(20, 24, &[]);
+        // The drift was over a moment ago, and took a few dozen points.
         check(20, 30, &[]);
-        check(20, 35, &[]);
+        check(20, 31, &[30, 28]);
+        check(30, 42, &[40, 36]);
+        check(993, 1000, &[]);
+        check(997, 1001, &[1000, 992]);
         check(20, 37, &[36, 34]);
         check(20, 40, &[]);
         check(20, 55, &[52, 48]);
