@@ -10,7 +10,7 @@ use super::{cache, ledger};
 use crate::analysis::digest::{self, Input, Newest};
 use crate::frame::{DecodedRuns, Frame};
 use crate::history::{self, Entry, HistoryError, KnownFolders, Listing, Store, Target};
-use crate::measure::clock;
+use crate::measure::{clock, memory};
 use crate::model::analysis::{Analysis, HistoryFacts};
 use crate::model::baseline::{Baseline, BaselineFile};
 use crate::model::commit::CommitLine;
@@ -62,6 +62,7 @@ pub(super) struct Loaded {
 /// # Errors
 /// When the history cannot be read. Single bad records are findings, not errors.
 pub(super) fn load(project: &Project, store: &Store) -> anyhow::Result<Loaded> {
+    memory::share_and_keep();
     let source = project.source()?;
     let listing = list(project, store, &source).context("cannot read the history")?;
     let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;

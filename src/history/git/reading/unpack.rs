@@ -5,11 +5,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 use std::rc::Rc;
 
-use flate2::{Decompress, FlushDecompress, Status};
 use git2::Oid;
+use libdeflater::Decompressor;
 
 use crate::history::git::reading::packs::Packs;
 use crate::model::record::MAX_RECORD_BYTES;
@@ -18,7 +19,10 @@ use crate::model::record::MAX_RECORD_BYTES;
 const AT_HAND: usize = 8 << 20;
 
 /// So many bytes of a pack are read at a time.
-const READ: usize = 1 << 16;
+const READ: u64 = 1 << 18;
+
+/// So many bytes tell kind and size of an object, and how far before it the other one begins.
+const HEAD: usize = 32;
 
 /// The longest chain that is followed; git makes none of more than 4095.
 const LONGEST_CHAIN: usize = 4095;
@@ -32,8 +36,8 @@ const DIFFERENCE: u8 = 6;
 /// Reads blobs out of packs.
 pub(in crate::history::git) struct Unpacker<'p> {
     packs: &'p Packs,
-    files: Vec<Option<BufReader<File>>>,
-    inflate: Decompress,
+    files: Vec<Option<PackFile>>,
+    inflate: Decompressor,
     kept: Kept,
 }
 
@@ -49,9 +53,8 @@ enum Packed {
 
 impl<'p> Unpacker<'p> {
     pub(in crate::history::git) fn of(packs: &'p Packs) -> Unpacker<'p> {
-        let open = |file| Some(BufReader::with_capacity(READ, File::open(file).ok()?));
-        let files = packs.files().map(open).collect();
-        Unpacker { packs, files, inflate: Decompress::new(true), kept: Kept::default() }
+        let files = packs.files().map(PackFile::open).collect();
+        Unpacker { packs, files, inflate: Decompressor::new(), kept: Kept::default() }
     }
 
     /// The content of a blob. That it is the one of this id is not checked.
@@ -81,56 +84,78 @@ impl<'p> Unpacker<'p> {
 
     fn packed(&mut self, pack: usize, offset: u64) -> Option<Packed> {
         let file = self.files.get_mut(pack)?.as_mut()?;
-        let here = file.stream_position().ok()?;
-        file.seek_relative(i64::try_from(offset).ok()? - i64::try_from(here).ok()?).ok()?;
+        let mut head = file.at(offset, HEAD)?;
+        let whole = head.len();
         // The kind, and the size in bits of 4, 7, 7...
-        let first = byte(file)?;
+        let first = byte(&mut head)?;
         let mut size = usize::from(first & 15);
         let (mut last, mut shift) = (first, 4);
         while last & 128 != 0 {
-            last = byte(file)?;
+            last = byte(&mut head)?;
             size |= usize::from(last & 127).checked_shl(shift)?;
             shift += 7;
         }
-        match first >> 4 & 7 {
-            BLOB => inflated(file, &mut self.inflate, size).map(Packed::Whole),
+        let base = match first >> 4 & 7 {
+            BLOB => None,
             DIFFERENCE => {
                 // How far before: bits of 7, the highest first, where each further byte counts from one more on.
-                let mut last = byte(file)?;
+                let mut last = byte(&mut head)?;
                 let mut distance = u64::from(last & 127);
                 while last & 128 != 0 {
-                    last = byte(file)?;
+                    last = byte(&mut head)?;
                     distance = (distance + 1).checked_mul(128)? | u64::from(last & 127);
                 }
-                let base = offset.checked_sub(distance).filter(|base| *base < offset)?;
-                Some(Packed::From(base, inflated(file, &mut self.inflate, size)?))
+                Some(offset.checked_sub(distance).filter(|base| *base < offset)?)
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        (size <= MAX_RECORD_BYTES).then_some(())?;
+        let begin = offset + (whole - head.len()) as u64;
+        let mut content = vec![0; size];
+        let written = self.inflate.zlib_decompress(file.at(begin, most_packed(size))?, &mut content).ok()?;
+        (written == size).then_some(())?;
+        Some(match base {
+            None => Packed::Whole(content),
+            Some(base) => Packed::From(base, content),
+        })
     }
 }
 
-fn byte(file: &mut BufReader<File>) -> Option<u8> {
-    let mut byte = [0];
-    file.read_exact(&mut byte).ok()?;
-    Some(byte[0])
+/// The most bytes that so many take in a pack. One that takes more is rare, and is left to libgit2.
+fn most_packed(size: usize) -> usize {
+    size + size / 8 + 64
 }
 
-/// What the stream that begins here holds, which must be so many bytes.
-fn inflated(file: &mut BufReader<File>, inflate: &mut Decompress, size: usize) -> Option<Vec<u8>> {
-    (size <= MAX_RECORD_BYTES).then_some(())?;
-    // One more, so that a stream that holds more is seen.
-    let mut content = Vec::with_capacity(size + 1);
-    inflate.reset(true);
-    loop {
-        let (read, written) = (inflate.total_in(), inflate.total_out());
-        let status = inflate.decompress_vec(file.fill_buf().ok()?, &mut content, FlushDecompress::None).ok()?;
-        let taken = inflate.total_in() - read;
-        file.consume(usize::try_from(taken).ok()?);
-        if status == Status::StreamEnd {
-            return (content.len() == size).then_some(content);
+fn byte(bytes: &mut &[u8]) -> Option<u8> {
+    let (first, rest) = bytes.split_first()?;
+    *bytes = rest;
+    Some(*first)
+}
+
+/// A pack, and a stretch of it that was read.
+struct PackFile {
+    file: File,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl PackFile {
+    fn open(path: &Path) -> Option<PackFile> {
+        Some(PackFile { file: File::open(path).ok()?, start: 0, bytes: Vec::new() })
+    }
+
+    /// What begins there: so many bytes or more, fewer at the end of the file.
+    fn at(&mut self, offset: u64, length: usize) -> Option<&[u8]> {
+        let end = offset + length as u64;
+        if offset < self.start || end > self.start + self.bytes.len() as u64 {
+            // Who goes back follows a chain, and goes back further.
+            let back = offset < self.start;
+            self.start = if back { end.saturating_sub(READ).min(offset) } else { offset };
+            self.bytes.clear();
+            self.file.seek(SeekFrom::Start(self.start)).ok()?;
+            (&self.file).take((end - self.start).max(READ)).read_to_end(&mut self.bytes).ok()?;
         }
-        (taken > 0 || inflate.total_out() > written).then_some(())?;
+        self.bytes.get(usize::try_from(offset - self.start).ok()?..)
     }
 }
 
