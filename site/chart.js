@@ -221,7 +221,7 @@ function makeChart(figure) {
     back.disabled = !part;
     figure.classList.toggle("drawn", Boolean(mode || part));
     redraw();
-    if ((mode || part) && !data.commits.length) named().then(redraw);
+    if ((part || (mode && svg.querySelector(".out"))) && !data.commits.length) named().then(redraw);
   };
   const show = (next) => {
     at = Math.max(0, Math.min(runs.length - 1, next));

@@ -46,8 +46,8 @@ impl Kind {
         }
     }
 
-    /// Fails where nothing can be put there: where the folder lies in `.git`, or holds anything that is not of this kind, or among our files one
-    /// that would be lost, such as `.git` or `CNAME`, or where its parent cannot be written.
+    /// Fails where nothing can be put there: where the folder lies in `.git`, or holds anything that is not of this kind, or
+    /// among our files one that would be lost, such as `.git` or `CNAME`, or where its parent cannot be written.
     ///
     /// # Errors
     /// Names the folder and the file.

@@ -110,6 +110,8 @@ pub(super) fn taken(values: &DataFrame, rows: Vec<u32>) -> Result<DataFrame, Fra
     for column in nothing {
         taken.with_column(Column::full_null(column.name().clone(), rows.len(), column.dtype()))?;
     }
+    // In their order, by which frames are put one below the other.
+    let mut taken = taken.select(plain.get_column_names_owned())?;
     taken.with_column(Column::new("n_workers".into(), lengths))?;
     with_lists(taken, &medians)
 }

@@ -1,10 +1,11 @@
 //! Checks of the pages of events beyond what all pages are held to.
 
+use super::fit::example;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::site_checks::{check_balance, text};
 use super::{ReportError, link, pages};
 use crate::model::environment::FactChange;
-use crate::model::event::{Event, NamedCommit, Suspect};
+use crate::model::event::{Event, EventKind, Member, NamedCommit, Suspect};
 use crate::model::page::Page;
 use crate::report::catalog::Catalog;
 
@@ -101,6 +102,27 @@ fn of_a_drift_the_ends_are_listed_and_both_sides_can_be_compared() {
     let rest = format!("8 more lie between, {measured} measured. <a href=\"../{link}\">Compare both sides</a>.");
     assert!(html.contains(&rest), "`{rest}` is not in {html}");
     assert!(!html.contains("Probability") && !html.contains("in the ramp"), "no single commit is to blame");
+}
+
+#[test]
+fn a_drift_goes_on_in_as_many_series_as_it_does() {
+    let sample = sample_data::rich();
+    let mut drift = example::event(EventKind::Drift, 3);
+    drift.suspects =
+        (3..60).map(|place| Suspect { commit: example::commit(place), probability: 0.1, measured: true }).collect();
+    drift.last_good = Some(example::commit(2));
+    let mut over = drift.members[0].clone();
+    (over.standing, over.points_since) = (true, 9);
+    let member = |standing: bool, points_since: usize| Member { standing, points_since, ..over.clone() };
+    let mut check = |members: Vec<Member>, told: &str, end: &str| {
+        drift.members = members;
+        let html = event_html(&sample, &drift);
+        assert!(html.contains(told) && html.contains(end), "{told}, {end}: {html}");
+    };
+    check(vec![over.clone()], "; 57 commits", "ramp ends");
+    check(vec![member(true, 0)], "its newest point, and it goes on; 50+ commits", "newest of the ramp");
+    check(vec![over.clone(), member(true, 0)], "and it goes on in 1 of 2 series; 50+", "newest of the ramp");
+    check(vec![over.clone(), member(false, 0)], "; 57 commits", "ramp ends");
 }
 
 #[test]

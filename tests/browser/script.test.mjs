@@ -155,7 +155,7 @@ test("Enter leads from a run to its comparison with the one before", async () =>
 /** A page of two commits with a drawn change, and its commits. */
 function pair(isWanted = () => true) {
   const page = pages.find((one) => /^compare\/[0-9a-f]+-/.test(one) && text(one).includes("class=range") && isWanted(one));
-  return { page, commits: page.match(/compare\/([0-9a-f]+)-([0-9a-f]+)/).slice(1) };
+  return { page, commits: text(page).match(/\?a=([0-9a-f]+)&(?:amp;)?b=([0-9a-f]+)/).slice(1) };
 }
 
 /** The cells of the compared series, in an order that does not hang on the page. */

@@ -27,12 +27,12 @@ pub(super) fn until(found: &Changes, count: usize) -> impl Iterator<Item = usize
     let ends = found.points.iter().map(|point| point.index).chain(found.drifts.iter().map(|drift| drift.end));
     let newest = ends.max().map_or(0, |end| count.saturating_sub(end));
     let power = |points: usize| 1 << (points / STEPS).ilog2();
-    let step = match found.drifts.last().map(|drift| drift.begin) {
-        _ if newest >= FEWEST => power(newest),
-        Some(begin) if found.points.iter().all(|point| point.index <= begin) && count >= begin + FEWEST => {
-            power(count - begin).min(LATE)
-        }
-        _ => 1,
+    let is_newest = |drift: &&Drift| found.points.iter().all(|point| point.index <= drift.begin);
+    let late = found.drifts.last().filter(is_newest).map(|drift| count.saturating_sub(drift.begin));
+    let step = if newest >= FEWEST {
+        power(newest)
+    } else {
+        late.filter(|points| *points >= FEWEST).map_or(1, |points| power(points).min(LATE))
     };
     let last = count - count % step;
     [last, last.saturating_sub(step)].into_iter().filter(move |_| last < count)

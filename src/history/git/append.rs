@@ -220,7 +220,7 @@ impl Append<'_> {
                 self.prepare(watch)?;
                 prepared = true;
             }
-            // Others wait meanwhile, so this is the last thing before the move.
+            // Others wait meanwhile, so this is the last thing before the move, unless they were always faster.
             if locks.is_empty() {
                 *locks = self.checkouts.iter().map(|checkout| checkout.lock(self.state, watch)).collect();
             }
@@ -234,7 +234,8 @@ impl Append<'_> {
                 }
                 Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
                     refusal = error.message().to_owned();
-                    if attempt < FAIR_ATTEMPTS || locks.iter().any(Option::is_none) {
+                    let is_rival = error.code() != ErrorCode::Locked;
+                    if attempt < FAIR_ATTEMPTS || !is_rival || locks.iter().any(Option::is_none) {
                         release(locks)?;
                     }
                     pause(attempt);

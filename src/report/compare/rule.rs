@@ -191,9 +191,9 @@ fn turned([value, lower, upper]: [f64; 3]) -> Option<[f64; 3]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::{Spot, Step};
     use std::sync::Arc;
 
+    use super::super::data::{Spot, Step};
     use super::*;
     use crate::model::metric::Metric;
     use crate::report::compare::columns::Column;

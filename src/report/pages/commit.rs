@@ -256,7 +256,7 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
                 counted(suspected, "event", "events")
             }),
             note: Phrase::plain(match suspected {
-                0 => "It lies in the range of none.",
+                0 => "It lies in the range of no change.",
                 _ => "An event is a change of one or many series with one cause.",
             }),
         },

@@ -34,7 +34,7 @@ pub(super) fn section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Opt
     };
     let rows = suspected.iter().map(row).collect();
     let is_drift = suspected.iter().any(|(event, _)| event.kind == EventKind::Drift);
-    let drifts = " A drift stands at the first and the last commit of its ramp, and while it goes on at the first.";
+    let drifts = " Of its ramp a drift stands at the first and the last commit, and while it goes on at the first.";
     let note = "The probability that this commit is the cause, from all series together.";
     let note = Phrase::plain(note.to_owned() + if is_drift { drifts } else { "" });
     let columns = [("Event", "nb"), ("What it did", "full any"), ("Probability", "n"), ("State", "push")];

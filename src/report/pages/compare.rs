@@ -109,7 +109,7 @@ type Headline = Vec<[String; 3]>;
 const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse.";
 
 /// What a page says about its rows.
-const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it; where changes are drawn, the grey band is as wide.";
+const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it, rounded up; where changes are drawn, the grey band is as wide.";
 
 /// The rule in words for a reader.
 pub(super) const RULE: [&str; 7] = [
@@ -219,10 +219,12 @@ fn side<'a>(letter: char, commit: &'a MeasuredCommit, name: &'a str, tags: &'a s
 }
 
 fn lede(pair: Pair) -> String {
-    match pair.b - pair.a {
+    let between = match pair.b - pair.a {
         1 => "No commit was measured between the two.".to_owned(),
-        apart => format!("{} were measured between the two.", number::counted(apart - 1, "commit", "commits")),
-    }
+        2 => "1 commit was measured between the two.".to_owned(),
+        apart => format!("{} commits were measured between the two.", number::count(apart - 1)),
+    };
+    between + if pair.as_newest { " B is the newest commit, whichever that is." } else { "" }
 }
 
 /// How many rows of a kind the page or its Markdown may list, of so many.

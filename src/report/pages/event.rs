@@ -117,8 +117,8 @@ fn commits(of: &Event) -> Fact {
     let unmeasured = of.suspects.iter().filter(|one| !one.measured).count();
     let answer = match of.kind {
         EventKind::Environment => "None".to_owned(),
-        _ if unmeasured == 0 => counted(of.suspects.len(), "commit", "commits"),
-        _ => format!("{}, {} not measured", counted(of.suspects.len(), "commit", "commits"), count(unmeasured)),
+        _ if unmeasured == 0 => told::commits(of),
+        _ => format!("{}, {} not measured", told::commits(of), rough_count(unmeasured)),
     };
     let range = told::range(of).begun();
     Fact { question: "Suspects", answer: Phrase::plain(answer), note: range.text(".") }
@@ -186,6 +186,7 @@ fn acceptance(of: &Event) -> Result<Vec<String>, &'static str> {
     let Some(worst) = of.worst_standing() else {
         return Err("A level of it was zero before, so no relative change can be accepted.");
     };
-    // The newest commit would be another one with each run, and the page with it.
-    Ok(text::acceptance_to_fill(&of.id, Scope::EVENT, text::rounded_up(worst), &of.first_bad.sha))
+    // The newest commit would be another one with each run, and the page with it: a drift that goes on is named by its first.
+    let begin = of.suspects.first().filter(|_| told::goes_on(of)).map_or(&of.first_bad, |first| &first.commit);
+    Ok(text::acceptance_to_fill(&of.id, Scope::EVENT, text::rounded_up(worst), &begin.sha))
 }

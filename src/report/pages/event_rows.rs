@@ -125,10 +125,14 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
     let lead = event::lead(of);
     let relative = lead.and_then(|one| one.relative.as_ref());
     let tone = tone(of);
-    let bad = if let Some(good) = &of.last_good {
-        Phrase::default().id(words::name(good.short())).text(" .. ")
-    } else {
-        Phrase::plain("up to ")
+    let range = match (&of.last_good, event::goes_on(of)) {
+        (Some(good), _) => Phrase::default().id(words::name(good.short())).text(" .. "),
+        (None, true) => Phrase::default(),
+        (None, false) => Phrase::plain("up to "),
+    };
+    let range = match event::goes_on(of) {
+        true => range.text("goes on"),
+        false => range.id(words::name(of.first_bad.short())),
     };
     let more = match of.members.len().saturating_sub(1) {
         0 => String::new(),
@@ -136,7 +140,7 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
     };
     let suspects = match (of.kind, of.suspects.len()) {
         (EventKind::Environment, _) | (_, 0) => String::new(),
-        (_, some) => format!(", {}", counted(some, "commit", "commits")),
+        (_, _) => format!(", {}", event::commits(of)),
     };
     let machines: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
     EventRow {
@@ -149,7 +153,7 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
         change: Change { class: class(tone), figure: figure(relative) },
         interval: interval(relative),
         machines: words::joined(&machines),
-        range: bad.id(words::name(of.first_bad.short())).text(suspects),
+        range: range.text(suspects),
         since: date::day(of.since),
         confidence: chance(of.false_discovery),
         state: linked(event::state(of), catalog),

@@ -9,7 +9,7 @@ use crate::report::link;
 use crate::report::mark::{Mark, Tone};
 use crate::report::number::{NONE, count, counted};
 use crate::report::phrase::Phrase;
-use crate::report::trend::words;
+use crate::report::trend::{event as told, words};
 
 /// The suspects that are listed: the likeliest.
 const MOST: usize = 60;
@@ -126,7 +126,10 @@ fn ends(catalog: &Catalog<'_>, of: &Event) -> (Vec<Row>, Phrase) {
     let (rows, between) = match of.suspects.as_slice() {
         [] => (Vec::new(), [].as_slice()),
         [one] => (vec![row(one, "in the ramp")], [].as_slice()),
-        [first, between @ .., last] => (vec![row(first, "ramp begins"), row(last, "ramp ends")], between),
+        [first, between @ .., last] => {
+            let end = if told::goes_on(of) { "newest of the ramp" } else { "ramp ends" };
+            (vec![row(first, "ramp begins"), row(last, end)], between)
+        }
     };
     let measured = between.iter().filter(|one| one.measured).count();
     let mut rest = Phrase::default();

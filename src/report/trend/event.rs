@@ -121,8 +121,8 @@ pub(in crate::report) fn range(event: &Event) -> Phrase {
         None => Phrase::default(),
     };
     let range = match (goes_on(event), event.last_good.is_some()) {
-        (true, true) => range.text("the newest, and it goes on"),
-        (true, false) => range.text("it goes on, and no commit measured is surely good"),
+        (true, true) => range.text(format!("its newest point, and it {}", going_on(event))),
+        (true, false) => range.text(format!("it {}, and no commit measured is surely good", going_on(event))),
         (false, true) => range.text("bad ").id(words::name(bad)),
         (false, false) => {
             range.text("bad ").id(words::name(bad)).text(", and no commit measured before it is surely good")
@@ -141,13 +141,25 @@ pub(in crate::report) fn range(event: &Event) -> Phrase {
     })
 }
 
-/// Whether it is a drift that the newest points of a series are part of, so that its end is no more than the newest commit.
+/// Whether it is a drift that the newest point of a series is part of, so that its end is no more than that point.
 pub(in crate::report) fn goes_on(event: &Event) -> bool {
-    event.kind == EventKind::Drift && event.members.iter().any(|member| member.points_since == 0)
+    event.kind == EventKind::Drift && event.members.iter().any(is_going_on)
+}
+
+fn is_going_on(member: &Member) -> bool {
+    member.standing && member.points_since == 0
+}
+
+/// Of a drift that goes on: that it does, and in how many of its series where it is over in some.
+pub(in crate::report) fn going_on(event: &Event) -> String {
+    match (event.members.iter().filter(|member| is_going_on(member)).count(), event.members.len()) {
+        (some, all) if some < all => format!("goes on in {} of {} series", number::count(some), number::count(all)),
+        _ => "goes on".to_owned(),
+    }
 }
 
 /// How many commits a drift is over: of one that goes on each more is one more, so that is told by steps.
-fn commits(event: &Event) -> String {
+pub(in crate::report) fn commits(event: &Event) -> String {
     let commits = event.suspects.len();
     if goes_on(event) && commits > 1 {
         return format!("{} commits", number::rough_count(commits));

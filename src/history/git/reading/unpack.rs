@@ -37,6 +37,8 @@ const DIFFERENCE: u8 = 6;
 pub(in crate::history::git) struct Unpacker<'p> {
     packs: &'p Packs,
     files: Vec<Option<PackFile>>,
+    /// The number of the pack that was read last: of others nothing is kept.
+    open: usize,
     inflate: Decompressor,
     kept: Kept,
 }
@@ -54,7 +56,7 @@ enum Packed {
 impl<'p> Unpacker<'p> {
     pub(in crate::history::git) fn of(packs: &'p Packs) -> Unpacker<'p> {
         let files = packs.files().map(PackFile::open).collect();
-        Unpacker { packs, files, inflate: Decompressor::new(), kept: Kept::default() }
+        Unpacker { packs, files, open: 0, inflate: Decompressor::new(), kept: Kept::default() }
     }
 
     /// The content of a blob. That it is the one of this id is not checked.
@@ -83,6 +85,9 @@ impl<'p> Unpacker<'p> {
     }
 
     fn packed(&mut self, pack: usize, offset: u64) -> Option<Packed> {
+        if pack != std::mem::replace(&mut self.open, pack) {
+            self.files.iter_mut().flatten().for_each(PackFile::forget);
+        }
         let file = self.files.get_mut(pack)?.as_mut()?;
         let mut head = file.at(offset, HEAD)?;
         let whole = head.len();
@@ -137,23 +142,33 @@ struct PackFile {
     file: File,
     start: u64,
     bytes: Vec<u8>,
+    /// Whether the stretch reaches the end of the file.
+    is_end: bool,
 }
 
 impl PackFile {
     fn open(path: &Path) -> Option<PackFile> {
-        Some(PackFile { file: File::open(path).ok()?, start: 0, bytes: Vec::new() })
+        Some(PackFile { file: File::open(path).ok()?, start: 0, bytes: Vec::new(), is_end: false })
+    }
+
+    /// Lets go of what was read.
+    fn forget(&mut self) {
+        (self.start, self.bytes, self.is_end) = (0, Vec::new(), false);
     }
 
     /// What begins there: so many bytes or more, fewer at the end of the file.
     fn at(&mut self, offset: u64, length: usize) -> Option<&[u8]> {
         let end = offset + length as u64;
-        if offset < self.start || end > self.start + self.bytes.len() as u64 {
+        let is_beyond = end > self.start + self.bytes.len() as u64 && !self.is_end;
+        if offset < self.start || is_beyond {
             // Who goes back follows a chain, and goes back further.
             let back = offset < self.start;
             self.start = if back { end.saturating_sub(READ).min(offset) } else { offset };
             self.bytes.clear();
             self.file.seek(SeekFrom::Start(self.start)).ok()?;
-            (&self.file).take((end - self.start).max(READ)).read_to_end(&mut self.bytes).ok()?;
+            let wanted = (end - self.start).max(READ);
+            let read = (&self.file).take(wanted).read_to_end(&mut self.bytes).ok()?;
+            self.is_end = (read as u64) < wanted;
         }
         self.bytes.get(usize::try_from(offset - self.start).ok()?..)
     }
