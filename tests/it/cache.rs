@@ -59,7 +59,7 @@ fn a_site_is_the_same_with_and_without_the_cache() {
     let check = |what: &str| assert!(site(&sandbox, &[]) == expected, "{what}");
     check("cold");
     let (first, all) = (runs(&sandbox), files(&cache(&sandbox)));
-    assert_eq!((first.len(), all.len()), (1, 4), "{all:?}");
+    assert_eq!((first.len(), all.len()), (1, 5), "{all:?}");
     check("warm");
     assert_eq!(files(&cache(&sandbox)), all, "nothing new was kept");
 
@@ -83,7 +83,7 @@ fn a_site_is_the_same_with_and_without_the_cache() {
     fs::write(cache(&sandbox).join("notes.txt"), "mine").expect("a file");
     fs::remove_file(&first[0]).expect("the file goes");
     check("after it was deleted");
-    assert_eq!(files(&cache(&sandbox)).len(), 5, "what is not ours stays");
+    assert_eq!(files(&cache(&sandbox)).len(), 6, "what is not ours stays");
 
     // No folder can be made.
     fs::remove_dir_all(cache(&sandbox)).expect("the folder goes");
@@ -120,7 +120,7 @@ fn what_is_kept_beside_runs_and_pages_that_are_there_may_be_damaged() {
         bytes[middle] ^= 1;
         fs::write(path, bytes).expect("the file can be written");
     };
-    for name in ["commits", "found", "pages"] {
+    for name in ["commits", "folders", "found", "pages"] {
         flip(&cache(&sandbox).join(name));
         assert!(site(&sandbox, &[]) == expected, "{name}");
     }
@@ -170,7 +170,8 @@ fn commands_at_one_time_do_one_another_no_harm() {
     for command in &mut commands {
         assert!(command.wait().expect("it ends").success());
     }
-    assert_eq!(files(&cache(&sandbox)).len(), 1, "all wrote the same file, whole");
+    assert_eq!(runs(&sandbox).len(), 1, "all wrote the same file, whole");
+    assert_eq!(files(&cache(&sandbox)).len(), 2, "and what folders list");
     let warm = sandbox.sprag(&["history", "cache"]).expect(0).out;
     assert!(warm.contains("kept in 1 file"), "{warm}");
 }
