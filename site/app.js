@@ -102,11 +102,15 @@ const levelsOf = ({ changes }, point) => {
 const turned = ([change, lower, upper]) =>
   (lower > -1 ? [change, upper, lower].map((one) => 1 / (1 + one) - 1) : null);
 
-// How two levels stand to each other; null where one of them drifts.
-const between = (series, from, to) => {
+// How two levels stand to each other, at commits so many apart; null where one of them drifts (a share of its level a point, or
+// null), unless both lie in one drift that moves less between them than counts.
+const isLevel = (one) => Array.isArray(one);
+const between = (series, from, to, apart) => {
   const a = series.levels[from], b = series.levels[to];
-  if (!a || !b) return null;
-  if (from === to) return { sign: 0, relative: null, interval: null };
+  if (from === to) {
+    return isLevel(a) || (a !== null && a * apart < series.least) ? { sign: 0, relative: null, interval: null } : null;
+  }
+  if (!isLevel(a) || !isLevel(b)) return null;
   const sign = b[0] > a[0] ? 1 : -1;
   if (Math.abs(from - to) === 1) {
     const forth = series.changes[Math.min(from, to)][3];
@@ -141,17 +145,18 @@ const judge = (data, series, numberA, numberB) => {
   Object.assign(outcome, { a: same(b), b });
   if (!series.levels.length) return say("short");
   const ofA = levelsOf(series, outcome.a), ofB = levelsOf(series, b);
-  const likely = between(series, ofA.likely, ofB.likely);
+  const apart = Math.abs(b.number - outcome.a.number), valueOf = (one) => (isLevel(one) ? one[0] : null);
+  const likely = between(series, ofA.likely, ofB.likely, apart);
   if (!likely) return say("drift");
   let open = null;
   for (let from = ofA.least; from <= ofA.most; from += 1) {
     for (let to = ofB.least; to <= ofB.most; to += 1) {
-      const judged = between(series, from, to);
+      const judged = between(series, from, to, apart);
       if (!judged) return say("drift");
       if (judged.sign !== likely.sign) open ??= ofA.open ?? ofB.open;
     }
   }
-  Object.assign(outcome, likely, { before: series.levels[ofA.likely][0], after: series.levels[ofB.likely][0] });
+  Object.assign(outcome, likely, { before: valueOf(series.levels[ofA.likely]), after: valueOf(series.levels[ofB.likely]) });
   const low = Math.min(ofA.likely, ofB.likely), steps = Math.abs(ofA.likely - ofB.likely);
   if (open !== null) return say("open", { number: open });
   if (likely.sign === 0) return say("same", { cameBack: steps > 0 });

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::data::Data;
+use super::data::{Data, Stretch};
 use super::export;
 use super::pairs::{Pair, Pairs};
 use super::script;
@@ -143,7 +143,7 @@ fn the_script_agrees_on_odd_numbers() {
             one.metric.unit = [crate::model::unit::Unit::One, crate::model::unit::Unit::Byte][place % 2];
             for (step, level) in one.levels.iter_mut().enumerate() {
                 let value = size * (1.0 + step as f64 / 8.0);
-                *level = Some([value, value - size.abs() / 64.0, value + size.abs() / 64.0]);
+                *level = Stretch::Level([value, value - size.abs() / 64.0, value + size.abs() / 64.0]);
             }
             for step in &mut one.changes {
                 step.relative = [None, Some([0.0625, -1.5, 12.0625]), Some([-0.0625, -0.99, 0.0])][place % 3];
@@ -151,6 +151,19 @@ fn the_script_agrees_on_odd_numbers() {
         }
         let last = data.commits.len() - 1;
         check("odd", &data, &[(0, last), (last, 0), (0, last / 2), (last / 3, last)]);
+    });
+}
+
+#[test]
+fn the_script_agrees_on_drifts() {
+    with(&sample_data::rich(), |data, _| {
+        let mut data = data.clone();
+        for (place, one) in data.series.iter_mut().enumerate() {
+            let pace = [None, Some(0.0), Some(one.least / 1.5), Some(one.least), Some(1e9)][place % 5];
+            one.levels.iter_mut().for_each(|stretch| *stretch = Stretch::Drift(pace));
+        }
+        let last = data.commits.len() - 1;
+        check("drifts", &data, &[(last - 1, last), (last, last - 1), (last - 2, last), (0, last), (last, last)]);
     });
 }
 

@@ -2,15 +2,16 @@
 //! the scripts hold them, so that a page and the script compute from the same ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde::Serialize;
 
 use super::columns::{self, Column};
 use super::numbers::{self, Numbers};
 use super::rounding::{measured as measured_value, rounded};
-use crate::model::change_point::Level;
+use crate::model::change_point::{Drift, Level};
 use crate::model::environment::KEY_FACTS;
 use crate::model::metric::Metric;
 use crate::model::trend::{PooledPoint, SeriesTrend};
@@ -80,12 +81,32 @@ pub(super) struct SeriesData {
     pub(super) shows: Option<f64>,
     /// The smallest change that counts.
     pub(super) least: f64,
-    /// Value, lower and upper end of each level; none of a stretch that drifts. Empty where no level was looked for.
-    pub(super) levels: Vec<Option<[f64; 3]>>,
+    /// The stretches between changes. Empty where no level was looked for.
+    pub(super) levels: Vec<Stretch>,
     /// The changes between them.
     pub(super) changes: Vec<Step>,
     /// The values, in the order of the columns.
     pub(super) points: Vec<PointData>,
+}
+
+/// What a series does between two changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(super) enum Stretch {
+    /// It stays at a level: value, lower and upper end.
+    Level([f64; 3]),
+    /// It drifts: by which share of its level a point at most; absent where none can be told.
+    Drift(Option<f64>),
+}
+
+impl Stretch {
+    /// Value, lower and upper end; nothing where it drifts.
+    pub(super) fn level(self) -> Option<[f64; 3]> {
+        match self {
+            Stretch::Level(level) => Some(level),
+            Stretch::Drift(_) => None,
+        }
+    }
 }
 
 /// A change between two levels.
@@ -231,7 +252,12 @@ fn series_data(
         })
         .collect();
     let fitted = !one.changes.levels.is_empty() && one.levels.len() == changes.len() + 1;
-    let levels = one.levels.iter().map(|stretch| stretch.level.as_ref().and_then(ends));
+    let begins = std::iter::once(0).chain(one.changes.points.iter().map(|change| change.index));
+    let stretches = one.levels.iter().zip(begins).enumerate();
+    let levels = stretches.map(|(place, (stretch, begin))| match stretch.level.as_ref().and_then(ends) {
+        Some(level) => Stretch::Level(level),
+        None => Stretch::Drift(pace(one, begin..one.changes.points.get(place).map_or(usize::MAX, |next| next.index))),
+    });
     Some(SeriesData {
         id: one.series.clone(),
         suite: plain(&one.suite, NAME),
@@ -283,6 +309,18 @@ fn plain(text: &str, length: usize) -> String {
 }
 
 /// Value and ends of a level as the scripts hold them; none where one is no number.
+/// By which share of its level a series moves a point at most, in drifts that lie in a stretch of its points.
+fn pace(one: &SeriesTrend, points: Range<usize>) -> Option<f64> {
+    let inside = one.changes.drifts.iter().filter(|drift| drift.begin < points.end && drift.end > points.start);
+    let pace = |drift: &Drift| {
+        let least = drift.before.min(drift.after);
+        let points = drift.end.saturating_sub(drift.begin).max(1) as f64;
+        if least > 0.0 { (drift.after - drift.before).abs() / least / points } else { f64::INFINITY }
+    };
+    let fastest = inside.map(pace).reduce(f64::max);
+    fastest.map(rounded).filter(|pace| pace.is_finite())
+}
+
 fn ends(level: &Level) -> Option<[f64; 3]> {
     let ends = [level.value, level.lower, level.upper];
     ends.iter().all(|end| end.is_finite()).then(|| ends.map(rounded))

@@ -1,6 +1,6 @@
 //! The rule by which a series is judged between two commits, as the module above says it in words.
 
-use super::data::{PointData, SeriesData};
+use super::data::{PointData, SeriesData, Stretch};
 
 /// What the rule says.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,14 +87,15 @@ pub(super) fn judge(series: &SeriesData, a: usize, b: usize) -> Option<Outcome<'
         return bare(Verdict::Short, Some(a), Some(b));
     }
     let (of_a, of_b) = (Levels::of(series, a), Levels::of(series, b));
-    let value = |level: usize| series.levels[level].map(|[value, ..]| value);
-    let Some(likely) = between(series, of_a.likely, of_b.likely) else {
+    let value = |level: usize| series.levels[level].level().map(|[value, ..]| value);
+    let apart = a.number.abs_diff(b.number);
+    let Some(likely) = between(series, of_a.likely, of_b.likely, apart) else {
         return bare(Verdict::Drift, Some(a), Some(b));
     };
     let mut open = None;
     for from in of_a.least..=of_a.most {
         for to in of_b.least..=of_b.most {
-            match between(series, from, to) {
+            match between(series, from, to, apart) {
                 Some(judged) if judged.sign == likely.sign => (),
                 Some(_) => open = open.or_else(|| of_a.open.or(of_b.open)),
                 None => return bare(Verdict::Drift, Some(a), Some(b)),
@@ -152,12 +153,17 @@ impl Levels {
     }
 }
 
-/// How two levels stand to each other; nothing where one of them drifts.
-fn between(series: &SeriesData, from: usize, to: usize) -> Option<Judged> {
-    let (a, b) = (series.levels[from]?, series.levels[to]?);
+/// How two levels stand to each other, at commits so many apart; nothing where one of them drifts, unless both lie in one drift
+/// that moves less between them than counts.
+fn between(series: &SeriesData, from: usize, to: usize, apart: usize) -> Option<Judged> {
     if from == to {
-        return Some(Judged { sign: 0, relative: None, interval: None });
+        let is_same = match series.levels[from] {
+            Stretch::Level(_) => true,
+            Stretch::Drift(pace) => pace.is_some_and(|pace| pace * (apart as f64) < series.least),
+        };
+        return is_same.then_some(Judged { sign: 0, relative: None, interval: None });
     }
+    let (a, b) = (series.levels[from].level()?, series.levels[to].level()?);
     let sign = if b[0] > a[0] { 1 } else { -1 };
     if from.abs_diff(to) == 1 {
         let told = series.changes[from.min(to)].relative;
@@ -237,7 +243,7 @@ mod tests {
             deviation: Some(0.01),
             shows: Some(0.02),
             least: 0.004,
-            levels: vec![Some([1.0, 0.99, 1.01]), Some([1.1, 1.09, 1.11]), Some([1.001, 0.99, 1.01])],
+            levels: [[1.0, 0.99, 1.01], [1.1, 1.09, 1.11], [1.001, 0.99, 1.01]].map(Stretch::Level).to_vec(),
             changes: vec![step(9, 10, 11, [0.1, 0.08, 0.12]), step(20, 20, 20, [-0.09, -0.1, -0.08])],
             points: (0..30).map(|number| point(number, "old")).collect(),
         }
@@ -266,7 +272,7 @@ mod tests {
     #[test]
     fn doubt_that_changes_nothing_is_none() {
         let mut series = series();
-        series.levels[2] = Some([2.0, 1.9, 2.1]);
+        series.levels[2] = Stretch::Level([2.0, 1.9, 2.1]);
         let verdict = judge(&series, 10, 25).expect("both are measured").verdict;
         assert_eq!(verdict, Verdict::Changed(Through::One(20)), "the level rose, wherever the first change lies");
         assert_eq!(judge(&series, 8, 25).map(|one| one.verdict), Some(Verdict::Changed(Through::Several(2))));
@@ -289,9 +295,16 @@ mod tests {
         assert_eq!(verdict(&one, 14, 29), Some(Verdict::Changed(Through::One(20))));
         assert_eq!(verdict(&one, 4, 14), Some(Verdict::Changed(Through::One(10))));
         let mut drifts = series();
-        drifts.levels[1] = None;
+        drifts.levels[1] = Stretch::Drift(None);
         assert_eq!(verdict(&drifts, 8, 15), Some(Verdict::Drift));
         assert_eq!(verdict(&drifts, 8, 25), Some(Verdict::Same { came_back: true }));
+        assert_eq!(verdict(&drifts, 13, 15), Some(Verdict::Drift));
+        // In one drift what moves less than counts is no change: 2 and 4 points of 0.15 % each, where 0.4 % counts.
+        drifts.levels[1] = Stretch::Drift(Some(0.0015));
+        assert_eq!(verdict(&drifts, 13, 15), Some(Verdict::Same { came_back: false }));
+        assert_eq!(verdict(&drifts, 15, 13), Some(Verdict::Same { came_back: false }));
+        assert_eq!(verdict(&drifts, 13, 17), Some(Verdict::Drift));
+        assert_eq!(verdict(&drifts, 8, 13), Some(Verdict::Drift));
         drifts.levels.clear();
         assert_eq!(verdict(&drifts, 8, 25), Some(Verdict::Short));
     }

@@ -114,7 +114,7 @@ const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that betwe
 /// The rule in words for a reader.
 pub(super) const RULE: [&str; 7] = [
     "Levels are held against each other, as fitted to all runs of a series. Two single runs differ by chance.",
-    "No change: both commits lie in one level, or in levels that differ no longer. A smaller change than the one that could be seen may be there.",
+    "No change: both commits lie in one level, in levels that differ no longer, or in one drift that moves less between them than counts. A smaller change than the one that could be seen may be there.",
     "Slower or faster: they lie in different levels. The interval is that of the change between the two.",
     "Inconclusive: a commit may lie on either side of a change, in a drift, or in a series that is too short for levels.",
     "Not comparable: the two were not measured in the same environment. What differs stands beside it.",
