@@ -102,7 +102,7 @@ const levelsOf = ({ changes }, point) => {
 const turned = ([change, lower, upper]) =>
   (lower > -1 ? [change, upper, lower].map((one) => 1 / (1 + one) - 1) : null);
 
-// How two levels stand to each other, at commits so many apart; null where one of them drifts (a share of its level a point, or
+// How two levels stand to each other, at commits so many apart; null where one of them drifts (a share of its level a commit, or
 // null), unless both lie in one drift that moves less between them than counts.
 const isLevel = (one) => Array.isArray(one);
 const between = (series, from, to, apart) => {

@@ -95,7 +95,7 @@ pub(super) struct SeriesData {
 pub(super) enum Stretch {
     /// It stays at a level: value, lower and upper end.
     Level([f64; 3]),
-    /// It drifts: by which share of its level a point at most; absent where none can be told.
+    /// It drifts: by which share of its level a commit at most; absent where none can be told.
     Drift(Option<f64>),
 }
 
@@ -256,7 +256,11 @@ fn series_data(
     let stretches = one.levels.iter().zip(begins).enumerate();
     let levels = stretches.map(|(place, (stretch, begin))| match stretch.level.as_ref().and_then(ends) {
         Some(level) => Stretch::Level(level),
-        None => Stretch::Drift(pace(one, begin..one.changes.points.get(place).map_or(usize::MAX, |next| next.index))),
+        None => Stretch::Drift(pace(
+            one,
+            &of_points,
+            begin..one.changes.points.get(place).map_or(usize::MAX, |next| next.index),
+        )),
     });
     Some(SeriesData {
         id: one.series.clone(),
@@ -309,13 +313,16 @@ fn plain(text: &str, length: usize) -> String {
 }
 
 /// Value and ends of a level as the scripts hold them; none where one is no number.
-/// By which share of its level a series moves a point at most, in drifts that lie in a stretch of its points.
-fn pace(one: &SeriesTrend, points: Range<usize>) -> Option<f64> {
+/// By which share of its level a series moves a commit at most, in drifts that lie in a stretch of its points, which have these
+/// numbers of commits.
+fn pace(one: &SeriesTrend, numbers: &[usize], points: Range<usize>) -> Option<f64> {
     let inside = one.changes.drifts.iter().filter(|drift| drift.begin < points.end && drift.end > points.start);
     let pace = |drift: &Drift| {
         let least = drift.before.min(drift.after);
-        let points = drift.end.saturating_sub(drift.begin).max(1) as f64;
-        if least > 0.0 { (drift.after - drift.before).abs() / least / points } else { f64::INFINITY }
+        // A commit may have several points, one an environment, and another none.
+        let of_drift = numbers.get(drift.begin..drift.end).unwrap_or_default();
+        let commits = of_drift.last().zip(of_drift.first()).map_or(0, |(last, first)| last - first);
+        if least > 0.0 { (drift.after - drift.before).abs() / least / commits.max(1) as f64 } else { f64::INFINITY }
     };
     let fastest = inside.map(pace).reduce(f64::max);
     fastest.map(rounded).filter(|pace| pace.is_finite())

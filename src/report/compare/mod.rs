@@ -6,7 +6,7 @@
 //! 2. A common environment is looked for, the last one of B that A has. Where there is none: **not comparable**, with the
 //!    facts that differ; nothing is judged across a change of environment.
 //! 3. No level where A or B lies, as with too few points or within a drift: **inconclusive**, but for both in one drift that
-//!    moves less over as many points as there are commits between them than counts: **no change**.
+//!    moves less between them than counts, by its pace: **no change**.
 //! 4. Both in one level: **no change**, with the smallest change that would have shown.
 //! 5. In neighbouring levels: a **change** with the interval of the change between them.
 //! 6. In levels further apart: the interval is that of the two levels, joined as independent (the method of variance

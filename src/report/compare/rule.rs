@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(verdict(&drifts, 8, 15), Some(Verdict::Drift));
         assert_eq!(verdict(&drifts, 8, 25), Some(Verdict::Same { came_back: true }));
         assert_eq!(verdict(&drifts, 13, 15), Some(Verdict::Drift));
-        // In one drift what moves less than counts is no change: 2 and 4 points of 0.15 % each, where 0.4 % counts.
+        // In one drift what moves less than counts is no change: 2 and 4 commits of 0.15 % each, where 0.4 % counts.
         drifts.levels[1] = Stretch::Drift(Some(0.0015));
         assert_eq!(verdict(&drifts, 13, 15), Some(Verdict::Same { came_back: false }));
         assert_eq!(verdict(&drifts, 15, 13), Some(Verdict::Same { came_back: false }));

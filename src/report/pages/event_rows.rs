@@ -126,13 +126,9 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
     let relative = lead.and_then(|one| one.relative.as_ref());
     let tone = tone(of);
     let range = match (&of.last_good, event::goes_on(of)) {
-        (Some(good), _) => Phrase::default().id(words::name(good.short())).text(" .. "),
+        (Some(good), _) => Phrase::default().id(words::name(good.short())).text(" .."),
         (None, true) => Phrase::default(),
-        (None, false) => Phrase::plain("up to "),
-    };
-    let range = match event::goes_on(of) {
-        true => range.text("goes on"),
-        false => range.id(words::name(of.first_bad.short())),
+        (None, false) => Phrase::plain("up to"),
     };
     let more = match of.members.len().saturating_sub(1) {
         0 => String::new(),
@@ -153,7 +149,7 @@ fn row(of: &Event, catalog: &Catalog<'_>) -> EventRow {
         change: Change { class: class(tone), figure: figure(relative) },
         interval: interval(relative),
         machines: words::joined(&machines),
-        range: range.text(suspects),
+        range: range.then(event::end(of)).text(suspects),
         since: date::day(of.since),
         confidence: chance(of.false_discovery),
         state: linked(event::state(of), catalog),

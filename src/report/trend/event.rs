@@ -151,11 +151,16 @@ fn is_going_on(member: &Member) -> bool {
 }
 
 /// Of a drift that goes on: that it does, and in how many of its series where it is over in some.
-pub(in crate::report) fn going_on(event: &Event) -> String {
+fn going_on(event: &Event) -> String {
     match (event.members.iter().filter(|member| is_going_on(member)).count(), event.members.len()) {
         (some, all) if some < all => format!("goes on in {} of {} series", number::count(some), number::count(all)),
         _ => "goes on".to_owned(),
     }
+}
+
+/// Where it ends: the first commit that surely has it, or that it goes on.
+pub(in crate::report) fn end(event: &Event) -> Phrase {
+    if goes_on(event) { Phrase::plain("goes on") } else { Phrase::default().id(words::name(event.first_bad.short())) }
 }
 
 /// How many commits a drift is over: of one that goes on each more is one more, so that is told by steps.

@@ -184,11 +184,7 @@ const EVENT_COLUMNS: [(&str, &str); 5] = [
 fn event(catalog: &Catalog<'_>, of: &&Event) -> Row {
     let machines: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
     let good = of.last_good.as_ref().map_or(number::NONE, |good| good.short());
-    let range = Phrase::default().id(words::name(good)).text(" .. ");
-    let range = match told::goes_on(of) {
-        true => range.text("goes on"),
-        false => range.id(words::name(of.first_bad.short())),
-    };
+    let range = Phrase::default().id(words::name(good)).text(" ..").then(told::end(of));
     Row::of([
         Phrase::default().name(catalog.event_page(&of.id), words::name(&of.id)),
         Phrase::default().mark(Mark { word: String::new(), ..told::mark(of) }).then(told::deed(of)),
