@@ -115,5 +115,6 @@ fn a_worker_that_is_killed_takes_only_its_benchmark_with_it() {
     let failures: Vec<&str> = all.iter().filter_map(|one| one["failure"].as_str()).collect();
     assert!(run.to_string().contains("it was ended by signal 9"), "{run}");
     assert_eq!(code, Some(i32::from(!failures.is_empty())), "{failures:?}");
-    assert!(failures.len() <= 1 && all.len() > failures.len() + 1, "{failures:?}");
+    // The control stands where the benchmark fell; what calibrates is timed beside the benchmark and falls with it.
+    assert!(failures.len() <= 1 && all.len() > failures.len(), "{failures:?} of {}", all.len());
 }
