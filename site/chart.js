@@ -123,7 +123,7 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   for (const [a, b] of told.suspects) if (shown(a, b)) path("suspect", `M${x(a)} ${top}H${x(b)}V${bottom}H${x(a)}Z`);
   const fits = ({ value }) => value >= low && value <= high;
   const beyond = (one, side) => {
-    const commit = commitOf(one), at = commit ? ` at ${commit[0].slice(0, 8)}` : "";
+    const commit = commitOf(one), at = commit ? ` at ${commit[0].slice(0, 7)}` : "";
     return `${quantity([factor, symbol], one.value)}${at}, ${side} the scale`;
   };
   path(inside.length > 150 ? "dots many" : "dots", inside.filter(fits).map((one) => `M${x(one.place)} ${y(one.value)}h0`).join("") || "M0 0");
@@ -191,7 +191,7 @@ function makeChart(figure) {
     const run = runs[at], row = rows[runs.length - 1 - at], isListed = row && Number(row.dataset.place ?? run.place) === run.place;
     const commit = data.commits[commitOf(run)], change = mode === "relative" ? [["from the first level", percent(run.value / reference - 1)]] : [];
     const pairs = isListed ? [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
-      : [[heads[0], commit ? [commit[0].slice(0, 8), ...commit[3]].join(" ") : run.commit ?? ""], [heads[2], value([told.factor], run.value)]];
+      : [[heads[0], commit ? [commit[0].slice(0, 7), ...commit[3]].join(" ") : run.commit ?? ""], [heads[2], value([told.factor], run.value)]];
     pairs.splice(1, 0, ["Subject", commit?.[2]]);
     return [...pairs, ...change].filter(([, text]) => text && text !== NONE).map(([head, text]) => `${head} ${text}`).join("; ");
   };

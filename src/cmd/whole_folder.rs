@@ -52,7 +52,9 @@ impl Kind {
     /// # Errors
     /// Names the folder and the file.
     pub(super) fn check_replaceable(self, folder: &Path) -> anyhow::Result<()> {
-        if folder.components().any(|part| part.as_os_str() == ".git") {
+        // A worktree may lie in there, and it is its user's: one knows it by a `.git` of its own.
+        let mut outwards = folder.ancestors().take_while(|place| place == &folder || !place.join(".git").exists());
+        if outwards.any(|place| place.file_name().is_some_and(|name| name == ".git")) {
             let message = format!("`{}` lies in `.git`, where git keeps what is its own", folder.display());
             return Err(Advice { message, hint: "name another folder with `--out`".to_owned() }.into());
         }
@@ -310,8 +312,13 @@ mod tests {
             fs::remove_file(folder.join(stranger)).expect("a file");
         }
         SITE.check_replaceable(&folder).expect("our own site may be replaced");
-        let error = SITE.check_replaceable(&root.path().join(".git/hooks")).expect_err("it is git's").to_string();
-        assert!(error.contains("lies in `.git`"), "{error}");
+        for place in [".git", ".git/hooks", ".git/hooks/_site"] {
+            let error = SITE.check_replaceable(&root.path().join(place)).expect_err("it is git's").to_string();
+            assert!(error.contains("lies in `.git`"), "{place}: {error}");
+        }
+        make_folder(&root.path().join(".git/trees/one")).expect("a folder");
+        write_file(&root.path().join(".git/trees/one/.git"), b"gitdir: ../../worktrees/one").expect("a file");
+        SITE.check_replaceable(&root.path().join(".git/trees/one/_site")).expect("a worktree is its user's");
         let other = Kind { name: "export", marker: ".sprag-export" };
         assert!(other.check(&folder).is_err(), "a site is no export");
     }

@@ -249,9 +249,9 @@ pub(super) fn short_benchmark(id: &str) -> &str {
     id.split_once('/').map_or(id, |(_, rest)| rest)
 }
 
-/// The first digits of a commit, enough for a reader.
+/// The first digits of a commit, as many as events tell and GitHub shows, enough for a reader.
 pub(super) fn short_commit(sha: &str) -> &str {
-    sha.get(..8).unwrap_or(sha)
+    sha.get(..7).unwrap_or(sha)
 }
 
 /// The first digits of a digest, enough for a reader.

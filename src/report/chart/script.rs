@@ -4,12 +4,10 @@
 use serde_json::{Value, json};
 
 use super::trend::{Flag, Trend};
+use crate::report::catalog::short_commit;
 use crate::report::compare::packed;
 use crate::report::compare::rounding::{finely_scaled, rounded};
 use crate::report::text;
-
-/// The digits of a commit that no file beside the page tells of.
-const COMMIT: usize = 7;
 
 /// The steps that medians may be told in: with five digits each the largest is one of the fourth digit, which pages show.
 const STEPS: [i64; 4] = [1, 2, 5, 10];
@@ -57,7 +55,7 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         "limit": trend.limit.map(rounded),
     });
     if names_commits {
-        let short = |sha: &str| sha.get(..COMMIT).unwrap_or(sha).to_owned();
+        let short = |sha: &str| short_commit(sha).to_owned();
         told["commits"] = trend.dots.iter().map(|dot| json!(short(&dot.commit))).collect();
     }
     text::script(&told.to_string())

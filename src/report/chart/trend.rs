@@ -233,8 +233,8 @@ mod tests {
             let titles: Vec<&str> = svg.split("<path class=\"out\"").skip(1).filter_map(title).collect();
             assert_eq!(titles.len(), svg.matches("class=\"out\"").count(), "{runs} runs: {svg}");
             let [above, below] = titles[..] else { panic!("{titles:?}") };
-            assert_eq!(above, "9.000\u{202f}ms at a3f19c2b, above the scale");
-            assert!(below.ends_with("ms at a3f19c2b, below the scale"), "{below}");
+            assert_eq!(above, "9.000\u{202f}ms at a3f19c2, above the scale");
+            assert!(below.ends_with("ms at a3f19c2, below the scale"), "{below}");
         }
     }
 

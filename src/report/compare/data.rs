@@ -15,7 +15,7 @@ use crate::model::change_point::{Drift, Level};
 use crate::model::environment::KEY_FACTS;
 use crate::model::metric::Metric;
 use crate::model::trend::{PooledPoint, SeriesTrend};
-use crate::report::catalog::{Catalog, short_benchmark};
+use crate::report::catalog::{Catalog, short_benchmark, short_commit};
 use crate::report::date;
 use crate::report::number;
 use crate::report::order::{natural, parameters};
@@ -55,7 +55,7 @@ pub(in crate::report) struct MeasuredCommit {
 impl MeasuredCommit {
     /// A tag where it bears one, else seven digits.
     pub(in crate::report) fn name(&self) -> String {
-        self.tags.first().cloned().unwrap_or_else(|| self.sha.get(..7).unwrap_or(&self.sha).to_owned())
+        self.tags.first().cloned().unwrap_or_else(|| short_commit(&self.sha).to_owned())
     }
 }
 

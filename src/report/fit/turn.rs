@@ -4,6 +4,7 @@ use crate::model::change_point::{ChangePoint, Drift, Level};
 use crate::model::event::{Event, EventKind, Member, NamedCommit};
 use crate::model::metric::{Better, Metric};
 use crate::model::trend::SeriesTrend;
+use crate::report::catalog::short_commit;
 use crate::report::mark::Tone;
 use crate::report::text::shortened;
 
@@ -59,7 +60,7 @@ impl<'a> Fit<'a> {
             event.suspects.iter().map(|one| &one.commit).chain([&member.at, &event.first_bad]).chain(&event.last_good)
         });
         let named = stretches.chain(of_events).find(|commit| commit.sha == sha);
-        shortened(named.map_or_else(|| sha.get(..7).unwrap_or(sha), NamedCommit::short), NAME)
+        shortened(named.map_or_else(|| short_commit(sha), NamedCommit::short), NAME)
     }
 
     /// The level that holds now, or that a drift has come to; absent where no level is fitted.

@@ -261,7 +261,7 @@ mod tests {
 
         #### cpu on ci-box
 
-        Run `00112233445566ff` of 21 Nov 2026, 04:00 UTC at `bbbbbbbb`, held against baselines/cpu.example-cpu-9000.json (of aaaaaaaaaaaa, 2026-11-14).
+        Run `00112233445566ff` of 21 Nov 2026, 04:00 UTC at `bbbbbbb`, held against baselines/cpu.example-cpu-9000.json (of aaaaaaaaaaaa, 2026-11-14).
 
         As a whole +0.1 % (positive is slower), by the geometric mean over 1 benchmark.
 
@@ -289,7 +289,7 @@ mod tests {
         let text = changed_markdown(&gate);
         for part in [
             "\nMeasured 21",
-            " at `bbbbbbbb`, held against v1: v2 and v1 took turns in 10 pairs of processes.",
+            " at `bbbbbbb`, held against v1: v2 and v1 took turns in 10 pairs of processes.",
             "sprag compare: pass; 1 unchanged",
             "\n1 unchanged, left out here.\n",
             "To measure both",
