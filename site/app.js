@@ -466,8 +466,15 @@ function makeFilter(box, tables) {
         && words.every((word) => textOf(row).includes(word)));
       seen += !row.hidden;
     }
-    for (const body of tables.flatMap((one) => [...one.tBodies])) body.hidden = bodyRows(body.parentNode)
-      .filter((row) => row.parentNode === body).every((row) => row.hidden);
+    for (const body of tables.flatMap((one) => [...one.tBodies])) {
+      const all = bodyRows(body.parentNode).filter((row) => row.parentNode === body), left = all.filter((row) => !row.hidden).length;
+      const told = body.querySelector("th[scope=rowgroup] > .q");
+      body.hidden = left === 0;
+      // A group whose head counts more than it lists keeps that count.
+      if (told && [`(${count(all.length)})`, told.dataset.seen].includes(told.textContent)) {
+        told.textContent = told.dataset.seen = left === all.length ? `(${count(left)})` : `(${count(left)} of ${count(all.length)})`;
+      }
+    }
     for (const one of tables) {
       const around = one.closest("section:not(.scroll)");
       if (tables.length > 1) around.hidden = [...one.tBodies].every((body) => body.hidden);
@@ -645,6 +652,9 @@ function exported(a, b) {
     button("Save as CSV", () => save(sprag.csv(a, b), "text/csv", "csv")), said);
 }
 
+// What stands for a commit where several begin as what was written.
+const SEVERAL = "several";
+
 function makeCompare(box) {
   const { data } = sprag, [form, filter] = box.querySelectorAll(".filter");
   const field = (name) => form.querySelector(`[name=${name}]`);
@@ -659,24 +669,24 @@ function makeCompare(box) {
     const word = text.trim().split(/\s/)[0].toLowerCase(), like = ([sha, , , tags]) => tags.includes(text.trim()) || sha === word;
     const whole = data.commits.findIndex(like);
     if (whole >= 0) return whole;
-    const begun = data.commits.flatMap(([sha], i) => (word.length >= 4 && sha.startsWith(word) ? [i] : []));
-    return begun.length === 1 ? begun[0] : null;
+    const begun = word ? data.commits.flatMap(([sha], i) => (sha.startsWith(word) ? [i] : [])) : [];
+    return begun.length > 1 ? SEVERAL : begun[0] ?? null;
   };
   const loaded = (number) => (data.chunks.has(chunkOf(data, number)) ? null : load(`values-${chunkOf(data, number)}.js`));
   let asked = 0;
   const show = async () => {
     asked += 1;
     const mine = asked, [a, b] = ["a", "b"].map((name) => numberOfCommit(field(name).value));
-    const unknown = a === null ? "A" : b === null ? "B" : null;
-    said.textContent = unknown ? `${unknown} is no commit or tag that was measured: the list of the field has those that were.` : "";
-    if (unknown) {
+    for (const name of ["a", "b"]) address.set(name, field(name).value.trim());
+    const unclear = [["A", a], ["B", b]].find(([, number]) => number === null || number === SEVERAL);
+    said.textContent = !unclear ? "" : unclear[1] === SEVERAL ? `Several measured commits begin as ${unclear[0]} does: write more digits.`
+      : `${unclear[0]} is no commit or tag that was measured: the list of the field has those that were.`;
+    if (unclear) {
       result.replaceChildren();
       rows.replaceChildren();
       filter.hidden = true;
       return;
     }
-    address.set("a", field("a").value.trim());
-    address.set("b", field("b").value.trim());
     try { await loaded(a); await loaded(b); } catch (error) { said.textContent = error.message; return; }
     if (mine !== asked) return;
     const made = sprag.table(a, b), apart = Math.abs(a - b) - 1;
@@ -710,7 +720,7 @@ function makeCompare(box) {
   field("a").value = address.get("a");
   if (!field("a").value) {
     // Without another it is the one measured before; before the first there is none, so it is the other side.
-    const at = numberOfCommit(field("b").value) ?? newest;
+    const named = numberOfCommit(field("b").value), at = named === null || named === SEVERAL ? newest : named;
     if (at === 0) field("b").value = written(data.commits[1]);
     field("a").value = written(data.commits[Math.max(at - 1, 0)]);
   }

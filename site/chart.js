@@ -77,7 +77,10 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
   const shown = (...places) => places.some((place) => place >= first && place <= last);
   const inside = runs.filter(({ place }) => shown(place));
   const lines = told.lines.filter((line) => line[0] <= last && line[1] >= first);
-  const also = [...lines.flatMap((line) => [line[2], line[3]]), told.baseline, told.limit].filter((value) => value !== null);
+  // Where a line or a ramp from one place to another stands at a place.
+  const along = ([from, to, before, after], place) => (to > from ? before + (after - before) * (place - from) / (to - from) : after);
+  const part = (line) => [Math.max(line[0], first), Math.min(line[1], last)].map((place) => [place, along(line, place)]);
+  const also = [...lines.flatMap((line) => part(line).map(([, value]) => value)), told.baseline, told.limit].filter((value) => value !== null);
   const [low, high] = rangeOf(inside.map(({ value }) => value), also, mode === "log");
   const reference = firstLevel(told, runs), held = (x, a, b) => Math.min(b, Math.max(a, x));
   const scale = { log: Math.log10, relative: (v) => (v / reference - 1) * 100 }[mode] ?? ((v) => v / factor);
@@ -117,9 +120,10 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
       free = isLeft ? at - wide - 4 : at;
     }
   }
-  for (const [value, kind] of [[told.baseline, "base"], [told.limit, "limit"]]) {
-    if (value !== null && value >= low && value <= high) path(kind, `M${left} ${y(value)}H${right}`);
-  }
+  const marks = [["base", told.baseline, () => `baseline ${quantity([factor, symbol], told.baseline)}`],
+    ["limit", told.limit, () => `limit ${percent(told.limit / told.baseline - 1)}`]];
+  const fixedLines = marks.filter(([, value]) => value !== null && value >= low && value <= high);
+  for (const [kind, value] of fixedLines) path(kind, `M${left} ${y(value)}H${right}`);
   for (const [a, b] of told.suspects) if (shown(a, b)) path("suspect", `M${x(a)} ${top}H${x(b)}V${bottom}H${x(a)}Z`);
   const fits = ({ value }) => value >= low && value <= high;
   const beyond = (one, side) => {
@@ -132,20 +136,24 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
     path("out", `M${at - 4} ${edge[1]}L${at} ${edge[0]}L${at + 4} ${edge[1]}Z`)
       .append(draw("title", "", {}, beyond(one, one.value > high ? "above" : "below")));
   }
-  for (const [from, to, before, after] of lines) {
-    const value = (place) => (to > from ? before + (after - before) * (place - from) / (to - from) : after);
-    const [begin, end] = [held(from, first, last), held(to, first, last)];
-    path("level", `M${x(begin)} ${y(value(begin))}L${x(end)} ${y(value(end))}`);
+  for (const line of lines) {
+    const [[begin, before], [end, after]] = part(line);
+    path(line[2] === line[3] ? "level" : "rise doubt", `M${x(begin)} ${y(before)}L${x(end)} ${y(after)}`);
   }
   for (const [number, tone, from, to, before, after, text] of told.turns) {
-    if (!shown(from) || !shown(to)) continue;
-    const [a, b] = [y(before), y(after)], at = (x(from) + x(to)) / 2, middle = (a + b) / 2;
-    path(`rise ${tone}`, `M${x(from)} ${a}L${x(to)} ${b}`);
+    if (from > last || to < first) continue;
+    // Of a drift that reaches beyond what is shown, the part within.
+    const ends = from === to ? [[from, before], [to, after]] : part([from, to, before, after]);
+    const [[begin, a], [end, b]] = ends.map(([place, value]) => [x(place), y(value)]), at = (begin + end) / 2, middle = (a + b) / 2;
+    if (from === to) path(`rise ${tone}`, `M${begin} ${a}L${end} ${b}`);
     draw("circle", `badge ${tone}`, { cx: at, cy: middle, r: 8.5 });
     words(String(number), at, middle + 4, "middle", "in");
     const isLeft = at + 14 + text.length * SIZE * 0.6 > right;
     words(text, isLeft ? at - 13 : at + 13, Math.max(top + SIZE, Math.min(a, b) - 6), isLeft ? "end" : "", `halo ${tone}${tone === "env" ? " strong" : ""}`);
   }
+  // Names of both lines outwards, so that neither covers the other.
+  const highestLine = Math.max(...fixedLines.map(([, value]) => value));
+  for (const [, value, name] of fixedLines) words(name(), left + 8, y(value) + (value === highestLine ? -5 : SIZE + 2), "", "halo");
   const now = lines.at(-1);
   if (now && now[1] <= last) {
     const text = mode === "relative" ? percent(now[3] / reference - 1) : quantity([factor, symbol], now[3]);

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use super::Advice;
 use super::project::Project;
 use super::swap::swap;
-use crate::model::digest::Digest;
+use crate::model::digest::{self, Digest};
 
 /// What a folder holds that is ours to replace.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,8 @@ impl Kind {
     }
 
     /// Fails where nothing can be put there: where the folder lies in `.git`, or holds anything that is not of this kind, or
-    /// among our files one that would be lost, such as `.git` or `CNAME`, or where its parent cannot be written.
+    /// among our files one that would be lost, or where its parent cannot be written. What is ours the marker says; where it
+    /// was made by a version that did not, files such as `.git` or `CNAME` are looked for.
     ///
     /// # Errors
     /// Names the folder and the file.
@@ -65,7 +66,14 @@ impl Kind {
             let is_plain_file = || !name.contains('.') && folder.join(name).is_file();
             name != self.marker && (name.starts_with('.') || is_plain_file())
         };
-        let Some(stranger) = names.filter(is_strange).min() else { return self.check_place(folder) };
+        let stranger = match self.written(folder) {
+            Some(ours) => Standing { folder, marker: self.marker }
+                .files()?
+                .into_iter()
+                .find(|file| !ours.contains(&mark_of(file))),
+            None => names.filter(is_strange).min(),
+        };
+        let Some(stranger) = stranger else { return self.check_place(folder) };
         let message = format!("`{}` holds `{stranger}`, which is no part of the {}", folder.display(), self.name);
         let hint =
             "the folder is replaced as a whole: move that out of it, or name another one with `--out`".to_owned();
@@ -84,6 +92,13 @@ impl Kind {
             return Err(Advice { message, hint }.into());
         }
         Ok(Standing { folder, marker: self.marker })
+    }
+
+    /// The marks of the files that were written into a folder; nothing where its marker lists none.
+    fn written(self, folder: &Path) -> Option<HashSet<String>> {
+        let text = fs::read_to_string(folder.join(self.marker)).ok()?;
+        let marks: HashSet<String> = text.lines().skip(1).map(str::to_owned).collect();
+        (!marks.is_empty()).then_some(marks)
     }
 
     /// Whether a folder can be put there: proven with a file that has no name, so that nothing can stay behind.
@@ -272,95 +287,22 @@ fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     fs::write(path, bytes).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
+/// What stands for the path of a file in the marker: a share of its digest, so that the list stays small.
+fn mark_of(path: &str) -> String {
+    digest::sha256_hex(path.as_bytes())[..8].to_owned()
+}
+
 /// Marks the new folder and puts it in the place of `folder`; what was there ends up at `new`.
 fn put(kind: Kind, new: &Path, folder: &Path) -> anyhow::Result<()> {
-    let text = b"This folder was made by sprag, which replaces it as a whole.\n";
     make_folder(new)?;
-    write_file(&new.join(kind.marker), text)?;
+    let files = Standing { folder: new, marker: kind.marker }.files()?;
+    let marks: BTreeSet<String> = files.iter().map(|path| mark_of(path)).collect();
+    let mut text =
+        "This folder was made by sprag, which replaces it as a whole; its files, by their digests:\n".to_owned();
+    marks.iter().for_each(|mark| text += &format!("{mark}\n"));
+    write_file(&new.join(kind.marker), text.as_bytes())?;
     swap(new, folder).with_context(|| format!("cannot put the new {} at `{}`", kind.name, folder.display()))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SITE: Kind = Kind { name: "site", marker: ".sprag-site" };
-
-    #[test]
-    fn a_site_replaces_a_site_and_nothing_else() {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        let folder = root.path().join("deep/_site");
-        SITE.check(&folder).expect("a folder that is not there is free");
-        fs::create_dir_all(parent(&folder)).expect("a folder");
-        let new = root.path().join("aside/new");
-        make_folder(&new.join("series")).expect("a folder");
-        write_file(&new.join("index.html"), b"1").expect("a page");
-        write_file(&new.join("series/a.html"), b"a").expect("a page");
-        put(SITE, &new, &folder).expect("the first site");
-        let new = root.path().join("aside/newer");
-        make_folder(&new).expect("a folder");
-        write_file(&new.join("index.html"), b"2").expect("a page");
-        put(SITE, &new, &folder).expect("the second site");
-        assert_eq!(fs::read_to_string(folder.join("index.html")).expect("a page"), "2");
-        assert!(!folder.join("series").exists(), "a page that is gone stays");
-        assert_eq!(fs::read_dir(root.path().join("deep")).expect("a folder").count(), 1, "something is left beside");
-        for stranger in [".git", "CNAME", ".nojekyll"] {
-            write_file(&folder.join(stranger), b"").expect("a file");
-            let error = SITE.check_replaceable(&folder).expect_err("it would be lost").to_string();
-            assert!(error.contains(stranger), "{error}");
-            SITE.check(&folder).expect("it may be read");
-            fs::remove_file(folder.join(stranger)).expect("a file");
-        }
-        SITE.check_replaceable(&folder).expect("our own site may be replaced");
-        for place in [".git", ".git/hooks", ".git/hooks/_site"] {
-            let error = SITE.check_replaceable(&root.path().join(place)).expect_err("it is git's").to_string();
-            assert!(error.contains("lies in `.git`"), "{place}: {error}");
-        }
-        make_folder(&root.path().join(".git/trees/one")).expect("a folder");
-        write_file(&root.path().join(".git/trees/one/.git"), b"gitdir: ../../worktrees/one").expect("a file");
-        SITE.check_replaceable(&root.path().join(".git/trees/one/_site")).expect("a worktree is its user's");
-        let other = Kind { name: "export", marker: ".sprag-export" };
-        assert!(other.check(&folder).is_err(), "a site is no export");
-    }
-
-    #[test]
-    fn a_file_is_taken_over_where_it_is_the_same() {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        let (old, new) = (root.path().join("old"), root.path().join("new/deep/page"));
-        fs::write(&old, "one").expect("a file");
-        make_folder(parent(&new)).expect("a folder");
-        assert!(!take_over(&old, &new, b"two") && !take_over(&old, &new, b"one and more") && !new.exists());
-        assert!(take_over(&old, &new, b"one"));
-        assert_eq!(fs::read(&new).expect("it is linked"), b"one");
-        // Only a file of the folder itself: what a link leads to is somebody else's.
-        #[cfg(unix)]
-        {
-            let link = root.path().join("link");
-            std::os::unix::fs::symlink(&old, &link).expect("a link");
-            assert!(!take_over(&link, &root.path().join("other"), b"one"));
-        }
-        assert!(!take_over(&root.path().join("absent"), &root.path().join("other"), b"one"));
-    }
-
-    #[test]
-    fn a_file_is_taken_over_by_its_digest() {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        let folder = root.path().join("site");
-        fs::create_dir(&folder).expect("a folder");
-        fs::write(folder.join("page"), "one").expect("a file");
-        let aside = Aside { folder: root.path().join("aside"), _lock: None, _temporary: None };
-        let whole = WholeFolder { kind: SITE, folder, aside, made: RefCell::default() };
-        assert!(!whole.take_over("page", Digest::of(&[b"two"])) && !whole.take_over("other", Digest::of(&[b"one"])));
-        assert!(whole.take_over("page", Digest::of(&[b"one"])));
-        assert_eq!(fs::read(root.path().join("aside/new/page")).expect("it is linked"), b"one");
-    }
-
-    #[test]
-    fn foreign_files_are_left_alone() {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        fs::write(root.path().join("thesis.tex"), "mine").expect("a file");
-        let error = SITE.check(root.path()).expect_err("the folder is not ours");
-        assert!(error.to_string().contains("no site of sprag"), "{error}");
-        assert!(SITE.check(&root.path().join("thesis.tex")).is_err());
-    }
-}
+mod tests;

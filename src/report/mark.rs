@@ -1,11 +1,13 @@
 //! A state as a glyph, a word and a colour, always all three.
 
 use crate::model::benchmark::{Parity, ParityStatus};
+use crate::model::head::RunHead;
 use crate::model::ledger::answer::{Answer, Standing};
 use crate::model::metric::{Better, Metric, RATIO};
 use crate::model::run::{Quality, RunStatus};
 use crate::model::unit::Unit;
 use crate::model::verdict::{Comparison, Verdict};
+use crate::report::number;
 
 /// The four things that colour may mean, and the plain ink of everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +108,14 @@ impl Mark {
     /// The mark of whether the numbers of a run can be trusted.
     pub fn of_quality(quality: &Quality) -> Mark {
         if quality.clean { Mark::new(Tone::Plain, "✓", "clean") } else { Mark::new(Tone::Doubt, "?", "rough") }
+    }
+
+    /// The mark of the quality of a run, for a table: one that gave no values has none.
+    pub fn of_run_quality(run: &RunHead) -> Mark {
+        match run.status {
+            RunStatus::Ok => Mark::of_quality(&run.quality),
+            RunStatus::Skipped | RunStatus::Failed => Mark::new(Tone::Plain, number::NONE, ""),
+        }
     }
 
     /// The mark of a check against the reference.

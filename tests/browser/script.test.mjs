@@ -198,6 +198,16 @@ test("the first commit is compared with the next, and one that nobody knows is n
   await context.close();
   const odd = await open("compare/index.html?b=nobody");
   await odd.tab.waitForFunction(() => /B is no commit or tag that was measured/.test(document.querySelector("#compare output").textContent));
+  assert.equal(new URL(odd.tab.url()).searchParams.get("b"), "nobody", "the address keeps what was asked for");
+  // With one digit each, some two of more than sixteen commits begin alike.
+  const begun = await odd.tab.evaluate(() => {
+    const firsts = sprag.data.commits.map(([sha]) => sha[0]);
+    return firsts.find((one, i) => firsts.indexOf(one) !== i);
+  });
+  await odd.tab.locator("#compare [name=b]").fill(begun);
+  await odd.tab.locator("#compare [name=b]").press("Tab");
+  await odd.tab.waitForFunction(() => /Several measured commits begin as B does/.test(document.querySelector("#compare output").textContent));
+  await address(odd.tab, "b", begun);
   assert.deepEqual(odd.said, []);
   await odd.context.close();
 });
@@ -282,6 +292,9 @@ test("filters and the order of a table stay in the address", async () => {
   const all = await shown(), machine = await tab.locator("#result-rows td.place").first().textContent();
   await tab.locator("#compare select[name=machine]").selectOption(machine);
   assert.ok(await shown() < all, "the filter hides rows");
+  const heads = await tab.locator("#result-rows th[scope=rowgroup]:visible > .q").allTextContents();
+  assert.ok(heads.some((head) => /^\(\d+ of \d+\)$/.test(head)), `a head tells how many of its rows are left: ${heads}`);
+  assert.equal(heads.reduce((sum, head) => sum + Number(head.match(/\d+/)[0]), 0), await shown());
   await address(tab, "machine", machine);
   await tab.locator("#result-rows .sort", { hasText: "Could see" }).click();
   assert.match(await address(tab, "sort"), /^0\.\d+\.up$/);

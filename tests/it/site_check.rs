@@ -22,8 +22,12 @@ fn a_site_is_proven_or_named_where_it_differs() {
         assert!(out.contains(difference), "{difference} is not in:\n{out}");
     }
     assert!(out.contains("in 3 files"), "{out}");
-    // Nothing was written, and rendering mends it.
+    // Nothing was written; rendering loses no file of others, and mends the rest.
     assert!(!site.join("coverage.html").exists());
+    let refused = &["holds `series/another.html`, which is no part of the site", "move that out of it"];
+    sandbox.sprag(&["-C", "shop", "site"]).expect(2).says(refused);
+    assert!(site.join("series/another.html").exists() && !site.join("coverage.html").exists());
+    fs::remove_file(site.join("series/another.html")).expect("it was left alone");
     sandbox.sprag(&["-C", "shop", "site"]).expect(0);
     check().expect(0);
 }

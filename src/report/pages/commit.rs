@@ -122,6 +122,12 @@ impl<'c, 'a> Commits<'c, 'a> {
         let since = |a: Option<usize>| self.since(a?, number);
         [since(before), since(release.filter(|release| Some(*release) != before))]
     }
+
+    /// Whether the commit measured before bears a tag.
+    fn is_after_release(&self, of: &Named<'_>) -> bool {
+        let before = of.number.and_then(|number| self.data?.commits.get(number.checked_sub(1)?));
+        before.is_some_and(|commit| !commit.tags.is_empty())
+    }
 }
 
 impl Named<'_> {
@@ -235,6 +241,8 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
         },
         None => Fact { question, answer: Phrase::plain(number::NONE), note: Phrase::plain(none) },
     };
+    let no_release =
+        if commits.is_after_release(of) { "It is the one above." } else { "No release was measured before." };
     let suspected = commits.suspected.get(of.sha).map_or(0, Vec::len);
     let machines: BTreeSet<&str> = of.runs.iter().map(|run| run.machine.id.as_str()).collect();
     let suites: BTreeSet<&str> = of.runs.iter().map(|run| run.suite.as_str()).collect();
@@ -247,7 +255,7 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
     );
     vec![
         since("Against the one measured before", before, "No commit was measured before it, or it gave no value."),
-        since("Against the last release", release, "None was measured before the commit above."),
+        since("Against the last measured release", release, no_release),
         Fact {
             question: "Suspect of",
             answer: Phrase::plain(if suspected == 0 {

@@ -44,11 +44,9 @@ fn came_to(run: &RunHead) -> [Phrase; 3] {
         0 => count(run.benchmarks),
         failed => format!("{}, {} failed", count(run.benchmarks - failed), count(failed)),
     };
-    let numbers = match run.status {
-        RunStatus::Ok => Phrase::default().mark(Mark::of_quality(&run.quality)),
-        RunStatus::Skipped | RunStatus::Failed => Phrase::plain(number::NONE),
-    };
-    [Phrase::default().mark(Mark::of_status(run.status)), Phrase::plain(measured), numbers]
+    let [state, numbers] =
+        [Mark::of_status(run.status), Mark::of_run_quality(run)].map(|mark| Phrase::default().mark(mark));
+    [state, Phrase::plain(measured), numbers]
 }
 
 /// The suite of a run, with a link to its page where it has one.

@@ -207,7 +207,7 @@ fn run_row(catalog: &Catalog<'_>, run: &RunHead) -> RunRow {
         suite: run.suite.clone(),
         commit: run.commit.as_ref().map_or(number::NONE, |commit| short_commit(&commit.sha)).to_owned(),
         status: Mark::of_status(run.status),
-        quality: Mark::of_quality(&run.quality),
+        quality: Mark::of_run_quality(run),
         environment: short_digest(&run.environment.key).to_owned(),
     }
 }

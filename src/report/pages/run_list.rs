@@ -11,7 +11,7 @@ use crate::report::ReportError;
 use crate::report::catalog::{Catalog, short_commit, short_digest};
 use crate::report::date;
 use crate::report::link;
-use crate::report::mark::{Mark, Tone};
+use crate::report::mark::Mark;
 use crate::report::number;
 use crate::report::phrase::Phrase;
 use crate::report::text::shortened;
@@ -84,10 +84,7 @@ fn row(catalog: &Catalog<'_>, run: &RunHead) -> Row {
             (RunStatus::Ok, _) => format!("{measured}, {} failed", number::count(failed)),
             _ => number::NONE.to_owned(),
         },
-        quality: match run.status {
-            RunStatus::Ok => Mark::of_quality(&run.quality),
-            RunStatus::Skipped | RunStatus::Failed => Mark::new(Tone::Plain, number::NONE, ""),
-        },
+        quality: Mark::of_run_quality(run),
         id: short_digest(&run.id).to_owned(),
     }
 }

@@ -22,6 +22,31 @@ fn a_week_reads_well_as_markdown() {
 }
 
 #[test]
+fn a_suite_that_stopped_on_a_machine_is_named_for_some_weeks() {
+    let mut sample = sample_data::rich();
+    let day = |text: &str| text.parse::<chrono::NaiveDate>().expect("a day");
+    let gap = day("2026-11-02")..day("2026-11-16");
+    let gone = sample.runs[0].run.suite.clone();
+    sample.runs.retain(|run| run.run.suite != gone || !gap.contains(&run.run.timestamp.date_naive()));
+    let heads = sample.heads();
+    let catalog = Catalog::new(&sample.input(&heads));
+    let weeks = weeks(&catalog);
+    let told = |monday: &str| {
+        let week = weeks.iter().find(|week| week.monday == day(monday)).expect("the week is one of them");
+        (week.missing.iter().map(|run| run.suite.as_str()).collect::<Vec<_>>(), super::sheet(&catalog, week).markdown())
+    };
+    for monday in ["2026-11-02", "2026-11-09"] {
+        let (missing, report) = told(monday);
+        assert!(!missing.is_empty() && missing.iter().all(|suite| *suite == gone), "{monday}: {missing:?}");
+        let said = format!("○ {} missing", missing.len());
+        assert!(report.contains(&said) && report.contains("did not run") && !report.contains("✓ 2 runs"), "{report}");
+    }
+    for monday in ["2026-10-26", "2026-11-16"] {
+        assert_eq!(told(monday).0, [""; 0], "{monday}");
+    }
+}
+
+#[test]
 fn what_comes_later_changes_no_figure_of_a_week() {
     let mut sample = sample_data::rich();
     sample.trend.events.clear();

@@ -131,13 +131,13 @@ fn ran(week: &Week<'_>) -> Fact {
     let bad = week.runs.iter().filter(|run| run.status != RunStatus::Ok).count();
     let broken: usize = week.runs.iter().map(|run| run.failed).sum();
     let runs = counted(week.runs.len(), "run", "runs");
-    let answer = match bad {
-        0 => Phrase::default().mark(Mark::new(Tone::Better, "✓", runs)),
-        bad => Phrase::plain(format!("{runs}, ")).mark(Mark::new(
-            Tone::Doubt,
-            "○",
-            format!("{} skipped or failed", count(bad)),
-        )),
+    let missing = week.missing.len();
+    let is_not_here = if week.is_newest { "not there yet" } else { "missing" };
+    let counts = [(bad, "skipped or failed"), (missing, is_not_here)];
+    let lacks = counts.iter().filter(|(some, _)| *some > 0).map(|(some, what)| format!("{} {what}", count(*some)));
+    let answer = match lacks.collect::<Vec<_>>() {
+        none if none.is_empty() => Phrase::default().mark(Mark::new(Tone::Better, "✓", runs)),
+        some => Phrase::plain(format!("{runs}, ")).mark(Mark::new(Tone::Doubt, "○", some.join(", "))),
     };
     let mut note = match (week.runs.last(), week.runs.first()) {
         (Some(first), Some(last)) if first.timestamp != last.timestamp => {
@@ -147,7 +147,8 @@ fn ran(week: &Week<'_>) -> Fact {
         _ => String::new(),
     };
     note += &match broken {
-        0 if bad == 0 => " Every benchmark worked.".to_owned(),
+        0 if bad == 0 && missing == 0 => " Every benchmark worked.".to_owned(),
+        0 if bad == 0 => " Every benchmark that ran worked.".to_owned(),
         0 => String::new(),
         some => format!(" {} in others.", counted(some, "benchmark failed", "benchmarks failed")),
     };
@@ -269,33 +270,43 @@ fn environment(week: &Week<'_>) -> Option<Section> {
     section.table.is_some().then_some(section)
 }
 
-/// The runs that did not work as a whole, where there are any.
+/// The runs that did not work as a whole, and the suites that did not run on a machine where they do, where there are any.
 fn failures(catalog: &Catalog<'_>, week: &Week<'_>) -> Option<Section> {
     let is_bad = |run: &&&RunHead| run.status != RunStatus::Ok || run.failed > 0;
-    let row = |run: &&RunHead| {
-        let time = date::moment(run.timestamp);
-        let began = match catalog.run_place(&run.id) {
+    let began = |run: &RunHead, words: &str| {
+        let time = format!("{words}{}", date::moment(run.timestamp));
+        match catalog.run_place(&run.id) {
             Some(page) => Phrase::default().link(page, time),
             None => Phrase::plain(time),
-        };
+        }
+    };
+    let told = |began: Phrase, run: &RunHead, state: Mark, reason: Option<&str>| {
+        Row::of([
+            began,
+            Phrase::plain(&*run.suite),
+            Phrase::plain(&*run.machine.name),
+            Phrase::default().mark(state),
+            Phrase::plain(shortened(reason.unwrap_or(number::NONE), REASON)),
+        ])
+    };
+    let row = |run: &&RunHead| {
         let state = match run.status {
             RunStatus::Ok => {
                 Mark::new(Tone::Worse, "✕", format!("{} of {} failed", count(run.failed), count(run.benchmarks)))
             }
             status => Mark::of_status(status),
         };
-        Row::of([
-            began,
-            Phrase::plain(&*run.suite),
-            Phrase::plain(&*run.machine.name),
-            Phrase::default().mark(state),
-            Phrase::plain(shortened(run.reason.as_deref().unwrap_or(number::NONE), REASON)),
-        ])
+        told(began(run, ""), run, state, run.reason.as_deref())
+    };
+    let is_not_here = if week.is_newest { "not run yet" } else { "did not run" };
+    let missing = |run: &&RunHead| {
+        let state = Mark::new(Tone::Doubt, "○", is_not_here);
+        told(began(run, "last "), run, state, Some("It ran in the weeks before."))
     };
     let columns = [("Began, UTC", "nb"), ("Suite", ""), ("Machine", "place"), ("State", ""), ("Reason", "full any q")];
     let texts = ("failures", "Failures and skips", Phrase::default(), "");
-    let rows = week.runs.iter().filter(is_bad).map(row).collect();
-    let caption = "Runs that failed, in part or as a whole, or were skipped";
+    let rows = week.missing.iter().map(missing).chain(week.runs.iter().filter(is_bad).map(row)).collect();
+    let caption = "Suites that did not run, and runs that failed, in part or as a whole, or were skipped";
     let section = Section::of_table(texts, (caption, &columns), rows).cut(ROWS);
     section.table.is_some().then_some(section)
 }

@@ -1,6 +1,6 @@
 //! Which weeks there are, and what happened in each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Datelike, Days, NaiveDate, Utc};
 
@@ -9,10 +9,17 @@ use crate::model::event::{Event, EventState};
 use crate::model::head::RunHead;
 use crate::model::movers::MoverRow;
 use crate::model::rollup::WeekRow;
+use crate::model::run::is_filtered;
 use crate::report::catalog::Catalog;
 
 /// How many weeks have a report: half a year.
 pub const WEEKS: usize = 26;
+
+/// Of how many weeks before a week one looks at what ran.
+const LOOKED_AT: u64 = 4;
+
+/// In how many of them a suite ran on a machine that is expected to run there again.
+const REGULAR: usize = 2;
 
 /// A week in which something ran.
 pub(in crate::report) struct Week<'a> {
@@ -22,6 +29,9 @@ pub(in crate::report) struct Week<'a> {
     pub(in crate::report) is_newest: bool,
     /// Its runs, newest first.
     pub(in crate::report) runs: Vec<&'a RunHead>,
+    /// The newest run of each suite on each machine that did not run in it, though it did in at least [`REGULAR`] of the
+    /// [`LOOKED_AT`] weeks before.
+    pub(in crate::report) missing: Vec<&'a RunHead>,
     /// The newest commit of the line that was measured before it.
     pub(in crate::report) start: Option<usize>,
     /// The newest one that was measured until its end.
@@ -71,18 +81,34 @@ struct Earlier<'a> {
     commit: Option<usize>,
     /// The newest run of each suite on each machine that says under which circumstances.
     runs: BTreeMap<(&'a str, &'a str), &'a RunHead>,
+    /// The weeks in which each ran as a whole, as far as one still looks at them.
+    weeks: BTreeMap<(&'a str, &'a str), BTreeSet<NaiveDate>>,
 }
 
 impl<'a> Earlier<'a> {
     /// Takes in runs, newest first; gives how many commits of the line they measured.
     fn take(&mut self, catalog: &Catalog<'a>, runs: &[&'a RunHead]) -> usize {
         let commits = runs.iter().filter_map(|run| catalog.position(&run.commit.as_ref()?.sha));
-        let commits: std::collections::BTreeSet<usize> = commits.collect();
+        let commits: BTreeSet<usize> = commits.collect();
         self.commit = self.commit.max(commits.last().copied());
         for run in runs.iter().rev() {
             self.runs.insert((&run.suite, &run.machine.id), run);
+            if !is_filtered(&run.config) {
+                let weeks = self.weeks.entry((&run.suite, &run.machine.id)).or_default();
+                weeks.insert(monday(run.timestamp));
+                while weeks.len() as u64 > LOOKED_AT {
+                    weeks.pop_first();
+                }
+            }
         }
         commits.len()
+    }
+
+    /// The newest run of each that ran regularly before a week, by its Monday.
+    fn regular(&self, week: NaiveDate) -> impl Iterator<Item = &'a RunHead> {
+        let first = week.checked_sub_days(Days::new(7 * LOOKED_AT)).unwrap_or(week);
+        let is_regular = move |weeks: &BTreeSet<NaiveDate>| weeks.range(first..week).count() >= REGULAR;
+        self.runs.iter().filter(move |(place, _)| self.weeks.get(place).is_some_and(is_regular)).map(|(_, run)| *run)
     }
 }
 
@@ -100,6 +126,7 @@ fn week<'a>(
         let was = before.runs.get(place)?;
         Some((*run, was.environment.differences(&run.environment)))
     };
+    let is_here = |run: &&RunHead| newest.contains_key(&(run.suite.as_str(), run.machine.id.as_str()));
     let is_within = |time: DateTime<Utc>| self::monday(time) == monday;
     let sure = || catalog.trend.events.iter().filter(|event| event.sure);
     let since = |id: &str| catalog.event(id).map(|event| event.since);
@@ -110,6 +137,7 @@ fn week<'a>(
     Week {
         monday,
         is_newest: false,
+        missing: before.regular(monday).filter(|run| !is_here(run)).collect(),
         start: before.commit,
         end: until.commit,
         measured,
