@@ -49,7 +49,10 @@ fn where_there_is_no_event_sentences_say_so() {
     let heads = sample.heads();
     let digest = pages::digest(&Catalog::new(&sample.input(&heads))).expect("it renders");
     let digest = text(&digest);
-    assert!(digest.contains("No event stands.") && digest.contains("No event since 2\u{202f}Nov 2026 stands."));
+    assert!(
+        digest.contains("No event stands.")
+            && digest.contains("No event of the four weeks since 2\u{202f}Nov 2026 stands.")
+    );
 }
 
 #[test]

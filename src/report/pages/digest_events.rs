@@ -62,10 +62,10 @@ fn recent(catalog: &Catalog<'_>) -> Phrase {
     let new = catalog.trend.events.iter().filter(|one| summary::is_listed(one) && one.since >= from);
     let new: Vec<&Event> = new.collect();
     if new.is_empty() {
-        return Phrase::plain(format!("No event since {} stands.", date::day(from)));
+        return Phrase::plain(format!("No event of the four weeks since {} stands.", date::day(from)));
     }
     let stand = counted(new.len(), "event stands", "events stand");
-    let mut words = Phrase::plain(format!("Since {} {stand}: ", date::day(from)));
+    let mut words = Phrase::plain(format!("Of the four weeks since {} {stand}: ", date::day(from)));
     for (place, one) in new.iter().take(NAMED).enumerate() {
         words = words.text(if place == 0 { "" } else { ", " }).link(link::event(&one.id), one.id.as_str());
     }
@@ -103,7 +103,7 @@ mod tests {
     fn a_regression_of_the_history_is_in_the_headline_whatever_the_newest_runs_say() {
         let calm = || Phrase::default().mark(Mark::new(Tone::Better, "=", "No change")).text(" in all 24 metrics");
         let bad = || Phrase::default().mark(Mark::new(Tone::Worse, "▲", "Regressed:")).text(" 1 metric");
-        let since = "Since 2 Nov 2026 1 event stands: e-7c1f03.";
+        let since = "Of the four weeks since 2 Nov 2026 1 event stands: e-7c1f03.";
         assert_eq!(
             told(calm(), |_| ()),
             ("2 regressions stand; No change in all 24 metrics".to_owned(), since.to_owned())
@@ -114,7 +114,7 @@ mod tests {
                 event.state = EventState::TakenBack { by: "e-000000".to_owned() };
             }
         };
-        let none = "No event since 2 Nov 2026 stands.";
+        let none = "No event of the four weeks since 2 Nov 2026 stands.";
         assert_eq!(told(calm(), all_gone), ("No change in all 24 metrics".to_owned(), none.to_owned()));
         let many = |sample: &mut Sample| {
             let one = sample.trend.events[0].clone();

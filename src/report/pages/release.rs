@@ -154,7 +154,7 @@ fn facts(filled: &FilledChecklist) -> Vec<Fact> {
         fact(
             "Who accepted what?",
             Phrase::plain(if waived == 0 {
-                "nobody anything".to_owned()
+                "nothing is waived".to_owned()
             } else {
                 counted(waived, "waiver", "waivers")
             }),

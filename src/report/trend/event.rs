@@ -62,6 +62,8 @@ pub(in crate::report) fn title(event: &Event) -> Phrase {
     let Some(lead) = lead(event) else { return title };
     let way = words::way(&lead.metric, lead.worse);
     let kind = match event.kind {
+        // What an environment does to many has no one direction; the first that is named is the worst.
+        EventKind::Environment if event.direction == Direction::Mixed => " environment, both ways: ".to_owned(),
         EventKind::Environment => format!(" environment, {way}: "),
         EventKind::Drift | EventKind::Change => format!(" {way}: "),
     };
