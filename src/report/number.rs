@@ -41,6 +41,15 @@ pub fn percent_interval((low, high): (f64, f64)) -> String {
     format!("{} to {}", signed(low), signed(high))
 }
 
+/// How many times as large something is, such as `×4.1`.
+pub fn times(factor: f64) -> String {
+    if !factor.is_finite() {
+        return NONE.to_owned();
+    }
+    let decimals = usize::from(factor < 9.95);
+    format!("×{}", thousands(&format!("{factor:.decimals$}")))
+}
+
 /// A count with thousands apart.
 pub fn count(n: usize) -> String {
     thousands(&n.to_string())
@@ -166,6 +175,12 @@ fn thousands(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_many_times_is_told_in_two_digits_or_whole() {
+        let said = [0.04, 2.13, 9.94, 9.96, 41.4, 12_345.6, f64::NAN].map(times);
+        assert_eq!(said, ["×0.0", "×2.1", "×9.9", "×10", "×41", "×12\u{202f}346", NONE]);
+    }
     use crate::model::unit::Unit;
 
     #[test]

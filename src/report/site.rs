@@ -32,6 +32,7 @@ use super::{ReportError, Settings};
 const STYLE: &str = include_str!("../../site/style.css");
 const SCRIPT: &str = include_str!("../../site/app.js");
 const CHART_SCRIPT: &str = include_str!("../../site/chart.js");
+const COMPARE_SCRIPT: &str = include_str!("../../site/compare.js");
 const ICON: &str = include_str!("../../site/icon.svg");
 
 /// What the site is made of.
@@ -89,9 +90,13 @@ impl<'a> Site<'a> {
         let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
         let mut site = Gathering { paths: Vec::new(), seen: BTreeSet::new(), target };
         shown.map(|head| link::run(&head.id)).try_for_each(|path| site.know(path))?;
-        for (path, text) in
-            [(link::STYLE, STYLE), (link::ICON, ICON), (link::SCRIPT, SCRIPT), (link::CHART_SCRIPT, CHART_SCRIPT)]
-        {
+        for (path, text) in [
+            (link::STYLE, STYLE),
+            (link::ICON, ICON),
+            (link::SCRIPT, SCRIPT),
+            (link::CHART_SCRIPT, CHART_SCRIPT),
+            (link::COMPARE_SCRIPT, COMPARE_SCRIPT),
+        ] {
             site.add([Page { path: path.to_owned(), bytes: text.as_bytes().to_vec() }])?;
         }
         site.add([pages::missing(&analysis.project, settings)?])?;

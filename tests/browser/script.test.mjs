@@ -208,6 +208,17 @@ test("the first commit is compared with the next, and one that nobody knows is n
   await odd.tab.locator("#compare [name=b]").press("Tab");
   await odd.tab.waitForFunction(() => /Several measured commits begin as B does/.test(document.querySelector("#compare output").textContent));
   await address(odd.tab, "b", begun);
+  // A tag whose commit was not measured is that of the nearest one before it that was.
+  const stands = await odd.tab.evaluate(() => {
+    sprag.data.commits[2][4] = ["v-<later>"];
+    return sprag.data.commits[2][0].slice(0, 12);
+  });
+  await odd.tab.locator("#compare [name=b]").fill("v-<later>");
+  await odd.tab.locator("#compare [name=b]").press("Tab");
+  await odd.tab.waitForSelector("#result h2");
+  const side = odd.tab.locator("#result .sides p").nth(1);
+  assert.equal(await side.locator(".id").textContent(), stands);
+  assert.match(await side.textContent(), /, the last measured before v-<later>$/);
   assert.deepEqual(odd.said, []);
   await odd.context.close();
 });

@@ -24,7 +24,7 @@ const HARNESS: &str = r#"
 const fs = require("fs"), vm = require("vm"), path = require("path");
 const run = (file) => vm.runInThisContext(fs.readFileSync(file, "utf8"), { filename: file });
 const [root, pairs] = process.argv.slice(1);
-run(path.join(root, "app.js"));
+for (const file of ["app.js", "compare.js"]) run(path.join(root, file));
 for (const file of fs.readdirSync(path.join(root, "data")).sort()) run(path.join(root, "data", file));
 process.stdout.write(vm.runInThisContext(`JSON.stringify(${pairs}.map(([a, b]) =>
   ({ table: sprag.table(a, b), markdown: sprag.markdown(a, b), csv: sprag.csv(a, b) })))`));
@@ -73,8 +73,9 @@ fn by_script(folder: &Path, pairs: &[(usize, usize)]) -> Option<Vec<Value>> {
 /// Holds every cell of the script's tables against those of the pages.
 fn check(name: &str, data: &Data, pairs: &[(usize, usize)]) {
     let mut pages = script::pages(data);
-    let app = include_bytes!("../../../site/app.js").to_vec();
-    pages.push(Page { path: link::SCRIPT.to_owned(), bytes: app });
+    let app = (link::SCRIPT, &include_bytes!("../../../site/app.js")[..]);
+    let compare = (link::COMPARE_SCRIPT, &include_bytes!("../../../site/compare.js")[..]);
+    pages.extend([app, compare].map(|(path, bytes)| Page { path: path.to_owned(), bytes: bytes.to_vec() }));
     let folder = Folder::with(name, &pages);
     let Some(said) = by_script(&folder.0, pairs) else { return };
     for ((a, b), said) in pairs.iter().zip(said) {
@@ -91,7 +92,7 @@ fn check(name: &str, data: &Data, pairs: &[(usize, usize)]) {
 fn csv(table: &Table) -> String {
     let mut lines =
         String::from("id,suite,benchmark,metric,unit,machine,verdict,reason,level_a,level_b,change,change_low,");
-    lines += "change_high,measured_a,measured_b\n";
+    lines += "change_high,measured_a,measured_b,could_see\n";
     for row in table.groups.iter().flat_map(|group| &group.rows) {
         let words = [&*row.id, &row.suite, &row.name, &row.metric, row.unit, &row.machine, &row.mark[2], &row.reason];
         let cells = words.map(|text| {
@@ -183,6 +184,7 @@ fn the_script_agrees_on_names_that_mean_something_elsewhere() {
             if place % 5 == 0 {
                 commit.tags = vec![names[place % names.len()].to_owned()];
             }
+            commit.stands_for = names[..place % 6].iter().map(|tag| (*tag).to_owned()).collect();
         }
         let last = data.commits.len() - 1;
         check("names", &data, &[(0, last), (last, 0), (last / 2, last), (5, 10)]);
@@ -211,6 +213,33 @@ fn a_page_of_the_newest_commit_keeps_its_name() {
 }
 
 #[test]
+fn a_tag_that_was_not_measured_stands_for_the_nearest_commit_before_it_that_was() {
+    let mut sample = sample_data::rich();
+    let (measured, tagged) = with(&sample, |data, _| {
+        let places: Vec<usize> = data.commits.iter().filter_map(|commit| commit.place).collect();
+        let gap = places.windows(2).position(|pair| pair[1] > pair[0] + 1).expect("some commit was not measured");
+        (gap, places[gap] + 1)
+    });
+    sample.line.commits[tagged].tags = ["v9-<a>", "v9b", "v9c", "v9d"].map(str::to_owned).to_vec();
+    with(&sample, |data, catalog| {
+        let commit = &data.commits[measured];
+        assert_eq!(commit.stands_for, ["v9-<a>", "v9b", "v9c", "v9d"]);
+        assert_eq!(commit.stands_in(), "the last measured before v9-<a>, v9b, v9c and 1 more");
+        let name = commit.release_name();
+        assert_eq!(name, format!("v9d (measured at {})", commit.name()));
+        assert!(data.commits.iter().filter(|one| !one.stands_for.is_empty()).count() == 1, "only this one");
+        let pairs = Pairs::of(data, catalog).releases;
+        let with_it: Vec<&Pair> = pairs.iter().filter(|pair| pair.a == measured || pair.b == measured).collect();
+        assert!(!with_it.is_empty() && with_it.iter().all(|pair| !pair.as_newest || pair.a == measured), "{pairs:?}");
+        let text = export::markdown(commit, commit, &table::table(data, measured, measured));
+        assert!(text.contains("the last measured before v9-&lt;a&gt;, v9b, v9c and 1 more"), "{text}");
+        let commits =
+            script::pages(data).into_iter().find(|page| page.path == link::COMMITS_DATA).expect("it is there");
+        assert!(String::from_utf8_lossy(&commits.bytes).contains(r#"["v9-\u003ca\u003e","v9b","v9c","v9d"]"#));
+    });
+}
+
+#[test]
 fn a_comparison_can_be_pasted() {
     with(&sample_data::rich(), |data, catalog| {
         let pairs = Pairs::of(data, catalog);
@@ -233,15 +262,15 @@ fn a_comparison_reads_as_it_should() {
 fn text(table: &Table) -> String {
     let mut lines = vec![table.headline.iter().map(|piece| piece.join(" ")).collect::<Vec<_>>().join(" ")];
     lines.extend(table.banners.iter().map(|banner| banner.join(" ")));
-    for SummaryRow { suite, machine, counts, mean } in &table.summary {
-        lines.push(format!("{suite} on {machine}: {counts:?}, {mean}"));
+    for SummaryRow { suite, machine, counts, mean, interval } in &table.summary {
+        lines.push(format!("{suite} on {machine}: {counts:?}, {mean} ({interval})"));
     }
     for group in &table.groups {
         lines.push(format!("{} ({})", group.heading, group.rows.len()));
         for row in &group.rows {
             let mark = row.mark.join(" ");
             let cells = [&row.name, &row.metric, &row.machine, &mark, &row.reason, &row.before, &row.after];
-            let rest = [&row.change, &row.interval, &row.shows].into_iter();
+            let rest = [&row.change, &row.interval, &row.shows, &row.times].into_iter();
             let rest = rest.chain(&row.measured_before).chain(&row.measured_after);
             let line: Vec<&str> = cells.into_iter().chain(rest).map(String::as_str).collect();
             lines.push(format!("  {}", line.join(" | ")));

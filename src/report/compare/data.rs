@@ -12,6 +12,7 @@ use super::columns::{self, Column};
 use super::numbers::{self, Numbers};
 use super::rounding::{measured as measured_value, rounded};
 use crate::model::change_point::{Drift, Level};
+use crate::model::commit::CommitOnLine;
 use crate::model::environment::KEY_FACTS;
 use crate::model::metric::Metric;
 use crate::model::trend::{PooledPoint, SeriesTrend};
@@ -25,6 +26,9 @@ use crate::report::text::{shortened, visible};
 const NAME: usize = 160;
 const SUBJECT: usize = 90;
 const FACT: usize = 60;
+
+/// The tags of which a page says that a commit stands for them.
+const NAMED: usize = 3;
 
 /// Everything.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,12 +54,38 @@ pub(in crate::report) struct MeasuredCommit {
     pub(in crate::report) tags: Vec<String>,
     /// Its place on the line; absent without one.
     pub(in crate::report) place: Option<usize>,
+    /// The tags of later commits, up to the next that was measured: it is the nearest one before them, and stands for them.
+    pub(in crate::report) stands_for: Vec<String>,
 }
 
 impl MeasuredCommit {
     /// A tag where it bears one, else seven digits.
     pub(in crate::report) fn name(&self) -> String {
         self.tags.first().cloned().unwrap_or_else(|| short_commit(&self.sha).to_owned())
+    }
+
+    /// Whether it is a release, or stands for one.
+    pub(in crate::report) fn is_release(&self) -> bool {
+        !self.tags.is_empty() || !self.stands_for.is_empty()
+    }
+
+    /// Its name, and where it bears no tag but stands for one, that one.
+    pub(in crate::report) fn release_name(&self) -> String {
+        match self.stands_for.last().filter(|_| self.tags.is_empty()) {
+            Some(tag) => format!("{tag} (measured at {})", self.name()),
+            None => self.name(),
+        }
+    }
+
+    /// For what it stands, in words; empty where for nothing.
+    pub(in crate::report) fn stands_in(&self) -> String {
+        match self.stands_for.len() {
+            0 => String::new(),
+            more if more > NAMED => {
+                format!("the last measured before {} and {} more", self.stands_for[..NAMED].join(", "), more - NAMED)
+            }
+            _ => format!("the last measured before {}", self.stands_for.join(", ")),
+        }
     }
 }
 
@@ -193,16 +223,23 @@ pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> 
     let positions = catalog.line.positions();
     let on_line: BTreeSet<usize> = known.iter().filter_map(|sha| positions.get(sha).copied()).collect();
     if !on_line.is_empty() {
-        let commits = on_line.into_iter().filter_map(|place| Some((place, catalog.line.commits.get(place)?)));
-        return commits
-            .map(|(place, commit)| MeasuredCommit {
-                place: Some(place),
+        let of_line = &catalog.line.commits;
+        let ends = on_line.iter().skip(1).copied().chain([of_line.len()]);
+        let tags = |commits: &[CommitOnLine]| -> Vec<String> {
+            commits.iter().flat_map(|commit| &commit.tags).map(|tag| plain(tag, NAME)).collect()
+        };
+        let measured = |(place, end): (&usize, usize)| {
+            let commit = of_line.get(*place)?;
+            Some(MeasuredCommit {
+                place: Some(*place),
                 sha: commit.sha.clone(),
                 day: date::day(commit.commit_time),
                 subject: plain(&commit.subject, SUBJECT),
-                tags: commit.tags.iter().map(|tag| plain(tag, NAME)).collect(),
+                tags: tags(std::slice::from_ref(commit)),
+                stands_for: tags(&of_line[place + 1..end]),
             })
-            .collect();
+        };
+        return on_line.iter().zip(ends).filter_map(measured).collect();
     }
     let runs = catalog.analysis.series.iter().flat_map(|one| &one.series.points);
     let ranked: BTreeMap<(usize, &str), &crate::model::series::Point> = runs
@@ -218,6 +255,7 @@ pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> 
             day: date::day(point.time),
             subject: String::new(),
             tags: Vec::new(),
+            stands_for: Vec::new(),
         })
         .collect()
 }
@@ -312,7 +350,6 @@ fn plain(text: &str, length: usize) -> String {
     shortened(&visible(text), length)
 }
 
-/// Value and ends of a level as the scripts hold them; none where one is no number.
 /// By which share of its level a series moves a commit at most, in drifts that lie in a stretch of its points, which have these
 /// numbers of commits.
 fn pace(one: &SeriesTrend, numbers: &[usize], points: Range<usize>) -> Option<f64> {
@@ -328,6 +365,7 @@ fn pace(one: &SeriesTrend, numbers: &[usize], points: Range<usize>) -> Option<f6
     fastest.map(rounded).filter(|pace| pace.is_finite())
 }
 
+/// Value and ends of a level as the scripts hold them; none where one is no number.
 fn ends(level: &Level) -> Option<[f64; 3]> {
     let ends = [level.value, level.lower, level.upper];
     ends.iter().all(|end| end.is_finite()).then(|| ends.map(rounded))

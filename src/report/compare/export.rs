@@ -13,6 +13,9 @@ pub(in crate::report) const ROWS: usize = 60;
 const HEADS: [&str; 8] =
     ["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", "95\u{202f}% interval", "Could see"];
 
+/// The heads of the means.
+const MEANS: [&str; 2] = ["Mean", "95\u{202f}% interval"];
+
 /// The comparison of two commits: the verdict, what was held against what, the means, and each series that changed or may have.
 pub(in crate::report) fn markdown(a: &MeasuredCommit, b: &MeasuredCommit, table: &Table) -> String {
     let mut out = Lines::default();
@@ -28,11 +31,13 @@ pub(in crate::report) fn markdown(a: &MeasuredCommit, b: &MeasuredCommit, table:
     }
     if !table.summary.is_empty() {
         let [worse, better] = [0, 1].map(|place| capital(&table.words[place]));
-        let heads = ["Suite", "Machine", "Series", &worse, &better, "No change", "No verdict", "Mean"];
-        out.head(&heads, &[false, false, true, true, true, true, true, true]);
+        let counts = ["Suite", "Machine", "Series", &worse, &better, "No change", "No verdict"];
+        let heads: Vec<&str> = counts.into_iter().chain(MEANS).collect();
+        out.head(&heads, &[false, false, true, true, true, true, true, true, true]);
         for row in &table.summary {
             let counts = row.counts.map(number::count);
-            let cells = [plain(&row.suite), plain(&row.machine)].into_iter().chain(counts).chain([row.mean.clone()]);
+            let cells = [plain(&row.suite), plain(&row.machine)].into_iter().chain(counts);
+            let cells = cells.chain([row.mean.clone(), row.interval.clone()]);
             out.row(&cells.collect::<Vec<String>>());
         }
         out.blank();
@@ -62,8 +67,10 @@ fn is_told(group: &Group) -> bool {
 fn side(commit: &MeasuredCommit) -> String {
     let MeasuredCommit { sha, day, subject, tags, .. } = commit;
     let tags = if tags.is_empty() { String::new() } else { format!(" {}", plain(&tags.join(", "))) };
+    let stands = Some(commit.stands_in()).filter(|words| !words.is_empty());
+    let stands = stands.map_or_else(String::new, |words| format!(", {}", plain(&words)));
     let subject = if subject.is_empty() { String::new() } else { format!(", “{}”", plain(subject)) };
-    format!("{}{tags}{subject}, {day}", code(sha.get(..12).unwrap_or(sha)))
+    format!("{}{tags}{subject}, {day}{stands}", code(sha.get(..12).unwrap_or(sha)))
 }
 
 fn cells(row: &Row) -> [String; 8] {
@@ -77,6 +84,6 @@ fn cells(row: &Row) -> [String; 8] {
         row.after.clone(),
         row.change.clone(),
         row.interval.clone(),
-        row.shows.clone(),
+        format!("{} {}", row.shows, row.times).trim_end().to_owned(),
     ]
 }

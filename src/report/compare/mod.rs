@@ -28,7 +28,8 @@
 //! | [`rule`] | the rule |
 //! | [`words`] | a row in words |
 //! | [`drawn`] | its change as an interval on the scale of the table |
-//! | [`table`] | all rows in order, with counts and geometric means |
+//! | [`table`] | all rows in order, with counts |
+//! | [`mean`] | the geometric mean of the changes, with its interval |
 //! | [`newest`] | the newest commit of a suite on a machine against the release before |
 //! | [`pairs`] | which pairs have a page |
 //! | [`export`] | a table as Markdown |
@@ -42,8 +43,9 @@ pub(super) mod table;
 pub(super) mod words;
 
 mod checks;
-mod drawn;
 mod columns;
+mod drawn;
+mod mean;
 mod numbers;
 pub(super) mod packed;
 pub(super) mod rounding;

@@ -55,7 +55,14 @@ fn page(path: String, function: &str, value: &Value) -> Page {
 }
 
 fn commits(data: &Data) -> Value {
-    let one = |commit: &MeasuredCommit| json!([commit.sha, commit.day, commit.subject, commit.tags, commit.place]);
+    let one = |commit: &MeasuredCommit| {
+        let MeasuredCommit { sha, day, subject, tags, stands_for, place: _ } = commit;
+        if stands_for.is_empty() {
+            json!([sha, day, subject, tags])
+        } else {
+            json!([sha, day, subject, tags, stands_for])
+        }
+    };
     let commits: Vec<Value> = data.commits.iter().map(one).collect();
     json!({ "chunk": CHUNK, "commits": commits, "environments": data.environments })
 }

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::data::{Data, SeriesData};
 use super::drawn;
+use super::mean;
 use super::rule::{self, Outcome, Verdict};
 use super::words::{self, Kind, Row};
-use crate::model::metric::Better;
 use crate::report::mark;
 use crate::report::number::{self, NARROW};
 
@@ -43,6 +43,8 @@ pub(in crate::report) struct SummaryRow {
     pub(in crate::report) counts: [usize; 5],
     /// The geometric mean of the changes, positive is worse.
     pub(in crate::report) mean: String,
+    /// Its interval, in percent; empty where there is none.
+    pub(in crate::report) interval: String,
 }
 
 /// Rows of which the same is said.
@@ -213,26 +215,16 @@ fn summary(kernels: &[Judged<'_>]) -> Vec<SummaryRow> {
         let place = [&*series.suite, &series.dtype, &series.machine_name, &series.machine];
         places.entry(place).or_default().push(one);
     }
-    let row = |([suite, dtype, machine, _], of_place): ([&str; 4], Vec<&Judged<'_>>)| SummaryRow {
-        suite: if dtype.is_empty() { suite.to_owned() } else { format!("{suite}, {dtype}") },
-        machine: machine.to_owned(),
-        counts: counts(of_place.iter().copied()),
-        mean: mean(&of_place).map_or(number::NONE.to_owned(), number::percent),
+    let row = |([suite, dtype, machine, _], of_place): ([&str; 4], Vec<&Judged<'_>>)| {
+        let told = of_place.iter().map(|one| (one.series, &one.outcome, one.kind));
+        let mean = mean::mean(told);
+        SummaryRow {
+            suite: if dtype.is_empty() { suite.to_owned() } else { format!("{suite}, {dtype}") },
+            machine: machine.to_owned(),
+            counts: counts(of_place.iter().copied()),
+            mean: mean.map_or(number::NONE.to_owned(), |mean| number::percent(mean.value)),
+            interval: mean.and_then(|mean| mean.interval).map_or(String::new(), number::percent_interval),
+        }
     };
     places.into_iter().map(row).collect()
-}
-
-/// The geometric mean of the changes of judged series, positive is worse; those in one level count as unchanged.
-fn mean(of_place: &[&Judged<'_>]) -> Option<f64> {
-    let ratio = |one: &&Judged<'_>| {
-        let change = match one.kind {
-            Kind::Worse | Kind::Better => one.outcome.relative?,
-            Kind::Same => 0.0,
-            Kind::Doubt | Kind::Environment | Kind::Missing => return None,
-        };
-        let sign = if one.series.metric.better == Better::Lower { 1.0 } else { -1.0 };
-        Some(sign * (1.0 + change).ln()).filter(|log| log.is_finite())
-    };
-    let logs: Vec<f64> = of_place.iter().filter(|one| one.series.judged).filter_map(ratio).collect();
-    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp_m1())
 }

@@ -59,13 +59,15 @@ pub(in crate::report) struct Row {
     pub(in crate::report) interval: String,
     /// The smallest change that shows.
     pub(in crate::report) shows: String,
+    /// How many times as large the change is; empty where there is none of either.
+    pub(in crate::report) times: String,
     /// What was measured at A, and its spread.
     pub(in crate::report) measured_before: [String; 2],
     /// And at B.
     pub(in crate::report) measured_after: [String; 2],
     /// For machines, in base units and shares: the levels at A and B, the change, the ends of its interval, what was measured
-    /// at A and at B. Empty where there is none.
-    pub(in crate::report) figures: [String; 7],
+    /// at A and at B, the smallest change that shows. Empty where there is none.
+    pub(in crate::report) figures: [String; 8],
     /// The levels at A and B, in base units.
     #[serde(skip)]
     pub(in crate::report) levels: [Option<f64>; 2],
@@ -106,6 +108,8 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
     let level = |level: Option<f64>| level.map_or(number::NONE.to_owned(), |level| number::quantity(scale, level));
     let changed = is_changed(outcome);
     let interval = outcome.interval.filter(|(low, high)| low < high);
+    let shows = series.shows.filter(|shows| *shows > 0.0);
+    let times = outcome.relative.filter(|_| changed).zip(shows).map(|(change, shows)| change.abs() / shows);
     Row {
         id: series.id.clone(),
         suite: series.suite.clone(),
@@ -121,6 +125,7 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
         change: outcome.relative.filter(|_| changed).map_or(number::NONE.to_owned(), number::percent),
         interval: interval.filter(|_| changed).map_or(String::new(), number::percent_interval),
         shows: series.shows.map_or(number::NONE.to_owned(), number::percent_size),
+        times: times.map_or(String::new(), number::times),
         measured_before: measured_words(scale, outcome.a),
         measured_after: measured_words(scale, outcome.b),
         figures: [
@@ -131,6 +136,7 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
             interval.filter(|_| changed).map(|(_, high)| high),
             measured(outcome.a),
             measured(outcome.b),
+            series.shows,
         ]
         .map(|figure| figure.map_or(String::new(), |figure| format!("{figure:.4e}"))),
         levels: [outcome.before, outcome.after],

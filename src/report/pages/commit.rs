@@ -14,7 +14,7 @@ use crate::model::page::Page;
 use crate::model::run::RunStatus;
 use crate::report::ReportError;
 use crate::report::catalog::Catalog;
-use crate::report::compare::data::Data;
+use crate::report::compare::data::{Data, MeasuredCommit};
 use crate::report::compare::pairs::Pairs;
 use crate::report::compare::table;
 use crate::report::compare::words::{self as compared, Kind};
@@ -105,28 +105,29 @@ impl<'c, 'a> Commits<'c, 'a> {
         }
     }
 
-    /// The commit against that of an earlier number.
-    fn since(&self, a: usize, b: usize) -> Option<Since> {
+    /// The commit against that of an earlier number, which is called so.
+    fn since(&self, a: usize, b: usize, name: impl Fn(&MeasuredCommit) -> String) -> Option<Since> {
         let data = self.data?;
         let (from, to) = (data.commits.get(a)?, data.commits.get(b)?);
         let page = self.pairs.page(data, a, b).unwrap_or_else(|| link::compared(&from.sha, &to.sha));
         let (headline, rows) = table::changed(data, a, b);
-        Some(Since { name: from.name(), page, headline, rows })
+        Some(Since { name: name(from), page, headline, rows })
     }
 
     /// Against the commit measured before, and against the last release, where that is another one.
     fn sinces(&self, of: &Named<'_>) -> [Option<Since>; 2] {
         let Some((number, data)) = of.number.zip(self.data) else { return [None, None] };
         let before = number.checked_sub(1);
-        let release = (0..number).rev().find(|earlier| !data.commits[*earlier].tags.is_empty());
-        let since = |a: Option<usize>| self.since(a?, number);
-        [since(before), since(release.filter(|release| Some(*release) != before))]
+        let release = (0..number).rev().find(|earlier| data.commits[*earlier].is_release());
+        let release = release.filter(|release| Some(*release) != before);
+        let since = |a: Option<usize>, name: fn(&MeasuredCommit) -> String| self.since(a?, number, name);
+        [since(before, MeasuredCommit::name), since(release, MeasuredCommit::release_name)]
     }
 
-    /// Whether the commit measured before bears a tag.
+    /// Whether the commit measured before is a release, or stands for one.
     fn is_after_release(&self, of: &Named<'_>) -> bool {
         let before = of.number.and_then(|number| self.data?.commits.get(number.checked_sub(1)?));
-        before.is_some_and(|commit| !commit.tags.is_empty())
+        before.is_some_and(MeasuredCommit::is_release)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Two commits against each other, for the pairs that have a page; the script shows any other pair alike.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use askama::Template;
 use rayon::prelude::*;
 
+use super::compare_index;
 use super::frame::{Frame, Part};
 use super::page;
 use crate::model::page::Page;
@@ -60,7 +61,6 @@ struct ComparePage<'a> {
     counted: Vec<Shown>,
 }
 
-#[derive(Clone, Copy)]
 struct Side<'a> {
     letter: char,
     name: &'a str,
@@ -68,6 +68,8 @@ struct Side<'a> {
     tags: &'a str,
     subject: &'a str,
     day: &'a str,
+    /// The release for which it stands, where that is another commit; in words.
+    stands: String,
 }
 
 struct Shown {
@@ -79,48 +81,14 @@ struct Shown {
     rows: Vec<Row>,
 }
 
-#[derive(Template)]
-#[template(path = "compare_index.html")]
-struct CompareIndexPage {
-    frame: Frame,
-    lede: String,
-    lists: Vec<PairList>,
-    rule: [&'static str; 7],
-}
-
-struct PairList {
-    id: &'static str,
-    heading: &'static str,
-    lines: Vec<PairLine>,
-}
-
-struct PairLine {
-    page: String,
-    a: String,
-    b: String,
-    day: String,
-    headline: Vec<[String; 3]>,
-}
-
 /// The pieces of a headline: class, glyph and words of each.
-type Headline = Vec<[String; 3]>;
+pub(super) type Headline = Vec<[String; 3]>;
 
 /// What a page says about the geometric means.
-const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse.";
+const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse. Its interval takes the changes as independent, and allows one that is not told the smallest that shows.";
 
 /// What a page says about its rows.
-const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it, rounded up; where changes are drawn, the grey band is as wide.";
-
-/// The rule in words for a reader.
-pub(super) const RULE: [&str; 7] = [
-    "Levels are held against each other, as fitted to all runs of a series. Two single runs differ by chance.",
-    "No change: both commits lie in one level, in levels that differ no longer, or in one drift that moves less between them than counts. A smaller change than the one that could be seen may be there.",
-    "Slower or faster: they lie in different levels. The interval is that of the change between the two.",
-    "Inconclusive: a commit may lie on either side of a change, in a drift, or in a series that is too short for levels.",
-    "Not comparable: the two were not measured in the same environment. What differs stands beside it.",
-    "Missing: measured at one of the two only.",
-    "The geometric mean counts a series without change as unchanged, and leaves out those without verdict.",
-];
+const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it, rounded up, and × how many times as large the change is; where changes are drawn, the grey band is as wide.";
 
 impl Row {
     /// The colour of its change: there is one only where a verdict stands behind it.
@@ -162,11 +130,11 @@ pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<V
     let (made, headlines): (Vec<Vec<Page>>, Vec<Headline>) = made?.into_iter().unzip();
     let mut pages: Vec<Page> = made.into_iter().flatten().collect();
     let headlines = all.into_iter().zip(headlines).collect();
-    pages.push(index(catalog, data, &pairs, &headlines)?);
+    pages.push(compare_index::index(catalog, data, &pairs, &headlines)?);
     Ok(pages)
 }
 
-fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
+pub(super) fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     let (a, b) = (&data.commits[pair.a].sha, &data.commits[pair.b].sha);
     link::file_word("commit", a)?;
     link::file_word("commit", b)?;
@@ -215,7 +183,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
 
 fn side<'a>(letter: char, commit: &'a MeasuredCommit, name: &'a str, tags: &'a str) -> Side<'a> {
     let MeasuredCommit { sha, day, subject, .. } = commit;
-    Side { letter, name, commit: sha.get(..12).unwrap_or(sha), tags, subject, day }
+    Side { letter, name, commit: sha.get(..12).unwrap_or(sha), tags, subject, day, stands: commit.stands_in() }
 }
 
 fn lede(pair: Pair) -> String {
@@ -284,35 +252,6 @@ fn shown(group: Group, is_present: bool) -> Shown {
     Shown { heading, count: number::count(all), names, rest, rows }
 }
 
-fn index(
-    catalog: &Catalog<'_>,
-    data: &Data,
-    pairs: &Pairs,
-    headlines: &BTreeMap<Pair, Headline>,
-) -> Result<Page, ReportError> {
-    let lines = |pairs: &[Pair]| -> Result<Vec<PairLine>, ReportError> {
-        pairs.iter().map(|pair| line(data, *pair, headlines[pair].clone())).collect()
-    };
-    let mut lists = vec![
-        PairList { id: "baselines", heading: "Since the baselines", lines: lines(&pairs.baselines)? },
-        PairList { id: "releases", heading: "Release by release", lines: lines(&pairs.releases)? },
-        PairList { id: "steps", heading: "Commits against the one measured before", lines: lines(&pairs.steps)? },
-    ];
-    lists.retain(|list| !list.lines.is_empty());
-    let lede = format!(
-        "{} and {} can be compared.",
-        number::counted(data.commits.len(), "measured commit", "measured commits"),
-        number::counted(data.series_count(), "series", "series")
-    );
-    let frame = Frame::new(catalog, link::COMPARE, Part::Compare, "Compare".to_owned(), lede.clone());
-    page(link::COMPARE.to_owned(), &CompareIndexPage { frame, lede, lists, rule: RULE })
-}
-
-fn line(data: &Data, pair: Pair, headline: Headline) -> Result<PairLine, ReportError> {
-    let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
-    Ok(PairLine { page: path(data, pair)?, a: a.name(), b: b.name(), day: b.day.clone(), headline })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,6 +272,7 @@ mod tests {
             change: String::new(),
             interval: String::new(),
             shows: String::new(),
+            times: String::new(),
             measured_before: Default::default(),
             measured_after: Default::default(),
             figures: Default::default(),
@@ -383,6 +323,7 @@ mod tests {
             machine: "m".to_owned(),
             counts,
             mean: String::new(),
+            interval: String::new(),
         };
         let rows = vec![row([3, 1, 0, 2, 0]), row([3, 0, 0, 3, 0]), row([3, 0, 0, 2, 1]), row([3, 0, 0, 3, 0])];
         let (told, words) = of_change(rows);

@@ -104,6 +104,7 @@ mod tests {
             change: relative.map_or(number::NONE.to_owned(), number::percent),
             interval: String::new(),
             shows: String::new(),
+            times: String::new(),
             measured_before: Default::default(),
             measured_after: Default::default(),
             figures: Default::default(),

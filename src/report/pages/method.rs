@@ -1,6 +1,6 @@
 //! How everything is judged: the rules with their constants, how often they are right and wrong, and what the words mean.
 
-use super::compare::RULE;
+use super::compare_index::RULE;
 use super::frame::Part;
 use super::sheet;
 use crate::model::method::{Constants, Figure, Limits, MeasuredTable};

@@ -8,6 +8,7 @@ mod commit_events;
 mod commit_list;
 mod commit_runs;
 mod compare;
+mod compare_index;
 mod coverage;
 mod digest;
 mod digest_events;

@@ -27,8 +27,15 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
     let page = page.unwrap_or_else(|| link::compared(names[0], names[1]));
     let table = table::listed(data, a, b, |_, _| 0);
     let [worse, better] = &table.words;
-    let heads = ["Suite", "Machine", "Judged", &table::capital(worse), &table::capital(better), "Geometric mean"]
-        .map(str::to_owned);
+    let heads = [
+        "Suite",
+        "Machine",
+        "Judged",
+        &table::capital(worse),
+        &table::capital(better),
+        "Geometric mean, 95 % interval",
+    ]
+    .map(str::to_owned);
     let classes = ["any", "any push", "n", "n", "n", "n"];
     let columns = heads.into_iter().zip(classes).map(|(head, class)| Column { head: head.into(), class }).collect();
     let note = Phrase::default()
@@ -49,11 +56,12 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
     })
 }
 
-/// The number of the commit of a release: that whose runs count for it, or the one that bears its tag.
+/// The number of the commit of a release: that whose runs count for it, or the one that bears its tag or stands for it.
 fn number_of(catalog: &Catalog<'_>, name: &str) -> Option<usize> {
     let listed = catalog.releases.newest.iter().find(|release| release.name == name);
     let measured = listed.and_then(|release| release.came.as_ref().ok());
-    let by_tag = || catalog.compared().iter().position(|commit| commit.tags.iter().any(|tag| tag == name));
+    let has = |tags: &[String]| tags.iter().any(|tag| tag == name);
+    let by_tag = || catalog.compared().iter().position(|commit| has(&commit.tags) || has(&commit.stands_for));
     measured.and_then(|filled| catalog.compared_number(&filled.measured)).or_else(by_tag)
 }
 
@@ -65,7 +73,11 @@ fn row(of: &SummaryRow) -> Row {
         Phrase::plain(format!("{} of {}", count(all - none), count(all))),
         Phrase::plain(count(worse)),
         Phrase::plain(count(better)),
-        Phrase::plain(of.mean.clone()),
+        Phrase::plain(of.mean.clone()).text(if of.interval.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", of.interval)
+        }),
     ])
 }
 

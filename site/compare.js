@@ -1,0 +1,540 @@
+// Compares any two commits, on the page that lets a reader choose them; app.js comes before it.
+"use strict";
+
+// ---- The values.
+
+const chunkOf = (data, number) => Math.floor(number / data.chunk);
+
+// The values of a series at a commit, in the order in which they were first measured.
+const pointsAt = (data, series, number) => {
+  const chunk = data.chunks.get(chunkOf(data, number));
+  chunk.places ??= new Map(chunk.groups.map((group) => [group.suite + "\n" + group.machine, group]));
+  const offset = number - chunk.number * data.chunk;
+  const group = chunk.places.get(series.suite + "\n" + series.machine);
+  const key = group && [series.id.slice(-8), series.id].find((one) => Object.hasOwn(group.series, one));
+  if (!key) return [];
+  const [exponent, least, width, medians, ...ends] = group.series[key], [low, size, down, up] = ends;
+  const points = [];
+  const real = (whole) => Number(`${whole}e${exponent}`);
+  for (let column = group.at.indexOf(offset); column >= 0 && group.at[column] === offset; column += 1) {
+    const median = packed(medians, least, width, column), lower = packed(down, low, size, column);
+    if (median === null) continue;
+    const spread = lower === null ? null : [real(median - lower), real(median + packed(up, low, size, column))];
+    points.push({ number, environment: chunk.environments[group.environment[column]], value: real(median), spread });
+  }
+  return points;
+};
+
+// ---- The rule, as src/report/compare/mod.rs says it in words and rule.rs in Rust.
+
+const isReached = ([number, ...before], point) =>
+  point.number > number || (point.number === number && !before.includes(point.environment));
+
+const levelsOf = ({ changes }, point) => {
+  const reached = (which) => changes.filter((step) => isReached(step[which], point)).length;
+  const open = changes.find((step) => isReached(step[1], point) && !isReached(step[2], point));
+  return { least: reached(2), likely: reached(0), most: reached(1), open: open ? open[0][0] : null };
+};
+
+const turned = ([change, lower, upper]) =>
+  (lower > -1 ? [change, upper, lower].map((one) => 1 / (1 + one) - 1) : null);
+
+// How two levels stand to each other, at commits so many apart; null where one of them drifts (a share of its level a commit, or
+// null), unless both lie in one drift that moves less between them than counts.
+const isLevel = (one) => Array.isArray(one);
+const between = (series, from, to, apart) => {
+  const a = series.levels[from], b = series.levels[to];
+  if (from === to) {
+    return isLevel(a) || (a !== null && a * apart < series.least) ? { sign: 0, relative: null, interval: null } : null;
+  }
+  if (!isLevel(a) || !isLevel(b)) return null;
+  const sign = b[0] > a[0] ? 1 : -1;
+  if (Math.abs(from - to) === 1) {
+    const forth = series.changes[Math.min(from, to)][3];
+    const told = from < to ? forth : forth && turned(forth);
+    return { sign, relative: told ? told[0] : null, interval: told ? [told[1], told[2]] : null };
+  }
+  const relative = a[0] > 0 ? b[0] / a[0] - 1 : null;
+  const counts = relative === null || Math.abs(relative) >= series.least;
+  const clear = b[0] > a[0] ? b[0] - a[0] > Math.hypot(a[2] - a[0], b[0] - b[1])
+    : a[0] - b[0] > Math.hypot(a[0] - a[1], b[2] - b[0]);
+  let interval = null;
+  if (a[1] > 0 && b[1] > 0) {
+    const ratio = Math.log(b[0] / a[0]);
+    const down = Math.hypot(Math.log(b[0] / b[1]), Math.log(a[2] / a[0]));
+    const up = Math.hypot(Math.log(b[2] / b[0]), Math.log(a[0] / a[1]));
+    interval = [Math.expm1(ratio - down), Math.expm1(ratio + up)];
+  }
+  return { sign: clear && counts ? sign : 0, relative, interval };
+};
+
+// Judges a series between two commits; null where it was measured at neither.
+const judge = (data, series, numberA, numberB) => {
+  const atA = pointsAt(data, series, numberA), atB = pointsAt(data, series, numberB);
+  const outcome = { a: atA.at(-1), b: atB.at(-1), before: null, after: null, relative: null, interval: null };
+  const say = (verdict, more) => Object.assign(outcome, { verdict }, more);
+  if (!outcome.a && !outcome.b) return null;
+  if (!outcome.a) return say("missing", { side: "A" });
+  if (!outcome.b) return say("missing", { side: "B" });
+  const same = (b) => atA.find((a) => a.environment === b.environment);
+  const b = atB.findLast(same);
+  if (!b) return say("environment");
+  Object.assign(outcome, { a: same(b), b });
+  if (!series.levels.length) return say("short");
+  const ofA = levelsOf(series, outcome.a), ofB = levelsOf(series, b);
+  const apart = Math.abs(b.number - outcome.a.number), valueOf = (one) => (isLevel(one) ? one[0] : null);
+  const likely = between(series, ofA.likely, ofB.likely, apart);
+  if (!likely) return say("drift");
+  let open = null;
+  for (let from = ofA.least; from <= ofA.most; from += 1) {
+    for (let to = ofB.least; to <= ofB.most; to += 1) {
+      const judged = between(series, from, to, apart);
+      if (!judged) return say("drift");
+      if (judged.sign !== likely.sign) open ??= ofA.open ?? ofB.open;
+    }
+  }
+  Object.assign(outcome, likely, { before: valueOf(series.levels[ofA.likely]), after: valueOf(series.levels[ofB.likely]) });
+  const low = Math.min(ofA.likely, ofB.likely), steps = Math.abs(ofA.likely - ofB.likely);
+  if (open !== null) return say("open", { number: open });
+  if (likely.sign === 0) return say("same", { cameBack: steps > 0 });
+  return say("changed", { steps, number: series.changes[low][0][0] });
+};
+
+// ---- The table, as src/report/compare/words.rs and table.rs make it.
+
+const nameOf = ([sha, , , tags]) => tags[0] ?? sha.slice(0, 7);
+
+// For which tags of later commits, which were not measured, a commit stands.
+const standsIn = (tags) =>
+  `the last measured before ${tags.slice(0, 3).join(", ")}${tags.length > 3 ? ` and ${tags.length - 3} more` : ""}`;
+
+const wordOf = (series, bad) => {
+  if (series.unit === "s" || series.unit === "1/s" || series.metric === "ratio") return bad ? "slower" : "faster";
+  if (series.unit === "B") return bad === series.lower ? "larger" : "smaller";
+  return bad ? "worse" : "better";
+};
+
+const kindOf = (series, outcome) => {
+  const up = (outcome.after ?? -Infinity) > (outcome.before ?? -Infinity);
+  const kinds = { same: "same", short: "doubt", drift: "doubt", open: "doubt", environment: "environment", missing: "missing" };
+  return [kinds[outcome.verdict] ?? (up === series.lower ? "worse" : "better"), up];
+};
+
+const markOf = (series, kind, up) => ({
+  worse: ["worse", up ? "▲" : "▼", wordOf(series, true)],
+  better: ["better", up ? "▲" : "▼", wordOf(series, false)],
+  doubt: ["doubt", "?", "inconclusive"],
+  same: ["same", "=", "no change"],
+  environment: ["env", "≠", "not comparable"],
+  missing: ["same", "–", "missing"],
+})[kind];
+
+const differences = (data, { a, b }) => {
+  const was = data.environments[a.environment], is = data.environments[b.environment];
+  const names = was && is ? [...new Set([...Object.keys(was), ...Object.keys(is)])].sort() : [];
+  const differ = names.filter((name) => was[name] !== is[name])
+    .map((name) => `${name.replaceAll("_", " ")} ${was[name] ?? "none"} → ${is[name] ?? "none"}`);
+  return differ.join("; ") || "the environment differs";
+};
+
+const reasonOf = (data, outcome) => {
+  const commit = () => nameOf(data.commits[outcome.number]);
+  switch (outcome.verdict) {
+    case "changed": return outcome.steps === 1 ? `changed at ${commit()}` : `${count(outcome.steps)} changes between`;
+    case "same": return outcome.cameBack ? "changed between and came back" : "";
+    case "short": return "too few points for a level";
+    case "drift": return "its level drifts";
+    case "open": return `may lie on either side of the change at ${commit()}`;
+    case "environment": return differences(data, outcome);
+    default: return `not measured at ${outcome.side}`;
+  }
+};
+
+const rowOf = (data, { series, outcome, kind, up }) => {
+  const scale = scaleOf(series.unit, outcome.before ?? outcome.after ?? outcome.a?.value ?? outcome.b?.value ?? 0);
+  const level = (x) => (x === null ? NONE : quantity(scale, x));
+  const changed = outcome.verdict === "changed" || outcome.verdict === "open" || outcome.cameBack === true;
+  const [low, high] = (changed && outcome.interval) || [0, 0], told = changed ? outcome.relative : null;
+  const measured = (point) => {
+    if (!point) return [NONE, ""];
+    const spread = point.spread && `${value(scale, point.spread[0])} to ${value(scale, point.spread[1])}`;
+    return [quantity(scale, point.value), spread ?? ""];
+  };
+  return {
+    id: series.id,
+    suite: series.suite,
+    machine: series.machineName,
+    name: series.benchmark,
+    metric: series.metric,
+    unit: series.unit,
+    kind,
+    mark: markOf(series, kind, up),
+    reason: reasonOf(data, outcome),
+    before: level(outcome.before),
+    after: level(outcome.after),
+    change: told !== null ? percent(told) : NONE,
+    interval: low < high ? `${signed(low)} to ${signed(high)}` : "",
+    shows: series.shows === null ? NONE : percent(Math.abs(series.shows)).replace(/^\+/, ""),
+    times: told !== null && series.shows > 0 ? times(Math.abs(told) / series.shows) : "",
+    measured_before: measured(outcome.a),
+    measured_after: measured(outcome.b),
+    figures: [outcome.before, outcome.after, told, ...(low < high ? [low, high] : [null, null]), outcome.a?.value, outcome.b?.value, series.shows]
+      .map((figure) => (Number.isFinite(figure) ? power(figure, 4) : "")),
+    drawn: told === null ? null : { ends: [told, ...(outcome.interval ?? [told, told])], shows: Math.abs(series.shows ?? 0) },
+    places: null,
+  };
+};
+
+const countsOf = (judged) => {
+  const counts = [judged.length, 0, 0, 0, 0];
+  const place = { worse: 1, better: 2, same: 3 };
+  for (const { kind } of judged) counts[place[kind] ?? 4] += 1;
+  return counts;
+};
+
+const headlineOf = (judged, words) => {
+  const [all, worse, better, same, none] = countsOf(judged);
+  if (!all) return [["", "", "Nothing was measured at either commit"]];
+  const pieces = [];
+  if (worse) pieces.push(["worse", "▲", `${count(worse)} ${words[0]},`]);
+  if (better) pieces.push(["better", "▼", `${count(better)} ${words[1]},`]);
+  if (!worse && !better) pieces.push(["", "", "No change told:"]);
+  pieces.push(["", "", `${count(same)} unchanged, ${count(none)} without verdict`]);
+  return pieces;
+};
+
+const byTexts = (a, b) => a.reduce((order, text, i) => order || byText(text, b[i]), 0);
+
+const gathered = (judged, keyOf) => {
+  const groups = new Map();
+  for (const one of judged) {
+    const key = keyOf(one), name = JSON.stringify(key);
+    if (!groups.has(name)) groups.set(name, [key, []]);
+    groups.get(name)[1].push(one);
+  }
+  return [...groups.values()].sort(([a], [b]) => byTexts(a, b));
+};
+
+const bannersOf = (data, judged) => {
+  const differ = judged.filter(({ kind }) => kind === "environment");
+  return gathered(differ, ({ series, outcome }) => [series.machineName, differences(data, outcome)])
+    .map(([[machine, facts], { length }]) => [
+      `Environments differ on ${machine}:`,
+      `${facts}. ${counted(length, "series", "series")} of it ${length === 1 ? "gets" : "get"} no verdict.`,
+    ]);
+};
+
+// The geometric mean and its interval, as src/report/compare/mean.rs has them.
+const meanOf = (judged) => {
+  const changes = judged.filter(({ series, kind }) => series.judged && ["worse", "better", "same"].includes(kind))
+    .map(({ series, outcome, kind }) => {
+      const isSame = kind === "same", log = Math.log(1 + (isSame ? 0 : outcome.relative ?? NaN));
+      const ends = !isSame ? outcome.interval : series.shows === null ? null : [1 / (1 + series.shows) - 1, series.shows];
+      const reach = ends && [log - Math.log(1 + ends[0]), Math.log(1 + ends[1]) - log];
+      return { log: series.lower ? log : -log, reach: reach?.every(Number.isFinite) ? (series.lower ? reach : reach.reverse()) : null };
+    })
+    .filter(({ log }) => Number.isFinite(log));
+  if (!changes.length) return { mean: NONE, interval: "" };
+  const sum = (numbers) => numbers.reduce((all, one) => all + one, 0), log = sum(changes.map((one) => one.log)) / changes.length;
+  const joined = (side) => Math.sqrt(sum(changes.map(({ reach }) => reach[side] * reach[side]))) / changes.length;
+  const [down, up] = changes.every(({ reach }) => reach) ? [joined(0), joined(1)] : [0, 0];
+  const interval = down + up > 0 ? `${signed(Math.expm1(log - down))} to ${signed(Math.expm1(log + up))}` : "";
+  return { mean: percent(Math.expm1(log)), interval };
+};
+
+// The changes on one scale, as src/report/compare/drawn.rs has it.
+const SPANS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
+const drawOn = (rows) => {
+  const sizes = rows.map(({ drawn }) => Math.max(...drawn.ends.map(Math.abs))).sort((a, b) => a - b);
+  if (!sizes.length) return "";
+  const usual = sizes[Math.floor(0.9 * (sizes.length - 1))], span = SPANS.find((one) => one >= usual) ?? 1;
+  const place = (x) => Math.floor(550 + 500 * Math.min(1, Math.max(-1, x / span)) + 0.5);
+  for (const row of rows) {
+    const [change, low, high] = row.drawn.ends;
+    row.places = [place(row.drawn.shows), place(low), place(change), place(high), Math.sign(change) * (Math.abs(change) > span)];
+  }
+  return `±${span * 100}${NARROW}%`;
+};
+
+const capital = (word) => word[0].toUpperCase() + word.slice(1);
+
+const BESIDE = "Controls and calibration";
+
+function table(data, a, b) {
+  const all = data.series
+    .map((series) => ({ series, outcome: judge(data, series, a, b) }))
+    .filter(({ outcome }) => outcome);
+  for (const one of all) [one.kind, one.up] = kindOf(one.series, one.outcome);
+  const kernels = all.filter(({ series }) => !series.beside), beside = all.filter(({ series }) => series.beside);
+  const isSpeed = kernels.every(({ series }) => wordOf(series, true) === "slower");
+  const words = isSpeed ? ["slower", "faster"] : ["worse", "better"];
+  const size = ({ kind, outcome }) =>
+    (kind === "worse" || kind === "better" ? Math.abs(outcome.relative ?? Number.MAX_VALUE) : 0);
+  const headings = [["worse", capital(words[0])], ["better", capital(words[1])], ["doubt", "Inconclusive"],
+    ["same", "No change"], ["environment", "Not comparable"], ["missing", "Missing"]];
+  const groups = headings.map(([kind, heading]) => {
+    const rows = kernels.filter((one) => one.kind === kind).sort((one, other) => size(other) - size(one));
+    return { heading, rows: rows.map((one) => rowOf(data, one)) };
+  });
+  groups.push({ heading: BESIDE, rows: beside.map((one) => rowOf(data, one)) });
+  const rows = groups.flatMap((group) => group.rows), scale = drawOn(rows.filter((row) => row.drawn));
+  for (const row of rows) delete row.drawn;
+  return {
+    headline: headlineOf(kernels, words),
+    words,
+    banners: bannersOf(data, kernels),
+    summary: gathered(kernels, ({ series }) => [series.suite, series.dtype ?? "", series.machineName, series.machine])
+      .map(([[suite, dtype, machine], judged]) =>
+        ({ suite: dtype ? `${suite}, ${dtype}` : suite, machine, counts: countsOf(judged), ...meanOf(judged) })),
+    scale,
+    groups: groups.filter(({ rows }) => rows.length),
+  };
+}
+
+// ---- The same as Markdown, as src/report/compare/export.rs writes it, and as CSV.
+
+const MEANT = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "\\": "&#92;", "@": "&#64;&#8203;", "#": "\\#&#8203;" };
+const isWord = (character) => /[\p{Alphabetic}\p{N}]/u.test(character ?? "");
+const plain = (words) => [...words].reduce((escaped, one, i, all) => {
+  if (one === "_" && isWord(all[i - 1]) && isWord(all[i + 1])) return escaped + one;
+  if (one === ":" && all[i + 1] === "/") return `${escaped}&#58;`;
+  if (one === "." && escaped.endsWith("www")) return `${escaped}&#46;`;
+  return escaped + (MEANT[one] ?? ("*_`[]~$".includes(one) ? `\\${one}` : one));
+}, "");
+const code = (name) => {
+  if (!name.trim()) return "<code></code>";
+  if (!/[|`\\<>]/.test(name)) return `\`${name}\``;
+  return `<code>${name.replace(/[!-/:-@[-`{-~]/g, (one) => `&#${one.charCodeAt()};`)}</code>`;
+};
+
+const TOLD = ["worse", "better", "doubt"];
+
+function markdown(data, a, b) {
+  const { headline, banners, summary, words, groups } = table(data, a, b), lines = [];
+  const [from, to] = [data.commits[a], data.commits[b]], line = (cells) => lines.push(`| ${cells.join(" | ")} |`);
+  const head = (cells, texts) => { line(cells); line(cells.map((_, i) => (i < texts ? "---" : "--:"))); };
+  const side = ([sha, day, subject, tags, stands]) => code(sha.slice(0, 12)) + (tags.length ? ` ${plain(tags.join(", "))}` : "")
+    + (subject && `, “${plain(subject)}”`) + `, ${day}` + (stands ? `, ${plain(standsIn(stands))}` : "");
+  lines.push(`# ${plain(nameOf(from))} to ${plain(nameOf(to))}`, "");
+  lines.push(`**${headline.map(([, glyph, text]) => `${glyph} ${text}`.trim()).join(" ")}**`, "", `- A: ${side(from)}`, `- B: ${side(to)}`, "");
+  for (const [strong, text] of banners) lines.push(`**${plain(strong)}** ${plain(text)}`, "");
+  if (summary.length) {
+    head(["Suite", "Machine", "Series", ...words.map(capital), "No change", "No verdict", "Mean", `95${NARROW}% interval`], 2);
+    for (const one of summary) line([plain(one.suite), plain(one.machine), ...one.counts.map(count), one.mean, one.interval]);
+    lines.push("");
+  }
+  const isTold = ({ heading, rows }) => TOLD.includes(rows[0].kind) && heading !== BESIDE;
+  for (const { heading, rows } of groups.filter(isTold)) {
+    lines.push(`## ${heading} (${count(rows.length)})`, "");
+    head(["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", `95${NARROW}% interval`, "Could see"], 3);
+    for (const row of rows.slice(0, 60)) {
+      const verdict = `${row.mark[1]} ${row.mark[2]}`;
+      line([`${code(row.name)} ${plain(row.metric)}`, plain(row.machine), row.reason ? `${verdict}: ${plain(row.reason)}` : verdict,
+        row.before, row.after, row.change, row.interval, `${row.shows} ${row.times}`.trimEnd()]);
+    }
+    lines.push("");
+    if (rows.length > 60) lines.push(`And ${count(rows.length - 60)} more.`, "");
+  }
+  lines.push(groups.filter((group) => !isTold(group)).map(({ heading, rows }) => `${heading}: ${count(rows.length)}.`).join(" "));
+  return `${lines.map((text) => text.trimEnd()).join("\n")}\n`;
+}
+
+function csv(data, a, b) {
+  const heads = ["id", "suite", "benchmark", "metric", "unit", "machine", "verdict", "reason", "level_a", "level_b", "change",
+    "change_low", "change_high", "measured_a", "measured_b", "could_see"];
+  const rows = table(data, a, b).groups.flatMap((group) => group.rows)
+    .map((row) => [...[row.id, row.suite, row.name, row.metric, row.unit, row.machine, row.mark[2], row.reason].map(field), ...row.figures]);
+  return [heads, ...rows].map((cells) => `${cells.join(",")}\n`).join("");
+}
+
+Object.assign(sprag, {
+  table: (a, b) => table(sprag.data, a, b),
+  markdown: (a, b) => markdown(sprag.data, a, b),
+  csv: (a, b) => csv(sprag.data, a, b),
+});
+
+// ---- The page.
+
+const piece = ([tone, glyph, words]) =>
+  (tone ? element("span", { class: `v ${tone}` }, element("i", { "aria-hidden": "true" }, glyph), words) : words);
+const spaced = (pieces) => pieces.flatMap((one, i) => (i ? [" ", piece(one)] : [piece(one)]));
+const cells = (tag, list) => list.map(([text, kind]) => element(tag, { class: kind, ...(tag === "th" && { scope: "col" }) }, text));
+const scrolled = (label, made) => element("section", { class: "scroll", tabindex: "0", "aria-label": label }, made);
+
+const below = (text, kind) => (text ? [" ", element("span", { class: `${kind} below`.trim() }, text)] : []);
+
+function summaryTable({ summary, words }) {
+  const heads = [["Suite", ""], ["Machine", ""], ["Series", "n opt2"], [capital(words[0]), "n"], [capital(words[1]), "n"],
+    ["No change", "n opt2"], ["No verdict", "n"], [`Mean, 95${NARROW}% interval`, "n"]];
+  const tinted = (n, tone) => (n ? element("b", { class: tone }, count(n)) : "0");
+  const rows = summary.map(({ suite, machine, counts, mean, interval }) => element("tr", {}, element("th", { scope: "row" }, suite),
+    ...cells("td", [[machine, "any"], [count(counts[0]), "n opt2"], [tinted(counts[1], "worse"), "n"],
+      [tinted(counts[2], "better"), "n"], [count(counts[3]), "n opt2"], [count(counts[4]), "n"]]), element("td", { class: "n" }, mean, ...below(interval, "ci"))));
+  return element("table", {}, element("caption", { class: "sr" }, "Counts and geometric mean by suite, element type and machine"),
+    element("thead", {}, element("tr", {}, ...cells("th", heads))), element("tbody", {}, ...rows));
+}
+
+let svgSpace;
+const SVG = () => (svgSpace ??= new DOMParser().parseFromString("<svg></svg>", "text/html").querySelector("svg").namespaceURI);
+
+// The interval of a change, as src/report/chart/range.rs draws it.
+function rangeOfRow({ places, kind }) {
+  const [band, low, change, high, beyond] = places.map((place, i) => (i < 4 ? place / 10 : place));
+  const draw = (tag, attributes) => {
+    const made = document.createElementNS(SVG(), tag);
+    for (const [name, text] of Object.entries(attributes)) made.setAttribute(name, text);
+    return made;
+  };
+  const end = `end ${TOLD.indexOf(kind) < 2 ? kind : ""}`.trim(), base = change - 6 * beyond;
+  const svg = draw("svg", { class: "range", width: 110, height: 16, viewBox: "0 0 110 16", "aria-hidden": true });
+  svg.append(draw("path", { class: "band", d: `M${110 - band} 1H${band}V15H${110 - band}Z` }), draw("path", { class: "axis", d: "M55 0V16" }),
+    draw("path", { class: "base", d: `M${low} 8H${high}` }),
+    beyond ? draw("path", { class: end, d: `M${base} 4L${change} 8L${base} 12Z` }) : draw("circle", { class: end, cx: change, cy: 8, r: 3.5 }));
+  return svg;
+}
+
+// The rows of each group that are drawn at once; the others follow when these are seen.
+const AT_ONCE = 60;
+
+function rowsTable({ groups, scale }) {
+  const heads = [["Series", ""], ["Machine", ""], ["Verdict", ""], ["Level at A", "n"], ["Level at B", "n"],
+    [`Change, 95${NARROW}% interval`, "n"], ...(scale ? [[scale, "opt2"]] : []), ["Could see", "n opt2"], ["Measured at A", "n opt"], ["Measured at B", "n opt"]];
+  const head = element("tr", {}, ...cells("th", heads));
+  for (const place of scale ? [3, 4, 6, 8, 9] : [3, 4, 7, 8]) head.cells[place].dataset.mixed = "";
+  const measured = ([figure, spread]) =>
+    element("td", { class: "n opt q" }, figure, ...below(spread, ""));
+  const row = (one) => {
+    const verdict = element("td", { class: "verdict" }, piece(one.mark));
+    if (one.reason) verdict.append(" ", element("span", { class: "q why" }, one.reason));
+    const tint = one.kind === "worse" || one.kind === "better";
+    const isChanged = one.change !== NONE;
+    const change = element("td", { class: isChanged ? "n push" : "n opt2" }, tint ? element("b", { class: one.mark[0] }, one.change) : one.change);
+    change.append(...below(one.interval, "ci"));
+    const link = element("a", { href: `../series/${encodeURIComponent(one.id)}.html` }, element("span", { class: "id" }, one.name));
+    return element("tr", { "data-suite": one.suite, "data-machine": one.machine },
+      element("th", { scope: "row", class: "full" }, link, " ", element("span", { class: "q" }, one.metric)),
+      element("td", { class: "place" }, one.machine), verdict,
+      ...cells("td", [[one.before, isChanged ? "n from" : "n opt2"], [one.after, "n"]]), change,
+      ...(scale ? [element("td", { class: "g opt2" }, ...(one.places ? [rangeOfRow(one)] : []))] : []),
+      element("td", { class: "n opt2" }, one.shows, ...below(one.times, "q")), measured(one.measured_before), measured(one.measured_after));
+  };
+  const bodies = groups.map(({ heading, rows }) => element("tbody", { class: "group" },
+    element("tr", {}, element("th", { scope: "rowgroup", colspan: String(head.cells.length) }, `${heading} `,
+      element("span", { class: "q" }, `(${count(rows.length)})`))), ...rows.slice(0, AT_ONCE).map(row)));
+  const drawn = element("table", { class: "cards compared" },
+    element("caption", { class: "sr" }, "Series between the two commits, by what is said of them"), element("thead", {}, head), ...bodies);
+  return [drawn, () => groups.forEach(({ rows }, i) => bodies[i].append(...rows.slice(AT_ONCE).map(row)))];
+}
+
+// Until the browser has drawn what is there; without a window that is seen there is nothing to wait for.
+const drawn = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 250); });
+
+function sideOf(letter, [sha, day, subject, tags, stands]) {
+  const made = element("p", {}, element("b", {}, letter), " ", element("span", { class: "id" }, sha.slice(0, 12)));
+  if (tags.length) made.append(" ", element("b", {}, tags.join(", ")));
+  made.append(element("br"), element("span", { class: "q" }, (subject && `“${subject}”, `) + day + (stands ? `, ${standsIn(stands)}` : "")));
+  return made;
+}
+
+// Buttons that take a comparison along.
+function exported(a, b) {
+  const { data } = sprag, name = [a, b].map((number) => data.commits[number][0].slice(0, 12)).join("-");
+  const said = element("output", { class: "q", "aria-live": "polite" });
+  const button = (text, act) => {
+    const made = element("button", { type: "button" }, text);
+    made.addEventListener("click", act);
+    return made;
+  };
+  const copy = async () => {
+    try { await navigator.clipboard.writeText(sprag.markdown(a, b)); said.textContent = "Copied."; } catch { said.textContent = "The browser does not allow it; save it instead."; }
+  };
+  return element("p", { class: "filter tools" }, button("Copy as Markdown", copy),
+    button("Save as Markdown", () => save(`${name}.md`, sprag.markdown(a, b), "text/markdown")),
+    button("Save as CSV", () => save(`${name}.csv`, sprag.csv(a, b), "text/csv")), said);
+}
+
+// What stands for a commit where several begin as what was written.
+const SEVERAL = "several";
+
+function makeCompare(box) {
+  const { data } = sprag, [form, filter] = box.querySelectorAll(".filter");
+  const field = (name) => form.querySelector(`[name=${name}]`);
+  const said = form.querySelector("output"), result = document.getElementById("result");
+  const rows = document.getElementById("result-rows"), newest = data.commits.length - 1;
+  if (newest < 1) {
+    // The page says how many commits are known; here none came, as where a copy of the site lacks its data.
+    box.replaceWith(element("p", { class: "note" }, newest < 0 ? "The data of this site could not be read." : "It takes two measured commits."));
+    return;
+  }
+  const numberOfCommit = (text) => {
+    const word = text.trim().split(/\s/)[0].toLowerCase(), like = ([sha, , , tags]) => tags.includes(text.trim()) || sha === word;
+    const whole = data.commits.findIndex(like);
+    if (whole >= 0) return whole;
+    const standing = data.commits.findIndex(([, , , , stands]) => stands?.includes(text.trim()));
+    if (standing >= 0) return standing;
+    const begun = word ? data.commits.flatMap(([sha], i) => (sha.startsWith(word) ? [i] : [])) : [];
+    return begun.length > 1 ? SEVERAL : begun[0] ?? null;
+  };
+  const loaded = (number) => (data.chunks.has(chunkOf(data, number)) ? null : load(`values-${chunkOf(data, number)}.js`));
+  let asked = 0;
+  const show = async () => {
+    asked += 1;
+    const mine = asked, [a, b] = ["a", "b"].map((name) => numberOfCommit(field(name).value));
+    for (const name of ["a", "b"]) address.set(name, field(name).value.trim());
+    const unclear = [["A", a], ["B", b]].find(([, number]) => number === null || number === SEVERAL);
+    said.textContent = !unclear ? "" : unclear[1] === SEVERAL ? `Several measured commits begin as ${unclear[0]} does: write more digits.`
+      : `${unclear[0]} is no commit or tag that was measured: the list of the field has those that were.`;
+    if (unclear) {
+      result.replaceChildren();
+      rows.replaceChildren();
+      filter.hidden = true;
+      return;
+    }
+    try { await loaded(a); await loaded(b); } catch (error) { said.textContent = error.message; return; }
+    if (mine !== asked) return;
+    const made = sprag.table(a, b), apart = Math.abs(a - b) - 1;
+    result.replaceChildren(element("h2", {}, ...spaced(made.headline)),
+      element("p", { class: "note" }, a === b ? "A and B are the same commit."
+        : apart < 1 ? "No commit was measured between the two."
+          : `${counted(apart, "commit", "commits")} were measured between the two.`),
+      element("div", { class: "sides" }, sideOf("A", data.commits[a]), sideOf("B", data.commits[b])),
+      exported(a, b),
+      ...made.banners.map(([strong, words]) => element("p", { class: "banner env" }, element("b", {}, strong), " ", words)));
+    filter.hidden = true;
+    rows.replaceChildren();
+    if (!made.groups.length) return;
+    result.append(scrolled("Summary by suite and machine, table", summaryTable(made)));
+    const [list, complete] = rowsTable(made);
+    rows.append(scrolled("Compared series, table", list));
+    filter.hidden = false;
+    if (made.groups.some((group) => group.rows.length > AT_ONCE)) await drawn();
+    if (mine !== asked) return;
+    complete();
+    makeFilter(filter, [list]);
+    makeSortable(list, 0);
+  };
+  const list = document.getElementById("commits");
+  for (const [sha, day, subject, tags, stands = []] of [...data.commits].reverse()) {
+    for (const tag of [...stands].reverse()) {
+      list.append(element("option", { value: tag, label: `measured at ${sha.slice(0, 12)} ${tags.join(", ")}`.trimEnd() }));
+    }
+    const label = `${day} ${tags.length ? `${sha.slice(0, 12)} ` : ""}${subject}`;
+    list.append(element("option", { value: tags[0] ?? sha.slice(0, 12), label }));
+  }
+  const written = ([sha, , , tags]) => tags[0] ?? sha.slice(0, 12);
+  field("b").value = address.get("b") || written(data.commits[newest]);
+  field("a").value = address.get("a");
+  if (!field("a").value) {
+    // Without another it is the one measured before; before the first there is none, so it is the other side.
+    const named = numberOfCommit(field("b").value), at = named === null || named === SEVERAL ? newest : named;
+    if (at === 0) field("b").value = written(data.commits[1]);
+    field("a").value = written(data.commits[Math.max(at - 1, 0)]);
+  }
+  for (const name of ["a", "b"]) field(name).addEventListener("change", show);
+  field("swap").addEventListener("click", () => {
+    [field("a").value, field("b").value] = [field("b").value, field("a").value];
+    show();
+  });
+  box.hidden = false;
+  show();
+}

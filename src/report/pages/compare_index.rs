@@ -1,0 +1,91 @@
+//! The page that leads to the pairs of commits that have one, compares any two by script, and says how it is judged.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+
+use super::compare::{Headline, path};
+use super::frame::{Frame, Part};
+use super::page;
+use crate::model::page::Page;
+use crate::report::ReportError;
+use crate::report::catalog::Catalog;
+use crate::report::compare::data::{Data, MeasuredCommit};
+use crate::report::compare::pairs::{Pair, Pairs};
+use crate::report::link;
+use crate::report::number;
+
+#[derive(Template)]
+#[template(path = "compare_index.html")]
+struct CompareIndexPage {
+    frame: Frame,
+    lede: String,
+    lists: Vec<PairList>,
+    rule: [&'static str; 8],
+}
+
+struct PairList {
+    id: &'static str,
+    heading: &'static str,
+    lines: Vec<PairLine>,
+}
+
+struct PairLine {
+    page: String,
+    a: String,
+    b: String,
+    day: String,
+    headline: Vec<[String; 3]>,
+}
+
+/// The rule in words for a reader.
+pub(super) const RULE: [&str; 8] = [
+    "Levels are held against each other, as fitted to all runs of a series. Two single runs differ by chance.",
+    "No change: both commits lie in one level, in levels that differ no longer, or in one drift that moves less between them than counts. A smaller change than the one that could be seen may be there.",
+    "Slower or faster: they lie in different levels. The interval is that of the change between the two.",
+    "Inconclusive: a commit may lie on either side of a change, in a drift, or in a series that is too short for levels.",
+    "Not comparable: the two were not measured in the same environment. What differs stands beside it.",
+    "Missing: measured at one of the two only.",
+    "The geometric mean counts a series without change as unchanged, and leaves out those without verdict. Its 95 % interval joins those of the changes as independent; that of a series without change reaches as far as the smallest change that shows.",
+    "A tag whose commit was not measured stands for the nearest commit before it that was.",
+];
+
+/// The page, with the headlines of the pairs.
+pub(super) fn index(
+    catalog: &Catalog<'_>,
+    data: &Data,
+    pairs: &Pairs,
+    headlines: &BTreeMap<Pair, Headline>,
+) -> Result<Page, ReportError> {
+    let lines = |pairs: &[Pair], name: fn(&MeasuredCommit) -> String| -> Result<Vec<PairLine>, ReportError> {
+        pairs.iter().map(|pair| line(data, *pair, headlines[pair].clone(), name)).collect()
+    };
+    let [by_name, by_release] = [MeasuredCommit::name, MeasuredCommit::release_name];
+    let mut lists = vec![
+        PairList { id: "baselines", heading: "Since the baselines", lines: lines(&pairs.baselines, by_name)? },
+        PairList { id: "releases", heading: "Release by release", lines: lines(&pairs.releases, by_release)? },
+        PairList {
+            id: "steps",
+            heading: "Commits against the one measured before",
+            lines: lines(&pairs.steps, by_name)?,
+        },
+    ];
+    lists.retain(|list| !list.lines.is_empty());
+    let lede = format!(
+        "{} and {} can be compared.",
+        number::counted(data.commits.len(), "measured commit", "measured commits"),
+        number::counted(data.series_count(), "series", "series")
+    );
+    let frame = Frame::new(catalog, link::COMPARE, Part::Compare, "Compare".to_owned(), lede.clone());
+    page(link::COMPARE.to_owned(), &CompareIndexPage { frame, lede, lists, rule: RULE })
+}
+
+fn line(
+    data: &Data,
+    pair: Pair,
+    headline: Headline,
+    name: fn(&MeasuredCommit) -> String,
+) -> Result<PairLine, ReportError> {
+    let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
+    Ok(PairLine { page: path(data, pair)?, a: name(a), b: name(b), day: b.day.clone(), headline })
+}
