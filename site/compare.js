@@ -313,7 +313,7 @@ function markdown(data, a, b) {
   const { headline, banners, summary, words, groups } = table(data, a, b), lines = [];
   const [from, to] = [data.commits[a], data.commits[b]], line = (cells) => lines.push(`| ${cells.join(" | ")} |`);
   const head = (cells, texts) => { line(cells); line(cells.map((_, i) => (i < texts ? "---" : "--:"))); };
-  const side = ([sha, day, subject, tags, stands]) => code(sha.slice(0, 12)) + (tags.length ? ` ${plain(tags.join(", "))}` : "")
+  const side = ([sha, day, subject, tags, , stands]) => code(sha.slice(0, 12)) + (tags.length ? ` ${plain(tags.join(", "))}` : "")
     + (subject && `, “${plain(subject)}”`) + `, ${day}` + (stands ? `, ${plain(standsIn(stands))}` : "");
   lines.push(`# ${plain(nameOf(from))} to ${plain(nameOf(to))}`, "");
   lines.push(`**${headline.map(([, glyph, text]) => `${glyph} ${text}`.trim()).join(" ")}**`, "", `- A: ${side(from)}`, `- B: ${side(to)}`, "");
@@ -365,7 +365,7 @@ const below = (text, kind) => (text ? [" ", element("span", { class: `${kind} be
 
 function summaryTable({ summary, words }) {
   const heads = [["Suite", ""], ["Machine", ""], ["Series", "n opt2"], [capital(words[0]), "n"], [capital(words[1]), "n"],
-    ["No change", "n opt2"], ["No verdict", "n"], [`Mean, 95${NARROW}% interval`, "n"]];
+    ["No change", "n opt2"], ["No verdict", "n"], ["Mean", "n"]];
   const tinted = (n, tone) => (n ? element("b", { class: tone }, count(n)) : "0");
   const rows = summary.map(({ suite, machine, counts, mean, interval }) => element("tr", {}, element("th", { scope: "row" }, suite),
     ...cells("td", [[machine, "any"], [count(counts[0]), "n opt2"], [tinted(counts[1], "worse"), "n"],
@@ -429,7 +429,7 @@ function rowsTable({ groups, scale }) {
 // Until the browser has drawn what is there; without a window that is seen there is nothing to wait for.
 const drawn = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 250); });
 
-function sideOf(letter, [sha, day, subject, tags, stands]) {
+function sideOf(letter, [sha, day, subject, tags, , stands]) {
   const made = element("p", {}, element("b", {}, letter), " ", element("span", { class: "id" }, sha.slice(0, 12)));
   if (tags.length) made.append(" ", element("b", {}, tags.join(", ")));
   made.append(element("br"), element("span", { class: "q" }, (subject && `“${subject}”, `) + day + (stands ? `, ${standsIn(stands)}` : "")));
@@ -470,7 +470,7 @@ function makeCompare(box) {
     const word = text.trim().split(/\s/)[0].toLowerCase(), like = ([sha, , , tags]) => tags.includes(text.trim()) || sha === word;
     const whole = data.commits.findIndex(like);
     if (whole >= 0) return whole;
-    const standing = data.commits.findIndex(([, , , , stands]) => stands?.includes(text.trim()));
+    const standing = data.commits.findIndex(([, , , , , stands]) => stands?.includes(text.trim()));
     if (standing >= 0) return standing;
     const begun = word ? data.commits.flatMap(([sha], i) => (sha.startsWith(word) ? [i] : [])) : [];
     return begun.length > 1 ? SEVERAL : begun[0] ?? null;
@@ -514,7 +514,7 @@ function makeCompare(box) {
     makeSortable(list, 0);
   };
   const list = document.getElementById("commits");
-  for (const [sha, day, subject, tags, stands = []] of [...data.commits].reverse()) {
+  for (const [sha, day, subject, tags, , stands = []] of [...data.commits].reverse()) {
     for (const tag of [...stands].reverse()) {
       list.append(element("option", { value: tag, label: `measured at ${sha.slice(0, 12)} ${tags.join(", ")}`.trimEnd() }));
     }

@@ -210,7 +210,7 @@ test("the first commit is compared with the next, and one that nobody knows is n
   await address(odd.tab, "b", begun);
   // A tag whose commit was not measured is that of the nearest one before it that was.
   const stands = await odd.tab.evaluate(() => {
-    sprag.data.commits[2][4] = ["v-<later>"];
+    sprag.data.commits[2][5] = ["v-<later>"];
     return sprag.data.commits[2][0].slice(0, 12);
   });
   await odd.tab.locator("#compare [name=b]").fill("v-<later>");

@@ -56,11 +56,11 @@ fn page(path: String, function: &str, value: &Value) -> Page {
 
 fn commits(data: &Data) -> Value {
     let one = |commit: &MeasuredCommit| {
-        let MeasuredCommit { sha, day, subject, tags, stands_for, place: _ } = commit;
+        let MeasuredCommit { sha, day, subject, tags, place, stands_for } = commit;
         if stands_for.is_empty() {
-            json!([sha, day, subject, tags])
+            json!([sha, day, subject, tags, place])
         } else {
-            json!([sha, day, subject, tags, stands_for])
+            json!([sha, day, subject, tags, place, stands_for])
         }
     };
     let commits: Vec<Value> = data.commits.iter().map(one).collect();

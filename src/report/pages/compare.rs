@@ -85,7 +85,7 @@ struct Shown {
 pub(super) type Headline = Vec<[String; 3]>;
 
 /// What a page says about the geometric means.
-const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse. Its interval takes the changes as independent, and allows one that is not told the smallest that shows.";
+const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse, with its 95 % interval for independent changes; a series without change may have moved by the smallest that shows.";
 
 /// What a page says about its rows.
 const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it, rounded up, and × how many times as large the change is; where changes are drawn, the grey band is as wide.";
