@@ -77,6 +77,11 @@ pub fn step_up(size: f64) -> f64 {
     step.map_or(10.0 * unit, |step| step * unit)
 }
 
+/// The smallest change that shows in a series, as every page tells it: [`step_up`].
+pub fn could_see(size: f64) -> String {
+    percent_size(step_up(size))
+}
+
 /// A count with its noun.
 pub fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })

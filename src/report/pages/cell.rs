@@ -168,6 +168,12 @@ pub(super) fn median_share(shares: impl Iterator<Item = f64>) -> String {
     median.map_or_else(|| number::NONE.to_owned(), number::percent_size)
 }
 
+/// The median of the smallest changes that show, an en dash where there are none.
+pub(super) fn could_see(sizes: impl Iterator<Item = f64>) -> String {
+    let median = describe::median(&sizes.collect::<Vec<f64>>());
+    median.map_or_else(|| number::NONE.to_owned(), number::could_see)
+}
+
 /// The fit of a series as a sparkline: its points with the levels over them; of one that is not fitted, its newest runs.
 pub(super) fn fit_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> String {
     let Some((fit, level)) = fit.and_then(|fit| Some((fit, fit.newest_level()?))) else { return sparkline(series) };

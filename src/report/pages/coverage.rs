@@ -138,7 +138,7 @@ fn places(catalog: &Catalog<'_>) -> Vec<Place> {
                 (true, _) => "all judged".to_owned(),
                 _ => words.join("; "),
             },
-            could_see: cell::median_share(all.iter().filter_map(|one| one.detectable)),
+            could_see: cell::could_see(all.iter().filter_map(|one| one.detectable)),
             newest: date::moment(due.newest),
             due: match due.stale {
                 true => Mark::new(Tone::Doubt, "?", format!("{} old", counted(days(due.days), "day", "days"))),

@@ -88,9 +88,7 @@ fn row(catalog: &Catalog<'_>, of: &Event, member: &Member) -> MemberRow {
         after: String::new(),
         change: Change { class: class(tone), figure: figure(member.relative.as_ref()) },
         interval: interval(member.relative.as_ref()),
-        could_see: known
-            .and_then(|one| one.detectable)
-            .map_or(number::NONE.to_owned(), |size| number::percent_size(number::step_up(size))),
+        could_see: known.and_then(|one| one.detectable).map_or(number::NONE.to_owned(), number::could_see),
         points: number::rough_count(member.points_since),
         state: match (member.standing, member.held) {
             (false, _) => Mark::new(Tone::Plain, "=", "gone"),

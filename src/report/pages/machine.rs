@@ -135,7 +135,7 @@ fn suites(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Vec<SuiteRow> {
             status: Mark::of_status(newest.status),
             judged: format!("{} of {}", count(judged), count(series.len())),
             noise: cell::median_share(noise.map(|noise| noise.deviation)),
-            could_see: cell::median_share(series.iter().filter_map(|one| one.detectable)),
+            could_see: cell::could_see(series.iter().filter_map(|one| one.detectable)),
         }
     };
     runs.into_iter().map(row).collect()

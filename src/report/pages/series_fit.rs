@@ -205,7 +205,7 @@ pub(super) fn facts(series: &SeriesTrend, scale: Scale) -> Vec<Fact> {
         }
         None => fact("Noise", none(), plain("too few points to tell")),
     });
-    let detectable = series.detectable.map(number::percent_size);
+    let detectable = series.detectable.map(number::could_see);
     facts.push(fact(
         "Smallest change that shows",
         detectable.map_or_else(none, |size| format!("±{size}")),
@@ -341,7 +341,7 @@ mod tests {
             of(&one),
             [
                 "Noise: 0.8 % (of a point about its level)",
-                "Smallest change that shows: ±2.3 % (in four cases of five, once 8 points are measured after it)",
+                "Smallest change that shows: ±2.5 % (in four cases of five, once 8 points are measured after it)",
                 "Least change that counts: 1.0 % (sensitivity balanced)",
                 "Points: 40 (one a commit and environment)",
                 "Newest state: judged (a change from now on is told)",

@@ -66,7 +66,7 @@ fn a_history_in_which_nothing_changed_is_short() {
     kernels at c0ffeec of refs/heads/perf, as of 21 Nov 2026, 04:00 UTC, 1,204 runs.
 
     Coverage: 42 of 42 series are judged
-      With eight points after it, a change of 1.8 % would be seen in nine in ten of these series.
+      With eight points after it, a change of 2.0 % would be seen in nine in ten of these series.
 
     Schedule
                   Newest run  Days  Allowed  Machine  Suite
