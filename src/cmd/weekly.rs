@@ -56,7 +56,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     };
     progress.end();
     ledger::tell_newest(&mut study, &found.trend, now);
-    out.write_all(report::digest_markdown(&study.analysis).as_bytes())?;
+    out.write_all(report::digest_markdown(&study.analysis, &found.trend).as_bytes())?;
     out.write_all(b"\n")?;
     out.write_all(report::trend::digest(&found.trend).as_bytes())?;
     writeln!(out, "\nSite: {}", site.join("index.html").display())?;

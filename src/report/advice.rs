@@ -2,19 +2,23 @@
 
 use crate::model::analysis::{Analysis, NoBaseline, SuiteAnalysis};
 use crate::model::run::RunStatus;
+use crate::model::trend::Trend;
 use crate::model::verdict::Verdict;
 
 use super::catalog::short_benchmark;
+use super::link;
 use super::phrase::Phrase;
+use super::standing;
 use super::summary::{Fact, largest, page_of};
 
-/// The most useful next step, worst news first.
-pub(super) fn next_step(analysis: &Analysis) -> Fact {
-    let (answer, note) = step(analysis);
+/// The most useful next step, worst news first: what the newest runs did, then what stands in the history, then what would
+/// tell more.
+pub(super) fn next_step(analysis: &Analysis, trend: &Trend) -> Fact {
+    let (answer, note) = step(analysis, trend);
     Fact { question: "What now?", answer, note }
 }
 
-fn step(analysis: &Analysis) -> (Phrase, Phrase) {
+fn step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     if analysis.suites.is_empty() {
         let note = Phrase::plain("Run ").id("sprag weekly").text(" where the kernels are to be measured.");
         return (Phrase::plain("Measure"), note);
@@ -55,10 +59,10 @@ fn step(analysis: &Analysis) -> (Phrase, Phrase) {
         let note = Phrase::plain("Each suite below says what the machine lacks.");
         return (Phrase::plain("Find out why nothing ran"), note);
     }
-    unjudged_step(analysis)
+    unjudged_step(analysis, trend)
 }
 
-fn unjudged_step(analysis: &Analysis) -> (Phrase, Phrase) {
+fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     let unusable = analysis.suites.iter().find_map(|suite| match &suite.baseline {
         Err(NoBaseline::Unusable { path, fault }) => Some((path, fault)),
         _ => None,
@@ -66,6 +70,10 @@ fn unjudged_step(analysis: &Analysis) -> (Phrase, Phrase) {
     if let Some((path, fault)) = unusable {
         let note = Phrase::default().id(path.as_str()).text(format!(" {fault}. Mend it or move it away."));
         return (Phrase::plain("Mend the baseline"), note);
+    }
+    let page = |id: &str| analysis.series.iter().any(|one| one.series.id == id).then(|| link::series(id));
+    if let Some(step) = standing::next_step(trend, &page) {
+        return step;
     }
     let count = |of: fn(&SuiteAnalysis) -> usize| analysis.suites.iter().map(of).sum::<usize>();
     if count(|suite| suite.counts.no_baseline) > 0 {
@@ -93,4 +101,60 @@ fn unjudged_step(analysis: &Analysis) -> (Phrase, Phrase) {
 
 fn of_status(analysis: &Analysis, status: RunStatus) -> Option<&SuiteAnalysis> {
     analysis.suites.iter().find(|suite| suite.status == status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::verdict::Counts;
+    use crate::report::sample_data;
+
+    /// What to do about the sample where the newest runs came to `verdict` alone, with and without the events of its history.
+    fn check(verdict: &Verdict, change: impl FnOnce(&mut Analysis), expected: [&str; 2]) {
+        let mut sample = sample_data::rich();
+        sample.analysis.history.quarantined.clear();
+        for suite in &mut sample.analysis.suites {
+            suite.failures.clear();
+            suite.baseline = Err(NoBaseline::Absent("baselines/cpu.json".to_owned()));
+            suite.comparisons.iter_mut().for_each(|comparison| comparison.verdict = verdict.clone());
+            suite.counts = Counts::of(&suite.comparisons);
+        }
+        change(&mut sample.analysis);
+        let told = |trend: &Trend| next_step(&sample.analysis, trend).answer.words();
+        assert_eq!([told(&sample.trend), told(&Trend::default())], expected, "{verdict:?}");
+    }
+
+    #[test]
+    fn what_stands_in_the_history_comes_after_bad_news_and_before_doubt() {
+        let worst = "Look at e-7c1f03, tile_pack{n=4096} @fast";
+        check(&Verdict::NoBaseline, |_| (), [worst, "Take a baseline"]);
+        check(&Verdict::Inconclusive("noise".to_owned()), |_| (), [worst, "Measure longer"]);
+        check(&Verdict::NotComparable("another".to_owned()), |_| (), [worst, "Renew the baseline"]);
+        check(&Verdict::Improved, |_| (), [worst, "Nothing has to be done"]);
+        check(&Verdict::Unchanged, |_| (), [worst, "Nothing"]);
+        check(&Verdict::Regressed, |_| (), ["Look at fusion_gate{n=512} @fast"; 2]);
+        check(&Verdict::Missing, |_| (), ["Find fusion_gate{n=512} @fast"; 2]);
+        let failed = |analysis: &mut Analysis| analysis.suites[0].status = RunStatus::Failed;
+        check(&Verdict::Unchanged, failed, ["Mend cpu on epyc-9354"; 2]);
+        let skipped = |analysis: &mut Analysis| {
+            analysis.suites.iter_mut().for_each(|suite| suite.status = RunStatus::Skipped);
+        };
+        check(&Verdict::NoBaseline, skipped, ["Find out why nothing ran"; 2]);
+        check(&Verdict::NoBaseline, |analysis| analysis.suites.clear(), ["Measure"; 2]);
+    }
+
+    #[test]
+    fn what_to_look_at_leads_to_its_event_and_its_series() {
+        let mut sample = sample_data::rich();
+        sample.analysis.suites.retain(|suite| suite.status == RunStatus::Ok && suite.failures.is_empty());
+        sample.analysis.suites.iter_mut().for_each(|suite| suite.comparisons.clear());
+        sample.analysis.history.quarantined.clear();
+        let step = next_step(&sample.analysis, &sample.trend);
+        let links = step.answer.parts.iter().filter_map(|part| match part {
+            crate::report::phrase::Part::Link { to, .. } => Some(to.as_str()),
+            _ => None,
+        });
+        let links: Vec<&str> = links.collect();
+        assert!(links[0] == link::event("e-7c1f03") && links[1].starts_with("series/"), "{links:?}");
+    }
 }

@@ -5,6 +5,7 @@
 
 use crate::model::analysis::{Analysis, SuiteAnalysis};
 use crate::model::rollup::WeekRow;
+use crate::model::trend::Trend;
 use crate::model::verdict::{Comparison, Counts};
 
 use super::catalog::{short_benchmark, short_commit};
@@ -32,8 +33,8 @@ const LIST_ROWS: usize = 20;
 const REASON: usize = 300;
 
 /// The digest of the findings: verdict, the four questions, each suite's judged metrics, weeks, damaged records.
-pub fn digest_markdown(analysis: &Analysis) -> String {
-    let summary = summary::summarise(analysis);
+pub fn digest_markdown(analysis: &Analysis, trend: &Trend) -> String {
+    let summary = summary::summarise(analysis, trend);
     let mut out = Lines::default();
     out.paragraph(&format!("# {}: {}", plain(&analysis.project), phrase(&summary.headline)));
     if !summary.lede.parts.is_empty() {
@@ -325,17 +326,19 @@ mod tests {
 
     #[test]
     fn an_empty_history_says_what_to_do() {
-        insta::assert_snapshot!(digest_markdown(&sample_data::empty()));
+        insta::assert_snapshot!(digest_markdown(&sample_data::empty(), &Trend::default()));
     }
 
     #[test]
     fn the_digest_reads_as_it_should() {
-        insta::assert_snapshot!(digest_markdown(&sample_data::rich().analysis));
+        let sample = sample_data::rich();
+        insta::assert_snapshot!(digest_markdown(&sample.analysis, &sample.trend));
     }
 
     #[test]
     fn every_row_of_a_table_has_the_cells_of_its_head() {
-        let text = digest_markdown(&sample_data::rich().analysis);
+        let sample = sample_data::rich();
+        let text = digest_markdown(&sample.analysis, &sample.trend);
         let mut columns = 0;
         for line in text.lines() {
             let bars = line.matches('|').count();

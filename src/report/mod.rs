@@ -32,6 +32,7 @@ mod reasons;
 mod sheet;
 mod shown;
 mod site;
+mod standing;
 mod timeline;
 mod week;
 

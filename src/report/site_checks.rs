@@ -267,8 +267,8 @@ fn text_of_others_does_nothing() {
     }
     assert!(seen > 30, "hostile names were on {seen} pages only");
     assert!(page(site, link::DIGEST).contains("signal 11↵"), "a line break is seen");
-    let analysis = sample_data::rich().analysis;
-    let markdown = super::digest_markdown(&analysis);
+    let sample = sample_data::rich();
+    let markdown = super::digest_markdown(&sample.analysis, &sample.trend);
     assert!(!markdown.contains("<script") && !markdown.contains('\u{202e}'));
 }
 

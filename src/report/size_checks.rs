@@ -113,7 +113,7 @@ fn a_large_history_is_cut_and_the_pages_say_so() {
     newest.analysis.suites[0].run.clone_from(&sample.runs[0].id);
     let catalog = Catalog::new(&newest.input(&heads));
     check(pages::run(&catalog, &newest.runs[0]).expect("it renders"), "more metrics are only in the record");
-    let markdown = super::digest_markdown(&sample.analysis);
+    let markdown = super::digest_markdown(&sample.analysis, &sample.trend);
     assert!(markdown.len() < LARGEST_PAGE / 2, "{} bytes", markdown.len());
 }
 

@@ -4,6 +4,7 @@
 
 use crate::model::analysis::{Analysis, SuiteAnalysis};
 use crate::model::run::RunStatus;
+use crate::model::trend::Trend;
 use crate::model::verdict::{Comparison, Counts, Verdict};
 
 use super::advice;
@@ -13,6 +14,7 @@ use super::link;
 use super::mark::{self, Mark, Tone, better_word, worse_word};
 use super::number;
 use super::phrase::Phrase;
+use super::standing;
 
 /// What the whole history says.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,13 +38,17 @@ pub struct Fact {
     pub note: Phrase,
 }
 
-/// Sums up the findings.
-pub fn summarise(analysis: &Analysis) -> Summary {
+/// Sums up the findings: those of the newest runs, with what stands in the history.
+pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
     let totals = Totals::of(analysis);
+    let what_now = advice::next_step(analysis, trend);
     Summary {
-        headline: headline(&totals),
+        headline: standing::headline(headline(&totals), trend),
         lede: lede(analysis, &totals),
-        facts: vec![ran(analysis, &totals), complete(&totals), changed(analysis, &totals), advice::next_step(analysis)],
+        facts: standing::complete(
+            vec![ran(analysis, &totals), complete(&totals), changed(analysis, &totals), what_now],
+            trend,
+        ),
     }
 }
 
@@ -312,7 +318,7 @@ mod tests {
         for suite in &mut analysis.suites {
             suite.counts = Counts::of(&suite.comparisons);
         }
-        assert_eq!(summarise(&analysis).headline.words(), expected);
+        assert_eq!(summarise(&analysis, &Trend::default()).headline.words(), expected);
     }
 
     #[test]
@@ -360,7 +366,7 @@ mod tests {
     #[test]
     fn without_a_run_before_no_environment_is_called_unchanged() {
         let mut analysis = sample_data::rich().analysis;
-        let told = |analysis: &Analysis| summarise(analysis).facts[2].note.words();
+        let told = |analysis: &Analysis| summarise(analysis, &Trend::default()).facts[2].note.words();
         analysis.suites.iter_mut().for_each(|suite| suite.environment_changes = Some(Vec::new()));
         assert!(told(&analysis).contains("No environment changed since the run before."));
         analysis.suites.iter_mut().for_each(|suite| suite.environment_changes = None);
@@ -374,7 +380,7 @@ mod tests {
         assert!(late_suites(&analysis).is_empty());
         analysis.suites[0].last -= chrono::Duration::days(9);
         assert_eq!(late_suites(&analysis).len(), 1);
-        let ran = &summarise(&analysis).facts[0];
+        let ran = &summarise(&analysis, &Trend::default()).facts[0];
         assert!(ran.note.words().contains("1 suite is late: cpu on epyc-9354"), "{}", ran.note.words());
     }
 }

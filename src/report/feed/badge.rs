@@ -8,6 +8,7 @@ use crate::report::link;
 use crate::report::mark::Tone;
 use crate::report::number::counted;
 use crate::report::phrase::{Part, Phrase};
+use crate::report::standing;
 use crate::report::summary;
 use crate::report::text::{shortened, visible};
 
@@ -16,8 +17,8 @@ const MESSAGE: usize = 60;
 
 /// The badge: the regressions that stand and nobody accepts, else the verdict of the newest runs.
 pub(in crate::report) fn badge(catalog: &Catalog<'_>) -> Page {
-    let standing = catalog.trend.events.iter().filter(|one| one.is_open_regression()).count();
-    let headline = summary::summarise(catalog.analysis).headline;
+    let standing = standing::open(catalog.trend).count();
+    let headline = summary::summarise(catalog.analysis, catalog.trend).headline;
     let (message, color) = match standing {
         0 => (headline.words(), color(&headline)),
         some => (counted(some, "regression stands", "regressions stand"), "red"),

@@ -93,17 +93,16 @@ struct BaselineLine {
 /// The digest page.
 pub(in crate::report) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let analysis = catalog.analysis;
-    let summary = summary::summarise(analysis);
-    let headline = digest_events::headline(summary.headline, catalog);
+    let summary = summary::summarise(analysis, catalog.trend);
     let day = analysis.as_of.map_or(String::new(), date::day);
-    let frame = Frame::new(catalog, link::DIGEST, Part::Digest, format!("Digest, {day}"), headline.words());
+    let frame = Frame::new(catalog, link::DIGEST, Part::Digest, format!("Digest, {day}"), summary.headline.words());
     let quarantined = &analysis.history.quarantined;
     let template = DigestPage {
         frame,
         crumb: format!("Weekly digest, newest run {day}"),
-        headline,
+        headline: summary.headline,
         lede: summary.lede,
-        facts: digest_events::complete(summary.facts, catalog),
+        facts: summary.facts,
         trust: trust::told(catalog),
         banners: banners(catalog),
         group: digest_events::group(catalog),
