@@ -1,8 +1,10 @@
 //! HTML in fewer bytes: without the end tags and quotes that it does not ask for. A reader's browser makes the same page of it.
+//! And where it can be seen what is text, long names are told where they may break ([`breaks`]).
 //!
 //! It is for what our own templates wrote, which is well formed: each end tag that goes is one that the standard lets be left
 //! out where templates have it, as after a cell, a row or an item of a list (HTML Living Standard, 13.1.2.4).
 
+use super::breaks;
 use crate::model::page::Page;
 
 /// The elements whose end tags go.
@@ -10,6 +12,9 @@ const IMPLIED: [&[u8]; 8] = [b"td", b"th", b"tr", b"thead", b"tbody", b"li", b"d
 
 /// The elements whose content is taken over as it is.
 const VERBATIM: [&[u8]; 2] = [b"script", b"style"];
+
+/// The elements in which no name breaks: what is no HTML within, and titles, which hold text alone.
+const UNBROKEN: [&[u8]; 3] = [b"svg", b"title", b"textarea"];
 
 /// A page as a site has it: HTML in fewer bytes, what is none as it is.
 pub fn page(page: Page) -> Page {
@@ -27,12 +32,25 @@ pub fn page(page: Page) -> Page {
 fn lean(html: &[u8], own: &[u8]) -> Vec<u8> {
     let mut lean = Vec::with_capacity(html.len());
     let mut rest = html;
+    let mut unbroken = 0_usize;
     while let Some(begin) = rest.iter().position(|byte| *byte == b'<') {
-        lean.extend_from_slice(&rest[..begin]);
+        match unbroken {
+            0 => breaks::write(&rest[..begin], &mut lean),
+            _ => lean.extend_from_slice(&rest[..begin]),
+        }
         rest = &rest[begin..];
         let end = end_of_tag(rest);
         let (tag, after) = rest.split_at(end);
         rest = after;
+        match tag {
+            [b'<', b'/', name @ .., b'>'] if UNBROKEN.contains(&name) => unbroken = unbroken.saturating_sub(1),
+            [b'<', first, ..]
+                if first.is_ascii_alphabetic() && UNBROKEN.contains(&name_of(tag)) && !tag.ends_with(b"/>") =>
+            {
+                unbroken += 1
+            }
+            _ => {}
+        }
         match tag {
             [b'<', b'/', name @ .., b'>'] if IMPLIED.contains(&name) => {}
             [b'<', first, ..] if first.is_ascii_alphabetic() => {
@@ -133,6 +151,14 @@ mod tests {
     }
 
     #[test]
+    fn a_long_name_is_told_where_it_may_break() {
+        check(
+            "<svg></svg><td title=\"tile_gather_scatter_rows{n=4096}\">tile_gather_scatter_rows{n=4096}</td>",
+            "<svg></svg><td title=\"tile_gather_scatter_rows{n=4096}\">tile_gather_<wbr>scatter_<wbr>rows{n=4096}",
+        );
+    }
+
+    #[test]
     fn what_html_asks_for_stays() {
         for same in [
             "<!DOCTYPE html>\n<p>a &lt; b</p>",
@@ -144,6 +170,8 @@ mod tests {
             "<script src=a.js defer></script>",
             "<script type=application/json>{\"a\":\"</td><p class=\\\"x\\\">\"}</script>",
             "<p hidden>x = \"y\"</p>",
+            "<title>tile_gather_scatter_rows{n=4096,dtype=bf16}</title>",
+            "<svg><title>tile_gather_scatter_rows{n=4096,dtype=bf16}</title><text>tile_gather_scatter_rows{n=4096}</text></svg>",
             "a < b",
             "",
         ] {

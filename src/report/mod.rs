@@ -23,6 +23,7 @@ use crate::model::method::Method;
 
 mod advice;
 mod answer;
+mod breaks;
 mod catalog;
 mod compare;
 mod feed;

@@ -91,6 +91,11 @@ impl Sandbox {
         fs::read_to_string(self.project.join(path)).unwrap_or_else(|error| panic!("`{path}`: {error}"))
     }
 
+    /// A page of a site, without the places where its long names may break.
+    pub(crate) fn page(&self, path: &str) -> String {
+        self.read(path).replace("<wbr>", "")
+    }
+
     /// Commits everything.
     pub(crate) fn commit(&self, subject: &str) {
         self.git(&["add", "-A"]);
