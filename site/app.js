@@ -54,9 +54,9 @@ const byText = (a, b) => {
   return place < 0 ? x.length - y.length : place >= y.length ? 1 : x[place].codePointAt(0) - y[place].codePointAt(0);
 };
 
-// Text that a spreadsheet would take for a formula gets a quote before it.
+// Text that a spreadsheet would take for a formula gets a quote before it, as src/formats/table_csv.rs has it.
 const field = (text) => {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const safe = /^([\t\r]|[\s\x85]*[=+\-@\uff1d\uff0b\uff0d\uff20])/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
@@ -104,8 +104,8 @@ const load = (name) => new Promise((resolve, reject) => {
   document.head.append(script);
 });
 
-// Hands a text to the reader as a file.
-const save = (name, text, type) => {
+// A text as a file that the reader keeps.
+const save = (text, type, name) => {
   const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -177,6 +177,21 @@ function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, la
 
 const firstLevel = (told, runs) => told.lines[0]?.[2] ?? runs[0].value;
 
+// The runs as CSV, oldest first, with the columns, units and line ends of the other exports as far as the page knows them; a
+// commit by its whole name where that is known.
+const csvOfRuns = (id, { symbol }, runs, commits) => {
+  const unit = Object.keys(UNITS).find((one) => UNITS[one].some(([, name]) => name === symbol)) ?? symbol;
+  const isoOf = (words) => {
+    const [day, month, year] = words.split(/\s/), number = MONTHS.indexOf(month) + 1;
+    return number ? [year, String(number).padStart(2, "0"), day.padStart(2, "0")].join("-") : words;
+  };
+  const rows = runs.map((run, i) => {
+    const [sha, day = "", , tags = []] = commits[i];
+    return [...[id, sha, isoOf(day), tags.join(" ")].map(field), run.value, field(unit)];
+  });
+  return [["series_id", "commit", "commit_day", "tags", "value", "unit"], ...rows].map((cells) => `${cells.join(",")}\r\n`).join("");
+};
+
 // Modes, zoom, a hair line and one line of text over all runs of a trend: by pointer, by keys and by buttons.
 // The picture says which places lie at the edges of its area (data-places) and where these edges are (data-area: left, right,
 // top, bottom); the newest runs have a row in the table that data-points names, of any the data in the page tells.
@@ -195,10 +210,14 @@ function makeChart(figure) {
   if (part.length !== 2 || !(part[1] - part[0] >= least * 0.99 && part[0] >= ends[0] && part[1] <= ends[1])) part = null;
   // The commits have names in a file that only those load who want to know.
   const named = () => (asked ??= data.commits.length ? Promise.resolve() : load("commits.js").catch(() => {}));
+  const rowOf = (i) => {
+    const row = rows[runs.length - 1 - i];
+    return row && Number(row.dataset.place ?? runs[i].place) === runs[i].place ? row : null;
+  };
   const said = () => {
-    const run = runs[at], row = rows[runs.length - 1 - at], isListed = row && Number(row.dataset.place ?? run.place) === run.place;
+    const run = runs[at], row = rowOf(at);
     const commit = data.commits[commitOf(run)], change = mode === "relative" ? [["from the first level", percent(run.value / reference - 1)]] : [];
-    const pairs = isListed ? [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
+    const pairs = row ? [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
       : [[heads[0], commit ? [commit[0].slice(0, 7), ...commit[3]].join(" ") : run.commit ?? ""], [heads[2], value([told.factor], run.value)]];
     pairs.splice(1, 0, ["Subject", commit?.[2]]);
     return [...pairs, ...change].filter(([, text]) => text && text !== NONE).map(([head, text]) => `${head} ${text}`).join("; ");
@@ -218,7 +237,14 @@ function makeChart(figure) {
     change();
   };
   const nearer = button("Zoom in", () => zoom(0.5, runs[at].place)), farther = button("Zoom out", () => zoom(2, runs[at].place));
-  const tools = element("div", { class: "filter tools" }, ...modes, nearer, farther, back,
+  const id = decodeURIComponent(location.pathname.split("/").at(-1)).replace(/\.html$/, "").replace(/[^\w.-]/g, "_");
+  // What has no name among the commits has one in the page, or in its table.
+  const nameOf = (i) => runs[i].commit ?? rowOf(i)?.cells[0].querySelector("a, .id")?.textContent ?? "";
+  const kept = button("Save as CSV", () => named().then(() => {
+    const commits = runs.map((run, i) => data.commits[commitOf(run)] ?? [nameOf(i)]);
+    save(csvOfRuns(id, told, runs, commits), "text/csv", `${id}.csv`);
+  }));
+  const tools = element("div", { class: "filter tools" }, ...modes, nearer, farther, back, kept,
     element("span", { class: "opt" }, "In the chart: arrows walk, + \u2212 0 zoom, dragging zooms in, Enter compares with the run before."));
   figure.querySelector(".pan").before(tools);
   figure.append(readout);

@@ -449,8 +449,8 @@ function exported(a, b) {
     try { await navigator.clipboard.writeText(sprag.markdown(a, b)); said.textContent = "Copied."; } catch { said.textContent = "The browser does not allow it; save it instead."; }
   };
   return element("p", { class: "filter tools" }, button("Copy as Markdown", copy),
-    button("Save as Markdown", () => save(`${name}.md`, sprag.markdown(a, b), "text/markdown")),
-    button("Save as CSV", () => save(`${name}.csv`, sprag.csv(a, b), "text/csv")), said);
+    button("Save as Markdown", () => save(sprag.markdown(a, b), "text/markdown", `${name}.md`)),
+    button("Save as CSV", () => save(sprag.csv(a, b), "text/csv", `${name}.csv`)), said);
 }
 
 // What stands for a commit where several begin as what was written.

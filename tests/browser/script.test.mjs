@@ -295,6 +295,62 @@ test("a comparison goes along as Markdown and as CSV", async () => {
   await context.close();
 });
 
+for (const javaScriptEnabled of [true, false]) {
+  test(`the values of a series go along as CSV, with${javaScriptEnabled ? "" : "out"} script`, async () => {
+    const page = longest(), { factor } = told(page);
+    const { context, tab, said } = await open(page, { javaScriptEnabled });
+    const button = tab.getByRole("button", { name: "Save as CSV", exact: true });
+    assert.equal(await button.count(), javaScriptEnabled ? 1 : 0);
+    if (javaScriptEnabled) {
+      await tab.keyboard.press("Tab");
+      await button.focus();
+      assert.ok(await button.evaluate((one) => one.matches(":focus-visible") && parseFloat(getComputedStyle(one).outlineWidth) >= 2), "focus is seen");
+      const [download] = await Promise.all([tab.waitForEvent("download"), tab.keyboard.press("Enter")]);
+      const id = path.basename(page, ".html");
+      assert.equal(download.suggestedFilename(), `${id}.csv`);
+      const lines = readFileSync(await download.path(), "utf8").split("\r\n");
+      assert.equal(lines.shift(), "series_id,commit,commit_day,tags,value,unit");
+      assert.equal(lines.pop(), "", "the last line ends");
+      assert.equal(lines.length, runs(told(page)), "a line a run");
+      const cells = lines.map((line) => line.split(","));
+      for (const [series, commit, day, , value, unit] of cells) {
+        assert.equal(series, id);
+        assert.match(commit, /^[0-9a-f]{40}$/);
+        assert.match(day, /^\d{4}-\d\d-\d\d$/);
+        assert.ok(Number(value) > 0 && ["s", "B", "1/s", "1"].includes(unit), `${value} ${unit}`);
+      }
+      // The table lists the newest first, and rounds each by itself; the data of the page come in steps.
+      const rows = await tab.locator("#point-rows tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+      const newest = cells.reverse().slice(0, rows.length);
+      const step = told(page).step * 10 ** told(page).power;
+      rows.forEach((row, i) => {
+        const shown = Number(row[2].replace("\u202f", "")), last = 10 ** -(row[2].split(".")[1] ?? "").length;
+        const apart = Math.abs(Number(newest[i][4]) - shown * factor);
+        assert.ok(apart <= (step + last * factor) / 2 * 1.001, `${newest[i][4]} is ${row[2]} of the table`);
+      });
+      rows.forEach((row, i) => assert.equal(newest[i][1].slice(0, 7), row[0].slice(0, 7)));
+      await tab.emulateMedia({ media: "print" });
+      assert.equal(await button.isVisible(), false, "paper has no button");
+    }
+    assert.deepEqual(said, []);
+    await context.close();
+  });
+}
+
+test("no cell of a CSV is taken for a formula", async () => {
+  const { context, tab, said } = await open(longest());
+  const written = await tab.evaluate(() => {
+    const commits = [["=cmd()", "19\u202fMay 2026", "", ["+1", "a,b\""]], ["0a1b2c3"]];
+    return csvOfRuns("-id", { symbol: "ms" }, [{ value: -1.5e-7 }, { value: 0.25 }], commits);
+  });
+  assert.equal(written, 'series_id,commit,commit_day,tags,value,unit\r\n\'-id,\'=cmd(),2026-05-19,"\'+1 a,b""",-1.5e-7,s\r\n\'-id,0a1b2c3,,,0.25,s\r\n');
+  const guarded = (words) => tab.evaluate((words) => words.map(field), words);
+  assert.deepEqual(await guarded(["=1", "+1", "-1", "@a", "\ta", " =1", "\uff1d1", "a=1", ""]),
+    ["'=1", "'+1", "'-1", "'@a", "'\ta", "' =1", "'\uff1d1", "a=1", ""]);
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
 test("filters and the order of a table stay in the address", async () => {
   const { commits } = pair();
   const { context, tab, said } = await open(`compare/index.html?a=${commits[0]}&b=${commits[1]}`);
