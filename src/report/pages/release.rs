@@ -210,15 +210,24 @@ fn waived(filled: &FilledChecklist) -> Section {
 
 fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
     let FilledChecklist { release: name, history, .. } = filled;
-    let list = vec![
-        Phrase::plain("Write the evidence: ").id(format!("sprag release attest {name} --out evidence")),
+    let mut list =
+        vec![Phrase::plain("Write the evidence: ").id(format!("sprag release attest {name} --out evidence"))];
+    if release.kept.is_none() {
+        let folder = format!("release/{name}");
+        list.push(
+            Phrase::plain("Have it handed out here, from the next build on: ")
+                .id(format!("mkdir -p {folder} && cp evidence/statement*.json {folder}/"))
+                .text(", and commit it"),
+        );
+    }
+    list.extend([
         Phrase::plain("Hold its files against their digests: ").id("cd evidence && sha256sum -c --strict SHA256SUMS"),
         Phrase::plain("Derive every status again, from a clone: ")
             .id("sprag release verify evidence --repository CLONE"),
         Phrase::plain("Commit: ").id(filled.commit.clone()),
         Phrase::plain("History: ").id(history.commit.clone()).text(format!(", {} runs", count(history.size as usize))),
         Phrase::plain("Merkle root of the history: ").id(history.root.clone()),
-    ];
+    ]);
     let note = Phrase::plain(
         "None of it needs a network. A copy of the Merkle root elsewhere, such as in release notes, is what shows a history \
          that was rewritten as a whole; that the numbers were measured honestly no digest shows.",
