@@ -63,7 +63,7 @@ const field = (text) => {
 // ---- What the files of data/ call, and the values in them.
 
 const sprag = {
-  data: { commits: [], environments: {}, chunk: 50, series: [], chunks: new Map() },
+  data: { commits: [], tagged: [], environments: {}, chunk: 50, series: [], chunks: new Map() },
   commits(told) { Object.assign(this.data, told); },
   series(told) { this.data.series = told; },
   chunk(told) { this.data.chunks.set(told.number, told); },

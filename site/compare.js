@@ -25,6 +25,17 @@ const pointsAt = (data, series, number) => {
   return points;
 };
 
+// The same, or for a commit that was not measured those of the nearest before it that has some.
+const pointsFor = (data, series, number) => {
+  if (number < data.commits.length) return pointsAt(data, series, number);
+  const nearest = measuredAt(data, number);
+  for (let at = nearest; at >= 0 && at > nearest - data.chunk; at -= 1) {
+    const points = pointsAt(data, series, at);
+    if (points.length) return points;
+  }
+  return [];
+};
+
 // ---- The rule, as src/report/compare/mod.rs says it in words and rule.rs in Rust.
 
 const isReached = ([number, ...before], point) =>
@@ -70,8 +81,10 @@ const between = (series, from, to, apart) => {
 
 // Judges a series between two commits; null where it was measured at neither.
 const judge = (data, series, numberA, numberB) => {
-  const atA = pointsAt(data, series, numberA), atB = pointsAt(data, series, numberB);
-  const outcome = { a: atA.at(-1), b: atB.at(-1), before: null, after: null, relative: null, interval: null };
+  const atA = pointsFor(data, series, numberA), atB = pointsFor(data, series, numberB);
+  const asOf = [[numberA, atA], [numberB, atB]]
+    .map(([number, [first]]) => (first && first.number !== measuredAt(data, number) ? first.number : null));
+  const outcome = { a: atA.at(-1), b: atB.at(-1), asOf, before: null, after: null, relative: null, interval: null };
   const say = (verdict, more) => Object.assign(outcome, { verdict }, more);
   if (!outcome.a && !outcome.b) return null;
   if (!outcome.a) return say("missing", { side: "A" });
@@ -104,9 +117,14 @@ const judge = (data, series, numberA, numberB) => {
 
 const nameOf = ([sha, , , tags]) => tags[0] ?? sha.slice(0, 7);
 
-// For which tags of later commits, which were not measured, a commit stands.
-const standsIn = (tags) =>
-  `the last measured before ${tags.slice(0, 3).join(", ")}${tags.length > 3 ? ` and ${tags.length - 3} more` : ""}`;
+// The commit of a number: after those that were measured come those with a tag that were not.
+const commitAt = (data, number) => data.commits[number] ?? data.tagged[number - data.commits.length];
+const measuredAt = (data, number) => commitAt(data, number)[5] ?? number;
+const calledAt = (data, number) => {
+  const commit = commitAt(data, number), stands = commit[5];
+  return nameOf(commit) + (stands === undefined ? "" : ` (as of ${data.commits[stands][0].slice(0, 7)})`);
+};
+const UNMEASURED = ", not measured: each series as it was measured last before it";
 
 const wordOf = (series, bad) => {
   if (series.unit === "s" || series.unit === "1/s" || series.metric === "ratio") return bad ? "slower" : "faster";
@@ -138,6 +156,11 @@ const differences = (data, { a, b }) => {
 };
 
 const reasonOf = (data, outcome) => {
+  const asOf = outcome.asOf.map((number, side) => number !== null && `${"AB"[side]} as of ${nameOf(data.commits[number])}`);
+  return [whyOf(data, outcome), ...asOf].filter(Boolean).join("; ");
+};
+
+const whyOf = (data, outcome) => {
   const commit = () => nameOf(data.commits[outcome.number]);
   switch (outcome.verdict) {
     case "changed": return outcome.steps === 1 ? `changed at ${commit()}` : `${count(outcome.steps)} changes between`;
@@ -225,18 +248,22 @@ const bannersOf = (data, judged) => {
 };
 
 // The geometric mean and its interval, as src/report/compare/mean.rs has them.
+const unchangedOf = ({ deviation }, { a, b }) => {
+  const noise = 1.959964 * Math.SQRT2 * deviation, moved = Math.log(b.value / a.value);
+  return deviation === null || Number.isNaN(moved) ? null : [Math.max(0, noise - moved), Math.max(0, noise + moved)];
+};
 const meanOf = (judged) => {
   const changes = judged.filter(({ series, kind }) => series.judged && ["worse", "better", "same"].includes(kind))
     .map(({ series, outcome, kind }) => {
       const isSame = kind === "same", log = Math.log(1 + (isSame ? 0 : outcome.relative ?? NaN));
-      const ends = !isSame ? outcome.interval : series.shows === null ? null : [1 / (1 + series.shows) - 1, series.shows];
-      const reach = ends && [log - Math.log(1 + ends[0]), Math.log(1 + ends[1]) - log];
+      const reach = isSame ? unchangedOf(series, outcome)
+        : outcome.interval && [log - Math.log(1 + outcome.interval[0]), Math.log(1 + outcome.interval[1]) - log];
       return { log: series.lower ? log : -log, reach: reach?.every(Number.isFinite) ? (series.lower ? reach : reach.reverse()) : null };
     })
     .filter(({ log }) => Number.isFinite(log));
   if (!changes.length) return { mean: NONE, interval: "" };
   const sum = (numbers) => numbers.reduce((all, one) => all + one, 0), log = sum(changes.map((one) => one.log)) / changes.length;
-  const joined = (side) => Math.sqrt(sum(changes.map(({ reach }) => reach[side] * reach[side]))) / changes.length;
+  const joined = (side) => sum(changes.map(({ reach }) => reach[side])) / changes.length;
   const [down, up] = changes.every(({ reach }) => reach) ? [joined(0), joined(1)] : [0, 0];
   const interval = down + up > 0 ? `${signed(Math.expm1(log - down))} to ${signed(Math.expm1(log + up))}` : "";
   return { mean: percent(Math.expm1(log)), interval };
@@ -311,12 +338,12 @@ const TOLD = ["worse", "better", "doubt"];
 
 function markdown(data, a, b) {
   const { headline, banners, summary, words, groups } = table(data, a, b), lines = [];
-  const [from, to] = [data.commits[a], data.commits[b]], line = (cells) => lines.push(`| ${cells.join(" | ")} |`);
+  const line = (cells) => lines.push(`| ${cells.join(" | ")} |`);
   const head = (cells, texts) => { line(cells); line(cells.map((_, i) => (i < texts ? "---" : "--:"))); };
   const side = ([sha, day, subject, tags, , stands]) => code(sha.slice(0, 12)) + (tags.length ? ` ${plain(tags.join(", "))}` : "")
-    + (subject && `, “${plain(subject)}”`) + `, ${day}` + (stands ? `, ${plain(standsIn(stands))}` : "");
-  lines.push(`# ${plain(nameOf(from))} to ${plain(nameOf(to))}`, "");
-  lines.push(`**${headline.map(([, glyph, text]) => `${glyph} ${text}`.trim()).join(" ")}**`, "", `- A: ${side(from)}`, `- B: ${side(to)}`, "");
+    + (subject && `, “${plain(subject)}”`) + `, ${day}` + (stands === undefined ? "" : UNMEASURED);
+  lines.push(`# ${plain(calledAt(data, a))} to ${plain(calledAt(data, b))}`, "");
+  lines.push(`**${headline.map(([, glyph, text]) => `${glyph} ${text}`.trim()).join(" ")}**`, "", `- A: ${side(commitAt(data, a))}`, `- B: ${side(commitAt(data, b))}`, "");
   for (const [strong, text] of banners) lines.push(`**${plain(strong)}** ${plain(text)}`, "");
   if (summary.length) {
     head(["Suite", "Machine", "Series", ...words.map(capital), "No change", "No verdict", "Mean", `95${NARROW}% interval`], 2);
@@ -426,19 +453,25 @@ function rowsTable({ groups, scale }) {
   return [drawn, () => groups.forEach(({ rows }, i) => bodies[i].append(...rows.slice(AT_ONCE).map(row)))];
 }
 
+// How many commits were measured between two.
+const betweenOf = (data, a, b) => {
+  const [first, last] = [a, b].sort((x, y) => measuredAt(data, x) - measuredAt(data, y));
+  return measuredAt(data, last) + (last >= data.commits.length) - measuredAt(data, first) - 1;
+};
+
 // Until the browser has drawn what is there; without a window that is seen there is nothing to wait for.
 const drawn = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 250); });
 
 function sideOf(letter, [sha, day, subject, tags, , stands]) {
   const made = element("p", {}, element("b", {}, letter), " ", element("span", { class: "id" }, sha.slice(0, 12)));
   if (tags.length) made.append(" ", element("b", {}, tags.join(", ")));
-  made.append(element("br"), element("span", { class: "q" }, (subject && `“${subject}”, `) + day + (stands ? `, ${standsIn(stands)}` : "")));
+  made.append(element("br"), element("span", { class: "q" }, (subject && `“${subject}”, `) + day + (stands === undefined ? "" : UNMEASURED)));
   return made;
 }
 
 // Buttons that take a comparison along.
 function exported(a, b) {
-  const { data } = sprag, name = [a, b].map((number) => data.commits[number][0].slice(0, 12)).join("-");
+  const { data } = sprag, name = [a, b].map((number) => commitAt(data, number)[0].slice(0, 12)).join("-");
   const said = element("output", { class: "q", "aria-live": "polite" });
   const button = (text, act) => {
     const made = element("button", { type: "button" }, text);
@@ -467,15 +500,21 @@ function makeCompare(box) {
     return;
   }
   const numberOfCommit = (text) => {
-    const word = text.trim().split(/\s/)[0].toLowerCase(), like = ([sha, , , tags]) => tags.includes(text.trim()) || sha === word;
-    const whole = data.commits.findIndex(like);
-    if (whole >= 0) return whole;
-    const standing = data.commits.findIndex(([, , , , , stands]) => stands?.includes(text.trim()));
-    if (standing >= 0) return standing;
-    const begun = word ? data.commits.flatMap(([sha], i) => (sha.startsWith(word) ? [i] : [])) : [];
+    const all = [...data.commits, ...data.tagged], whole = text.trim(), word = whole.split(/\s/)[0].toLowerCase();
+    for (const like of [([sha, , , tags]) => tags.includes(whole) || sha === word,
+      ([, , , tags]) => tags.some((tag) => tag.toLowerCase() === whole.toLowerCase())]) {
+      const found = all.findIndex(like);
+      if (found >= 0) return found;
+    }
+    const begun = word ? all.flatMap(([sha], i) => (sha.startsWith(word) ? [i] : [])) : [];
     return begun.length > 1 ? SEVERAL : begun[0] ?? null;
   };
-  const loaded = (number) => (data.chunks.has(chunkOf(data, number)) ? null : load(`values-${chunkOf(data, number)}.js`));
+  // Of one that was not measured what counts may lie a chunk back.
+  const loaded = (number) => {
+    const last = measuredAt(data, number), first = number === last ? last : Math.max(0, last - data.chunk + 1);
+    const chunks = [...new Set([first, last].map((at) => chunkOf(data, at)))].filter((chunk) => !data.chunks.has(chunk));
+    return Promise.all(chunks.map((chunk) => load(`values-${chunk}.js`)));
+  };
   let asked = 0;
   const show = async () => {
     asked += 1;
@@ -483,29 +522,39 @@ function makeCompare(box) {
     for (const name of ["a", "b"]) address.set(name, field(name).value.trim());
     const unclear = [["A", a], ["B", b]].find(([, number]) => number === null || number === SEVERAL);
     said.textContent = !unclear ? "" : unclear[1] === SEVERAL ? `Several measured commits begin as ${unclear[0]} does: write more digits.`
-      : `${unclear[0]} is no commit or tag that was measured: the list of the field has those that were.`;
+      : `${unclear[0]} is no commit or tag that was measured, or that something was measured before: the list of the field has those.`;
     if (unclear) {
       result.replaceChildren();
       rows.replaceChildren();
       filter.hidden = true;
       return;
     }
-    try { await loaded(a); await loaded(b); } catch (error) { said.textContent = error.message; return; }
+    try { for (const number of [a, b]) await loaded(number); } catch (error) { said.textContent = error.message; return; }
     if (mine !== asked) return;
-    const made = sprag.table(a, b), apart = Math.abs(a - b) - 1;
+    const isOne = measuredAt(data, a) === measuredAt(data, b) && a !== b;
+    const made = sprag.table(a, b), apart = betweenOf(data, a, b);
+    if (isOne) {
+      // What is held against itself says nothing of the commits between.
+      filter.hidden = true;
+      rows.replaceChildren();
+      result.replaceChildren(element("h2", {}, "Nothing was measured between the two"),
+        element("div", { class: "sides" }, sideOf("A", commitAt(data, a)), sideOf("B", commitAt(data, b))));
+      return;
+    }
     result.replaceChildren(element("h2", {}, ...spaced(made.headline)),
       element("p", { class: "note" }, a === b ? "A and B are the same commit."
         : apart < 1 ? "No commit was measured between the two."
-          : `${counted(apart, "commit", "commits")} were measured between the two.`),
-      element("div", { class: "sides" }, sideOf("A", data.commits[a]), sideOf("B", data.commits[b])),
+          : `${counted(apart, "commit was", "commits were")} measured between the two.`),
+      element("div", { class: "sides" }, sideOf("A", commitAt(data, a)), sideOf("B", commitAt(data, b))),
       exported(a, b),
       ...made.banners.map(([strong, words]) => element("p", { class: "banner env" }, element("b", {}, strong), " ", words)));
     filter.hidden = true;
     rows.replaceChildren();
     if (!made.groups.length) return;
-    result.append(scrolled("Summary by suite and machine, table", summaryTable(made)));
+    const [ofMeans, ofRows] = [...document.getElementById("notes").children].map((note) => note.cloneNode(true));
+    result.append(ofMeans, scrolled("Summary by suite and machine, table", summaryTable(made)));
     const [list, complete] = rowsTable(made);
-    rows.append(scrolled("Compared series, table", list));
+    rows.append(ofRows, scrolled("Compared series, table", list));
     filter.hidden = false;
     if (made.groups.some((group) => group.rows.length > AT_ONCE)) await drawn();
     if (mine !== asked) return;
@@ -514,10 +563,7 @@ function makeCompare(box) {
     makeSortable(list, 0);
   };
   const list = document.getElementById("commits");
-  for (const [sha, day, subject, tags, , stands = []] of [...data.commits].reverse()) {
-    for (const tag of [...stands].reverse()) {
-      list.append(element("option", { value: tag, label: `measured at ${sha.slice(0, 12)} ${tags.join(", ")}`.trimEnd() }));
-    }
+  for (const [sha, day, subject, tags] of [...data.tagged, ...data.commits].reverse().sort((x, y) => y[4] - x[4])) {
     const label = `${day} ${tags.length ? `${sha.slice(0, 12)} ` : ""}${subject}`;
     list.append(element("option", { value: tags[0] ?? sha.slice(0, 12), label }));
   }

@@ -17,7 +17,7 @@ use crate::model::release::Released;
 use crate::model::run::RecordedRun;
 use crate::model::trend::{SeriesTrend, Trend};
 
-use super::compare::data::{self, MeasuredCommit};
+use super::compare::commits::{self, ComparedCommit};
 use super::fit::Fit;
 use super::link;
 use super::shown::Shown;
@@ -64,7 +64,7 @@ pub(super) struct Catalog<'a> {
 
 /// The commits that can be compared, oldest first, and their places by name.
 struct Compared {
-    commits: Vec<MeasuredCommit>,
+    commits: Vec<ComparedCommit>,
     places: BTreeMap<String, usize>,
 }
 
@@ -202,7 +202,7 @@ impl<'a> Catalog<'a> {
     }
 
     /// The commits that can be compared, oldest first.
-    pub(super) fn compared(&self) -> &[MeasuredCommit] {
+    pub(super) fn compared(&self) -> &[ComparedCommit] {
         &self.comparable().commits
     }
 
@@ -213,7 +213,7 @@ impl<'a> Catalog<'a> {
 
     fn comparable(&self) -> &Compared {
         self.compared.get_or_init(|| {
-            let commits = if self.is_compared() { data::measured(self) } else { Vec::new() };
+            let commits = if self.is_compared() { commits::measured(self) } else { Vec::new() };
             let places = commits.iter().enumerate().map(|(place, commit)| (commit.sha.clone(), place)).collect();
             Compared { commits, places }
         })

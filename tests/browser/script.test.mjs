@@ -208,17 +208,25 @@ test("the first commit is compared with the next, and one that nobody knows is n
   await odd.tab.locator("#compare [name=b]").press("Tab");
   await odd.tab.waitForFunction(() => /Several measured commits begin as B does/.test(document.querySelector("#compare output").textContent));
   await address(odd.tab, "b", begun);
-  // A tag whose commit was not measured is that of the nearest one before it that was.
-  const stands = await odd.tab.evaluate(() => {
-    sprag.data.commits[2][5] = ["v-<later>"];
+  // A tag whose commit was not measured has what was measured last before it, whichever way its letters are written.
+  const given = await odd.tab.evaluate(() => {
+    sprag.data.tagged.push(["f".repeat(40), "1\u202fMay 2026", "s", ["v-<later>"], 2.5, 2]);
+    sprag.data.tagged.push(["e".repeat(40), "1\u202fMay 2026", "s", ["v-<again>"], 2.6, 2]);
     return sprag.data.commits[2][0].slice(0, 12);
   });
-  await odd.tab.locator("#compare [name=b]").fill("v-<later>");
+  await odd.tab.locator("#compare [name=a]").fill(given);
+  await odd.tab.locator("#compare [name=b]").fill("V-<Later>");
   await odd.tab.locator("#compare [name=b]").press("Tab");
   await odd.tab.waitForSelector("#result h2");
   const side = odd.tab.locator("#result .sides p").nth(1);
-  assert.equal(await side.locator(".id").textContent(), stands);
-  assert.match(await side.textContent(), /, the last measured before v-<later>$/);
+  assert.equal(await side.locator(".id").textContent(), "f".repeat(12));
+  assert.match(await side.textContent(), /v-<later>.*, not measured: each series as it was measured last before it$/);
+  assert.match(await odd.tab.locator("#result h2").textContent(), /^Nothing was measured between the two$/);
+  await odd.tab.locator("#compare [name=a]").fill(await odd.tab.evaluate(() => sprag.data.commits[1][0]));
+  await odd.tab.locator("#compare [name=a]").press("Tab");
+  await odd.tab.waitForSelector("#result-rows table");
+  assert.match(await odd.tab.locator("#result .note").first().textContent(), /^1 commit was measured between the two\.$/);
+  assert.match(await odd.tab.locator("#result-rows .note").textContent(), /× how many times/);
   assert.deepEqual(odd.said, []);
   await odd.context.close();
 });

@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::commits::ComparedCommit;
 use super::data::{Data, Stretch};
 use super::export;
 use super::pairs::{Pair, Pairs};
 use super::script;
 use super::table::{self, SummaryRow, Table};
+use super::words::Kind;
 use crate::model::page::Page;
 use crate::report::catalog::Catalog;
 use crate::report::link;
@@ -82,7 +84,7 @@ fn check(name: &str, data: &Data, pairs: &[(usize, usize)]) {
         let expected = serde_json::to_value(table::table(data, *a, *b)).expect("a table is JSON");
         assert_same(&format!("{a} to {b}"), &expected, &said["table"]);
         let table = table::table(data, *a, *b);
-        let markdown = export::markdown(&data.commits[*a], &data.commits[*b], &table);
+        let markdown = export::markdown(data, [*a, *b], &table);
         assert_eq!(said["markdown"].as_str(), Some(&*markdown), "{a} to {b}");
         assert_eq!(said["csv"].as_str(), Some(&*csv(&table)), "{a} to {b}");
     }
@@ -184,11 +186,17 @@ fn the_script_agrees_on_names_that_mean_something_elsewhere() {
             if place % 5 == 0 {
                 commit.tags = vec![names[place % names.len()].to_owned()];
             }
-            commit.stands_for = names[..place % 6].iter().map(|tag| (*tag).to_owned()).collect();
         }
         let last = data.commits.len() - 1;
-        check("names", &data, &[(0, last), (last, 0), (last / 2, last), (5, 10)]);
-        let markdown = export::markdown(&data.commits[0], &data.commits[last], &table::table(&data, 0, last));
+        data.tagged =
+            [3, 17, last].map(|stands| ComparedCommit { stands: Some(stands), ..data.commits[1].clone() }).to_vec();
+        for (commit, name) in data.tagged.iter_mut().zip(names) {
+            commit.tags = vec![name.to_owned(), "x".to_owned()];
+        }
+        let [first, second, third] = [1, 2, 3].map(|more| last + more);
+        let unmeasured = [(first, second), (second, first), (0, first), (first, last), (third, last), (second, 20)];
+        check("names", &data, &[&[(0, last), (last, 0), (last / 2, last), (5, 10)][..], &unmeasured].concat());
+        let markdown = export::markdown(&data, [0, last], &table::table(&data, 0, last));
         assert!(!markdown.contains("http://") && !markdown.contains("<z>"), "{markdown}");
     });
 }
@@ -213,29 +221,68 @@ fn a_page_of_the_newest_commit_keeps_its_name() {
 }
 
 #[test]
-fn a_tag_that_was_not_measured_stands_for_the_nearest_commit_before_it_that_was() {
+fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_it() {
     let mut sample = sample_data::rich();
-    let (measured, tagged) = with(&sample, |data, _| {
+    let place = with(&sample, |data, _| {
         let places: Vec<usize> = data.commits.iter().filter_map(|commit| commit.place).collect();
-        let gap = places.windows(2).position(|pair| pair[1] > pair[0] + 1).expect("some commit was not measured");
-        (gap, places[gap] + 1)
+        places.windows(2).find(|pair| pair[1] > pair[0] + 1).expect("some commit was not measured")[0] + 1
     });
-    sample.line.commits[tagged].tags = ["v9-<a>", "v9b", "v9c", "v9d"].map(str::to_owned).to_vec();
+    sample.line.commits[place].tags = vec!["v9-<a>".to_owned(), "v9b".to_owned()];
+    let first = sample.line.commits[0].clone();
     with(&sample, |data, catalog| {
-        let commit = &data.commits[measured];
-        assert_eq!(commit.stands_for, ["v9-<a>", "v9b", "v9c", "v9d"]);
-        assert_eq!(commit.stands_in(), "the last measured before v9-<a>, v9b, v9c and 1 more");
-        let name = commit.release_name();
-        assert_eq!(name, format!("v9d (measured at {})", commit.name()));
-        assert!(data.commits.iter().filter(|one| !one.stands_for.is_empty()).count() == 1, "only this one");
+        assert!(data.tagged.iter().all(|one| one.sha != first.sha), "nothing was measured before the first");
+        let number =
+            data.commits.len() + data.tagged.iter().position(|one| one.tags[0] == "v9-<a>").expect("it is there");
+        let stands = data.measured(number);
+        assert_eq!(data.commits[stands].place, Some(place - 1));
+        assert_eq!(data.name(number), format!("v9-<a> (as of {})", &data.commits[stands].sha[..7]));
+        assert_eq!((data.between(stands, number), data.between(number, stands + 1)), (0, 0));
+        assert_eq!(data.between(0, number), stands);
         let pairs = Pairs::of(data, catalog).releases;
-        let with_it: Vec<&Pair> = pairs.iter().filter(|pair| pair.a == measured || pair.b == measured).collect();
-        assert!(!with_it.is_empty() && with_it.iter().all(|pair| !pair.as_newest || pair.a == measured), "{pairs:?}");
-        let text = export::markdown(commit, commit, &table::table(data, measured, measured));
-        assert!(text.contains("the last measured before v9-&lt;a&gt;, v9b, v9c and 1 more"), "{text}");
-        let commits =
-            script::pages(data).into_iter().find(|page| page.path == link::COMMITS_DATA).expect("it is there");
-        assert!(String::from_utf8_lossy(&commits.bytes).contains(r#"["v9-\u003ca\u003e","v9b","v9c","v9d"]"#));
+        let with_it: Vec<&Pair> = pairs.iter().filter(|pair| pair.a == number || pair.b == number).collect();
+        assert_eq!(with_it.len(), 2, "one before and one after: {pairs:?}");
+        assert!(with_it.iter().all(|pair| pair.page(data).contains(&sample.line.commits[place].sha[..12])));
+        let text = export::markdown(data, [0, number], &table::table(data, 0, number));
+        assert!(text.contains("to v9-&lt;a&gt; (as of ") && text.contains("not measured: each series"), "{text}");
+        // A series that was left out at the nearest commit was measured earlier, and its row says where.
+        let mut data = data.clone();
+        let one = &mut data.series[0];
+        one.points.retain(|point| point.number + 2 < stands || point.number > stands);
+        let earlier = one.points.iter().rev().find(|point| point.number < stands).expect("it has some").number;
+        let id = one.id.clone();
+        let table = table::table(&data, 0, number);
+        let row = table.groups.iter().flat_map(|group| &group.rows).find(|row| row.id == id).expect("it has a row");
+        assert!(row.reason.ends_with(&format!("B as of {}", data.name(earlier))), "{}", row.reason);
+        check("as-of", &data, &[(0, number), (number, data.commits.len() - 1)]);
+        // Too long ago counts for nothing.
+        let mut long = long(&data, 3);
+        long.tagged = vec![ComparedCommit { stands: Some(long.commits.len() - 1), ..data.tagged[0].clone() }];
+        long.series[0].points.retain(|point| point.number < 10);
+        let number = long.commits.len();
+        let table = table::table(&long, 0, number);
+        let row = table.groups.iter().flat_map(|group| &group.rows).find(|row| row.id == id).expect("it has a row");
+        assert_eq!((row.kind, row.reason.as_str()), (Kind::Missing, "not measured at B"));
+        check("long-ago", &long, &[(0, number), (number, 1)]);
+    });
+}
+
+#[test]
+fn two_tags_at_which_the_same_was_measured_are_one_release() {
+    let mut sample = sample_data::rich();
+    let end = sample.line.commits.len();
+    let mut after = sample.line.commits[end - 1].clone();
+    for tag in ["w1", "w2"] {
+        after.sha = format!("{}{}", if tag == "w1" { "a" } else { "b" }, &after.sha[1..]);
+        after.tags = vec![tag.to_owned()];
+        sample.line.commits.push(after.clone());
+    }
+    with(&sample, |data, catalog| {
+        let newest = data.commits.len() - 1;
+        let names: Vec<String> = data.releases().into_iter().map(|number| data.commit(number).name()).collect();
+        let is_tagged = !data.commits[newest].tags.is_empty();
+        assert_eq!(names.iter().filter(|name| name.starts_with('w')).count(), usize::from(!is_tagged), "{names:?}");
+        let pairs = Pairs::of(data, catalog).releases;
+        assert!(pairs.iter().all(|pair| data.measured(pair.a) < data.measured(pair.b)), "{pairs:?}");
     });
 }
 
@@ -244,7 +291,7 @@ fn a_comparison_can_be_pasted() {
     with(&sample_data::rich(), |data, catalog| {
         let pairs = Pairs::of(data, catalog);
         let Some(Pair { a, b, .. }) = pairs.releases.last().copied() else { panic!("there are releases") };
-        insta::assert_snapshot!(export::markdown(&data.commits[a], &data.commits[b], &table::table(data, a, b)));
+        insta::assert_snapshot!(export::markdown(data, [a, b], &table::table(data, a, b)));
     });
 }
 

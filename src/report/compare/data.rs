@@ -9,84 +9,34 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::columns::{self, Column};
-use super::numbers::{self, Numbers};
+use super::commits::{self, ComparedCommit};
+use super::numbers::Numbers;
 use super::rounding::{measured as measured_value, rounded};
 use crate::model::change_point::{Drift, Level};
-use crate::model::commit::CommitOnLine;
 use crate::model::environment::KEY_FACTS;
 use crate::model::metric::Metric;
 use crate::model::trend::{PooledPoint, SeriesTrend};
 use crate::report::catalog::{Catalog, short_benchmark, short_commit};
-use crate::report::date;
 use crate::report::number;
 use crate::report::order::{natural, parameters};
 use crate::report::text::{shortened, visible};
 
 /// The most characters of a name, of a subject and of a fact.
-const NAME: usize = 160;
-const SUBJECT: usize = 90;
+pub(super) const NAME: usize = 160;
+pub(super) const SUBJECT: usize = 90;
 const FACT: usize = 60;
-
-/// The tags of which a page says that a commit stands for them.
-const NAMED: usize = 3;
 
 /// Everything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::report) struct Data {
     /// The commits that were measured, oldest first: their place is their number.
-    pub(in crate::report) commits: Vec<MeasuredCommit>,
+    pub(in crate::report) commits: Vec<ComparedCommit>,
+    /// The commits with a tag that were not, oldest first, numbered on from there.
+    pub(in crate::report) tagged: Vec<ComparedCommit>,
     /// The facts of each environment by which keys differ, by key.
     pub(super) environments: BTreeMap<String, BTreeMap<&'static str, String>>,
     /// The series, in the order in which a reader expects them.
     pub(super) series: Vec<SeriesData>,
-}
-
-/// A commit that was measured.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::report) struct MeasuredCommit {
-    /// Forty digits.
-    pub(in crate::report) sha: String,
-    /// The day it was made.
-    pub(in crate::report) day: String,
-    /// The first line of its message.
-    pub(in crate::report) subject: String,
-    /// The tags that point at it.
-    pub(in crate::report) tags: Vec<String>,
-    /// Its place on the line; absent without one.
-    pub(in crate::report) place: Option<usize>,
-    /// The tags of later commits, up to the next that was measured: it is the nearest one before them, and stands for them.
-    pub(in crate::report) stands_for: Vec<String>,
-}
-
-impl MeasuredCommit {
-    /// A tag where it bears one, else seven digits.
-    pub(in crate::report) fn name(&self) -> String {
-        self.tags.first().cloned().unwrap_or_else(|| short_commit(&self.sha).to_owned())
-    }
-
-    /// Whether it is a release, or stands for one.
-    pub(in crate::report) fn is_release(&self) -> bool {
-        !self.tags.is_empty() || !self.stands_for.is_empty()
-    }
-
-    /// Its name, and where it bears no tag but stands for one, that one.
-    pub(in crate::report) fn release_name(&self) -> String {
-        match self.stands_for.last().filter(|_| self.tags.is_empty()) {
-            Some(tag) => format!("{tag} (measured at {})", self.name()),
-            None => self.name(),
-        }
-    }
-
-    /// For what it stands, in words; empty where for nothing.
-    pub(in crate::report) fn stands_in(&self) -> String {
-        match self.stands_for.len() {
-            0 => String::new(),
-            more if more > NAMED => {
-                format!("the last measured before {} and {} more", self.stands_for[..NAMED].join(", "), more - NAMED)
-            }
-            _ => format!("the last measured before {}", self.stands_for.join(", ")),
-        }
-    }
 }
 
 /// A series with its fit and its values.
@@ -105,7 +55,7 @@ pub(super) struct SeriesData {
     pub(super) judged: bool,
     /// Whether kernels are held against it.
     pub(super) beside: bool,
-    /// The deviation of a point from its level, a share of it where that is how the series is looked at.
+    /// The deviation of a point from its level, a share of it.
     pub(super) deviation: Option<f64>,
     /// The smallest change that shows.
     pub(super) shows: Option<f64>,
@@ -190,6 +140,7 @@ impl Data {
     /// What the trend holds, for the commits of the line; without a line, for all commits in the order of their runs.
     pub(in crate::report) fn of(catalog: &Catalog<'_>) -> Data {
         let commits = catalog.compared().to_vec();
+        let tagged = commits::tagged(catalog.line, &commits);
         let numbers = Numbers::new(&catalog.trend.series, |sha| catalog.compared_number(sha));
         let columns = columns::columns(catalog.trend.series.iter(), &numbers);
         let of = |one: &SeriesTrend| {
@@ -203,7 +154,7 @@ impl Data {
                 .then_with(|| natural(&a.benchmark, &b.benchmark))
                 .then_with(|| (&a.metric.name, &a.machine_name, &a.id).cmp(&(&b.metric.name, &b.machine_name, &b.id)))
         });
-        Data { environments: environments(catalog, &series), commits, series }
+        Data { environments: environments(catalog, &series), commits, tagged, series }
     }
 
     /// How many series there are.
@@ -211,53 +162,46 @@ impl Data {
         self.series.len()
     }
 
+    /// The commit of a number, measured or not.
+    pub(in crate::report) fn commit(&self, number: usize) -> &ComparedCommit {
+        self.commits.get(number).unwrap_or_else(|| &self.tagged[number - self.commits.len()])
+    }
+
+    /// The number of the measured commit of which the values count for one of that number: itself, or the nearest before it.
+    pub(in crate::report) fn measured(&self, number: usize) -> usize {
+        self.commit(number).stands.unwrap_or(number)
+    }
+
+    /// What a commit of a number is called, and where it was not measured, of which one the values are.
+    pub(in crate::report) fn name(&self, number: usize) -> String {
+        let commit = self.commit(number);
+        match commit.stands {
+            Some(stands) => format!("{} (as of {})", commit.name(), short_commit(&self.commits[stands].sha)),
+            None => commit.name(),
+        }
+    }
+
+    /// How many commits were measured between the commits of two numbers, the older one first.
+    pub(in crate::report) fn between(&self, a: usize, b: usize) -> usize {
+        let end = self.measured(b) + usize::from(self.commit(b).stands.is_some());
+        end.saturating_sub(self.measured(a) + 1)
+    }
+
+    /// The commits with tags, oldest first, each of which something was measured at or since the one before; of several at which
+    /// the same was measured, one that was measured itself, or else the newest.
+    pub(in crate::report) fn releases(&self) -> Vec<usize> {
+        let mut newest: BTreeMap<usize, usize> = BTreeMap::new();
+        let own = (0..self.commits.len()).filter(|number| !self.commits[*number].tags.is_empty());
+        for number in (self.commits.len()..self.commits.len() + self.tagged.len()).chain(own) {
+            newest.insert(self.measured(number), number);
+        }
+        newest.into_values().collect()
+    }
+
     /// The number of a commit, where it was measured.
     pub(super) fn number(&self, sha: &str) -> Option<usize> {
         self.commits.iter().position(|commit| commit.sha == sha)
     }
-}
-
-/// The commits of which a series has a point, in the order of the line.
-pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<MeasuredCommit> {
-    let known: BTreeSet<&str> = numbers::commits(&catalog.trend.series).into_values().flatten().flatten().collect();
-    let positions = catalog.line.positions();
-    let on_line: BTreeSet<usize> = known.iter().filter_map(|sha| positions.get(sha).copied()).collect();
-    if !on_line.is_empty() {
-        let of_line = &catalog.line.commits;
-        let ends = on_line.iter().skip(1).copied().chain([of_line.len()]);
-        let tags = |commits: &[CommitOnLine]| -> Vec<String> {
-            commits.iter().flat_map(|commit| &commit.tags).map(|tag| plain(tag, NAME)).collect()
-        };
-        let measured = |(place, end): (&usize, usize)| {
-            let commit = of_line.get(*place)?;
-            Some(MeasuredCommit {
-                place: Some(*place),
-                sha: commit.sha.clone(),
-                day: date::day(commit.commit_time),
-                subject: plain(&commit.subject, SUBJECT),
-                tags: tags(std::slice::from_ref(commit)),
-                stands_for: tags(&of_line[place + 1..end]),
-            })
-        };
-        return on_line.iter().zip(ends).filter_map(measured).collect();
-    }
-    let runs = catalog.analysis.series.iter().flat_map(|one| &one.series.points);
-    let ranked: BTreeMap<(usize, &str), &crate::model::series::Point> = runs
-        .filter(|point| known.contains(&*point.commit))
-        .map(|point| ((point.rank, &*point.commit), point))
-        .collect();
-    let mut seen = BTreeSet::new();
-    let first = ranked.into_values().filter(|point| seen.insert(&*point.commit));
-    first
-        .map(|point| MeasuredCommit {
-            place: None,
-            sha: point.commit.to_string(),
-            day: date::day(point.time),
-            subject: String::new(),
-            tags: Vec::new(),
-            stands_for: Vec::new(),
-        })
-        .collect()
 }
 
 /// A series; none where its commits do not stand in the order of the others'.
@@ -310,13 +254,22 @@ fn series_data(
         metric: one.metric.clone(),
         judged: one.judged,
         beside: one.beside,
-        deviation: one.noise.map(|noise| rounded(noise.deviation)).filter(|deviation| deviation.is_finite()),
+        deviation: deviation(one).map(rounded).filter(|deviation| deviation.is_finite()),
         shows: one.detectable.map(|size| rounded(number::step_up(size))).filter(|size| size.is_finite()),
         least: rounded(one.least),
         levels: if fitted { levels.collect() } else { Vec::new() },
         points: points(one, &of_points, columns),
         changes,
     })
+}
+
+fn deviation(one: &SeriesTrend) -> Option<f64> {
+    let Some(noise) = one.noise else { return one.exact.then_some(0.0) };
+    if noise.is_relative {
+        return Some(noise.deviation);
+    }
+    let newest = one.levels.iter().rev().find_map(|stretch| stretch.level.as_ref())?;
+    Some(noise.deviation / newest.value.abs())
 }
 
 fn points(one: &SeriesTrend, numbers: &[usize], columns: &[Arc<Column>]) -> Vec<PointData> {
@@ -346,7 +299,7 @@ fn environments(catalog: &Catalog<'_>, series: &[SeriesData]) -> BTreeMap<String
 }
 
 /// Text of others that shows all it does.
-fn plain(text: &str, length: usize) -> String {
+pub(super) fn plain(text: &str, length: usize) -> String {
     shortened(&visible(text), length)
 }
 

@@ -1,6 +1,7 @@
 //! A comparison as Markdown, to paste where people talk about it. The script of the site writes the same text for any pair.
 
-use super::data::MeasuredCommit;
+use super::commits::ComparedCommit;
+use super::data::Data;
 use super::table::{Group, Table, capital};
 use super::words::{Kind, Row};
 use crate::report::markdown::{Lines, code, plain};
@@ -13,17 +14,20 @@ pub(in crate::report) const ROWS: usize = 60;
 const HEADS: [&str; 8] =
     ["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", "95\u{202f}% interval", "Could see"];
 
+/// What is said of a commit that was not measured.
+pub(in crate::report) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
+
 /// The heads of the means.
 const MEANS: [&str; 2] = ["Mean", "95\u{202f}% interval"];
 
 /// The comparison of two commits: the verdict, what was held against what, the means, and each series that changed or may have.
-pub(in crate::report) fn markdown(a: &MeasuredCommit, b: &MeasuredCommit, table: &Table) -> String {
+pub(in crate::report) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String {
     let mut out = Lines::default();
-    out.paragraph(&format!("# {} to {}", plain(&a.name()), plain(&b.name())));
+    out.paragraph(&format!("# {} to {}", plain(&data.name(a)), plain(&data.name(b))));
     let pieces = table.headline.iter().map(|[_, glyph, words]| format!("{glyph} {words}").trim().to_owned());
     out.paragraph(&format!("**{}**", pieces.collect::<Vec<String>>().join(" ")));
     for (letter, commit) in [('A', a), ('B', b)] {
-        out.line(&format!("- {letter}: {}", side(commit)));
+        out.line(&format!("- {letter}: {}", side(data.commit(commit))));
     }
     out.blank();
     for [strong, words] in &table.banners {
@@ -64,13 +68,12 @@ fn is_told(group: &Group) -> bool {
         && !group.is_beside()
 }
 
-fn side(commit: &MeasuredCommit) -> String {
-    let MeasuredCommit { sha, day, subject, tags, .. } = commit;
+fn side(commit: &ComparedCommit) -> String {
+    let ComparedCommit { sha, day, subject, tags, .. } = commit;
     let tags = if tags.is_empty() { String::new() } else { format!(" {}", plain(&tags.join(", "))) };
-    let stands = Some(commit.stands_in()).filter(|words| !words.is_empty());
-    let stands = stands.map_or_else(String::new, |words| format!(", {}", plain(&words)));
+    let unmeasured = if commit.stands.is_some() { UNMEASURED } else { "" };
     let subject = if subject.is_empty() { String::new() } else { format!(", “{}”", plain(subject)) };
-    format!("{}{tags}{subject}, {day}{stands}", code(sha.get(..12).unwrap_or(sha)))
+    format!("{}{tags}{subject}, {day}{unmeasured}", code(sha.get(..12).unwrap_or(sha)))
 }
 
 fn cells(row: &Row) -> [String; 8] {

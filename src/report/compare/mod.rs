@@ -15,11 +15,15 @@
 //! 7. A commit at which a change may lie or not has two possible levels. All possible pairs are judged by 4 to 6; where they
 //!    disagree the row is **inconclusive**, else the most likely pair is shown.
 //!
+//! A commit with a tag that was not measured has of each series what was measured last before it, in its last fifty measured
+//! commits; the row says at which one, where that is not the nearest one of all.
+//!
 //! The script of the site holds the same rule over the same rounded numbers, and a test holds the two against each other.
 //!
 //! | Module | What it does |
 //! |---|---|
 //! | [`data`] | the measured commits, their environments, each series with its fit and its values, all rounded |
+//! | [`commits`] | the commits: measured ones, and those with a tag that were not |
 //! | [`numbers`] | the numbers of the commits by the places of points |
 //! | [`columns`] | the columns of values that a suite has on a machine |
 //! | [`script`] | these as scripts that call one function each, as pages opened from a folder may not fetch |
@@ -34,6 +38,7 @@
 //! | [`pairs`] | which pairs have a page |
 //! | [`export`] | a table as Markdown |
 
+pub(super) mod commits;
 pub(super) mod data;
 pub(super) mod export;
 pub(super) mod newest;

@@ -22,7 +22,7 @@ pub(in crate::report) struct Pair {
 impl Pair {
     /// The path of its page.
     pub(in crate::report) fn page(self, data: &Data) -> String {
-        let [a, b] = [self.a, self.b].map(|number| data.commits[number].sha.as_str());
+        let [a, b] = [self.a, self.b].map(|number| data.commit(number).sha.as_str());
         if self.as_newest { link::compare_newest(a) } else { link::compare(a, b) }
     }
 }
@@ -32,8 +32,8 @@ impl Pair {
 pub(in crate::report) struct Pairs {
     /// The newest commit against those that baselines were taken from.
     pub(in crate::report) baselines: Vec<Pair>,
-    /// Releases against the one before; the newest commit against the newest release. One that was not measured is that of the
-    /// last measured commit before it.
+    /// Releases against the one before; the newest commit against the newest release. One that was not measured has
+    /// the values of what was measured last before it.
     pub(in crate::report) releases: Vec<Pair>,
     /// Commits that have a page against the one that was measured before.
     pub(in crate::report) steps: Vec<Pair>,
@@ -47,14 +47,13 @@ impl Pairs {
             catalog.analysis.suites.iter().filter_map(|suite| suite.baseline.as_ref().ok()?.commit.as_deref());
         let taken_from: BTreeSet<usize> =
             baselines.filter_map(|sha| data.number(sha)).filter(|a| *a < newest).collect();
-        let tagged = |number: &usize| data.commits[*number].is_release();
-        let mut ends: Vec<usize> = (0..=newest).filter(tagged).collect();
-        if !ends.is_empty() && ends.last() != Some(&newest) {
+        let mut ends = data.releases();
+        if ends.last().is_some_and(|last| data.measured(*last) != newest) {
             ends.push(newest);
         }
         let has_page = |pair: &Pair| catalog.commit_page(&data.commits[pair.b].sha).is_some();
         let steps = (0..newest).map(|a| Pair { a, b: a + 1, as_newest: false });
-        let release = |pair: &[usize]| Pair { a: pair[0], b: pair[1], as_newest: !data.commits[pair[1]].is_release() };
+        let release = |pair: &[usize]| Pair { a: pair[0], b: pair[1], as_newest: data.commit(pair[1]).tags.is_empty() };
         Pairs {
             baselines: taken_from.into_iter().rev().map(|a| Pair { a, b: newest, as_newest: true }).collect(),
             releases: ends.windows(2).rev().take(RELEASES).map(release).collect(),

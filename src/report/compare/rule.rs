@@ -1,6 +1,6 @@
 //! The rule by which a series is judged between two commits, as the module above says it in words.
 
-use super::data::{PointData, SeriesData, Stretch};
+use super::data::{Data, PointData, SeriesData, Stretch};
 
 /// What the rule says.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,50 @@ pub(super) struct Outcome<'a> {
     pub(super) relative: Option<f64>,
     /// Its interval.
     pub(super) interval: Option<(f64, f64)>,
+    /// The numbers of the commits at which the series was measured in place of A and B, where these are others.
+    pub(super) as_of: [Option<usize>; 2],
+}
+
+/// How far back of a commit that was not measured a series is looked for, in measured commits; the script has it as the length
+/// of a chunk.
+pub(super) const LOOK_BACK: usize = super::script::CHUNK;
+
+/// A commit at which a series is looked up: a measured one by its number, or one that was not, by that of the nearest before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    number: usize,
+    is_back: bool,
+}
+
+impl From<usize> for Moment {
+    fn from(number: usize) -> Moment {
+        Moment { number, is_back: false }
+    }
+}
+
+impl Moment {
+    /// The commit of a number.
+    pub(super) fn of(data: &Data, number: usize) -> Moment {
+        Moment { number: data.measured(number), is_back: data.commit(number).stands.is_some() }
+    }
+
+    /// The points of a series that count.
+    fn points(self, series: &SeriesData) -> &[PointData] {
+        let mut number = self.number;
+        if self.is_back {
+            let before = &series.points[..series.points.partition_point(|point| point.number <= number)];
+            let Some(last) = before.last().filter(|last| last.number + LOOK_BACK > number) else { return &[] };
+            number = last.number;
+        }
+        let from = &series.points[first_from(&series.points, number)..];
+        let count = from.iter().take_while(|point| point.number == number).count();
+        &from[..count]
+    }
+
+    /// The number of another commit whose points they are.
+    fn as_of(self, points: &[PointData]) -> Option<usize> {
+        points.first().map(|point| point.number).filter(|number| *number != self.number)
+    }
 }
 
 /// The verdict with its reason.
@@ -64,16 +108,13 @@ struct Judged {
 }
 
 /// Judges a series between two commits; nothing where it was measured at neither.
-pub(super) fn judge(series: &SeriesData, a: usize, b: usize) -> Option<Outcome<'_>> {
-    let at = |number: usize| {
-        let from = &series.points[first_from(&series.points, number)..];
-        let count = from.iter().take_while(|point| point.number == number).count();
-        &from[..count]
-    };
-    let (at_a, at_b) = (at(a), at(b));
+pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Moment>) -> Option<Outcome<'_>> {
+    let (a, b) = (a.into(), b.into());
+    let (at_a, at_b) = (a.points(series), b.points(series));
+    let as_of = [a.as_of(at_a), b.as_of(at_b)];
     let (last_a, last_b) = (at_a.last(), at_b.last());
     let bare = |verdict: Verdict, a: Option<_>, b: Option<_>| {
-        Some(Outcome { verdict, a, b, before: None, after: None, relative: None, interval: None })
+        Some(Outcome { verdict, a, b, before: None, after: None, relative: None, interval: None, as_of })
     };
     let common = at_b.iter().rev().find_map(|b| Some((at_a.iter().find(|a| a.environment == b.environment)?, b)));
     let (a, b) = match (last_a, last_b, common) {
@@ -117,6 +158,7 @@ pub(super) fn judge(series: &SeriesData, a: usize, b: usize) -> Option<Outcome<'
         after: value(of_b.likely),
         relative: likely.relative,
         interval: likely.interval,
+        as_of,
     })
 }
 

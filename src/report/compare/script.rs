@@ -10,7 +10,8 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::columns::Place;
-use super::data::{Data, MeasuredCommit, PointData, SeriesData, Spot};
+use super::commits::ComparedCommit;
+use super::data::{Data, PointData, SeriesData, Spot};
 use super::packed;
 use super::rounding::scaled;
 use crate::model::metric::Better;
@@ -55,16 +56,15 @@ fn page(path: String, function: &str, value: &Value) -> Page {
 }
 
 fn commits(data: &Data) -> Value {
-    let one = |commit: &MeasuredCommit| {
-        let MeasuredCommit { sha, day, subject, tags, place, stands_for } = commit;
-        if stands_for.is_empty() {
-            json!([sha, day, subject, tags, place])
-        } else {
-            json!([sha, day, subject, tags, place, stands_for])
+    let one = |commit: &ComparedCommit| {
+        let ComparedCommit { sha, day, subject, tags, place, stands } = commit;
+        match stands {
+            None => json!([sha, day, subject, tags, place]),
+            Some(stands) => json!([sha, day, subject, tags, place, stands]),
         }
     };
-    let commits: Vec<Value> = data.commits.iter().map(one).collect();
-    json!({ "chunk": CHUNK, "commits": commits, "environments": data.environments })
+    let [commits, tagged]: [Vec<Value>; 2] = [&data.commits, &data.tagged].map(|of| of.iter().map(one).collect());
+    json!({ "chunk": CHUNK, "commits": commits, "tagged": tagged, "environments": data.environments })
 }
 
 fn series(data: &Data) -> Value {

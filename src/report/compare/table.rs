@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::data::{Data, SeriesData};
 use super::drawn;
 use super::mean;
-use super::rule::{self, Outcome, Verdict};
+use super::rule::{self, Moment, Outcome, Verdict};
 use super::words::{self, Kind, Row};
 use crate::report::mark;
 use crate::report::number::{self, NARROW};
@@ -128,7 +128,7 @@ pub(in crate::report) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[Strin
 /// The kernels with what is said of each, and what they are held against.
 fn judged(data: &Data, a: usize, b: usize) -> [Vec<Judged<'_>>; 2] {
     let judge = |series| {
-        let outcome = rule::judge(series, a, b)?;
+        let outcome = rule::judge(series, Moment::of(data, a), Moment::of(data, b))?;
         Some(Judged { series, kind: words::kind(series, &outcome).0, outcome })
     };
     let (beside, kernels) = data.series.iter().filter_map(judge).partition(|one| one.series.beside);

@@ -170,7 +170,15 @@ fn mark_of(series: &SeriesData, kind: Kind, up: bool) -> Mark {
 }
 
 fn reason(data: &Data, outcome: &Outcome<'_>) -> String {
-    let commit = |number: usize| data.commits[number].name();
+    let commit = |number: usize| data.commit(number).name();
+    let as_of =
+        |side: usize| outcome.as_of[side].map(|number| format!("{} as of {}", ["A", "B"][side], commit(number)));
+    let why = Some(why(data, outcome)).filter(|words| !words.is_empty());
+    why.into_iter().chain([0, 1].into_iter().filter_map(as_of)).collect::<Vec<String>>().join("; ")
+}
+
+fn why(data: &Data, outcome: &Outcome<'_>) -> String {
+    let commit = |number: usize| data.commit(number).name();
     match &outcome.verdict {
         Verdict::Changed(Through::One(number)) => format!("changed at {}", commit(*number)),
         Verdict::Changed(Through::Several(steps)) => format!("{} changes between", number::count(*steps)),

@@ -14,7 +14,7 @@ use crate::model::page::Page;
 use crate::model::run::RunStatus;
 use crate::report::ReportError;
 use crate::report::catalog::Catalog;
-use crate::report::compare::data::{Data, MeasuredCommit};
+use crate::report::compare::data::Data;
 use crate::report::compare::pairs::Pairs;
 use crate::report::compare::table;
 use crate::report::compare::words::{self as compared, Kind};
@@ -105,29 +105,30 @@ impl<'c, 'a> Commits<'c, 'a> {
         }
     }
 
-    /// The commit against that of an earlier number, which is called so.
-    fn since(&self, a: usize, b: usize, name: impl Fn(&MeasuredCommit) -> String) -> Option<Since> {
+    /// The commit against that of an earlier number.
+    fn since(&self, a: usize, b: usize) -> Option<Since> {
         let data = self.data?;
-        let (from, to) = (data.commits.get(a)?, data.commits.get(b)?);
+        let (from, to) = (data.commit(a), data.commit(b));
         let page = self.pairs.page(data, a, b).unwrap_or_else(|| link::compared(&from.sha, &to.sha));
         let (headline, rows) = table::changed(data, a, b);
-        Some(Since { name: name(from), page, headline, rows })
+        Some(Since { name: data.name(a), page, headline, rows })
     }
 
     /// Against the commit measured before, and against the last release, where that is another one.
     fn sinces(&self, of: &Named<'_>) -> [Option<Since>; 2] {
         let Some((number, data)) = of.number.zip(self.data) else { return [None, None] };
         let before = number.checked_sub(1);
-        let release = (0..number).rev().find(|earlier| data.commits[*earlier].is_release());
-        let release = release.filter(|release| Some(*release) != before);
-        let since = |a: Option<usize>, name: fn(&MeasuredCommit) -> String| self.since(a?, number, name);
-        [since(before, MeasuredCommit::name), since(release, MeasuredCommit::release_name)]
+        let release = data.releases().into_iter().rev().find(|earlier| data.measured(*earlier) < number);
+        let release = release.filter(|release| Some(data.measured(*release)) != before);
+        [before, release].map(|a| self.since(a?, number))
     }
 
-    /// Whether the commit measured before is a release, or stands for one.
+    /// Whether the commit measured before is a release, or what was measured last before one.
     fn is_after_release(&self, of: &Named<'_>) -> bool {
-        let before = of.number.and_then(|number| self.data?.commits.get(number.checked_sub(1)?));
-        before.is_some_and(MeasuredCommit::is_release)
+        let Some((before, data)) = of.number.and_then(|number| number.checked_sub(1)).zip(self.data) else {
+            return false;
+        };
+        data.releases().into_iter().any(|release| data.measured(release) == before)
     }
 }
 

@@ -12,7 +12,8 @@ use crate::model::page::Page;
 use crate::report::ReportError;
 use crate::report::catalog::Catalog;
 use crate::report::chart::range;
-use crate::report::compare::data::{Data, MeasuredCommit};
+use crate::report::compare::commits::ComparedCommit;
+use crate::report::compare::data::Data;
 use crate::report::compare::export;
 use crate::report::compare::pairs::{Pair, Pairs};
 use crate::report::compare::table::{self, Group, SummaryRow};
@@ -68,8 +69,8 @@ struct Side<'a> {
     tags: &'a str,
     subject: &'a str,
     day: &'a str,
-    /// The release for which it stands, where that is another commit; in words.
-    stands: String,
+    /// What is said of one that was not measured.
+    unmeasured: &'static str,
 }
 
 struct Shown {
@@ -85,10 +86,10 @@ struct Shown {
 pub(super) type Headline = Vec<[String; 3]>;
 
 /// What a page says about the geometric means.
-const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse, with its 95 % interval for independent changes; a series without change may have moved by the smallest that shows.";
+pub(super) const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse. Below it stand its 95 % limits if all err together: of what changed those of the change, of the others no change and what was measured at the two, give or take the noise.";
 
 /// What a page says about its rows.
-const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it, rounded up, and × how many times as large the change is; where changes are drawn, the grey band is as wide.";
+pub(super) const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it, as the series stands now and rounded up, and × how many times as large the change is; where changes are drawn, the grey band is as wide.";
 
 impl Row {
     /// The colour of its change: there is one only where a verdict stands behind it.
@@ -135,7 +136,7 @@ pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<V
 }
 
 pub(super) fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
-    let (a, b) = (&data.commits[pair.a].sha, &data.commits[pair.b].sha);
+    let (a, b) = (&data.commit(pair.a).sha, &data.commit(pair.b).sha);
     link::file_word("commit", a)?;
     link::file_word("commit", b)?;
     Ok(pair.page(data))
@@ -147,13 +148,13 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
     let path = path(data, pair)?;
     let table = table::listed(data, pair.a, pair.b, |kind, all| most(is_present, kind, all));
     let of_list = table.headline.clone();
-    let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
-    let names = [a.name(), b.name()];
+    let (a, b) = (data.commit(pair.a), data.commit(pair.b));
+    let names = [pair.a, pair.b].map(|number| data.name(number));
     let tags = [a.tags.join(", "), b.tags.join(", ")];
     let headline: Vec<&str> = table.headline.iter().map(|piece| piece[2].as_str()).collect();
     let title = format!("{} to {}", names[0], names[1]);
     let markdown = is_present.then(|| {
-        let bytes = export::markdown(a, b, &table).into_bytes();
+        let bytes = export::markdown(data, [pair.a, pair.b], &table).into_bytes();
         Page { path: link::compare_markdown(&path), bytes }
     });
     let has_rows = !table.summary.is_empty();
@@ -163,7 +164,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
     let template = ComparePage {
         frame: Frame::new(catalog, &path, Part::Compare, title, format!("{}.", headline.join(" ")))
             .of_one(catalog, None),
-        lede: lede(pair),
+        lede: lede(data, pair),
         sides: [side('A', a, &names[0], &tags[0]), side('B', b, &names[1], &tags[1])],
         banners: table.banners,
         has_rows,
@@ -181,16 +182,24 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Resu
     Ok((std::iter::once(self::page(path, &template)?).chain(markdown).collect(), of_list))
 }
 
-fn side<'a>(letter: char, commit: &'a MeasuredCommit, name: &'a str, tags: &'a str) -> Side<'a> {
-    let MeasuredCommit { sha, day, subject, .. } = commit;
-    Side { letter, name, commit: sha.get(..12).unwrap_or(sha), tags, subject, day, stands: commit.stands_in() }
+fn side<'a>(letter: char, commit: &'a ComparedCommit, name: &'a str, tags: &'a str) -> Side<'a> {
+    let ComparedCommit { sha, day, subject, .. } = commit;
+    Side {
+        letter,
+        name,
+        commit: sha.get(..12).unwrap_or(sha),
+        tags,
+        subject,
+        day,
+        unmeasured: if commit.stands.is_some() { export::UNMEASURED } else { "" },
+    }
 }
 
-fn lede(pair: Pair) -> String {
-    let between = match pair.b - pair.a {
-        1 => "No commit was measured between the two.".to_owned(),
-        2 => "1 commit was measured between the two.".to_owned(),
-        apart => format!("{} commits were measured between the two.", number::count(apart - 1)),
+fn lede(data: &Data, pair: Pair) -> String {
+    let between = match data.between(pair.a, pair.b) {
+        0 => "No commit was measured between the two.".to_owned(),
+        1 => "1 commit was measured between the two.".to_owned(),
+        many => format!("{} commits were measured between the two.", number::count(many)),
     };
     between + if pair.as_newest { " B is the newest commit, whichever that is." } else { "" }
 }

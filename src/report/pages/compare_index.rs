@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
-use super::compare::{Headline, path};
+use super::compare::{Headline, ROWS_NOTE, SUMMARY_NOTE, path};
 use super::frame::{Frame, Part};
 use super::page;
 use crate::model::page::Page;
 use crate::report::ReportError;
 use crate::report::catalog::Catalog;
-use crate::report::compare::data::{Data, MeasuredCommit};
+use crate::report::compare::data::Data;
 use crate::report::compare::pairs::{Pair, Pairs};
 use crate::report::link;
 use crate::report::number;
@@ -22,6 +22,9 @@ struct CompareIndexPage {
     lede: String,
     lists: Vec<PairList>,
     rule: [&'static str; 8],
+    /// How to read what the script shows.
+    notes: [&'static str; 2],
+    can_compare: bool,
 }
 
 struct PairList {
@@ -46,8 +49,8 @@ pub(super) const RULE: [&str; 8] = [
     "Inconclusive: a commit may lie on either side of a change, in a drift, or in a series that is too short for levels.",
     "Not comparable: the two were not measured in the same environment. What differs stands beside it.",
     "Missing: measured at one of the two only.",
-    "The geometric mean counts a series without change as unchanged, and leaves out those without verdict. Its 95 % interval joins those of the changes as independent; that of a series without change reaches as far as the smallest change that shows.",
-    "A tag whose commit was not measured stands for the nearest commit before it that was.",
+    "The geometric mean counts a series without change as unchanged, and leaves out those without verdict. Its limits are the means of the lower and of the upper ends, as series of one run err together; a series without change lies between none and what was measured at the two commits, give or take its noise.",
+    "A commit with a tag that was not measured has of each series what was measured last before it, within fifty measured commits.",
 ];
 
 /// The page, with the headlines of the pairs.
@@ -57,35 +60,36 @@ pub(super) fn index(
     pairs: &Pairs,
     headlines: &BTreeMap<Pair, Headline>,
 ) -> Result<Page, ReportError> {
-    let lines = |pairs: &[Pair], name: fn(&MeasuredCommit) -> String| -> Result<Vec<PairLine>, ReportError> {
-        pairs.iter().map(|pair| line(data, *pair, headlines[pair].clone(), name)).collect()
+    let lines = |pairs: &[Pair]| -> Result<Vec<PairLine>, ReportError> {
+        pairs.iter().map(|pair| line(data, *pair, headlines[pair].clone())).collect()
     };
-    let [by_name, by_release] = [MeasuredCommit::name, MeasuredCommit::release_name];
     let mut lists = vec![
-        PairList { id: "baselines", heading: "Since the baselines", lines: lines(&pairs.baselines, by_name)? },
-        PairList { id: "releases", heading: "Release by release", lines: lines(&pairs.releases, by_release)? },
-        PairList {
-            id: "steps",
-            heading: "Commits against the one measured before",
-            lines: lines(&pairs.steps, by_name)?,
-        },
+        PairList { id: "baselines", heading: "Since the baselines", lines: lines(&pairs.baselines)? },
+        PairList { id: "releases", heading: "Release by release", lines: lines(&pairs.releases)? },
+        PairList { id: "steps", heading: "Commits against the one measured before", lines: lines(&pairs.steps)? },
     ];
     lists.retain(|list| !list.lines.is_empty());
-    let lede = format!(
-        "{} and {} can be compared.",
-        number::counted(data.commits.len(), "measured commit", "measured commits"),
-        number::counted(data.series_count(), "series", "series")
-    );
+    let commits = number::counted(data.commits.len(), "measured commit", "measured commits");
+    let series = number::counted(data.series_count(), "series", "series");
+    let lede = match data.commits.len() {
+        0 | 1 => format!("{commits} of {series}: it takes two to compare."),
+        _ => format!("{commits} and {series} can be compared."),
+    };
     let frame = Frame::new(catalog, link::COMPARE, Part::Compare, "Compare".to_owned(), lede.clone());
-    page(link::COMPARE.to_owned(), &CompareIndexPage { frame, lede, lists, rule: RULE })
+    page(
+        link::COMPARE.to_owned(),
+        &CompareIndexPage {
+            frame,
+            lede,
+            lists,
+            rule: RULE,
+            notes: [SUMMARY_NOTE, ROWS_NOTE],
+            can_compare: data.commits.len() > 1,
+        },
+    )
 }
 
-fn line(
-    data: &Data,
-    pair: Pair,
-    headline: Headline,
-    name: fn(&MeasuredCommit) -> String,
-) -> Result<PairLine, ReportError> {
-    let (a, b) = (&data.commits[pair.a], &data.commits[pair.b]);
-    Ok(PairLine { page: path(data, pair)?, a: name(a), b: name(b), day: b.day.clone(), headline })
+fn line(data: &Data, pair: Pair, headline: Headline) -> Result<PairLine, ReportError> {
+    let [a, b] = [pair.a, pair.b].map(|number| data.name(number));
+    Ok(PairLine { page: path(data, pair)?, a, b, day: data.commit(pair.b).day.clone(), headline })
 }

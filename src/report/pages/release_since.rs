@@ -17,30 +17,25 @@ const MOST_BANNERS: usize = 5;
 pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledChecklist) -> Option<Section> {
     let before = filled.previous.as_ref()?;
     let section = Section { id: "since", heading: format!("Against {before}"), ..Section::default() };
-    let pair = number_of(catalog, before).zip(catalog.compared_number(&filled.measured));
-    let Some(((a, b), data)) = pair.filter(|(a, b)| a < b).zip(data) else {
+    let pair = data
+        .and_then(|data| Some((number_of(catalog, data, before)?, catalog.compared_number(&filled.measured)?, data)));
+    let Some((a, b, data)) = pair.filter(|(a, b, data)| data.measured(*a) < *b) else {
         let note = "The history has no two measured commits of them to hold against each other.";
         return Some(Section { note: Phrase::plain(note), ..section });
     };
-    let names = [a, b].map(|number| data.commits[number].sha.as_str());
+    let names = [a, b].map(|number| data.commit(number).sha.as_str());
     let page = Pairs::of(data, catalog).page(data, a, b);
     let page = page.unwrap_or_else(|| link::compared(names[0], names[1]));
     let table = table::listed(data, a, b, |_, _| 0);
     let [worse, better] = &table.words;
-    let heads = [
-        "Suite",
-        "Machine",
-        "Judged",
-        &table::capital(worse),
-        &table::capital(better),
-        "Geometric mean, 95 % interval",
-    ]
-    .map(str::to_owned);
+    let heads =
+        ["Suite", "Machine", "Judged", &table::capital(worse), &table::capital(better), "Geometric mean, 95 % limits"]
+            .map(str::to_owned);
     let classes = ["any", "any push", "n", "n", "n", "n"];
     let columns = heads.into_iter().zip(classes).map(|(head, class)| Column { head: head.into(), class }).collect();
     let note = Phrase::default()
         .link(page, format!("{before} against {}", filled.release))
-        .text(", series by series. The mean is that of the changes of judged series, positive is worse.");
+        .text(", series by series. The mean is that of the changes of judged series, positive is worse, with its limits if all err together.");
     let banners = table.banners.iter().take(MOST_BANNERS);
     Some(Section {
         note,
@@ -56,12 +51,14 @@ pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledC
     })
 }
 
-/// The number of the commit of a release: that whose runs count for it, or the one that bears its tag or stands for it.
-fn number_of(catalog: &Catalog<'_>, name: &str) -> Option<usize> {
+/// The number of the commit of a release: that whose runs count for it, or the one that bears its tag.
+fn number_of(catalog: &Catalog<'_>, data: &Data, name: &str) -> Option<usize> {
     let listed = catalog.releases.newest.iter().find(|release| release.name == name);
     let measured = listed.and_then(|release| release.came.as_ref().ok());
-    let has = |tags: &[String]| tags.iter().any(|tag| tag == name);
-    let by_tag = || catalog.compared().iter().position(|commit| has(&commit.tags) || has(&commit.stands_for));
+    let by_tag = || {
+        let mut all = data.commits.iter().chain(&data.tagged);
+        all.position(|commit| commit.tags.iter().any(|tag| tag == name))
+    };
     measured.and_then(|filled| catalog.compared_number(&filled.measured)).or_else(by_tag)
 }
 
