@@ -221,6 +221,7 @@ const headlineOf = (judged, words) => {
   const pieces = [];
   if (worse) pieces.push(["worse", "▲", `${count(worse)} ${words[0]},`]);
   if (better) pieces.push(["better", "▼", `${count(better)} ${words[1]},`]);
+  if (!worse && !better && !same) return [["", "", `No verdict of ${counted(none, "series", "series")}`]];
   if (!worse && !better) pieces.push(["", "", "No change told:"]);
   pieces.push(["", "", `${count(same)} unchanged, ${count(none)} without verdict`]);
   return pieces;
@@ -443,7 +444,7 @@ function rowsTable({ groups, scale }) {
       element("td", { class: "place" }, one.machine), verdict,
       ...cells("td", [[one.before, isChanged ? "n from" : "n opt2"], [one.after, "n"]]), change,
       ...(scale ? [element("td", { class: "g opt2" }, ...(one.places ? [rangeOfRow(one)] : []))] : []),
-      element("td", { class: "n opt2" }, one.shows, ...below(one.times, "q")), measured(one.measured_before), measured(one.measured_after));
+      element("td", one.times ? { class: "n", "data-is": "could see" } : { class: "n opt2" }, one.shows, ...below(one.times, "q")), measured(one.measured_before), measured(one.measured_after));
   };
   const bodies = groups.map(({ heading, rows }) => element("tbody", { class: "group" },
     element("tr", {}, element("th", { scope: "rowgroup", colspan: String(head.cells.length) }, `${heading} `,

@@ -31,6 +31,15 @@ impl Kind {
     pub(super) fn check(self, folder: &Path) -> anyhow::Result<()> {
         match fs::read_dir(folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => Err(Advice {
+                message: format!(
+                    "cannot use `{}` as the folder of the {}: it is no folder",
+                    folder.display(),
+                    self.name
+                ),
+                hint: "name an empty folder or a new one with `--out`".to_owned(),
+            }
+            .into()),
             Err(error) => Err(error)
                 .with_context(|| format!("cannot use `{}` as the folder of the {}", folder.display(), self.name)),
             Ok(mut entries) => {

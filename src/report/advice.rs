@@ -7,6 +7,7 @@ use crate::model::verdict::Verdict;
 
 use super::catalog::short_benchmark;
 use super::link;
+use super::number;
 use super::phrase::Phrase;
 use super::standing;
 use super::summary::{Fact, largest, page_of};
@@ -72,11 +73,17 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
         return (Phrase::plain("Mend the baseline"), note);
     }
     let page = |id: &str| analysis.series.iter().any(|one| one.series.id == id).then(|| link::series(id));
-    if let Some(step) = standing::next_step(trend, &page) {
-        return step;
-    }
     let count = |of: fn(&SuiteAnalysis) -> usize| analysis.suites.iter().map(of).sum::<usize>();
-    if count(|suite| suite.counts.no_baseline) > 0 {
+    let without = count(|suite| suite.counts.no_baseline);
+    if let Some((answer, mut note)) = standing::next_step(trend, &page) {
+        if without > 0 {
+            let metrics = number::counted(without, "metric has", "metrics have");
+            let besides = Phrase::plain(format!("Besides, {metrics} no baseline: ")).id("sprag baseline emit");
+            note = note.then(besides.text(" takes one."));
+        }
+        return (answer, note);
+    }
+    if without > 0 {
         let note = Phrase::default()
             .id("sprag baseline emit")
             .text(" takes the newest run as what later ones are held against.");
@@ -156,5 +163,9 @@ mod tests {
         });
         let links: Vec<&str> = links.collect();
         assert!(links[0] == link::event("e-7c1f03") && links[1].starts_with("series/"), "{links:?}");
+        assert!(!step.note.words().contains("baseline emit"), "{}", step.note.words());
+        sample.analysis.suites[0].counts.no_baseline = 2;
+        let words = next_step(&sample.analysis, &sample.trend).note.words();
+        assert!(words.ends_with("Besides, 2 metrics have no baseline: sprag baseline emit takes one."), "{words}");
     }
 }

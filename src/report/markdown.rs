@@ -136,7 +136,7 @@ fn comparisons(out: &mut Lines, suite: &SuiteAnalysis, analysis: &Analysis, most
     }
     out.blank();
     out.head(
-        &["Benchmark", "Metric", "Newest", "Against previous", "Against baseline", "Limit", "Could see", "Verdict"],
+        &["Benchmark", "Metric", "Newest", "Against previous", "Against baseline", "Limit", "Run could see", "Verdict"],
         &[false, false, true, true, true, true, true, false],
     );
     for comparison in suite.comparisons.iter().take(most) {

@@ -40,7 +40,7 @@ fn what_is_no_site_is_not_checked() {
     fs::write(sandbox.project.join("mine/letter.txt"), "mine").expect("a file");
     sandbox.sprag(&["site", "--check", "--out", "mine"]).expect(2).says(&["holds files that are no site"]);
     fs::write(sandbox.project.join("file"), "mine").expect("a file");
-    sandbox.sprag(&["site", "--check", "--out", "file"]).expect(2).says(&["cannot use"]);
+    sandbox.sprag(&["site", "--check", "--out", "file"]).expect(2).says(&["cannot use `", "it is no folder", "--out"]);
 }
 
 #[test]

@@ -170,6 +170,9 @@ fn headline(kernels: &[Judged<'_>], words: [&str; 2]) -> Vec<[String; 3]> {
     if better > 0 {
         pieces.push(piece("better", "▼", format!("{} {},", number::count(better), words[1])));
     }
+    if worse + better + same == 0 {
+        return vec![piece("", "", format!("No verdict of {}", number::counted(none, "series", "series")))];
+    }
     if worse + better == 0 {
         pieces.push(piece("", "", "No change told:".to_owned()));
     }

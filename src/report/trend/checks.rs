@@ -1,8 +1,8 @@
 //! Checks of both texts of a trend: that they read well, and that no name harms whoever reads them.
 
 use super::example::{self, commit, event, member};
-use super::{markdown, table};
-use crate::model::event::{Event, NextStep};
+use super::{event as told, markdown, table};
+use crate::model::event::{Event, NamedCommit, NextStep, Suspect};
 use crate::model::metric::Metric;
 use crate::model::trend::Trend;
 use crate::model::unit::Unit;
@@ -269,4 +269,22 @@ fn a_text_that_is_too_long_says_what_it_leaves_out() {
         "{text}"
     );
     assert!(text.contains("### False alarms"), "the tables are still there");
+}
+
+#[test]
+fn commits_that_are_as_likely_are_named_together() {
+    let mut one = event("e-000001", Vec::new());
+    let suspect = |digit: &str, probability: f64| Suspect {
+        commit: NamedCommit { sha: digit.repeat(40), subject: "s".to_owned(), tags: Vec::new() },
+        measured: true,
+        probability,
+    };
+    let mut said = |suspects: Vec<Suspect>| {
+        one.suspects = suspects;
+        told::likely(&one).expect("it has suspects").1.words().replace('\u{202f}', " ")
+    };
+    assert_eq!(said(vec![suspect("a", 0.7), suspect("b", 0.3)]), "aaaaaaa with 70 %: s");
+    assert_eq!(said(vec![suspect("a", 0.5), suspect("b", 0.5)]), "aaaaaaa or bbbbbbb, with 50 % each");
+    let five = ["a", "b", "c", "d", "e"].map(|digit| suspect(digit, 0.2)).to_vec();
+    assert_eq!(said(five), "aaaaaaa or bbbbbbb or ccccccc or 2 others, with 20 % each");
 }

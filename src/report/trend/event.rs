@@ -18,6 +18,9 @@ const MOST_SUSPECTS: usize = 5;
 /// The facts and signs that are listed, of each.
 const MOST_FACTS: usize = 12;
 
+/// Of commits that are as likely as each other so many are named.
+const ALIKE: usize = 3;
+
 /// An event: what it did in its title, and who, since when and what now under it.
 pub(super) fn section(event: &Event, room: &Room) -> Section {
     let mut blocks = vec![Block::Fact("where", place(event)), Block::Fact("range", range(event))];
@@ -187,15 +190,33 @@ fn pace(event: &Event) -> Option<Level> {
 /// The commit that is the cause most likely, or can be it alone.
 pub(in crate::report) fn likely(event: &Event) -> Option<(&'static str, Phrase)> {
     let suspect = event.most_likely().filter(|_| event.kind == EventKind::Change)?;
+    let chance = words::probability(suspect.probability);
+    let alike: Vec<&Suspect> =
+        event.suspects.iter().filter(|one| words::probability(one.probability) == chance).collect();
+    if alike.len() > 1 {
+        return Some(("likely", alike_words(&alike, &chance)));
+    }
     let mut words = Phrase::default().id(words::name(suspect.commit.short()));
     let is_alone = event.suspects.len() == 1;
     if !is_alone {
-        words = words.text(format!(" with {}", words::probability(suspect.probability)));
+        words = words.text(format!(" with {chance}"));
     }
     if !suspect.commit.subject.is_empty() {
         words = words.text(format!(": {}", words::subject(&suspect.commit.subject)));
     }
     Some((if is_alone { "cause" } else { "likely" }, words))
+}
+
+/// Commits that are the cause as likely as each other, of which the first ones are named.
+fn alike_words(alike: &[&Suspect], chance: &str) -> Phrase {
+    let named = alike.iter().take(ALIKE).enumerate().fold(Phrase::default(), |words, (place, one)| {
+        words.text(if place == 0 { "" } else { " or " }).id(words::name(one.commit.short()))
+    });
+    let more = match alike.len().saturating_sub(ALIKE) {
+        0 => String::new(),
+        more => format!(" or {}", counted(more, "other", "others")),
+    };
+    named.text(format!("{more}, with {chance} each"))
 }
 
 /// Whether it is sure, and how many like it are chance.
