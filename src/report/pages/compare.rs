@@ -86,7 +86,7 @@ struct Shown {
 pub(super) type Headline = Vec<[String; 3]>;
 
 /// What a page says about the geometric means.
-pub(super) const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse. Below it stand its 95 % limits if all err together: of what changed those of the change, of the others no change and what was measured at the two, give or take the noise.";
+pub(super) const SUMMARY_NOTE: &str = "Mean is the geometric mean of the changes of judged series, positive is worse. Below it stand its 95 % limits, as if all erred together; a series that is called unchanged counts as anything from no change to what was measured at the two commits, give or take its noise.";
 
 /// What a page says about its rows.
 pub(super) const ROWS_NOTE: &str = "Levels are fitted to all runs; the change is that between levels, not between two runs. Could see is the smallest change that shows once eight points are measured after it, as the series stands now and rounded up, and × how many times as large the change is; where changes are drawn, the grey band is as wide.";
