@@ -93,6 +93,10 @@ const judge = (data, series, numberA, numberB) => {
   const b = atB.findLast(same);
   if (!b) return say("environment");
   Object.assign(outcome, { a: same(b), b });
+  // Held against itself a measurement says nothing of two commits.
+  if (numberA !== numberB && outcome.a.number === b.number && outcome.a.environment === b.environment) {
+    return say("missing", { side: null });
+  }
   if (!series.levels.length) return say("short");
   const ofA = levelsOf(series, outcome.a), ofB = levelsOf(series, b);
   const apart = Math.abs(b.number - outcome.a.number), valueOf = (one) => (isLevel(one) ? one[0] : null);
@@ -169,7 +173,7 @@ const whyOf = (data, outcome) => {
     case "drift": return "its level drifts";
     case "open": return `may lie on either side of the change at ${commit()}`;
     case "environment": return differences(data, outcome);
-    default: return `not measured at ${outcome.side}`;
+    default: return outcome.side ? `not measured at ${outcome.side}` : "not measured between the two";
   }
 };
 
@@ -250,7 +254,7 @@ const bannersOf = (data, judged) => {
 
 // The geometric mean and its interval, as src/report/compare/mean.rs has them.
 const unchangedOf = ({ deviation }, { a, b }) => {
-  const noise = 1.959964 * Math.SQRT2 * deviation, moved = Math.log(b.value / a.value);
+  const noise = 1.959964 * Math.SQRT2 * deviation, moved = a.value === b.value ? 0 : Math.log(b.value / a.value);
   return deviation === null || Number.isNaN(moved) ? null : [Math.max(0, noise - moved), Math.max(0, noise + moved)];
 };
 const meanOf = (judged) => {
@@ -347,9 +351,9 @@ function markdown(data, a, b) {
   lines.push(`**${headline.map(([, glyph, text]) => `${glyph} ${text}`.trim()).join(" ")}**`, "", `- A: ${side(commitAt(data, a))}`, `- B: ${side(commitAt(data, b))}`, "");
   for (const [strong, text] of banners) lines.push(`**${plain(strong)}** ${plain(text)}`, "");
   if (summary.length) {
-    head(["Suite", "Machine", "Series", ...words.map(capital), "No change", "No verdict", "Mean", `95${NARROW}% interval`], 2);
+    head(["Suite", "Machine", "Series", ...words.map(capital), "No change", "No verdict", "Mean", `95${NARROW}% limits`], 2);
     for (const one of summary) line([plain(one.suite), plain(one.machine), ...one.counts.map(count), one.mean, one.interval]);
-    lines.push("");
+    lines.push("", "Limits are as if all series erred together; one without change counts from none to what was measured at the two.", "");
   }
   const isTold = ({ heading, rows }) => TOLD.includes(rows[0].kind) && heading !== BESIDE;
   for (const { heading, rows } of groups.filter(isTold)) {
@@ -502,7 +506,9 @@ function makeCompare(box) {
   }
   const numberOfCommit = (text) => {
     const all = [...data.commits, ...data.tagged], whole = text.trim(), word = whole.split(/\s/)[0].toLowerCase();
-    for (const like of [([sha, , , tags]) => tags.includes(whole) || sha === word,
+    // Links of the site name commits by twelve digits, whatever tags there are.
+    const digits = ([sha]) => /^[0-9a-f]{12,}$/.test(word) && sha.startsWith(word);
+    for (const like of [digits, ([sha, , , tags]) => tags.includes(whole) || sha === word,
       ([, , , tags]) => tags.some((tag) => tag.toLowerCase() === whole.toLowerCase())]) {
       const found = all.findIndex(like);
       if (found >= 0) return found;
@@ -575,7 +581,7 @@ function makeCompare(box) {
     // Without another it is the one measured before; before the first there is none, so it is the other side.
     const named = numberOfCommit(field("b").value), at = named === null || named === SEVERAL ? newest : named;
     if (at === 0) field("b").value = written(data.commits[1]);
-    field("a").value = written(data.commits[Math.max(at - 1, 0)]);
+    field("a").value = written(data.commits[Math.max(measuredAt(data, at) - 1, 0)]);
   }
   for (const name of ["a", "b"]) field(name).addEventListener("change", show);
   field("swap").addEventListener("click", () => {

@@ -1,5 +1,5 @@
 //! HTML in fewer bytes: without the end tags and quotes that it does not ask for. A reader's browser makes the same page of it.
-//! And where it can be seen what is text, long names are told where they may break ([`breaks`]).
+//! And where it can be seen what is text, long names are told where they may break (`breaks.rs`).
 //!
 //! It is for what our own templates wrote, which is well formed: each end tag that goes is one that the standard lets be left
 //! out where templates have it, as after a cell, a row or an item of a list (HTML Living Standard, 13.1.2.4).

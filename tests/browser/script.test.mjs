@@ -227,6 +227,15 @@ test("the first commit is compared with the next, and one that nobody knows is n
   await odd.tab.waitForSelector("#result-rows table");
   assert.match(await odd.tab.locator("#result .note").first().textContent(), /^1 commit was measured between the two\.$/);
   assert.match(await odd.tab.locator("#result-rows .note").textContent(), /× how many times/);
+  // Without another, one that was not measured is held against what was measured before what stands for it.
+  const tags = await odd.tab.evaluate(() => ({ named: sprag.data.tagged[0]?.[3][0], all: sprag.data.tagged.map(([, , , , , stands]) => stands), shas: sprag.data.commits.map(([sha]) => sha.slice(0, 12)) }));
+  if (tags.named !== "v-<later>") {
+    const alone = await open(`compare/index.html?b=${encodeURIComponent(tags.named)}`);
+    await alone.tab.waitForSelector("#result h2");
+    assert.equal(await alone.tab.locator("#result .sides .id").first().textContent(), tags.shas[tags.all[0] - 1]);
+    assert.deepEqual(alone.said, []);
+    await alone.context.close();
+  }
   assert.deepEqual(odd.said, []);
   await odd.context.close();
 });

@@ -18,7 +18,11 @@ const HEADS: [&str; 8] =
 pub(in crate::report) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
 
 /// The heads of the means.
-const MEANS: [&str; 2] = ["Mean", "95\u{202f}% interval"];
+const MEANS: [&str; 2] = ["Mean", "95\u{202f}% limits"];
+
+/// How the limits are to be read.
+const OF_MEANS: &str =
+    "Limits are as if all series erred together; one without change counts from none to what was measured at the two.";
 
 /// The comparison of two commits: the verdict, what was held against what, the means, and each series that changed or may have.
 pub(in crate::report) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String {
@@ -45,6 +49,7 @@ pub(in crate::report) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table
             out.row(&cells.collect::<Vec<String>>());
         }
         out.blank();
+        out.paragraph(OF_MEANS);
     }
     let (told, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_told(group));
     for group in told {

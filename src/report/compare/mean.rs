@@ -67,8 +67,9 @@ fn change(series: &SeriesData, outcome: &Outcome<'_>, kind: Kind) -> Option<Chan
 /// How far what is called unchanged may have moved down and up.
 fn unchanged(series: &SeriesData, outcome: &Outcome<'_>) -> Option<(f64, f64)> {
     let noise = QUANTILE * std::f64::consts::SQRT_2 * series.deviation?;
-    let moved = (outcome.b?.value / outcome.a?.value).ln();
-    Some(((noise - moved).max(0.0), (noise + moved).max(0.0)))
+    let (a, b) = (outcome.a?.value, outcome.b?.value);
+    let moved = if a == b { 0.0 } else { (b / a).ln() };
+    (!moved.is_nan()).then(|| ((noise - moved).max(0.0), (noise + moved).max(0.0)))
 }
 
 #[cfg(test)]
@@ -167,6 +168,7 @@ mod tests {
         assert_eq!(of(&[(Err(1.0), None, true), (Err(1.0), Some(0.1), true)]), none);
         assert_eq!(of(&[(Err(1.0), Some(0.0), true)]), none);
         assert_eq!(of(&[(Err(-1.0), Some(0.1), true)]), none);
+        assert_eq!(of(&[(Err(-1.0), Some(0.1), true), (Err(1.0), Some(0.1), true)]), none);
         assert_eq!(of(&[]), None);
     }
 }

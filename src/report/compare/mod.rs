@@ -55,3 +55,4 @@ mod numbers;
 pub(super) mod packed;
 pub(super) mod rounding;
 mod rule;
+mod tag_checks;

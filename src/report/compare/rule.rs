@@ -32,18 +32,20 @@ pub(super) const LOOK_BACK: usize = super::script::CHUNK;
 pub(super) struct Moment {
     number: usize,
     is_back: bool,
+    /// The number that was asked for.
+    asked: usize,
 }
 
 impl From<usize> for Moment {
     fn from(number: usize) -> Moment {
-        Moment { number, is_back: false }
+        Moment { number, is_back: false, asked: number }
     }
 }
 
 impl Moment {
     /// The commit of a number.
     pub(super) fn of(data: &Data, number: usize) -> Moment {
-        Moment { number: data.measured(number), is_back: data.commit(number).stands.is_some() }
+        Moment { number: data.measured(number), is_back: data.commit(number).stands.is_some(), asked: number }
     }
 
     /// The points of a series that count.
@@ -87,6 +89,8 @@ pub(super) enum Verdict {
     MissingAtA,
     /// Not measured at B.
     MissingAtB,
+    /// What was measured last before B is what was at A.
+    MissingBetween,
 }
 
 /// What lies between two levels.
@@ -110,6 +114,7 @@ struct Judged {
 /// Judges a series between two commits; nothing where it was measured at neither.
 pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Moment>) -> Option<Outcome<'_>> {
     let (a, b) = (a.into(), b.into());
+    let asked = [a.asked, b.asked];
     let (at_a, at_b) = (a.points(series), b.points(series));
     let as_of = [a.as_of(at_a), b.as_of(at_b)];
     let (last_a, last_b) = (at_a.last(), at_b.last());
@@ -124,6 +129,10 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
         (_, _, None) => return bare(Verdict::NotComparable, last_a, last_b),
         (.., Some(pair)) => pair,
     };
+    // Held against itself a measurement says nothing of two commits.
+    if asked[0] != asked[1] && a.column == b.column {
+        return bare(Verdict::MissingBetween, Some(a), Some(b));
+    }
     if series.levels.is_empty() {
         return bare(Verdict::Short, Some(a), Some(b));
     }

@@ -93,7 +93,7 @@ pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> (Kind, bool) {
         Verdict::Same { .. } => Kind::Same,
         Verdict::Short | Verdict::Drift | Verdict::Open(_) => Kind::Doubt,
         Verdict::NotComparable => Kind::Environment,
-        Verdict::MissingAtA | Verdict::MissingAtB => Kind::Missing,
+        Verdict::MissingAtA | Verdict::MissingAtB | Verdict::MissingBetween => Kind::Missing,
     };
     (kind, up)
 }
@@ -190,6 +190,7 @@ fn why(data: &Data, outcome: &Outcome<'_>) -> String {
         Verdict::NotComparable => differences(data, outcome),
         Verdict::MissingAtA => "not measured at A".to_owned(),
         Verdict::MissingAtB => "not measured at B".to_owned(),
+        Verdict::MissingBetween => "not measured between the two".to_owned(),
     }
 }
 

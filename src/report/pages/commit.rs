@@ -119,16 +119,16 @@ impl<'c, 'a> Commits<'c, 'a> {
         let Some((number, data)) = of.number.zip(self.data) else { return [None, None] };
         let before = number.checked_sub(1);
         let release = data.releases().into_iter().rev().find(|earlier| data.measured(*earlier) < number);
-        let release = release.filter(|release| Some(data.measured(*release)) != before);
+        let release = release.filter(|release| Some(*release) != before);
         [before, release].map(|a| self.since(a?, number))
     }
 
-    /// Whether the commit measured before is a release, or what was measured last before one.
+    /// Whether the commit measured before bears a tag.
     fn is_after_release(&self, of: &Named<'_>) -> bool {
         let Some((before, data)) = of.number.and_then(|number| number.checked_sub(1)).zip(self.data) else {
             return false;
         };
-        data.releases().into_iter().any(|release| data.measured(release) == before)
+        !data.commit(before).tags.is_empty()
     }
 }
 
@@ -243,8 +243,11 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
         },
         None => Fact { question, answer: Phrase::plain(number::NONE), note: Phrase::plain(none) },
     };
-    let no_release =
-        if commits.is_after_release(of) { "It is the one above." } else { "No release was measured before." };
+    let no_release = if commits.is_after_release(of) {
+        "It is the one above."
+    } else {
+        "Of no release before it was anything measured."
+    };
     let suspected = commits.suspected.get(of.sha).map_or(0, Vec::len);
     let machines: BTreeSet<&str> = of.runs.iter().map(|run| run.machine.id.as_str()).collect();
     let suites: BTreeSet<&str> = of.runs.iter().map(|run| run.suite.as_str()).collect();
@@ -257,7 +260,7 @@ fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2])
     );
     vec![
         since("Against the one measured before", before, "No commit was measured before it, or it gave no value."),
-        since("Against the last measured release", release, no_release),
+        since("Against the release before", release, no_release),
         Fact {
             question: "Suspect of",
             answer: Phrase::plain(if suspected == 0 {

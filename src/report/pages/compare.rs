@@ -142,7 +142,7 @@ pub(super) fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
     Ok(pair.page(data))
 }
 
-/// The page of a pair, and of one that tells of the present the same as Markdown, which `sprag compare` prints of any; and its
+/// The page of a pair, and of one that tells of the present the same as Markdown, which the script writes of any; and its
 /// headline.
 fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, is_present: bool) -> Result<(Vec<Page>, Headline), ReportError> {
     let path = path(data, pair)?;

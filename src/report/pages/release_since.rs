@@ -17,10 +17,16 @@ const MOST_BANNERS: usize = 5;
 pub(super) fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledChecklist) -> Option<Section> {
     let before = filled.previous.as_ref()?;
     let section = Section { id: "since", heading: format!("Against {before}"), ..Section::default() };
-    let pair = data
-        .and_then(|data| Some((number_of(catalog, data, before)?, catalog.compared_number(&filled.measured)?, data)));
-    let Some((a, b, data)) = pair.filter(|(a, b, data)| data.measured(*a) < *b) else {
-        let note = "The history has no two measured commits of them to hold against each other.";
+    let pair = data.and_then(|data| {
+        let measured = || catalog.compared_number(&filled.measured);
+        let b = measured().or_else(|| number_of(catalog, data, &filled.release))?;
+        Some((number_of(catalog, data, before)?, b, data))
+    });
+    let Some((a, b, data)) = pair.filter(|(a, b, data)| data.measured(*a) < data.measured(*b)) else {
+        let note = match pair {
+            Some((a, b, data)) if data.measured(a) == data.measured(b) => "Nothing was measured between the two.",
+            _ => "The history has no two measured commits of them to hold against each other.",
+        };
         return Some(Section { note: Phrase::plain(note), ..section });
     };
     let names = [a, b].map(|number| data.commit(number).sha.as_str());
