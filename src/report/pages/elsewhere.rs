@@ -1,6 +1,6 @@
 //! The same kernel elsewhere: its other variants, machines and metrics. [`super::sizes`] has its other sizes.
 
-use super::cell::{Change, Judgement};
+use super::cell::{self, Change, Judgement};
 use crate::model::analysis::SeriesAnalysis;
 use crate::report::catalog::{Catalog, short_benchmark};
 use crate::report::link;
@@ -22,6 +22,13 @@ pub(super) struct Elsewhere {
     pub(super) rows: Vec<Row>,
 }
 
+impl Elsewhere {
+    /// Whether any of them is drawn.
+    pub(super) fn is_drawn(&self) -> bool {
+        self.rows.iter().any(|row| !row.picture.is_empty())
+    }
+}
+
 /// Another series of the kernel.
 #[derive(Hash)]
 pub(super) struct Row {
@@ -33,6 +40,8 @@ pub(super) struct Row {
     pub(super) metric: String,
     /// Its machine.
     pub(super) machine: String,
+    /// Its fit as a small picture, where it is the same benchmark on another machine; else nothing.
+    pub(super) picture: String,
     /// Its newest value with its unit.
     pub(super) value: String,
     /// Its change against the baseline.
@@ -77,13 +86,19 @@ pub(super) fn groups(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Vec<Elsewher
                     .then_with(|| a.series.metric.name.cmp(&b.series.metric.name))
             });
             let count = number::count(series.len());
-            Elsewhere { heading, count, rows: series.into_iter().take(ROWS).map(row).collect() }
+            Elsewhere {
+                heading,
+                count,
+                rows: series.into_iter().take(ROWS).map(|other| row(catalog, of, other)).collect(),
+            }
         })
         .collect()
 }
 
-fn row(other: &SeriesAnalysis) -> Row {
+fn row(catalog: &Catalog<'_>, of: &SeriesAnalysis, other: &SeriesAnalysis) -> Row {
     let series = &other.series;
+    let is_drawn = series.benchmark == of.series.benchmark && series.machine != of.series.machine;
+    let picture = || cell::fit_sparkline(other, catalog.fit(&series.id).as_ref());
     let scale = series.metric.unit.scale(other.latest.current);
     let judgement = other.comparison.as_ref().map(Judgement::of);
     let unjudged = Mark::new(Tone::Plain, "–", "not judged");
@@ -96,8 +111,32 @@ fn row(other: &SeriesAnalysis) -> Row {
         page: link::series(&series.id),
         metric: series.metric.name.clone(),
         machine: series.machine_name.clone(),
+        picture: if is_drawn { picture() } else { String::new() },
         value: number::quantity(scale, other.latest.current),
         change,
         mark,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample_data;
+
+    #[test]
+    fn the_same_benchmark_on_other_machines_is_drawn_and_nothing_else() {
+        let sample = sample_data::rich();
+        let heads = sample.heads();
+        let catalog = Catalog::new(&sample.input(&heads));
+        let of = sample.analysis.series.iter().find(|one| one.series.benchmark == "cpu/infer{n=512} @fast");
+        let of = of.expect("the sample has it");
+        let groups = groups(&catalog, of);
+        let rows: Vec<&Row> = groups.iter().flat_map(|group| &group.rows).collect();
+        let is_same =
+            |row: &&&Row| row.benchmark == short_benchmark(&of.series.benchmark) && row.metric == of.series.metric.name;
+        let (same, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| is_same(row));
+        assert!(!same.is_empty() && same.iter().all(|row| row.machine != of.series.machine_name));
+        assert!(same.iter().all(|row| row.picture.contains("<svg")), "{}", same[0].picture);
+        assert!(!others.is_empty() && others.iter().all(|row| row.picture.is_empty()));
     }
 }

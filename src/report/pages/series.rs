@@ -72,6 +72,11 @@ impl SeriesPage {
         let mark = format!("class=\"{class}\"");
         self.chart.contains(&mark)
     }
+
+    /// Whether the same benchmark is drawn as it is on other machines.
+    fn is_elsewhere_drawn(&self) -> bool {
+        self.elsewhere.iter().any(Elsewhere::is_drawn)
+    }
 }
 
 #[derive(Hash)]
