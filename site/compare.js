@@ -507,8 +507,8 @@ function makeCompare(box) {
   const numberOfCommit = (text) => {
     const all = [...data.commits, ...data.tagged], whole = text.trim(), word = whole.split(/\s/)[0].toLowerCase();
     // Links of the site name commits by twelve digits, whatever tags there are.
-    const digits = ([sha]) => /^[0-9a-f]{12,}$/.test(word) && sha.startsWith(word);
-    for (const like of [digits, ([sha, , , tags]) => tags.includes(whole) || sha === word,
+    const isLink = /^[0-9a-f]{12,}$/.test(word);
+    for (const like of [([sha]) => isLink && sha.startsWith(word), ([, , , tags]) => tags.includes(whole),
       ([, , , tags]) => tags.some((tag) => tag.toLowerCase() === whole.toLowerCase())]) {
       const found = all.findIndex(like);
       if (found >= 0) return found;
@@ -538,9 +538,7 @@ function makeCompare(box) {
     }
     try { for (const number of [a, b]) await loaded(number); } catch (error) { said.textContent = error.message; return; }
     if (mine !== asked) return;
-    const isOne = measuredAt(data, a) === measuredAt(data, b) && a !== b;
-    const made = sprag.table(a, b), apart = betweenOf(data, a, b);
-    if (isOne) {
+    if (measuredAt(data, a) === measuredAt(data, b) && a !== b) {
       // What is held against itself says nothing of the commits between.
       filter.hidden = true;
       rows.replaceChildren();
@@ -548,6 +546,7 @@ function makeCompare(box) {
         element("div", { class: "sides" }, sideOf("A", commitAt(data, a)), sideOf("B", commitAt(data, b))));
       return;
     }
+    const made = sprag.table(a, b), apart = betweenOf(data, a, b);
     result.replaceChildren(element("h2", {}, ...spaced(made.headline)),
       element("p", { class: "note" }, a === b ? "A and B are the same commit."
         : apart < 1 ? "No commit was measured between the two."

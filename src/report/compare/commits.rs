@@ -3,12 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::data::{NAME, SUBJECT, plain};
 use super::numbers;
 use crate::model::commit::{CommitLine, CommitOnLine};
 use crate::model::series::Point;
 use crate::report::catalog::{Catalog, short_commit};
 use crate::report::date;
+use crate::report::text::{shortened, visible};
+
+/// The most characters of a name, and of a subject.
+pub(super) const NAME: usize = 160;
+const SUBJECT: usize = 90;
 
 /// A commit that was measured, or one with a tag.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,4 +87,9 @@ fn compared(commit: &CommitOnLine, place: usize, stands: Option<usize>) -> Compa
         tags: commit.tags.iter().map(|tag| plain(tag, NAME)).collect(),
         stands,
     }
+}
+
+/// Text of others that shows all it does.
+pub(super) fn plain(text: &str, length: usize) -> String {
+    shortened(&visible(text), length)
 }

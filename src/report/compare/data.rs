@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::columns::{self, Column};
-use super::commits::{self, ComparedCommit};
+use super::commits::{self, ComparedCommit, NAME, plain};
 use super::numbers::Numbers;
 use super::rounding::{measured as measured_value, rounded};
 use crate::model::change_point::{Drift, Level};
@@ -19,11 +19,8 @@ use crate::model::trend::{PooledPoint, SeriesTrend};
 use crate::report::catalog::{Catalog, short_benchmark, short_commit};
 use crate::report::number;
 use crate::report::order::{natural, parameters};
-use crate::report::text::{shortened, visible};
 
-/// The most characters of a name, of a subject and of a fact.
-pub(super) const NAME: usize = 160;
-pub(super) const SUBJECT: usize = 90;
+/// The most characters of a fact.
 const FACT: usize = 60;
 
 /// Everything.
@@ -296,11 +293,6 @@ fn environments(catalog: &Catalog<'_>, series: &[SeriesData]) -> BTreeMap<String
         known.collect()
     };
     heads.map(|head| (head.environment.key.clone(), facts(head))).collect()
-}
-
-/// Text of others that shows all it does.
-pub(super) fn plain(text: &str, length: usize) -> String {
-    shortened(&visible(text), length)
 }
 
 /// By which share of its level a series moves a commit at most, in drifts that lie in a stretch of its points, which have these

@@ -30,28 +30,28 @@ pub(super) const LOOK_BACK: usize = super::script::CHUNK;
 /// A commit at which a series is looked up: a measured one by its number, or one that was not, by that of the nearest before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
+    /// The number of the measured one.
     number: usize,
-    is_back: bool,
-    /// The number that was asked for.
+    /// The number that was asked for, another one where that was not measured.
     asked: usize,
 }
 
 impl From<usize> for Moment {
     fn from(number: usize) -> Moment {
-        Moment { number, is_back: false, asked: number }
+        Moment { number, asked: number }
     }
 }
 
 impl Moment {
     /// The commit of a number.
     pub(super) fn of(data: &Data, number: usize) -> Moment {
-        Moment { number: data.measured(number), is_back: data.commit(number).stands.is_some(), asked: number }
+        Moment { number: data.measured(number), asked: number }
     }
 
     /// The points of a series that count.
     fn points(self, series: &SeriesData) -> &[PointData] {
         let mut number = self.number;
-        if self.is_back {
+        if self.asked != self.number {
             let before = &series.points[..series.points.partition_point(|point| point.number <= number)];
             let Some(last) = before.last().filter(|last| last.number + LOOK_BACK > number) else { return &[] };
             number = last.number;
