@@ -62,16 +62,18 @@ const SIZE = 12;
 
 const MODES = [["", "Values"], ["log", "Logarithms"], ["relative", "Change from the first level"]];
 
+// What makes elements of a picture, and keeps them in their order.
+const drawer = (namespace, made) => (tag, kind, attributes, text) => {
+  const one = document.createElementNS(namespace, tag);
+  for (const [name, value] of Object.entries({ class: kind, ...attributes })) if (value) one.setAttribute(name, value);
+  if (text) one.append(text);
+  made.push(one);
+  return one;
+};
+
 // What a chart shows of a part of its places, in a mode: elements to put in place of those of the page.
 function drawTrend(namespace, told, runs, [left, right, top, bottom], [first, last], mode, commitOf) {
-  const made = [], { factor, symbol } = told;
-  const draw = (tag, kind, attributes, text) => {
-    const one = document.createElementNS(namespace, tag);
-    for (const [name, value] of Object.entries({ class: kind, ...attributes })) if (value) one.setAttribute(name, value);
-    if (text) one.append(text);
-    made.push(one);
-    return one;
-  };
+  const made = [], draw = drawer(namespace, made), { factor, symbol } = told;
   const path = (kind, d) => draw("path", kind, { d });
   const words = (text, x, y, anchor, kind) => draw("text", kind, { x, y, "text-anchor": anchor }, text);
   const shown = (...places) => places.some((place) => place >= first && place <= last);
@@ -263,6 +265,17 @@ function makeChart(figure) {
     readout.textContent = said();
     named().then(() => { readout.textContent = said(); });
   };
+  // A run that is chosen, not only pointed at, is shown below, too, and the address keeps its commit.
+  const spread = makeSpread(told, runs, (next) => choose(next));
+  const choose = (next) => {
+    show(next);
+    const chosen = at, isNewest = at === runs.length - 1;
+    named().then(() => {
+      const sha = data.commits[commitOf(runs[chosen])]?.[0] ?? nameOf(chosen);
+      address.set("commit", isNewest ? "" : sha.slice(0, 12));
+      spread(chosen, sha.slice(0, 7) || "this run");
+    });
+  };
   const area = svg.dataset.area.split(" ").map(Number), { width } = svg.viewBox.baseVal, [left, right, top, bottom] = area;
   const printed = [...svg.childNodes], heading = printed.filter((one) => one.localName === "title" || one.localName === "desc");
   const cross = document.createElementNS(svg.namespaceURI, "path"), own = svg.dataset.places.split(" ").map(Number);
@@ -295,9 +308,10 @@ function makeChart(figure) {
   });
   svg.addEventListener("pointercancel", () => { from = null; });
   svg.addEventListener("pointerup", (event) => {
-    const drawn = from && Math.abs(event.clientX - from.x) > 8 ? [from.place, placeOf(event)].sort((a, b) => a - b) : null;
+    const isPressed = Boolean(from), drawn = from && Math.abs(event.clientX - from.x) > 8 ? [from.place, placeOf(event)].sort((a, b) => a - b) : null;
     from = null;
     if (drawn) zoom(1, drawn[0], drawn[1] - drawn[0] > least ? drawn : [drawn[0], drawn[0] + least]);
+    else if (isPressed) choose(at);
   });
   svg.addEventListener("pointermove", (event) => {
     const place = nearest(event);
@@ -315,7 +329,7 @@ function makeChart(figure) {
     if (event.ctrlKey || event.metaKey || event.altKey || (step === undefined && !act)) return;
     event.preventDefault();
     if (act) { act(); return; }
-    show(at + step);
+    choose(at + step);
     cross.scrollIntoView({ block: "nearest", inline: "nearest" });
     const [first, last] = view, { place } = runs[at];
     // The part that is shown follows.
@@ -326,6 +340,16 @@ function makeChart(figure) {
     }
   });
   change();
+  const wanted = address.get("commit");
+  if (/^[0-9a-f]{7,40}$/.test(wanted)) {
+    named().then(() => {
+      const found = runs.findLastIndex((run, i) => {
+        const sha = data.commits[commitOf(run)]?.[0] ?? nameOf(i);
+        return sha && (sha.startsWith(wanted) || wanted.startsWith(sha));
+      });
+      if (found >= 0) choose(found);
+    });
+  }
 }
 
 document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("figure.trend").forEach(makeChart));

@@ -53,6 +53,9 @@ const turned = ([change, lower, upper]) =>
 // How two levels stand to each other, at commits so many apart; null where one of them drifts (a share of its level a commit, or
 // null), unless both lie in one drift that moves less between them than counts.
 const isLevel = (one) => Array.isArray(one);
+// Whether what lies between two levels is a drift and nothing else: no change leads into it or out of it.
+const isOneDrift = ({ levels, changes }, low, high) => high === low + 2 && !isLevel(levels[low + 1])
+  && changes.slice(low, high).every((step) => step[3] === null);
 const between = (series, from, to, apart) => {
   const a = series.levels[from], b = series.levels[to];
   if (from === to) {
@@ -69,6 +72,8 @@ const between = (series, from, to, apart) => {
   const counts = relative === null || Math.abs(relative) >= series.least;
   const clear = b[0] > a[0] ? b[0] - a[0] > Math.hypot(a[2] - a[0], b[0] - b[1])
     : a[0] - b[0] > Math.hypot(a[0] - a[1], b[2] - b[0]);
+  // What drifts and comes to nothing that is clear, nobody can call unchanged.
+  if (!(clear && counts) && isOneDrift(series, Math.min(from, to), Math.max(from, to))) return null;
   let interval = null;
   if (a[1] > 0 && b[1] > 0) {
     const ratio = Math.log(b[0] / a[0]);
@@ -114,7 +119,11 @@ const judge = (data, series, numberA, numberB) => {
   const low = Math.min(ofA.likely, ofB.likely), steps = Math.abs(ofA.likely - ofB.likely);
   if (open !== null) return say("open", { number: open });
   if (likely.sign === 0) return say("same", { cameBack: steps > 0 });
-  return say("changed", { steps, number: series.changes[low][0][0] });
+  const at = (step) => series.changes[step][0][0], high = low + steps;
+  return say("changed", {
+    steps, number: at(low), end: isOneDrift(series, low, high) ? at(low + 1) : null,
+    drifts: !series.levels.slice(low + 1, high).every(isLevel),
+  });
 };
 
 // ---- The table, as src/report/compare/words.rs and table.rs make it.
@@ -167,7 +176,10 @@ const reasonOf = (data, outcome) => {
 const whyOf = (data, outcome) => {
   const commit = () => nameOf(data.commits[outcome.number]);
   switch (outcome.verdict) {
-    case "changed": return outcome.steps === 1 ? `changed at ${commit()}` : `${count(outcome.steps)} changes between`;
+    case "changed":
+      if (outcome.end !== null) return `a drift from ${commit()}, over at ${nameOf(data.commits[outcome.end])}`;
+      if (outcome.drifts) return "drifts and changes between";
+      return outcome.steps === 1 ? `changed at ${commit()}` : `${count(outcome.steps)} changes between`;
     case "same": return outcome.cameBack ? "changed between and came back" : "";
     case "short": return "too few points for a level";
     case "drift": return "its level drifts";

@@ -47,6 +47,8 @@ pub const ICON: &str = "icon.svg";
 pub const SCRIPT: &str = "app.js";
 /// The script of the charts of series.
 pub const CHART_SCRIPT: &str = "chart.js";
+/// The script that shows how the values of a chosen commit lie.
+pub const SPREAD_SCRIPT: &str = "spread.js";
 /// The script that compares any two commits.
 pub const COMPARE_SCRIPT: &str = "compare.js";
 /// Where any two commits are compared.

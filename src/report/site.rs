@@ -32,6 +32,7 @@ use super::{ReportError, Settings};
 const STYLE: &str = include_str!("../../site/style.css");
 const SCRIPT: &str = include_str!("../../site/app.js");
 const CHART_SCRIPT: &str = include_str!("../../site/chart.js");
+const SPREAD_SCRIPT: &str = include_str!("../../site/spread.js");
 const COMPARE_SCRIPT: &str = include_str!("../../site/compare.js");
 const ICON: &str = include_str!("../../site/icon.svg");
 
@@ -95,6 +96,7 @@ impl<'a> Site<'a> {
             (link::ICON, ICON),
             (link::SCRIPT, SCRIPT),
             (link::CHART_SCRIPT, CHART_SCRIPT),
+            (link::SPREAD_SCRIPT, SPREAD_SCRIPT),
             (link::COMPARE_SCRIPT, COMPARE_SCRIPT),
         ] {
             site.add([Page { path: path.to_owned(), bytes: text.as_bytes().to_vec() }])?;

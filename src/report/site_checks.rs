@@ -99,7 +99,7 @@ fn every_page_is_there() {
     for fixed in lists.into_iter().chain(files) {
         assert!(paths.contains(fixed), "{fixed}");
     }
-    let scripts = [link::SCRIPT, link::CHART_SCRIPT, link::COMPARE_SCRIPT];
+    let scripts = [link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT, link::COMPARE_SCRIPT];
     for fixed in scripts.into_iter().chain([link::COMPARE, link::COMMITS_DATA, link::SERIES_DATA, &link::values(0)]) {
         assert!(paths.contains(fixed), "{fixed}");
     }
@@ -119,7 +119,7 @@ fn every_page_is_there() {
     let several = [sample.analysis.series.len(), runs, sample.trend.events.len(), machines.len(), pairs];
     assert_eq!(
         paths.len(),
-        15 + 7 + several.iter().sum::<usize>() + 32 + 1 + 2 * 26 + 1 + 2 + 1 + 2 * sample.releases.newest.len() + 2
+        15 + 8 + several.iter().sum::<usize>() + 32 + 1 + 2 * 26 + 1 + 2 + 1 + 2 * sample.releases.newest.len() + 2
     );
 }
 
@@ -230,7 +230,7 @@ fn pages_need_no_script_of_theirs_no_style_attribute_and_no_network() {
 
 #[test]
 fn the_script_is_small_and_writes_text_only() {
-    for path in [link::SCRIPT, link::CHART_SCRIPT, link::COMPARE_SCRIPT] {
+    for path in [link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT, link::COMPARE_SCRIPT] {
         let script = page(rich(), path);
         // Compressed it is a third of that; a page may cost a reader 40 KB of script.
         assert!(script.len() < 40 << 10, "{path} has {} bytes", script.len());
@@ -328,7 +328,7 @@ fn every_class_has_a_rule() {
 fn an_empty_history_has_a_page_that_helps() {
     let site = empty(&Settings::default()).expect("it renders");
     let paths: Vec<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    let scripts = [link::SCRIPT, link::CHART_SCRIPT, link::COMPARE_SCRIPT];
+    let scripts = [link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT, link::COMPARE_SCRIPT];
     let mut expected = scripts.to_vec();
     expected.extend([link::MISSING, link::BADGE, link::ICON, link::DIGEST, link::STYLE]);
     expected.sort_unstable();

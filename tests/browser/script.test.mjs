@@ -4,31 +4,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { browser, files, folder, pages, url } from "./site.mjs";
+import { browser, files, longest, openIn, pages, runs, text, told, url } from "./site.mjs";
 
 let chromium;
 before(async () => (chromium = await browser()));
 after(async () => chromium?.close());
 
-const text = (page) => readFileSync(path.join(folder, page), "utf8");
-
-/** The data that the page of a series holds for its chart. */
-const told = (page) => JSON.parse(text(page).match(/<script type=application\/json>(.*?)<\/script>/)[1]);
-const runs = ({ places }) => places.split(" ").reduce((sum, word) => sum + Number(word.split("x")[1] ?? 1), 0);
-
-/** The series with the most runs. */
-const longest = () => pages.filter((page) => page.startsWith("series/") && text(page).includes("application/json"))
-  .reduce((best, page) => (runs(told(page)) > runs(told(best)) ? page : best));
-
-async function open(page, options = {}) {
-  const context = await chromium.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
-  const tab = await context.newPage();
-  const said = [];
-  tab.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
-  tab.on("pageerror", (error) => said.push(`error: ${error.message}`));
-  await tab.goto(page.includes("?") ? url(page.split("?")[0]) + "?" + page.split("?")[1] : url(page));
-  return { context, tab, said };
-}
+const open = (page, options) => openIn(chromium, page, options);
 
 const chart = (tab) => tab.locator("svg[data-points]:visible");
 const readout = (tab) => tab.locator("output.readout").textContent();

@@ -1,5 +1,5 @@
 // The site under test: its folder, its pages, and a browser to open them in.
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -46,4 +46,25 @@ export const url = (page) => pathToFileURL(path.join(folder, page)).href;
 export async function browser() {
   const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+export const text = (page) => readFileSync(path.join(folder, page), "utf8");
+
+/** The data that the page of a series holds for its chart. */
+export const told = (page) => JSON.parse(text(page).match(/<script type=application\/json>(.*?)<\/script>/)[1]);
+export const runs = ({ places }) => places.split(" ").reduce((sum, word) => sum + Number(word.split("x")[1] ?? 1), 0);
+
+/** The series with the most runs. */
+export const longest = () => pages.filter((page) => page.startsWith("series/") && text(page).includes("application/json"))
+  .reduce((best, page) => (runs(told(page)) > runs(told(best)) ? page : best));
+
+/** A page in a tab of its own, with what its console says. */
+export async function openIn(chromium, page, options = {}) {
+  const context = await chromium.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+  const tab = await context.newPage();
+  const said = [];
+  tab.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
+  tab.on("pageerror", (error) => said.push(`error: ${error.message}`));
+  await tab.goto(page.includes("?") ? url(page.split("?")[0]) + "?" + page.split("?")[1] : url(page));
+  return { context, tab, said };
 }

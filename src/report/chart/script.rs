@@ -1,5 +1,6 @@
 //! What a trend shows as data: the script of the site draws it from other sides (logarithms, shares of the first level, a part
-//! of it at full detail), and walks over every run, also over those that share a dot and those that no table lists.
+//! of it at full detail), and walks over every run, also over those that share a dot and those that no table lists. Of the
+//! newest it has what each process measured, and draws how these values lie.
 
 use serde_json::{Value, json};
 
@@ -16,12 +17,10 @@ const STEPS: [i64; 4] = [1, 2, 5, 10];
 /// line, by which the script would find their names.
 ///
 /// Places come as the first one and the steps from one to the next; what repeats is written once with its count: `12 1x40 3`.
-/// Medians come packed, `width` characters each: the least of them and so many `step`s, times a power of ten.
+/// Medians come packed, and so do the values of the processes of the newest runs, `counts` of which belong to each.
 pub fn data(trend: &Trend, names_commits: bool) -> String {
     let places = trend.dots.iter().map(|dot| dot.place);
-    let (power, medians) = finely_scaled(&trend.dots.iter().map(|dot| rounded(dot.value)).collect::<Vec<f64>>());
-    let (least, step, width) = steps_for(&medians);
-    let steps = medians.iter().map(|median| Some((median - least + step / 2) / step));
+    let medians = Packed::of(trend.dots.iter().map(|dot| dot.value));
     let fit = trend.fit.as_ref();
     let lines: Vec<Value> = fit
         .iter()
@@ -40,11 +39,11 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         "factor": trend.scale.factor,
         "symbol": trend.scale.symbol,
         "places": repeated(steps_of(places)),
-        "power": power,
-        "least": least,
-        "step": step,
-        "width": width,
-        "medians": if width == 0 { String::new() } else { packed::text(steps, width) },
+        "power": medians.power,
+        "least": medians.least,
+        "step": medians.step,
+        "width": medians.width,
+        "medians": medians.text,
         "lines": lines,
         "turns": turns,
         "suspects": fit.map_or(&[][..], |fit| &fit.suspects),
@@ -58,7 +57,37 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         let short = |sha: &str| short_commit(sha).to_owned();
         told["commits"] = trend.dots.iter().map(|dot| json!(short(&dot.commit))).collect();
     }
+    if !trend.processes.is_empty() {
+        let values = Packed::of(trend.processes.iter().flat_map(|values| values.iter().copied()));
+        told["processes"] = json!({
+            "counts": repeated(trend.processes.iter().map(|values| values.len() as f64)),
+            "power": values.power,
+            "least": values.least,
+            "step": values.step,
+            "width": values.width,
+            "values": values.text,
+        });
+    }
     text::script(&told.to_string())
+}
+
+/// Values in `width` characters each: the least of them and so many `step`s, times a power of ten.
+struct Packed {
+    power: i32,
+    least: i64,
+    step: i64,
+    width: usize,
+    text: String,
+}
+
+impl Packed {
+    fn of(values: impl Iterator<Item = f64>) -> Packed {
+        let (power, numbers) = finely_scaled(&values.map(rounded).collect::<Vec<f64>>());
+        let (least, step, width) = steps_for(&numbers);
+        let steps = numbers.iter().map(|number| Some((number - least + step / 2) / step));
+        let text = if width == 0 { String::new() } else { packed::text(steps, width) };
+        Packed { power, least, step, width, text }
+    }
 }
 
 /// The least of whole numbers, and steps up from there that two characters can tell, if they need not be so large that pages
@@ -138,6 +167,7 @@ mod tests {
             releases: vec![Flag { place: 1.0, label: "</script><!--\u{202e}\n".into() }],
             environments: Vec::new(),
             dates: Vec::new(),
+            processes: Vec::new(),
             newest: String::new(),
             tone: Tone::Plain,
         }
@@ -163,6 +193,20 @@ mod tests {
     fn commits_are_named_where_the_line_does_not_tell_them() {
         let value: Value = serde_json::from_str(&data(&trend(&[1.0, 2.0]), true)).expect("it is JSON");
         assert_eq!(value["commits"], json!(["0a3f19c", "1a3f19c"]));
+    }
+
+    #[test]
+    fn what_each_process_measured_is_told_of_the_newest_runs() {
+        let mut trend = trend(&[1.0, 2.0, 3.0]);
+        assert!(!data(&trend, false).contains("processes"));
+        trend.processes = vec![vec![1.0, 1.5].into(), vec![2.0].into()];
+        let value: Value = serde_json::from_str(&data(&trend, false)).expect("it is JSON");
+        let told = &value["processes"];
+        assert_eq!((&told["counts"], &told["power"], &told["least"]), (&json!("2 1"), &json!(-4), &json!(10_000)));
+        assert_eq!((&told["step"], &told["width"]), (&json!(2), &json!(2)));
+        // 0, 2500 and 5000 steps.
+        let digits = |number: i64| packed::text(std::iter::once(Some(number)), 2);
+        assert_eq!(told["values"], json!(digits(0) + &digits(2500) + &digits(5000)));
     }
 
     #[test]

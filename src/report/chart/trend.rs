@@ -11,6 +11,7 @@ use super::backend::{Caption, Svg};
 use super::buckets;
 use super::layers;
 use super::plot::{FRAME, Frame, Plot};
+use crate::model::medians::Medians;
 use crate::model::unit::Scale;
 use crate::report::mark::Tone;
 
@@ -27,6 +28,8 @@ pub struct Trend {
     pub scale: Scale,
     /// The runs, by place.
     pub dots: Vec<Dot>,
+    /// What each process measured in the newest of these runs, oldest first; nothing where no page shows it.
+    pub processes: Vec<Medians>,
     /// What was fitted to them.
     pub fit: Option<Fitted>,
     /// The value of the baseline.
@@ -53,6 +56,7 @@ impl Hash for Trend {
             description,
             scale,
             dots,
+            processes,
             fit,
             baseline,
             limit,
@@ -63,6 +67,10 @@ impl Hash for Trend {
             tone,
         } = self;
         dots.hash(state);
+        processes.len().hash(state);
+        for values in processes {
+            values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>().hash(state);
+        }
         // All else is little, and costs little as text.
         let rest = (id, title, description, scale, fit, baseline, limit, releases, environments, dates, newest, tone);
         format!("{rest:?}").hash(state);
@@ -199,6 +207,7 @@ mod tests {
             releases: vec![flag(1.0, "v1 & <2>")],
             environments: vec![flag(2.5, "compiler 1.90 → 1.91")],
             dates: vec![flag(0.0, "Mar 2026"), flag(2.0, "Apr")],
+            processes: Vec::new(),
             newest: "1.000\u{202f}ms".into(),
             tone: Tone::Plain,
         }

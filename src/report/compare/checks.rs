@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::commits::ComparedCommit;
-use super::data::{Data, Stretch};
+use super::data::{Data, Spot, Step, Stretch};
 use super::export;
 use super::pairs::{Pair, Pairs};
 use super::script;
@@ -171,6 +171,21 @@ fn the_script_agrees_on_drifts() {
         }
         let last = data.commits.len() - 1;
         check("drifts", &data, &[(last - 1, last), (last, last - 1), (last - 2, last), (0, last), (last, last)]);
+        // Drifts between levels: over clearly or not, and with a change behind it.
+        let at = |number: usize| Spot { number, before: Vec::new() };
+        let step = |number: usize| Step { at: at(number), first: at(number), last: at(number), relative: None };
+        for (place, one) in data.series.iter_mut().enumerate() {
+            let level = |value: f64| Stretch::Level([value, 0.99 * value, 1.01 * value]);
+            one.levels = vec![level(1.0), Stretch::Drift(None), level([1.2, 1.001, 0.8][place % 3])];
+            one.changes = vec![step(last / 4), step(last / 2)];
+            if place % 2 == 1 {
+                one.levels.push(level([1.5, 1.0][place / 2 % 2]));
+                one.changes.push(step(3 * last / 4));
+            }
+        }
+        let places = [0, last / 4, last / 3, last / 2, 2 * last / 3, last];
+        let pairs: Vec<(usize, usize)> = places.iter().flat_map(|a| places.map(|b| (*a, b))).collect();
+        check("around drifts", &data, &pairs);
     });
 }
 

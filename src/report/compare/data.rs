@@ -2,7 +2,7 @@
 //! the scripts hold them, so that a page and the script compute from the same ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ use super::columns::{self, Column};
 use super::commits::{self, ComparedCommit, NAME, plain};
 use super::numbers::Numbers;
 use super::rounding::{measured as measured_value, rounded};
-use crate::model::change_point::{Drift, Level};
+use super::stretches::stretches;
 use crate::model::environment::KEY_FACTS;
 use crate::model::metric::Metric;
 use crate::model::trend::{PooledPoint, SeriesTrend};
@@ -58,15 +58,15 @@ pub(super) struct SeriesData {
     pub(super) shows: Option<f64>,
     /// The smallest change that counts.
     pub(super) least: f64,
-    /// The stretches between changes. Empty where no level was looked for.
+    /// The stretches at a level and in a drift. Empty where no level was looked for.
     pub(super) levels: Vec<Stretch>,
-    /// The changes between them.
+    /// The steps between them.
     pub(super) changes: Vec<Step>,
     /// The values, in the order of the columns.
     pub(super) points: Vec<PointData>,
 }
 
-/// What a series does between two changes.
+/// What a series does between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Stretch {
@@ -86,16 +86,16 @@ impl Stretch {
     }
 }
 
-/// A change between two levels.
+/// A change between two levels, or where a drift begins or ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
-    /// The most likely first point of the new level.
+    /// The most likely first point of the new stretch.
     pub(super) at: Spot,
     /// The first point that may be it.
     pub(super) first: Spot,
     /// The last one.
     pub(super) last: Spot,
-    /// The level after over that before, less 1, with its interval; absent where there was none before.
+    /// The level after over that before, less 1, with its interval; absent where there was none before, and of a drift.
     pub(super) relative: Option<[f64; 3]>,
 }
 
@@ -213,34 +213,7 @@ fn series_data(
     let dtype = parameters(&listed.series.params).into_iter().find(|(name, _)| *name == "dtype");
     let of_points: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.of(one, point)).collect();
     let of_points = of_points.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
-    let spot = |index: usize| {
-        let number = of_points[index];
-        let same = (0..index).filter(|earlier| of_points[*earlier] == number);
-        let before = same.map(|earlier| one.pooled[earlier].environment_key.to_string());
-        Spot { number, before: before.collect() }
-    };
-    let is_inside = |index: usize| index < of_points.len();
-    let found = one.changes.points.iter();
-    let changes: Vec<Step> = found
-        .filter(|change| [change.index, change.first, change.last].into_iter().all(is_inside))
-        .map(|change| Step {
-            at: spot(change.index),
-            first: spot(change.first),
-            last: spot(change.last),
-            relative: ends(&change.relative),
-        })
-        .collect();
-    let fitted = !one.changes.levels.is_empty() && one.levels.len() == changes.len() + 1;
-    let begins = std::iter::once(0).chain(one.changes.points.iter().map(|change| change.index));
-    let stretches = one.levels.iter().zip(begins).enumerate();
-    let levels = stretches.map(|(place, (stretch, begin))| match stretch.level.as_ref().and_then(ends) {
-        Some(level) => Stretch::Level(level),
-        None => Stretch::Drift(pace(
-            one,
-            &of_points,
-            begin..one.changes.points.get(place).map_or(usize::MAX, |next| next.index),
-        )),
-    });
+    let (levels, changes) = stretches(one, &of_points);
     Some(SeriesData {
         id: one.series.clone(),
         suite: plain(&one.suite, NAME),
@@ -254,9 +227,9 @@ fn series_data(
         deviation: deviation(one).map(rounded).filter(|deviation| deviation.is_finite()),
         shows: one.detectable.map(|size| rounded(number::step_up(size))).filter(|size| size.is_finite()),
         least: rounded(one.least),
-        levels: if fitted { levels.collect() } else { Vec::new() },
-        points: points(one, &of_points, columns),
+        levels,
         changes,
+        points: points(one, &of_points, columns),
     })
 }
 
@@ -293,25 +266,4 @@ fn environments(catalog: &Catalog<'_>, series: &[SeriesData]) -> BTreeMap<String
         known.collect()
     };
     heads.map(|head| (head.environment.key.clone(), facts(head))).collect()
-}
-
-/// By which share of its level a series moves a commit at most, in drifts that lie in a stretch of its points, which have these
-/// numbers of commits.
-fn pace(one: &SeriesTrend, numbers: &[usize], points: Range<usize>) -> Option<f64> {
-    let inside = one.changes.drifts.iter().filter(|drift| drift.begin < points.end && drift.end > points.start);
-    let pace = |drift: &Drift| {
-        let least = drift.before.min(drift.after);
-        // A commit may have several points, one an environment, and another none.
-        let of_drift = numbers.get(drift.begin..drift.end).unwrap_or_default();
-        let commits = of_drift.last().zip(of_drift.first()).map_or(0, |(last, first)| last - first);
-        if least > 0.0 { (drift.after - drift.before).abs() / least / commits.max(1) as f64 } else { f64::INFINITY }
-    };
-    let fastest = inside.map(pace).reduce(f64::max);
-    fastest.map(rounded).filter(|pace| pace.is_finite())
-}
-
-/// Value and ends of a level as the scripts hold them; none where one is no number.
-fn ends(level: &Level) -> Option<[f64; 3]> {
-    let ends = [level.value, level.lower, level.upper];
-    ends.iter().all(|end| end.is_finite()).then(|| ends.map(rounded))
 }

@@ -74,8 +74,9 @@ fn unchanged(series: &SeriesData, outcome: &Outcome<'_>) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::between::Through;
     use super::super::data::{Data, Stretch};
-    use super::super::rule::{Through, Verdict};
+    use super::super::rule::Verdict;
     use super::*;
     use crate::report::catalog::Catalog;
     use crate::report::sample_data;

@@ -6,12 +6,13 @@
 //! 2. A common environment is looked for, the last one of B that A has. Where there is none: **not comparable**, with the
 //!    facts that differ; nothing is judged across a change of environment.
 //! 3. No level where A or B lies, as with too few points or within a drift: **inconclusive**, but for both in one drift that
-//!    moves less between them than counts, by its pace: **no change**.
+//!    moves less between them than counts, by its pace: **no change**. Before a drift and after it there are levels.
 //! 4. Both in one level: **no change**, with the smallest change that would have shown.
 //! 5. In neighbouring levels: a **change** with the interval of the change between them.
 //! 6. In levels further apart: the interval is that of the two levels, joined as independent (the method of variance
 //!    estimates recovery: Zou and Donner, Statistics in Medicine 27, 2008). A **change** where it leaves out zero and the
-//!    size is one that counts, else **no change**: it came back.
+//!    size is one that counts, else **no change**: it came back. Where nothing but a drift lies between and it is none:
+//!    **inconclusive**.
 //! 7. A commit at which a change may lie or not has two possible levels. All possible pairs are judged by 4 to 6; where they
 //!    disagree the row is **inconclusive**, else the most likely pair is shown.
 //!
@@ -27,9 +28,11 @@
 //! | [`numbers`] | the numbers of the commits by the places of points |
 //! | [`columns`] | the columns of values that a suite has on a machine |
 //! | [`script`] | these as scripts that call one function each, as pages opened from a folder may not fetch |
+//! | [`stretches`] | what a series does over time: levels, drifts and the steps between |
 //! | [`rounding`] | how they are rounded |
 //! | [`packed`] | their whole numbers as text of few bytes |
 //! | [`rule`] | the rule |
+//! | [`between`] | how two levels stand to each other, for the rule |
 //! | [`words`] | a row in words |
 //! | [`drawn`] | its change as an interval on the scale of the table |
 //! | [`table`] | all rows in order, with counts |
@@ -47,6 +50,7 @@ pub(super) mod script;
 pub(super) mod table;
 pub(super) mod words;
 
+mod between;
 mod checks;
 mod columns;
 mod drawn;
@@ -55,4 +59,5 @@ mod numbers;
 pub(super) mod packed;
 pub(super) mod rounding;
 mod rule;
+mod stretches;
 mod tag_checks;

@@ -1,6 +1,7 @@
 //! The rule by which a series is judged between two commits, as the module above says it in words.
 
-use super::data::{Data, PointData, SeriesData, Stretch};
+use super::between::{Through, between, through};
+use super::data::{Data, PointData, SeriesData};
 
 /// What the rule says.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,24 +94,6 @@ pub(super) enum Verdict {
     MissingBetween,
 }
 
-/// What lies between two levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Through {
-    /// One change, at the commit of that number.
-    One(usize),
-    /// So many.
-    Several(usize),
-}
-
-/// How two levels stand to each other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Judged {
-    /// What is told: -1 and 1 are a change down and up, 0 is none.
-    sign: i8,
-    relative: Option<f64>,
-    interval: Option<(f64, f64)>,
-}
-
 /// Judges a series between two commits; nothing where it was measured at neither.
 pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Moment>) -> Option<Outcome<'_>> {
     let (a, b) = (a.into(), b.into());
@@ -156,8 +139,7 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
     let verdict = match (open, likely.sign) {
         (Some(number), _) => Verdict::Open(number),
         (None, 0) => Verdict::Same { came_back: low != high },
-        (None, _) if high - low == 1 => Verdict::Changed(Through::One(series.changes[low].at.number)),
-        (None, _) => Verdict::Changed(Through::Several(high - low)),
+        (None, _) => Verdict::Changed(through(series, low, high)),
     };
     Some(Outcome {
         verdict,
@@ -204,53 +186,11 @@ impl Levels {
     }
 }
 
-/// How two levels stand to each other, at commits so many apart; nothing where one of them drifts, unless both lie in one drift
-/// that moves less between them than counts.
-fn between(series: &SeriesData, from: usize, to: usize, apart: usize) -> Option<Judged> {
-    if from == to {
-        let is_same = match series.levels[from] {
-            Stretch::Level(_) => true,
-            Stretch::Drift(pace) => pace.is_some_and(|pace| pace * (apart as f64) < series.least),
-        };
-        return is_same.then_some(Judged { sign: 0, relative: None, interval: None });
-    }
-    let (a, b) = (series.levels[from].level()?, series.levels[to].level()?);
-    let sign = if b[0] > a[0] { 1 } else { -1 };
-    if from.abs_diff(to) == 1 {
-        let told = series.changes[from.min(to)].relative;
-        let told = if from < to { told } else { told.and_then(turned) };
-        return Some(match told {
-            Some([value, lower, upper]) => Judged { sign, relative: Some(value), interval: Some((lower, upper)) },
-            None => Judged { sign, relative: None, interval: None },
-        });
-    }
-    let relative = (a[0] > 0.0).then(|| b[0] / a[0] - 1.0);
-    let counts = relative.is_none_or(|size| size.abs() >= series.least);
-    let clear = if b[0] > a[0] {
-        b[0] - a[0] > (a[2] - a[0]).hypot(b[0] - b[1])
-    } else {
-        a[0] - b[0] > (a[0] - a[1]).hypot(b[2] - b[0])
-    };
-    let interval = (a[1] > 0.0 && b[1] > 0.0).then(|| {
-        let ratio = (b[0] / a[0]).ln();
-        let down = (b[0] / b[1]).ln().hypot((a[2] / a[0]).ln());
-        let up = (b[2] / b[0]).ln().hypot((a[0] / a[1]).ln());
-        ((ratio - down).exp_m1(), (ratio + up).exp_m1())
-    });
-    Some(Judged { sign: if clear && counts { sign } else { 0 }, relative, interval })
-}
-
-/// A relative change seen from the other side.
-fn turned([value, lower, upper]: [f64; 3]) -> Option<[f64; 3]> {
-    let turn = |one: f64| 1.0 / (1.0 + one) - 1.0;
-    (lower > -1.0).then(|| [turn(value), turn(upper), turn(lower)])
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use super::super::data::{Spot, Step};
+    use super::super::data::{Spot, Step, Stretch};
     use super::*;
     use crate::model::metric::Metric;
     use crate::report::compare::columns::Column;
@@ -358,6 +298,33 @@ mod tests {
         assert_eq!(verdict(&drifts, 8, 13), Some(Verdict::Drift));
         drifts.levels.clear();
         assert_eq!(verdict(&drifts, 8, 25), Some(Verdict::Short));
+    }
+
+    #[test]
+    fn levels_before_and_after_a_drift_are_held_against_each_other() {
+        let mut one = series();
+        one.levels = vec![Stretch::Level([1.0, 0.99, 1.01]), Stretch::Drift(None), Stretch::Level([1.1, 1.09, 1.11])];
+        (one.changes[0], one.changes[1]) = (
+            Step { relative: None, ..step(10, 10, 10, [0.0; 3]) },
+            Step { relative: None, ..step(20, 20, 20, [0.0; 3]) },
+        );
+        let judged = |one: &SeriesData, a: usize, b: usize| {
+            let outcome = judge(one, a, b).expect("both are measured");
+            (outcome.verdict, outcome.relative.map(|relative| (relative * 1e3).round()))
+        };
+        assert_eq!(judged(&one, 3, 25), (Verdict::Changed(Through::Drift(10, 20)), Some(100.0)));
+        assert_eq!(judged(&one, 25, 3), (Verdict::Changed(Through::Drift(10, 20)), Some(-91.0)));
+        assert_eq!(judged(&one, 3, 9).0, Verdict::Same { came_back: false });
+        assert_eq!(judged(&one, 20, 29).0, Verdict::Same { came_back: false });
+        for (a, b) in [(3, 15), (15, 25), (12, 15)] {
+            assert_eq!(judged(&one, a, b), (Verdict::Drift, None), "{a} {b}");
+        }
+        one.levels[2] = Stretch::Level([1.01, 1.0, 1.02]);
+        assert_eq!(judged(&one, 3, 25).0, Verdict::Drift, "it may have come to nothing");
+        one.levels[2] = Stretch::Level([1.1, 1.09, 1.11]);
+        one.levels.push(Stretch::Level([1.2, 1.19, 1.21]));
+        one.changes.push(step(25, 25, 25, [0.09, 0.08, 0.1]));
+        assert_eq!(judged(&one, 3, 28), (Verdict::Changed(Through::Drifts), Some(200.0)));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::between::Through;
 use super::data::{Data, PointData, SeriesData};
 use super::drawn::Drawn;
-use super::rule::{Outcome, Through, Verdict};
+use super::rule::{Outcome, Verdict};
 use crate::model::metric::Better;
 use crate::model::unit::Scale;
 use crate::report::mark::{self, Mark, Tone};
@@ -181,6 +182,10 @@ fn why(data: &Data, outcome: &Outcome<'_>) -> String {
     let commit = |number: usize| data.commit(number).name();
     match &outcome.verdict {
         Verdict::Changed(Through::One(number)) => format!("changed at {}", commit(*number)),
+        Verdict::Changed(Through::Drift(begin, end)) => {
+            format!("a drift from {}, over at {}", commit(*begin), commit(*end))
+        }
+        Verdict::Changed(Through::Drifts) => "drifts and changes between".to_owned(),
         Verdict::Changed(Through::Several(steps)) => format!("{} changes between", number::count(*steps)),
         Verdict::Same { came_back: false } => String::new(),
         Verdict::Same { came_back: true } => "changed between and came back".to_owned(),

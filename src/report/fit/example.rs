@@ -82,11 +82,14 @@ pub(in crate::report) fn series(start: f64, count: usize, points: Vec<ChangePoin
     let bounds: Vec<usize> = [0].into_iter().chain(begins).chain([count]).collect();
     let stretches = bounds.windows(2).zip(&trend.changes.levels);
     trend.levels = stretches
-        .map(|(pair, level)| Stretch {
-            first: commit(pair[0]),
-            last: commit(pair[1] - 1),
-            points: pair[1] - pair[0],
-            level: Some(*level),
+        .map(|(pair, level)| {
+            let has_ramp = trend.changes.drifts.iter().any(|drift| drift.begin < pair[1] && pair[0] < drift.end);
+            Stretch {
+                first: commit(pair[0]),
+                last: commit(pair[1] - 1),
+                points: pair[1] - pair[0],
+                level: Some(*level).filter(|_| !has_ramp),
+            }
         })
         .collect();
     trend

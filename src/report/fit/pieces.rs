@@ -16,6 +16,8 @@ pub struct Piece {
     pub to: f64,
     /// Whether it begins where a level ended at once, rather than where a ramp does.
     pub is_step: bool,
+    /// Whether it is a ramp.
+    pub is_ramp: bool,
 }
 
 impl Fit<'_> {
@@ -47,25 +49,25 @@ impl Fit<'_> {
 
 /// A stretch between changes: its level, or the levels about the drifts in it and their ramps.
 fn stretch(points: Range<usize>, level: f64, drifts: &[Drift], pieces: &mut Vec<Piece>) {
-    let mut push = |points: Range<usize>, from: f64, to: f64| {
+    let mut push = |points: Range<usize>, from: f64, to: f64, is_ramp: bool| {
         if !points.is_empty() {
-            pieces.push(Piece { points, from, to, is_step: false });
+            pieces.push(Piece { points, from, to, is_step: false, is_ramp });
         }
     };
     let mut at = points.start;
     let mut value = None;
     for drift in drifts.iter().filter(|drift| drift.begin < points.end && points.start < drift.end) {
-        push(at..drift.begin.max(at), value.unwrap_or(drift.before), drift.before);
+        push(at..drift.begin.max(at), value.unwrap_or(drift.before), drift.before, false);
         // A change within a drift cuts its ramp in two.
         let part = drift.begin.max(at)..drift.end.min(points.end);
         let steps = (drift.end - drift.begin).max(1) as f64;
         let on_ramp = |index: usize| {
             drift.before + (drift.after - drift.before) * (index.saturating_sub(drift.begin) as f64 / steps)
         };
-        push(part.clone(), on_ramp(part.start), on_ramp(part.end));
+        push(part.clone(), on_ramp(part.start), on_ramp(part.end), true);
         at = part.end.max(at);
         value = Some(drift.after);
     }
     let value = value.unwrap_or(level);
-    push(at..points.end, value, value);
+    push(at..points.end, value, value, false);
 }

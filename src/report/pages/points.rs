@@ -15,7 +15,7 @@ use crate::report::text::shortened;
 use crate::report::timeline;
 
 /// The newest points that a table shows.
-const ROWS: usize = 50;
+pub(super) const ROWS: usize = 50;
 
 /// The longest list of tags in a table, in characters.
 const TAGS: usize = 70;

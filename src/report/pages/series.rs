@@ -132,7 +132,8 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
     let fit = fit.as_ref();
     let sentence = fit.map_or_else(|| of.sentence.clone(), Fit::sentence);
     let scale = fit.and_then(Fit::newest_level).map_or(scale, |level| series.metric.unit.scale(level));
-    let trend = series_chart::trend(catalog, of, fit, &sentence, scale);
+    let spread = series_newest::at_newest(series, fit, scale);
+    let trend = series_chart::trend(catalog, of, fit, &sentence, scale, spread.is_some());
     let several = trend::runs_a_dot(trend.dots.len());
     let (turns, turns_note) = fit.map_or_else(Default::default, |fit| series_fit::turns(catalog, fit, scale));
     let (mut points, points_note) = points::rows(catalog, series, scale);
@@ -161,7 +162,7 @@ pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> R
         column_from: number::column("Before", scale),
         column_to: number::column("After", scale),
         before_after: fit.and_then(|fit| series_fit::before_after(fit, scale)),
-        newest: series_newest::at_newest(series, fit, scale),
+        newest: spread,
         facts: fit.map_or_else(Vec::new, |fit| series_fit::facts(fit.series, scale)),
         sizes: sizes::rows(catalog, of),
         column_before: number::column("Before", scale),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::points;
 use crate::model::analysis::SeriesAnalysis;
 use crate::model::event::Event;
 use crate::model::series::Point;
@@ -14,16 +15,21 @@ use crate::report::mark::{Mark, Tone};
 use crate::report::number;
 use crate::report::timeline;
 
-/// The chart of a series; `sentence` says what is to be seen.
+/// The newest runs of which the data of the chart tells what each process measured: as many as the table of points lists.
+const WITH_PROCESSES: usize = points::ROWS;
+
+/// The chart of a series; `sentence` says what is to be seen, `is_spread` that the page shows how values lie at a commit.
 pub(super) fn trend(
     catalog: &Catalog<'_>,
     of: &SeriesAnalysis,
     fit: Option<&Fit<'_>>,
     sentence: &str,
     scale: Scale,
+    is_spread: bool,
 ) -> Trend {
     let series = &of.series;
     let placed = placed(catalog, of, fit);
+    let newest = if is_spread { &placed[placed.len().saturating_sub(WITH_PROCESSES)..] } else { &[] };
     let comparison = of.comparison.as_ref();
     let on_line = fit.is_none_or(|fit| is_on_line(catalog, fit));
     Trend {
@@ -40,6 +46,7 @@ pub(super) fn trend(
                 commit: point.commit.clone(),
             })
             .collect(),
+        processes: newest.iter().map(|(_, point)| point.workers.clone()).collect(),
         fit: fit.and_then(|fit| fitted(catalog, fit, scale)),
         baseline: comparison.and_then(|comparison| comparison.baseline).or(of.latest.baseline),
         limit: comparison.and_then(|comparison| comparison.allowed),

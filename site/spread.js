@@ -1,0 +1,130 @@
+// How the values that processes measured at a chosen commit lie beside its level, drawn as src/report/chart/spread.rs draws
+// those of the newest one. Comes with chart.js, in which the commit is chosen. Only adds, as that does.
+"use strict";
+
+// The values of a level that are shown, and how far from the middle half a value widens the axis, as the page has it.
+const LEVEL = 30, FAR = 3;
+const SPREAD = { width: 440, left: 66, right: 404, rows: [40, 94], step: 4, beside: 4.5 };
+
+// What each process measured in the newest runs, one list a run.
+const processesOf = ({ processes }) => {
+  if (!processes) return [];
+  const { counts, values, least, step, width, power } = processes;
+  let next = 0;
+  const value = () => Number(`${least + step * (packed(values, 0, width, next++) ?? 0)}e${power}`);
+  return repeated(counts).map((length) => Array.from({ length }, value));
+};
+
+// The first quartile, the median and the third, and both ends.
+const quartersOf = (values) => {
+  const sorted = [...values].sort((a, b) => a - b), half = sorted.length >> 1;
+  const [low, high] = half ? [sorted.slice(0, half), sorted.slice(-half)] : [sorted, sorted];
+  return { lowest: sorted[0], first: medianOf(low), median: medianOf(sorted), third: medianOf(high), highest: sorted.at(-1) };
+};
+
+// Dots at those coordinates, each moved up or down until it stands clear of those near it.
+const swarmOf = (all) => {
+  const placed = [];
+  for (const x of all.sort((a, b) => a - b)) {
+    const near = placed.filter((dot) => x - dot[0] < SPREAD.beside).map((dot) => dot[1]);
+    const free = [0, 1, -1, 2, -2, 3, -3, 4, -4].map((one) => one * SPREAD.step)
+      .find((up) => near.every((other) => Math.abs(other - up) >= SPREAD.step));
+    placed.push([x, free ?? 0]);
+  }
+  return placed;
+};
+
+// Rows of values by name, as elements to put in place of those of the page.
+function drawSpread(namespace, { factor, symbol }, sides) {
+  const made = [], draw = drawer(namespace, made), { left, right, rows } = SPREAD;
+  const usual = sides.flatMap(([, values]) => {
+    const { first, third } = quartersOf(values), reach = FAR * (third - first);
+    return values.filter((one) => one >= first - reach && one <= third + reach);
+  });
+  const [least, most] = extentOf(usual), margin = Math.max(0.06 * (most - least), 0.01 * Math.abs(least), Number.MIN_VALUE);
+  const [low, high] = [least - margin, most + margin], tenth = (x) => Math.round(10 * x) / 10;
+  const across = (one) => left + (one - low) / (high - low) * (right - left), x = (one) => tenth(across(one));
+  const words = (text, at, y, anchor, kind) => draw("text", kind, { x: Math.round(at), y, "text-anchor": anchor }, text);
+  const [ticks, decimals] = ticksOf(low / factor, high / factor);
+  for (const tick of ticks) draw("path", "grid", { d: `M${x(tick * factor)} 8V124` });
+  for (const tick of ticks) {
+    const digits = fixed(Math.abs(tick), decimals);
+    words((tick < 0 && !isZero(digits) ? "\u2212" : "") + digits, x(tick * factor), 140, "middle");
+  }
+  words(symbol, SPREAD.width, 140, "end");
+  sides.forEach(([name, values], i) => {
+    const row = rows[i], { first, median, third } = quartersOf(values), inside = values.filter((one) => one >= low && one <= high);
+    words(name, 0, row + 4, "", "halo strong");
+    draw("path", "band", { d: `M${Math.round(x(first))} ${row - 15}H${Math.round(x(third))}V${row + 15}H${Math.round(x(first))}Z` });
+    draw("path", "dots many", { d: swarmOf(inside.map(across)).map(([at, up]) => `M${Math.round(at)} ${row + up}h0`).join("") });
+    for (const [edge, way, outside] of [[left - 4, -1, values.filter((one) => one < low)], [right + 4, 1, values.filter((one) => one > high)]]) {
+      if (!outside.length) continue;
+      const farthest = quantity([factor, symbol], extentOf(outside)[way > 0 ? 1 : 0]);
+      draw("path", "out", { d: `M${edge} ${row - 4}L${edge + 7 * way} ${row}L${edge} ${row + 4}Z` })
+        .append(draw("title", "", {}, `${counted(outside.length, "point", "points")} outside the scale, to ${farthest}`));
+    }
+    draw("path", "level", { d: `M${x(median)} ${row - 18}V${row + 18}` });
+  });
+  return made.filter((one) => !one.parentNode);
+}
+
+// What to hold a run against, and what that is: others of its level, those before it first; within a drift what came before.
+const besideOf = (told, runs, at) => {
+  const { place } = runs[at], level = told.lines.find(([from, to, a, b]) => a === b && from <= place && place <= to);
+  const of = runs.filter((run) => run.place !== place && (!level || (run.place >= level[0] && run.place <= level[1])));
+  const before = of.filter((run) => run.place < place).slice(-LEVEL), after = level ? of.filter((run) => run.place > place).slice(0, LEVEL) : [];
+  const isBefore = before.length > 1 || !after.length, values = (isBefore ? before : after).map((run) => run.value);
+  const which = level ? `of its level ${isBefore ? "before" : "after"} it` : "before it, in a drift";
+  return { values, said: `${counted(values.length, "run", "runs")} ${which}` };
+};
+
+// The section below a chart; what it returns shows one of the runs, by its name. `choose` is called with the run that a button
+// asks for.
+function makeSpread(told, runs, choose) {
+  const section = document.getElementById("spread")?.closest("section"), lists = processesOf(told);
+  if (!section || !lists.length) return () => {};
+  const title = section.querySelector("h2"), note = section.querySelector(".note"), svg = section.querySelector("svg");
+  const table = section.querySelector("table"), cells = [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
+  const [, , ofRun] = table.tHead.rows[0].cells;
+  const changed = [title, note, ofRun, ...cells.flat()], printed = changed.map((one) => one.textContent);
+  const picture = [...svg.childNodes], label = svg.getAttribute("aria-label"), first = runs.length - lists.length;
+  let shown = runs.length - 1;
+  const isElsewhere = ({ place }) => place !== runs[shown].place;
+  const [before, after] = [() => runs.findLastIndex((run, i) => i < shown && isElsewhere(run)), () => runs.findIndex((run, i) => i > shown && isElsewhere(run))];
+  const button = (text, which) => {
+    const made = element("button", { type: "button" }, text);
+    made.addEventListener("click", () => choose(which()));
+    return made;
+  };
+  const [earlier, later, newest] = [button("Earlier", before), button("Later", after), button("Newest", () => runs.length - 1)];
+  note.before(element("div", { class: "filter tools" }, earlier, later, newest, element("span", {}, "A click in the chart chooses a run, too.")));
+  const update = () => {
+    earlier.disabled = before() < 0;
+    later.disabled = newest.disabled = after() < 0;
+  };
+  update();
+  return (at, name) => {
+    shown = at;
+    update();
+    // Runs of one commit are shown together, as the page shows the newest.
+    const isNewest = after() < 0, values = runs.flatMap((run, i) => (run.place === runs[at].place ? lists[i - first] ?? [] : []));
+    if (isNewest) {
+      changed.forEach((one, i) => { one.textContent = printed[i]; });
+      svg.replaceChildren(...picture);
+      svg.setAttribute("aria-label", label);
+      return;
+    }
+    const beside = besideOf(told, runs, at), sides = [["level", beside.values], ["chosen", values]].filter(([, all]) => all.length);
+    title.textContent = `At ${name}`;
+    ofRun.textContent = "Chosen";
+    note.textContent = values.length ? `What ${counted(values.length, "process", "processes")} measured at ${name}, and ${beside.said}.`
+      : `The page holds what each process measured of the newest ${count(lists.length)} runs alone; ${name} is an earlier one. Shown are ${beside.said}.`;
+    svg.replaceChildren(...drawSpread(svg.namespaceURI, told, sides));
+    svg.setAttribute("aria-label", `${note.textContent} Medians: ${sides.map(([side, all]) => `${side} ${quantity([told.factor, told.symbol], quartersOf(all).median)}`).join(", ")}`);
+    const figures = [beside.values, values].map((all) => {
+      const { lowest, first, median, third, highest } = all.length ? quartersOf(all) : {};
+      return [count(all.length), ...[lowest, first, median, third, highest].map((one) => (one === undefined ? NONE : value([told.factor], one)))];
+    });
+    cells.forEach(([a, b], i) => { [a.textContent, b.textContent] = [figures[0][i], figures[1][i]]; });
+  };
+}

@@ -1,0 +1,90 @@
+//! How two levels of a series stand to each other, and what lies between them.
+
+use super::data::{SeriesData, Stretch};
+
+/// What lies between two levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Through {
+    /// One change, at the commit of that number.
+    One(usize),
+    /// One drift, from the commit of a number, and over at that of another.
+    Drift(usize, usize),
+    /// A drift and other changes.
+    Drifts,
+    /// So many.
+    Several(usize),
+}
+
+/// How two levels stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Judged {
+    /// What is told: -1 and 1 are a change down and up, 0 is none.
+    pub(super) sign: i8,
+    /// The other level over the one, less 1.
+    pub(super) relative: Option<f64>,
+    /// Its interval.
+    pub(super) interval: Option<(f64, f64)>,
+}
+
+/// How two levels stand to each other, at commits so many apart; nothing where one of them drifts, unless both lie in one drift
+/// that moves less between them than counts.
+pub(super) fn between(series: &SeriesData, from: usize, to: usize, apart: usize) -> Option<Judged> {
+    if from == to {
+        let is_same = match series.levels[from] {
+            Stretch::Level(_) => true,
+            Stretch::Drift(pace) => pace.is_some_and(|pace| pace * (apart as f64) < series.least),
+        };
+        return is_same.then_some(Judged { sign: 0, relative: None, interval: None });
+    }
+    let (a, b) = (series.levels[from].level()?, series.levels[to].level()?);
+    let sign = if b[0] > a[0] { 1 } else { -1 };
+    if from.abs_diff(to) == 1 {
+        let told = series.changes[from.min(to)].relative;
+        let told = if from < to { told } else { told.and_then(turned) };
+        return Some(match told {
+            Some([value, lower, upper]) => Judged { sign, relative: Some(value), interval: Some((lower, upper)) },
+            None => Judged { sign, relative: None, interval: None },
+        });
+    }
+    let relative = (a[0] > 0.0).then(|| b[0] / a[0] - 1.0);
+    let counts = relative.is_none_or(|size| size.abs() >= series.least);
+    let clear = if b[0] > a[0] {
+        b[0] - a[0] > (a[2] - a[0]).hypot(b[0] - b[1])
+    } else {
+        a[0] - b[0] > (a[0] - a[1]).hypot(b[2] - b[0])
+    };
+    // What drifts and comes to nothing that is clear, nobody can call unchanged.
+    if !(clear && counts) && is_one_drift(series, from.min(to), from.max(to)) {
+        return None;
+    }
+    let interval = (a[1] > 0.0 && b[1] > 0.0).then(|| {
+        let ratio = (b[0] / a[0]).ln();
+        let down = (b[0] / b[1]).ln().hypot((a[2] / a[0]).ln());
+        let up = (b[2] / b[0]).ln().hypot((a[0] / a[1]).ln());
+        ((ratio - down).exp_m1(), (ratio + up).exp_m1())
+    });
+    Some(Judged { sign: if clear && counts { sign } else { 0 }, relative, interval })
+}
+
+/// A relative change seen from the other side.
+fn turned([value, lower, upper]: [f64; 3]) -> Option<[f64; 3]> {
+    let turn = |one: f64| 1.0 / (1.0 + one) - 1.0;
+    (lower > -1.0).then(|| [turn(value), turn(upper), turn(lower)])
+}
+
+/// What lies between two levels, the earlier one first.
+pub(super) fn through(series: &SeriesData, low: usize, high: usize) -> Through {
+    let at = |step: usize| series.changes[step].at.number;
+    match high - low {
+        1 => Through::One(at(low)),
+        _ if is_one_drift(series, low, high) => Through::Drift(at(low), at(low + 1)),
+        _ if series.levels[low + 1..high].iter().any(|stretch| stretch.level().is_none()) => Through::Drifts,
+        steps => Through::Several(steps),
+    }
+}
+
+/// Whether what lies between two levels, the earlier one first, is a drift and nothing else: no change leads into it or out of it.
+fn is_one_drift(series: &SeriesData, low: usize, high: usize) -> bool {
+    let is_edge = |step: usize| series.changes[step].relative.is_none();
+    high == low + 2 && series.levels[low + 1].level().is_none() && is_edge(low) && is_edge(low + 1)
+}
