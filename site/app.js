@@ -194,7 +194,7 @@ const orderOf = (text) => {
 // The address says which table is sorted, by which column and which way: `0.5.down`.
 function makeSortable(sorted, place) {
   const heads = [...sorted.querySelectorAll("thead th")];
-  if (bodyRows(sorted).length < 3 || sorted.matches(".heat")) return;
+  if (bodyRows(sorted).length < 3 || sorted.matches(".heat, [data-fixed]")) return;
   const sort = (head, column, down) => {
     for (const other of heads) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");

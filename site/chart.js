@@ -194,14 +194,17 @@ const csvOfRuns = (id, { symbol }, runs, commits) => {
   return [["series_id", "commit", "commit_day", "tags", "value", "unit"], ...rows].map((cells) => `${cells.join(",")}\r\n`).join("");
 };
 
+// The rows of the table that tells of the newest runs.
+const rowsOf = (figure) => [...document.getElementById(figure.querySelector("svg[data-points]")?.dataset.points)?.tBodies[0].rows ?? []];
+
 // Modes, zoom, a hair line and one line of text over all runs of a trend: by pointer, by keys and by buttons.
 // The picture says which places lie at the edges of its area (data-places) and where these edges are (data-area: left, right,
 // top, bottom); the newest runs have a row in the table that data-points names, of any the data in the page tells.
-function makeChart(figure) {
+function makeChart(figure, rows) {
   const svg = figure.querySelector("svg[data-points]"), told = JSON.parse(figure.querySelector("script").textContent);
   const listed = svg && document.getElementById(svg.dataset.points), runs = runsOf(told), { data } = sprag;
   if (!listed || !runs.length) return;
-  const rows = [...listed.tBodies[0].rows], heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
+  const heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
   const whole = [runs[0].place, runs.at(-1).place], margin = Math.max(0.5, 0.01 * (whole[1] - whole[0]));
   const ends = [whole[0] - margin, whole[1] + margin], least = Math.min(ends[1] - ends[0], 4), reference = firstLevel(told, runs);
   const usable = { "": true, log: runs.every(({ value }) => value > 0), relative: reference > 0 };
@@ -269,11 +272,11 @@ function makeChart(figure) {
   const spread = makeSpread(told, runs, (next) => choose(next));
   const choose = (next) => {
     show(next);
-    const chosen = at, isNewest = at === runs.length - 1;
+    const chosen = at;
     named().then(() => {
       const sha = data.commits[commitOf(runs[chosen])]?.[0] ?? nameOf(chosen);
-      address.set("commit", isNewest ? "" : sha.slice(0, 12));
-      spread(chosen, sha.slice(0, 7) || "this run");
+      const isPrinted = spread(chosen, sha.slice(0, 7) || "this run");
+      address.set("commit", isPrinted ? "" : sha.slice(0, 12));
     });
   };
   const area = svg.dataset.area.split(" ").map(Number), { width } = svg.viewBox.baseVal, [left, right, top, bottom] = area;
@@ -352,4 +355,6 @@ function makeChart(figure) {
   }
 }
 
-document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("figure.trend").forEach(makeChart));
+// The page is read by now, and the rows of its table are not yet sorted as the address says.
+const charts = [...document.querySelectorAll("figure.trend")].map((figure) => [figure, rowsOf(figure)]);
+document.addEventListener("DOMContentLoaded", () => charts.forEach(([figure, rows]) => makeChart(figure, rows)));

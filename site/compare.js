@@ -51,16 +51,17 @@ const turned = ([change, lower, upper]) =>
   (lower > -1 ? [change, upper, lower].map((one) => 1 / (1 + one) - 1) : null);
 
 // How two levels stand to each other, at commits so many apart; null where one of them drifts (a share of its level a commit, or
-// null), unless both lie in one drift that moves less between them than counts.
+// null), or a drift lies between and comes to nothing that is clear. Where a drift is all that there is, what it moves between them
+// may be less than counts. A step that is the edge of a drift has 0 in place of a change.
 const isLevel = (one) => Array.isArray(one);
-// Whether what lies between two levels is a drift and nothing else: no change leads into it or out of it.
-const isOneDrift = ({ levels, changes }, low, high) => high === low + 2 && !isLevel(levels[low + 1])
-  && changes.slice(low, high).every((step) => step[3] === null);
+const isEdge = (step) => step[3] === 0;
+const isOneDrift = ({ levels, changes }, low, high) =>
+  high === low + 2 && !isLevel(levels[low + 1]) && changes.slice(low, high).every(isEdge);
 const between = (series, from, to, apart) => {
+  const low = Math.min(from, to), high = Math.max(from, to), stretches = series.levels.slice(low, high + 1);
+  const isSlow = stretches.every((one) => isLevel(one) || (one !== null && one * apart < series.least));
+  if (isSlow && series.changes.slice(low, high).every(isEdge)) return { sign: 0, relative: null, interval: null };
   const a = series.levels[from], b = series.levels[to];
-  if (from === to) {
-    return isLevel(a) || (a !== null && a * apart < series.least) ? { sign: 0, relative: null, interval: null } : null;
-  }
   if (!isLevel(a) || !isLevel(b)) return null;
   const sign = b[0] > a[0] ? 1 : -1;
   if (Math.abs(from - to) === 1) {
@@ -73,7 +74,7 @@ const between = (series, from, to, apart) => {
   const clear = b[0] > a[0] ? b[0] - a[0] > Math.hypot(a[2] - a[0], b[0] - b[1])
     : a[0] - b[0] > Math.hypot(a[0] - a[1], b[2] - b[0]);
   // What drifts and comes to nothing that is clear, nobody can call unchanged.
-  if (!(clear && counts) && isOneDrift(series, Math.min(from, to), Math.max(from, to))) return null;
+  if (!(clear && counts) && series.changes.slice(low, high).some(isEdge)) return null;
   let interval = null;
   if (a[1] > 0 && b[1] > 0) {
     const ratio = Math.log(b[0] / a[0]);
@@ -106,24 +107,22 @@ const judge = (data, series, numberA, numberB) => {
   const ofA = levelsOf(series, outcome.a), ofB = levelsOf(series, b);
   const apart = Math.abs(b.number - outcome.a.number), valueOf = (one) => (isLevel(one) ? one[0] : null);
   const likely = between(series, ofA.likely, ofB.likely, apart);
-  if (!likely) return say("drift");
+  const untold = (...both) => say(both.every((one) => isLevel(series.levels[one])) ? "driftBetween" : "drift");
+  if (!likely) return untold(ofA.likely, ofB.likely);
   let open = null;
   for (let from = ofA.least; from <= ofA.most; from += 1) {
     for (let to = ofB.least; to <= ofB.most; to += 1) {
       const judged = between(series, from, to, apart);
-      if (!judged) return say("drift");
+      if (!judged) return untold(from, to);
       if (judged.sign !== likely.sign) open ??= ofA.open ?? ofB.open;
     }
   }
   Object.assign(outcome, likely, { before: valueOf(series.levels[ofA.likely]), after: valueOf(series.levels[ofB.likely]) });
-  const low = Math.min(ofA.likely, ofB.likely), steps = Math.abs(ofA.likely - ofB.likely);
+  const low = Math.min(ofA.likely, ofB.likely), high = Math.max(ofA.likely, ofB.likely), steps = series.changes.slice(low, high);
   if (open !== null) return say("open", { number: open });
-  if (likely.sign === 0) return say("same", { cameBack: steps > 0 });
-  const at = (step) => series.changes[step][0][0], high = low + steps;
-  return say("changed", {
-    steps, number: at(low), end: isOneDrift(series, low, high) ? at(low + 1) : null,
-    drifts: !series.levels.slice(low + 1, high).every(isLevel),
-  });
+  if (likely.sign === 0) return say("same", { cameBack: !steps.every(isEdge) });
+  const at = (step) => series.changes[step][0][0], end = isOneDrift(series, low, high) ? at(low + 1) : null;
+  return say("changed", { steps: steps.length, number: at(low), end, drifts: !series.levels.slice(low + 1, high).every(isLevel) });
 };
 
 // ---- The table, as src/report/compare/words.rs and table.rs make it.
@@ -147,7 +146,7 @@ const wordOf = (series, bad) => {
 
 const kindOf = (series, outcome) => {
   const up = (outcome.after ?? -Infinity) > (outcome.before ?? -Infinity);
-  const kinds = { same: "same", short: "doubt", drift: "doubt", open: "doubt", environment: "environment", missing: "missing" };
+  const kinds = { same: "same", short: "doubt", drift: "doubt", driftBetween: "doubt", open: "doubt", environment: "environment", missing: "missing" };
   return [kinds[outcome.verdict] ?? (up === series.lower ? "worse" : "better"), up];
 };
 
@@ -183,6 +182,7 @@ const whyOf = (data, outcome) => {
     case "same": return outcome.cameBack ? "changed between and came back" : "";
     case "short": return "too few points for a level";
     case "drift": return "its level drifts";
+    case "driftBetween": return "a drift between may have come to nothing";
     case "open": return `may lie on either side of the change at ${commit()}`;
     case "environment": return differences(data, outcome);
     default: return outcome.side ? `not measured at ${outcome.side}` : "not measured between the two";

@@ -41,7 +41,7 @@ function drawSpread(namespace, { factor, symbol }, sides) {
     const { first, third } = quartersOf(values), reach = FAR * (third - first);
     return values.filter((one) => one >= first - reach && one <= third + reach);
   });
-  const [least, most] = extentOf(usual), margin = Math.max(0.06 * (most - least), 0.01 * Math.abs(least), Number.MIN_VALUE);
+  const [least, most] = extentOf(usual), margin = Math.max(0.06 * (most - least), 0.01 * Math.abs(least)) || factor;
   const [low, high] = [least - margin, most + margin], tenth = (x) => Math.round(10 * x) / 10;
   const across = (one) => left + (one - low) / (high - low) * (right - left), x = (one) => tenth(across(one));
   const words = (text, at, y, anchor, kind) => draw("text", kind, { x: Math.round(at), y, "text-anchor": anchor }, text);
@@ -68,63 +68,77 @@ function drawSpread(namespace, { factor, symbol }, sides) {
   return made.filter((one) => !one.parentNode);
 }
 
-// What to hold a run against, and what that is: others of its level, those before it first; within a drift what came before.
-const besideOf = (told, runs, at) => {
-  const { place } = runs[at], level = told.lines.find(([from, to, a, b]) => a === b && from <= place && place <= to);
-  const of = runs.filter((run) => run.place !== place && (!level || (run.place >= level[0] && run.place <= level[1])));
-  const before = of.filter((run) => run.place < place).slice(-LEVEL), after = level ? of.filter((run) => run.place > place).slice(0, LEVEL) : [];
+// What to hold a run against, and what that is: others of its level, those before it first; within a drift what came before in it.
+// Runs that were not fitted belong to no level.
+const besideOf = (told, runs, at, isOf) => {
+  const { place } = runs[at], holds = ([from, to]) => from <= place && place <= to, isFlat = ([, , a, b]) => a === b;
+  const line = told.lines.find((one) => holds(one) && isFlat(one)) ?? told.lines.find(holds);
+  const isLevel = Boolean(line) && isFlat(line), apart = new Set(told.processes.apart);
+  const fitted = runs.filter((run, i) => !isOf(i) && !apart.has(i) && (!line || (run.place >= line[0] && run.place <= line[1])));
+  const before = fitted.filter((run) => run.place < place).slice(-LEVEL), after = isLevel ? fitted.filter((run) => run.place > place).slice(0, LEVEL) : [];
   const isBefore = before.length > 1 || !after.length, values = (isBefore ? before : after).map((run) => run.value);
-  const which = level ? `of its level ${isBefore ? "before" : "after"} it` : "before it, in a drift";
-  return { values, said: `${counted(values.length, "run", "runs")} ${which}` };
+  const which = isLevel ? `of its level ${isBefore ? "before" : "after"} it` : line ? "before it in its drift" : "before it";
+  return { values, name: isLevel ? "level" : "before", said: `${counted(values.length, "run", "runs")} ${which}` };
 };
 
-// The section below a chart; what it returns shows one of the runs, by its name. `choose` is called with the run that a button
-// asks for.
+// The section below a chart; what it returns shows one of the runs, by its name, and says whether that is what the page was printed
+// with. `choose` is called with the run that a button asks for.
 function makeSpread(told, runs, choose) {
   const section = document.getElementById("spread")?.closest("section"), lists = processesOf(told);
-  if (!section || !lists.length) return () => {};
+  if (!section || !lists.length) return (at) => at === runs.length - 1;
   const title = section.querySelector("h2"), note = section.querySelector(".note"), svg = section.querySelector("svg");
   const table = section.querySelector("table"), cells = [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
-  const [, , ofRun] = table.tHead.rows[0].cells;
-  const changed = [title, note, ofRun, ...cells.flat()], printed = changed.map((one) => one.textContent);
-  const picture = [...svg.childNodes], label = svg.getAttribute("aria-label"), first = runs.length - lists.length;
-  let shown = runs.length - 1;
-  const isElsewhere = ({ place }) => place !== runs[shown].place;
-  const [before, after] = [() => runs.findLastIndex((run, i) => i < shown && isElsewhere(run)), () => runs.findIndex((run, i) => i > shown && isElsewhere(run))];
+  const [, ofLevel, ofRun] = table.tHead.rows[0].cells, around = table.closest(".scroll");
+  const texts = [title, note, ofLevel, ofRun, ...cells.flat()], printed = texts.map((one) => one.textContent);
+  const labels = [svg, around].map((one) => one.getAttribute("aria-label")), picture = [...svg.childNodes], first = runs.length - lists.length;
+  // Runs that make one measurement are shown together, as the page shows those of the newest. Of older ones it tells no group.
+  const groups = summed(repeated(told.processes.groups)), groupOf = (i) => groups[i - first] ?? `at ${runs[i].place}`;
+  const newest = runs.findLastIndex((_, i) => groupOf(i) === told.processes.newest);
+  let shown = newest;
+  const isElsewhere = (i) => groupOf(i) !== groupOf(shown);
+  const before = () => runs.findLastIndex((_, i) => i < shown && isElsewhere(i)), after = () => runs.findIndex((_, i) => i > shown && isElsewhere(i));
   const button = (text, which) => {
     const made = element("button", { type: "button" }, text);
     made.addEventListener("click", () => choose(which()));
     return made;
   };
-  const [earlier, later, newest] = [button("Earlier", before), button("Later", after), button("Newest", () => runs.length - 1)];
-  note.before(element("div", { class: "filter tools" }, earlier, later, newest, element("span", {}, "A click in the chart chooses a run, too.")));
+  const buttons = [button("Earlier", before), button("Later", after), button("Newest", () => newest)], [earlier, later, last] = buttons;
+  note.before(element("div", { class: "filter tools" }, ...buttons, element("span", {}, "A click in the chart chooses a run, too.")));
   const update = () => {
+    const focused = document.activeElement;
     earlier.disabled = before() < 0;
-    later.disabled = newest.disabled = after() < 0;
+    later.disabled = after() < 0;
+    last.disabled = groupOf(shown) === told.processes.newest;
+    // A button that can be pressed no more passes the focus on.
+    if (buttons.includes(focused) && focused.disabled) buttons.find((one) => !one.disabled)?.focus();
   };
   update();
   return (at, name) => {
     shown = at;
     update();
-    // Runs of one commit are shown together, as the page shows the newest.
-    const isNewest = after() < 0, values = runs.flatMap((run, i) => (run.place === runs[at].place ? lists[i - first] ?? [] : []));
-    if (isNewest) {
-      changed.forEach((one, i) => { one.textContent = printed[i]; });
+    if (last.disabled) {
+      texts.forEach((one, i) => { one.textContent = printed[i]; });
       svg.replaceChildren(...picture);
-      svg.setAttribute("aria-label", label);
-      return;
+      [svg, around].forEach((one, i) => one.setAttribute("aria-label", labels[i]));
+      return true;
     }
-    const beside = besideOf(told, runs, at), sides = [["level", beside.values], ["chosen", values]].filter(([, all]) => all.length);
+    const isOf = (i) => groupOf(i) === groupOf(at), values = runs.flatMap((_, i) => (isOf(i) ? lists[i - first] ?? [] : []));
+    const beside = besideOf(told, runs, at, isOf), sides = [[beside.name, beside.values], ["chosen", values]].filter(([, all]) => all.length);
+    const drawn = sides.length ? drawSpread(svg.namespaceURI, told, sides) : [];
     title.textContent = `At ${name}`;
-    ofRun.textContent = "Chosen";
+    [ofLevel.textContent, ofRun.textContent] = [beside.name === "level" ? "Level" : "Before", "Chosen"];
     note.textContent = values.length ? `What ${counted(values.length, "process", "processes")} measured at ${name}, and ${beside.said}.`
-      : `The page holds what each process measured of the newest ${count(lists.length)} runs alone; ${name} is an earlier one. Shown are ${beside.said}.`;
-    svg.replaceChildren(...drawSpread(svg.namespaceURI, told, sides));
-    svg.setAttribute("aria-label", `${note.textContent} Medians: ${sides.map(([side, all]) => `${side} ${quantity([told.factor, told.symbol], quartersOf(all).median)}`).join(", ")}`);
+      : at < first ? `The page holds what each process measured of the newest ${count(lists.length)} runs alone; ${name} is an earlier one. Shown are ${beside.said}.`
+        : `What each process measured at ${name} is not known. Shown are ${beside.said}.`;
+    svg.replaceChildren(...drawn);
+    const medians = sides.map(([side, all]) => `${side} ${quantity([told.factor, told.symbol], quartersOf(all).median)}`).join(", ");
+    svg.setAttribute("aria-label", medians ? `${note.textContent} Medians: ${medians}` : note.textContent);
+    around.setAttribute("aria-label", `Values at ${name}, table`);
     const figures = [beside.values, values].map((all) => {
-      const { lowest, first, median, third, highest } = all.length ? quartersOf(all) : {};
-      return [count(all.length), ...[lowest, first, median, third, highest].map((one) => (one === undefined ? NONE : value([told.factor], one)))];
+      const { lowest, first: low, median, third, highest } = all.length ? quartersOf(all) : {};
+      return [count(all.length), ...[lowest, low, median, third, highest].map((one) => (one === undefined ? NONE : value([told.factor], one)))];
     });
     cells.forEach(([a, b], i) => { [a.textContent, b.textContent] = [figures[0][i], figures[1][i]]; });
+    return false;
   };
 }

@@ -20,6 +20,12 @@ const state = (tab) => part(tab).evaluate((one) => ({
   label: one.querySelector("svg").getAttribute("aria-label"),
   rows: [...one.querySelectorAll("tr")].map((row) => [...row.cells].map((cell) => cell.textContent)),
 }));
+/** The place of a table among those of the page, by its caption. */
+const tableOf = (caption) => {
+  const place = text(drawn[0]).split("<table").slice(1).findIndex((table) => table.includes(`<caption class=sr>${caption}<`));
+  assert.ok(place >= 0, caption);
+  return place;
+};
 const chosen = (tab) => new URL(tab.url()).searchParams.get("commit");
 
 test("buttons choose a run, the address keeps it, and the newest comes back as it was printed", async () => {
@@ -86,7 +92,7 @@ test("the script draws the newest run as the page does", async () => {
         .map((one) => [one.getAttribute("class"), one.getBBox()]).map(([kind, { x, y, width, height }]) => [kind, x, y, width, height]);
       const own = { boxes: boxes(), texts: [...svg.querySelectorAll("text")].map((one) => one.textContent) };
       own.figures = [...section.querySelectorAll("tbody tr")].map((row) => [...row.cells].slice(1).map((cell) => cell.textContent));
-      const lists = processesOf(told), level = besideOf(told, runs, runs.length - 1).values;
+      const lists = processesOf(told), level = besideOf(told, runs, runs.length - 1, (i) => i === runs.length - 1).values;
       svg.replaceChildren(...drawSpread(svg.namespaceURI, told, [["level", level], ["newest", lists.at(-1)]]));
       const mine = { boxes: boxes(), texts: [...svg.querySelectorAll("text")].map((one) => one.textContent) };
       const quarters = [level, lists.at(-1)].map(quartersOf);
@@ -117,5 +123,47 @@ test("without script the newest run is shown, and nothing to press", async () =>
   assert.equal(await part(tab).locator("h2").textContent(), "At the newest commit");
   assert.equal(await part(tab).locator("button").count(), 0);
   assert.ok(await part(tab).locator("svg .level").count());
+  await context.close();
+});
+
+test("what the address sorts stays apart from what the chart reads", async () => {
+  const figures = `${drawn[0]}?sort=${tableOf("How the values lie")}.1.down`, points = `${drawn[0]}?sort=${tableOf("Points of this series, newest first")}.2.up`;
+  const plain = await openIn(chromium, drawn[0]), sorted = await openIn(chromium, figures);
+  for (const { tab } of [plain, sorted]) await press(tab, "Earlier");
+  for (const { tab } of [plain, sorted]) await tab.waitForURL(/commit=/);
+  assert.deepEqual(await state(sorted.tab), await state(plain.tab));
+  const rows = await openIn(chromium, points), readout = (tab) => tab.locator("output.readout").textContent();
+  for (const { tab } of [plain, rows]) await tab.locator("svg[data-points]:visible").press("End");
+  await rows.tab.waitForFunction(() => document.querySelector("output.readout").textContent);
+  assert.equal(await readout(rows.tab), await readout(plain.tab), "the newest run, wherever its row stands");
+  for (const { context } of [plain, sorted, rows]) await context.close();
+});
+
+test("the focus stays on the buttons where one can be pressed no more", async () => {
+  const { context, tab } = await openIn(chromium, drawn[0]);
+  await press(tab, "Earlier");
+  await tab.waitForURL(/commit=/);
+  await press(tab, "Newest");
+  await tab.waitForURL((url) => !url.searchParams.has("commit"));
+  assert.equal(await tab.evaluate(() => document.activeElement.textContent), "Earlier");
+  await context.close();
+});
+
+test("runs that were not fitted are a measurement each and belong to no level, and values that are all zero are drawn", async () => {
+  const { context, tab, said } = await openIn(chromium, drawn[0]);
+  const { outcome, zero } = await tab.evaluate(() => {
+    const runs = [0, 1, 2, 2, 2.5, 2.5, 3].map((place) => ({ place, value: 1 + place }));
+    const told = { lines: [[0, 3, 1, 1]], processes: { apart: [3, 4, 5] }, factor: 1, symbol: "s" };
+    const outcome = [[6, [6]], [4, [4]]].map(([at, own]) => besideOf(told, runs, at, (i) => own.includes(i)));
+    const zero = drawSpread("http://www.w3.org/2000/svg", { factor: 1, symbol: "s" }, [["level", [0, 0]], ["chosen", [0]]]).length;
+    const drift = { ...told, lines: [[0, 1, 1, 1], [1, 3, 1, 2]] }, none = { ...told, lines: [] };
+    outcome.push(besideOf(drift, runs, 6, (i) => i === 6), besideOf(none, runs, 6, (i) => i === 6));
+    return { outcome, zero };
+  });
+  assert.deepEqual(outcome.map(({ values }) => values), [[1, 2, 3], [1, 2, 3], [2, 3], [1, 2, 3]]);
+  assert.deepEqual(outcome.map(({ name, said: words }) => `${name}: ${words}`), ["level: 3 runs of its level before it", "level: 3 runs of its level before it",
+    "before: 2 runs before it in its drift", "before: 3 runs before it"]);
+  assert.ok(zero > 8);
+  assert.deepEqual(said, []);
   await context.close();
 });

@@ -274,7 +274,7 @@ mod tests {
             releases: vec![Flag { place: 20.0, label: "v1".into() }],
             environments: Vec::new(),
             dates: Vec::new(),
-            processes: Vec::new(),
+            processes: None,
             newest: "1.199\u{202f}ms".into(),
             tone: Tone::Plain,
         }

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::trend::{Flag, Trend};
+use super::trend::{Flag, Processes, Trend};
 use crate::report::catalog::short_commit;
 use crate::report::compare::packed;
 use crate::report::compare::rounding::{finely_scaled, rounded};
@@ -57,10 +57,13 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         let short = |sha: &str| short_commit(sha).to_owned();
         told["commits"] = trend.dots.iter().map(|dot| json!(short(&dot.commit))).collect();
     }
-    if !trend.processes.is_empty() {
-        let values = Packed::of(trend.processes.iter().flat_map(|values| values.iter().copied()));
+    if let Some(Processes { values: lists, groups, newest, apart }) = &trend.processes {
+        let values = Packed::of(lists.iter().flat_map(|values| values.iter().copied()));
         told["processes"] = json!({
-            "counts": repeated(trend.processes.iter().map(|values| values.len() as f64)),
+            "counts": repeated(lists.iter().map(|values| values.len() as f64)),
+            "groups": repeated(steps_of(groups.iter().map(|group| *group as f64))),
+            "newest": newest,
+            "apart": apart,
             "power": values.power,
             "least": values.least,
             "step": values.step,
@@ -167,7 +170,7 @@ mod tests {
             releases: vec![Flag { place: 1.0, label: "</script><!--\u{202e}\n".into() }],
             environments: Vec::new(),
             dates: Vec::new(),
-            processes: Vec::new(),
+            processes: None,
             newest: String::new(),
             tone: Tone::Plain,
         }
@@ -199,10 +202,12 @@ mod tests {
     fn what_each_process_measured_is_told_of_the_newest_runs() {
         let mut trend = trend(&[1.0, 2.0, 3.0]);
         assert!(!data(&trend, false).contains("processes"));
-        trend.processes = vec![vec![1.0, 1.5].into(), vec![2.0].into()];
+        let values = vec![vec![1.0, 1.5].into(), vec![2.0].into()];
+        trend.processes = Some(Processes { values, groups: vec![0, 1], newest: 1, apart: vec![0] });
         let value: Value = serde_json::from_str(&data(&trend, false)).expect("it is JSON");
         let told = &value["processes"];
         assert_eq!((&told["counts"], &told["power"], &told["least"]), (&json!("2 1"), &json!(-4), &json!(10_000)));
+        assert_eq!((&told["groups"], &told["newest"], &told["apart"]), (&json!("0 1"), &json!(1), &json!([0])));
         assert_eq!((&told["step"], &told["width"]), (&json!(2), &json!(2)));
         // 0, 2500 and 5000 steps.
         let digits = |number: i64| packed::text(std::iter::once(Some(number)), 2);

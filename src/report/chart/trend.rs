@@ -28,8 +28,8 @@ pub struct Trend {
     pub scale: Scale,
     /// The runs, by place.
     pub dots: Vec<Dot>,
-    /// What each process measured in the newest of these runs, oldest first; nothing where no page shows it.
-    pub processes: Vec<Medians>,
+    /// What each process measured in the newest of these runs; nothing where no page shows it.
+    pub processes: Option<Processes>,
     /// What was fitted to them.
     pub fit: Option<Fitted>,
     /// The value of the baseline.
@@ -67,13 +67,32 @@ impl Hash for Trend {
             tone,
         } = self;
         dots.hash(state);
-        processes.len().hash(state);
-        for values in processes {
-            values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>().hash(state);
-        }
+        processes.hash(state);
         // All else is little, and costs little as text.
         let rest = (id, title, description, scale, fit, baseline, limit, releases, environments, dates, newest, tone);
         format!("{rest:?}").hash(state);
+    }
+}
+
+/// What processes measured in the newest runs of a chart, oldest first; values are in base units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Processes {
+    /// Of each run, one value a process.
+    pub values: Vec<Medians>,
+    /// Of each run, which of these make one measurement with it: those of the same number.
+    pub groups: Vec<usize>,
+    /// The number of the newest measurement that was fitted.
+    pub newest: usize,
+    /// The runs of the chart that were not fitted, by their places among all its runs: of a changed tree, or of another branch.
+    pub apart: Vec<usize>,
+}
+
+impl Hash for Processes {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Processes { values, groups, newest, apart } = self;
+        let bits = |values: &Medians| values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
+        values.iter().map(bits).collect::<Vec<Vec<u64>>>().hash(state);
+        (groups, newest, apart).hash(state);
     }
 }
 
@@ -207,7 +226,7 @@ mod tests {
             releases: vec![flag(1.0, "v1 & <2>")],
             environments: vec![flag(2.5, "compiler 1.90 → 1.91")],
             dates: vec![flag(0.0, "Mar 2026"), flag(2.0, "Apr")],
-            processes: Vec::new(),
+            processes: None,
             newest: "1.000\u{202f}ms".into(),
             tone: Tone::Plain,
         }

@@ -26,15 +26,13 @@ pub(super) struct Judged {
     pub(super) interval: Option<(f64, f64)>,
 }
 
-/// How two levels stand to each other, at commits so many apart; nothing where one of them drifts, unless both lie in one drift
-/// that moves less between them than counts.
+/// How two levels stand to each other, at commits so many apart; nothing where one of them drifts, or a drift lies between and comes
+/// to nothing that is clear. Where a drift is all that there is, what it moves between them may be less than counts.
 pub(super) fn between(series: &SeriesData, from: usize, to: usize, apart: usize) -> Option<Judged> {
-    if from == to {
-        let is_same = match series.levels[from] {
-            Stretch::Level(_) => true,
-            Stretch::Drift(pace) => pace.is_some_and(|pace| pace * (apart as f64) < series.least),
-        };
-        return is_same.then_some(Judged { sign: 0, relative: None, interval: None });
+    let (low, high) = (from.min(to), from.max(to));
+    let stretches = &series.levels[low..=high];
+    if series.changes[low..high].iter().all(|step| step.is_edge) && is_slow(stretches, apart, series.least) {
+        return Some(Judged { sign: 0, relative: None, interval: None });
     }
     let (a, b) = (series.levels[from].level()?, series.levels[to].level()?);
     let sign = if b[0] > a[0] { 1 } else { -1 };
@@ -54,7 +52,7 @@ pub(super) fn between(series: &SeriesData, from: usize, to: usize, apart: usize)
         a[0] - b[0] > (a[0] - a[1]).hypot(b[2] - b[0])
     };
     // What drifts and comes to nothing that is clear, nobody can call unchanged.
-    if !(clear && counts) && is_one_drift(series, from.min(to), from.max(to)) {
+    if !(clear && counts) && series.changes[low..high].iter().any(|step| step.is_edge) {
         return None;
     }
     let interval = (a[1] > 0.0 && b[1] > 0.0).then(|| {
@@ -85,6 +83,16 @@ pub(super) fn through(series: &SeriesData, low: usize, high: usize) -> Through {
 
 /// Whether what lies between two levels, the earlier one first, is a drift and nothing else: no change leads into it or out of it.
 fn is_one_drift(series: &SeriesData, low: usize, high: usize) -> bool {
-    let is_edge = |step: usize| series.changes[step].relative.is_none();
-    high == low + 2 && series.levels[low + 1].level().is_none() && is_edge(low) && is_edge(low + 1)
+    high == low + 2
+        && series.levels[low + 1].level().is_none()
+        && series.changes[low..high].iter().all(|step| step.is_edge)
+}
+
+/// Whether nothing that lies in those stretches moves as much as counts between commits so many apart: one level, or drifts by their
+/// pace.
+fn is_slow(stretches: &[Stretch], apart: usize, least: f64) -> bool {
+    stretches.iter().all(|stretch| match stretch {
+        Stretch::Level(_) => true,
+        Stretch::Drift(pace) => pace.is_some_and(|pace| pace * (apart as f64) < least),
+    })
 }

@@ -173,14 +173,16 @@ fn the_script_agrees_on_drifts() {
         check("drifts", &data, &[(last - 1, last), (last, last - 1), (last - 2, last), (0, last), (last, last)]);
         // Drifts between levels: over clearly or not, and with a change behind it.
         let at = |number: usize| Spot { number, before: Vec::new() };
-        let step = |number: usize| Step { at: at(number), first: at(number), last: at(number), relative: None };
+        let step =
+            |number: usize| Step { at: at(number), first: at(number), last: at(number), relative: None, is_edge: true };
         for (place, one) in data.series.iter_mut().enumerate() {
             let level = |value: f64| Stretch::Level([value, 0.99 * value, 1.01 * value]);
-            one.levels = vec![level(1.0), Stretch::Drift(None), level([1.2, 1.001, 0.8][place % 3])];
+            let pace = [None, Some(0.0), Some(one.least / 3.5)][place / 3 % 3];
+            one.levels = vec![level(1.0), Stretch::Drift(pace), level([1.2, 1.001, 0.8][place % 3])];
             one.changes = vec![step(last / 4), step(last / 2)];
             if place % 2 == 1 {
                 one.levels.push(level([1.5, 1.0][place / 2 % 2]));
-                one.changes.push(step(3 * last / 4));
+                one.changes.push(Step { is_edge: place % 4 == 1, ..step(3 * last / 4) });
             }
         }
         let places = [0, last / 4, last / 3, last / 2, 2 * last / 3, last];

@@ -95,8 +95,10 @@ pub(super) struct Step {
     pub(super) first: Spot,
     /// The last one.
     pub(super) last: Spot,
-    /// The level after over that before, less 1, with its interval; absent where there was none before, and of a drift.
+    /// The level after over that before, less 1, with its interval; absent where there was none before, and at an edge.
     pub(super) relative: Option<[f64; 3]>,
+    /// Whether it is where a drift begins or ends.
+    pub(super) is_edge: bool,
 }
 
 /// A point of a series: a commit, and which of its environments come before.
@@ -224,7 +226,7 @@ fn series_data(
         metric: one.metric.clone(),
         judged: one.judged,
         beside: one.beside,
-        deviation: deviation(one).map(rounded).filter(|deviation| deviation.is_finite()),
+        deviation: deviation(one, &levels).map(rounded).filter(|deviation| deviation.is_finite()),
         shows: one.detectable.map(|size| rounded(number::step_up(size))).filter(|size| size.is_finite()),
         least: rounded(one.least),
         levels,
@@ -233,13 +235,14 @@ fn series_data(
     })
 }
 
-fn deviation(one: &SeriesTrend) -> Option<f64> {
+/// The deviation of a point from its level, as a share of the newest level of these stretches.
+fn deviation(one: &SeriesTrend, stretches: &[Stretch]) -> Option<f64> {
     let Some(noise) = one.noise else { return one.exact.then_some(0.0) };
     if noise.is_relative {
         return Some(noise.deviation);
     }
-    let newest = one.levels.iter().rev().find_map(|stretch| stretch.level.as_ref())?;
-    Some(noise.deviation / newest.value.abs())
+    let [newest, ..] = stretches.iter().rev().find_map(|stretch| stretch.level())?;
+    Some(noise.deviation / newest.abs())
 }
 
 fn points(one: &SeriesTrend, numbers: &[usize], columns: &[Arc<Column>]) -> Vec<PointData> {

@@ -5,14 +5,15 @@
 //! 1. Measured at neither: no row. Measured at one of them: **missing**.
 //! 2. A common environment is looked for, the last one of B that A has. Where there is none: **not comparable**, with the
 //!    facts that differ; nothing is judged across a change of environment.
-//! 3. No level where A or B lies, as with too few points or within a drift: **inconclusive**, but for both in one drift that
-//!    moves less between them than counts, by its pace: **no change**. Before a drift and after it there are levels.
+//! 3. No level where A or B lies, as with too few points or within a drift: **inconclusive**, but for both in one drift or
+//!    beside it where it moves less between them than counts, by its pace: **no change**. Before a drift and after it there are
+//!    levels, but for the points that may be part of it.
 //! 4. Both in one level: **no change**, with the smallest change that would have shown.
 //! 5. In neighbouring levels: a **change** with the interval of the change between them.
 //! 6. In levels further apart: the interval is that of the two levels, joined as independent (the method of variance
 //!    estimates recovery: Zou and Donner, Statistics in Medicine 27, 2008). A **change** where it leaves out zero and the
-//!    size is one that counts, else **no change**: it came back. Where nothing but a drift lies between and it is none:
-//!    **inconclusive**.
+//!    size is one that counts, else **no change**: it came back. Where a drift begins or ends between
+//!    and there is none: **inconclusive**.
 //! 7. A commit at which a change may lie or not has two possible levels. All possible pairs are judged by 4 to 6; where they
 //!    disagree the row is **inconclusive**, else the most likely pair is shown.
 //!

@@ -82,6 +82,8 @@ pub(super) enum Verdict {
     Short,
     /// One of them lies in a drift.
     Drift,
+    /// Between them is a drift that may have come to nothing.
+    DriftBetween,
     /// A commit may lie on either side of the change at the commit of that number.
     Open(usize),
     /// No common environment.
@@ -122,8 +124,12 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
     let (of_a, of_b) = (Levels::of(series, a), Levels::of(series, b));
     let value = |level: usize| series.levels[level].level().map(|[value, ..]| value);
     let apart = a.number.abs_diff(b.number);
+    let untold = |from: usize, to: usize| match value(from).is_some() && value(to).is_some() {
+        true => bare(Verdict::DriftBetween, Some(a), Some(b)),
+        false => bare(Verdict::Drift, Some(a), Some(b)),
+    };
     let Some(likely) = between(series, of_a.likely, of_b.likely, apart) else {
-        return bare(Verdict::Drift, Some(a), Some(b));
+        return untold(of_a.likely, of_b.likely);
     };
     let mut open = None;
     for from in of_a.least..=of_a.most {
@@ -131,14 +137,14 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
             match between(series, from, to, apart) {
                 Some(judged) if judged.sign == likely.sign => (),
                 Some(_) => open = open.or_else(|| of_a.open.or(of_b.open)),
-                None => return bare(Verdict::Drift, Some(a), Some(b)),
+                None => return untold(from, to),
             }
         }
     }
     let (low, high) = (of_a.likely.min(of_b.likely), of_a.likely.max(of_b.likely));
     let verdict = match (open, likely.sign) {
         (Some(number), _) => Verdict::Open(number),
-        (None, 0) => Verdict::Same { came_back: low != high },
+        (None, 0) => Verdict::Same { came_back: series.changes[low..high].iter().any(|step| !step.is_edge) },
         (None, _) => Verdict::Changed(through(series, low, high)),
     };
     Some(Outcome {
@@ -216,7 +222,7 @@ mod tests {
     }
 
     fn step(first: usize, at: usize, last: usize, relative: [f64; 3]) -> Step {
-        Step { at: spot(at), first: spot(first), last: spot(last), relative: Some(relative) }
+        Step { at: spot(at), first: spot(first), last: spot(last), relative: Some(relative), is_edge: false }
     }
 
     /// Thirty commits; the level rises by a tenth at commit 10, which may be 9 to 11, and falls back at 20.
@@ -305,8 +311,8 @@ mod tests {
         let mut one = series();
         one.levels = vec![Stretch::Level([1.0, 0.99, 1.01]), Stretch::Drift(None), Stretch::Level([1.1, 1.09, 1.11])];
         (one.changes[0], one.changes[1]) = (
-            Step { relative: None, ..step(10, 10, 10, [0.0; 3]) },
-            Step { relative: None, ..step(20, 20, 20, [0.0; 3]) },
+            Step { relative: None, is_edge: true, ..step(10, 10, 10, [0.0; 3]) },
+            Step { relative: None, is_edge: true, ..step(20, 20, 20, [0.0; 3]) },
         );
         let judged = |one: &SeriesData, a: usize, b: usize| {
             let outcome = judge(one, a, b).expect("both are measured");
@@ -320,11 +326,19 @@ mod tests {
             assert_eq!(judged(&one, a, b), (Verdict::Drift, None), "{a} {b}");
         }
         one.levels[2] = Stretch::Level([1.01, 1.0, 1.02]);
-        assert_eq!(judged(&one, 3, 25).0, Verdict::Drift, "it may have come to nothing");
+        assert_eq!(judged(&one, 3, 25).0, Verdict::DriftBetween);
         one.levels[2] = Stretch::Level([1.1, 1.09, 1.11]);
         one.levels.push(Stretch::Level([1.2, 1.19, 1.21]));
         one.changes.push(step(25, 25, 25, [0.09, 0.08, 0.1]));
         assert_eq!(judged(&one, 3, 28), (Verdict::Changed(Through::Drifts), Some(200.0)));
+        // What comes to nothing clear over a drift and a change is no more unchanged than over the drift alone.
+        (one.levels[2], one.levels[3]) = (Stretch::Level([1.02, 1.0, 1.04]), Stretch::Level([1.01, 1.0, 1.02]));
+        assert_eq!(judged(&one, 3, 28).0, Verdict::DriftBetween);
+        // Beside the edge of a drift as in it: two commits between which it moves less than counts did not change.
+        one.levels[1] = Stretch::Drift(Some(0.0015));
+        let verdicts = [(9, 10), (9, 11), (9, 12), (19, 21)].map(|(a, b)| judged(&one, a, b).0);
+        let same = Verdict::Same { came_back: false };
+        assert_eq!(verdicts, [same.clone(), same.clone(), Verdict::Drift, same]);
     }
 
     #[test]

@@ -75,7 +75,10 @@ fn one_series(one: &SeriesData) -> Value {
     let changes: Vec<Value> = one
         .changes
         .iter()
-        .map(|step| json!([spot(&step.at), spot(&step.first), spot(&step.last), step.relative]))
+        .map(|step| {
+            let told = if step.is_edge { json!(0) } else { json!(step.relative) };
+            json!([spot(&step.at), spot(&step.first), spot(&step.last), told])
+        })
         .collect();
     let mut told = json!({
         "id": one.id,

@@ -1,15 +1,17 @@
 //! What a series does over time, as the rule looks at it: stretches at a level and stretches that drift, and the steps between.
 
-use std::ops::Range;
-
 use super::data::{Spot, Step, Stretch};
 use super::rounding::rounded;
-use crate::model::change_point::{Drift, Level};
+use crate::model::change_point::{ChangePoint, Drift, Level};
 use crate::model::trend::SeriesTrend;
 use crate::report::fit::{Fit, Piece};
 
 /// The quantile of the normal distribution for 95 %.
 const NORMAL_95: f64 = 1.96;
+
+/// By how much the errors of what a ramp is told by are larger than those of lines with known ends, as the analysis has it: where
+/// noise wanders, ramps end elsewhere.
+const OF_ENDS: f64 = 2.0;
 
 /// The stretches of a series whose points have these numbers of commits, and the steps between them, which are one fewer; nothing
 /// where no level was looked for.
@@ -20,16 +22,23 @@ pub(super) fn stretches(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Stretch>, 
         return (Vec::new(), Vec::new());
     }
     let pieces = Fit::of(one, &[]).pieces();
-    let levels = pieces.iter().map(|piece| stretch(one, numbers, piece)).collect();
-    let mut places: Vec<[usize; 3]> = Vec::with_capacity(pieces.len());
-    let mut relatives = Vec::with_capacity(pieces.len());
-    for piece in pieces.iter().skip(1) {
+    let doubts: Vec<[usize; 2]> = pieces.windows(2).map(|pair| doubt(one, &pair[0], &pair[1])).collect();
+    let stretch = |(place, piece): (usize, &Piece)| {
+        let before = place.checked_sub(1).map_or(0, |edge| doubts[edge][1]);
+        let after = doubts.get(place).map_or(0, |doubt| doubt[0]);
+        // Where each of its points may lie in a ramp beside it, it may be a part of that.
+        let level = if piece.is_ramp || before + after >= piece.points.len() { None } else { level(one, piece) };
+        level.map_or_else(|| Stretch::Drift(pace(one, numbers, piece)), Stretch::Level)
+    };
+    let levels = pieces.iter().enumerate().map(stretch).collect();
+    let mut steps: Vec<([usize; 3], Option<&ChangePoint>)> = Vec::with_capacity(doubts.len());
+    for (piece, [before, after]) in pieces.iter().skip(1).zip(&doubts) {
         let begin = piece.points.start;
         let change = found.iter().find(|change| piece.is_step && change.index == begin);
-        places.push(change.map_or([begin; 3], |change| [change.index, change.first, change.last]));
-        relatives.push(change.and_then(|change| ends(&change.relative)));
+        let edge = || [begin, begin.saturating_sub(*before), begin + after];
+        steps.push((change.map_or_else(edge, |change| [change.index, change.first, change.last]), change));
     }
-    in_order(&mut places, numbers.len() - 1);
+    in_order(&mut steps, numbers.len() - 1);
     let spot = |index: usize| {
         let number = numbers[index];
         let same = (0..index).rev().take_while(|earlier| numbers[*earlier] == number);
@@ -37,33 +46,46 @@ pub(super) fn stretches(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Stretch>, 
         before.reverse();
         Spot { number, before }
     };
-    let step = |([at, first, last], relative): ([usize; 3], _)| Step {
+    let step = |([at, first, last], change): ([usize; 3], Option<&ChangePoint>)| Step {
         at: spot(at),
         first: spot(first),
         last: spot(last),
-        relative,
+        relative: change.and_then(|change| ends(&change.relative)),
+        is_edge: change.is_none(),
     };
-    (levels, places.into_iter().zip(relatives).map(step).collect())
+    (levels, steps.into_iter().map(step).collect())
+}
+
+/// How many points before and after the edge between two pieces may lie on its other side; none where it is a change. Of two lines
+/// that meet, the place where they do is known as well as they are there: the error of the end of a ramp of so many points is
+/// twice that of their mean, that of a level the one of its mean, and over the pace these are points. Within the ramp it is half of
+/// that at most.
+fn doubt(one: &SeriesTrend, before: &Piece, after: &Piece) -> [usize; 2] {
+    let Some(noise) = one.noise.filter(|_| before.is_ramp != after.is_ramp) else { return [0; 2] };
+    let (ramp, flat) = if before.is_ramp { (before, after) } else { (after, before) };
+    let size = if noise.is_relative { noise.deviation * after.from.abs() } else { noise.deviation };
+    let [long, short] = [&ramp.points, &flat.points].map(|points| points.len().max(1) as f64);
+    let pace = (ramp.to - ramp.from).abs() / long;
+    let error = OF_ENDS * NORMAL_95 * size * noise.inflation * (4.0 / long + 1.0 / short).sqrt();
+    let most = one.pooled.len() as f64;
+    let points = if pace > 0.0 { (error / pace).ceil().min(most) as usize } else { one.pooled.len() };
+    let in_ramp = points.min(ramp.points.len() / 2);
+    if before.is_ramp { [in_ramp, points] } else { [points, in_ramp] }
 }
 
 /// Lets no step be reached surely before one that comes before it, nor possibly after one that comes after: a drift may begin
 /// where a change is not sure to have been.
-fn in_order(places: &mut [[usize; 3]], newest: usize) {
+fn in_order(steps: &mut [([usize; 3], Option<&ChangePoint>)], newest: usize) {
     let mut last = 0;
-    for place in places.iter_mut() {
+    for (place, _) in steps.iter_mut() {
         last = last.max(place[2]).min(newest);
         place[2] = last;
     }
     let mut first = newest;
-    for place in places.iter_mut().rev() {
+    for (place, _) in steps.iter_mut().rev() {
         first = first.min(place[1]);
         place[1] = first;
     }
-}
-
-fn stretch(one: &SeriesTrend, numbers: &[usize], piece: &Piece) -> Stretch {
-    let level = if piece.is_ramp { None } else { level(one, piece) };
-    level.map_or_else(|| Stretch::Drift(pace(one, numbers, piece.points.clone())), Stretch::Level)
 }
 
 /// The level of a stretch: as the trend tells it, or beside a drift as the fit has it, with the error of a mean of so many points.
@@ -72,18 +94,22 @@ fn level(one: &SeriesTrend, piece: &Piece) -> Option<[f64; 3]> {
     if let Some(level) = &one.levels[number].level {
         return ends(level);
     }
-    let value = piece.from;
+    let value = f64::midpoint(piece.from, piece.to);
     let Some(noise) = one.noise else { return ends(&Level { value, lower: value, upper: value }) };
-    let half = NORMAL_95 * noise.deviation * noise.inflation / (piece.points.len().max(1) as f64).sqrt();
+    let count = piece.points.len().max(1) as f64;
+    let half = OF_ENDS * NORMAL_95 * noise.deviation * noise.inflation / count.sqrt();
     let (lower, upper) =
         if noise.is_relative { (value * (-half).exp(), value * half.exp()) } else { (value - half, value + half) };
     ends(&Level { value, lower: lower.min(upper), upper: upper.max(lower) })
 }
 
-/// By which share of its level a series moves a commit at most, in drifts that lie in a stretch of its points, which have these
-/// numbers of commits.
-fn pace(one: &SeriesTrend, numbers: &[usize], points: Range<usize>) -> Option<f64> {
-    let inside = one.changes.drifts.iter().filter(|drift| drift.begin < points.end && drift.end > points.start);
+/// By which share of its level a series moves a commit at most, in a drift of which that is a part or beside which it lies; its
+/// points have these numbers of commits.
+fn pace(one: &SeriesTrend, numbers: &[usize], piece: &Piece) -> Option<f64> {
+    let is_near = |drift: &&Drift| match piece.is_ramp {
+        true => drift.begin < piece.points.end && drift.end > piece.points.start,
+        false => drift.begin <= piece.points.end && drift.end >= piece.points.start,
+    };
     let pace = |drift: &Drift| {
         let least = drift.before.min(drift.after);
         // A commit may have several points, one an environment, and another none.
@@ -91,7 +117,7 @@ fn pace(one: &SeriesTrend, numbers: &[usize], points: Range<usize>) -> Option<f6
         let commits = of_drift.last().zip(of_drift.first()).map_or(0, |(last, first)| last - first);
         if least > 0.0 { (drift.after - drift.before).abs() / least / commits.max(1) as f64 } else { f64::INFINITY }
     };
-    let fastest = inside.map(pace).reduce(f64::max);
+    let fastest = one.changes.drifts.iter().filter(is_near).map(pace).reduce(f64::max);
     fastest.map(rounded).filter(|pace| pace.is_finite())
 }
 
@@ -104,7 +130,7 @@ fn ends(level: &Level) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::change_point::ChangePoint;
+    use crate::model::change_point::SeriesNoise;
     use crate::report::fit::example;
 
     fn told(trend: &SeriesTrend) -> (Vec<Stretch>, Vec<[usize; 3]>) {
@@ -117,44 +143,61 @@ mod tests {
     fn there_are_levels_before_a_drift_and_after_it() {
         let trend = example::series(1.0, 60, vec![], vec![example::drift(20, 40, 1.0, 1.2)]);
         let (levels, steps) = told(&trend);
-        assert_eq!(steps, [[20; 3], [40; 3]]);
+        // Where lines with that noise meet is known to two points.
+        assert_eq!(steps, [[20, 18, 22], [40, 38, 42]]);
         let [Stretch::Level(before), Stretch::Drift(Some(pace)), Stretch::Level(after)] = levels[..] else {
             panic!("{levels:?}")
         };
         // 0.2 over the nineteen commits from the first of the ramp to its last.
         assert!((pace - 0.2 / 19.0).abs() < 1e-6, "{pace}");
-        // Noise of 0.8 % over the root of twenty points, 1.96 times.
+        // Noise of 0.8 % over the root of twenty points, 1.96 times, and twice that.
         for ([value, lower, upper], expected) in [(before, 1.0), (after, 1.2)] {
             assert_eq!(value, expected);
-            let half = 1.96 * 0.008 / 20f64.sqrt();
+            let half = 2.0 * 1.96 * 0.008 / 20f64.sqrt();
             assert!((lower / value - (-half).exp()).abs() < 1e-4 && (upper / value - half.exp()).abs() < 1e-4);
         }
     }
 
     #[test]
-    fn a_drift_that_goes_on_has_no_level_after_it() {
-        let trend = example::series(1.0, 60, vec![], vec![example::drift(20, 60, 1.0, 1.2)]);
-        let (levels, steps) = told(&trend);
-        assert!(matches!(levels[..], [Stretch::Level(_), Stretch::Drift(Some(_))]), "{levels:?}");
-        assert_eq!(steps, [[20; 3]]);
+    fn a_drift_that_goes_on_or_ended_a_moment_ago_has_no_level_after_it() {
+        for end in [60, 57] {
+            let trend = example::series(1.0, 60, vec![], vec![example::drift(20, end, 1.0, 1.2)]);
+            let (levels, _) = told(&trend);
+            let drifts = &levels[1..];
+            assert!(matches!(levels[0], Stretch::Level(_)), "{levels:?}");
+            assert!(drifts.iter().all(|stretch| matches!(stretch, Stretch::Drift(Some(_)))), "{levels:?}");
+        }
     }
 
     #[test]
-    fn a_drift_begins_surely_after_a_change_that_may_lie_behind_its_begin() {
+    fn steps_keep_their_order_where_each_may_lie_elsewhere() {
         let change = ChangePoint { first: 18, last: 23, ..example::change(20, 1.0, 1.1) };
         let trend = example::series(1.0, 60, vec![change], vec![example::drift(22, 40, 1.1, 1.3)]);
         let (levels, steps) = told(&trend);
-        assert_eq!(steps, [[20, 18, 23], [22, 22, 23], [40; 3]]);
-        assert!(
-            matches!(levels[..], [Stretch::Level(_), Stretch::Level(_), Stretch::Drift(_), Stretch::Level(_)]),
-            "{levels:?}"
-        );
-        // And one that a change cuts in two drifts on both sides of it.
+        assert_eq!(steps, [[20, 18, 23], [22, 19, 25], [40, 38, 42]]);
+        // Two points right before a ramp may as well be a part of it.
+        let drifts: Vec<bool> = levels.iter().map(|stretch| stretch.level().is_none()).collect();
+        assert_eq!(drifts, [false, true, true, false]);
+        // A change cuts a ramp in two: it is certain between edges that are not.
         let trend =
             example::series(1.0, 60, vec![example::change(30, 1.0, 1.3)], vec![example::drift(20, 40, 1.0, 1.2)]);
         let (levels, steps) = told(&trend);
-        assert_eq!(steps, [[20; 3], [30; 3], [40; 3]]);
-        assert!(levels[1].level().is_none() && levels[2].level().is_none() && levels.len() == 4, "{levels:?}");
+        assert_eq!(steps.iter().map(|step| step[0]).collect::<Vec<usize>>(), [20, 30, 40]);
+        assert_eq!(steps[1], [30; 3]);
+        let drifts: Vec<bool> = levels.iter().map(|stretch| stretch.level().is_none()).collect();
+        assert_eq!(drifts, [false, true, true, false]);
+    }
+
+    #[test]
+    fn the_noisier_a_series_and_the_slower_its_drift_the_less_its_ends_are_known() {
+        let apart = |noise: f64, after: f64| {
+            let mut trend = example::series(1.0, 200, vec![], vec![example::drift(80, 120, 1.0, after)]);
+            trend.noise = Some(SeriesNoise { deviation: noise, inflation: 1.0, is_relative: true });
+            let (_, steps) = told(&trend);
+            steps[0][2] - steps[0][1]
+        };
+        assert_eq!(apart(0.0, 1.2), 0);
+        assert!(apart(0.004, 1.2) < apart(0.008, 1.2) && apart(0.008, 1.2) < apart(0.008, 1.1));
     }
 
     #[test]

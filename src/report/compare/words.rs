@@ -92,7 +92,7 @@ pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> (Kind, bool) {
         Verdict::Changed(_) if up == (series.metric.better == Better::Lower) => Kind::Worse,
         Verdict::Changed(_) => Kind::Better,
         Verdict::Same { .. } => Kind::Same,
-        Verdict::Short | Verdict::Drift | Verdict::Open(_) => Kind::Doubt,
+        Verdict::Short | Verdict::Drift | Verdict::DriftBetween | Verdict::Open(_) => Kind::Doubt,
         Verdict::NotComparable => Kind::Environment,
         Verdict::MissingAtA | Verdict::MissingAtB | Verdict::MissingBetween => Kind::Missing,
     };
@@ -191,6 +191,7 @@ fn why(data: &Data, outcome: &Outcome<'_>) -> String {
         Verdict::Same { came_back: true } => "changed between and came back".to_owned(),
         Verdict::Short => "too few points for a level".to_owned(),
         Verdict::Drift => "its level drifts".to_owned(),
+        Verdict::DriftBetween => "a drift between may have come to nothing".to_owned(),
         Verdict::Open(number) => format!("may lie on either side of the change at {}", commit(*number)),
         Verdict::NotComparable => differences(data, outcome),
         Verdict::MissingAtA => "not measured at A".to_owned(),

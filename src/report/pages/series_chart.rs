@@ -8,7 +8,7 @@ use crate::model::event::Event;
 use crate::model::series::Point;
 use crate::model::unit::Scale;
 use crate::report::catalog::Catalog;
-use crate::report::chart::trend::{Dot, Fitted, Line, Trend, Turn};
+use crate::report::chart::trend::{Dot, Fitted, Line, Processes, Trend, Turn};
 use crate::report::fit::{Fit, What};
 use crate::report::gate::share;
 use crate::report::mark::{Mark, Tone};
@@ -29,7 +29,6 @@ pub(super) fn trend(
 ) -> Trend {
     let series = &of.series;
     let placed = placed(catalog, of, fit);
-    let newest = if is_spread { &placed[placed.len().saturating_sub(WITH_PROCESSES)..] } else { &[] };
     let comparison = of.comparison.as_ref();
     let on_line = fit.is_none_or(|fit| is_on_line(catalog, fit));
     Trend {
@@ -46,7 +45,7 @@ pub(super) fn trend(
                 commit: point.commit.clone(),
             })
             .collect(),
-        processes: newest.iter().map(|(_, point)| point.workers.clone()).collect(),
+        processes: fit.filter(|_| is_spread).and_then(|fit| processes(&placed, fit)),
         fit: fit.and_then(|fit| fitted(catalog, fit, scale)),
         baseline: comparison.and_then(|comparison| comparison.baseline).or(of.latest.baseline),
         limit: comparison.and_then(|comparison| comparison.allowed),
@@ -56,6 +55,29 @@ pub(super) fn trend(
         newest: number::quantity(scale, of.latest.current),
         tone: comparison.map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict)),
     }
+}
+
+/// What each process measured in the newest runs, by measurement: all runs of a commit in an environment, or one that was not fitted.
+fn processes(placed: &[(f64, &Point)], fit: &Fit<'_>) -> Option<Processes> {
+    let last = fit.series.pooled.last()?;
+    let is_apart = |place: f64, point: &Point| point.dirty || place.fract() != 0.0;
+    let newest = &placed[placed.len().saturating_sub(WITH_PROCESSES)..];
+    let mut known: Vec<(&str, &str)> = Vec::new();
+    let mut groups = Vec::with_capacity(newest.len());
+    for (place, point) in newest {
+        let key = if is_apart(*place, point) { (&*point.run, "") } else { (&*point.commit, &*point.environment_key) };
+        let group = known.iter().position(|one| *one == key).unwrap_or(known.len());
+        if group == known.len() {
+            known.push(key);
+        }
+        groups.push(group);
+    }
+    Some(Processes {
+        values: newest.iter().map(|(_, point)| point.workers.clone()).collect(),
+        newest: known.iter().position(|one| *one == (&*last.commit, &*last.environment_key))?,
+        groups,
+        apart: (0..placed.len()).filter(|number| is_apart(placed[*number].0, placed[*number].1)).collect(),
+    })
 }
 
 /// The runs of a series by place: on the line of commits, or on the commits of its machine where the fit stands on these.

@@ -33,11 +33,14 @@ const FIGURES: [&str; 6] = ["Values", "Lowest", "First quarter", "Median", "Thir
 pub(super) fn at_newest(series: &Series, fit: Option<&Fit<'_>>, scale: Scale) -> Option<Newest> {
     let fit = fit?;
     let last = fit.series.pooled.last()?;
-    let is_of = |point: &&Point| point.commit == last.commit && point.environment_key == last.environment_key;
+    let is_of =
+        |point: &&Point| point.commit == last.commit && point.environment_key == last.environment_key && !point.dirty;
     let processes: Vec<f64> =
         series.points.iter().filter(is_of).flat_map(|point| point.workers.iter().copied()).collect();
     let flat = fit.flats().pop()?;
-    let points = fit.series.pooled.get(flat.start..flat.end.min(fit.series.pooled.len() - 1))?;
+    // Runs of the newest commit are points of their own.
+    let before = fit.series.pooled.iter().rposition(|point| point.commit != last.commit)? + 1;
+    let points = fit.series.pooled.get(flat.start..flat.end.min(before))?;
     let level: Vec<f64> = points.iter().skip(points.len().saturating_sub(MOST)).map(|point| point.value).collect();
     if processes.len() < FEWEST || level.len() < FEWEST {
         return None;
