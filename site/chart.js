@@ -346,10 +346,12 @@ function makeChart(figure, rows) {
   const wanted = address.get("commit");
   if (/^[0-9a-f]{7,40}$/.test(wanted)) {
     named().then(() => {
-      const found = runs.findLastIndex((run, i) => {
+      // Of several runs of a commit one that was fitted.
+      const apart = told.processes?.apart ?? [], isWanted = (run, i) => {
         const sha = data.commits[commitOf(run)]?.[0] ?? nameOf(i);
         return sha && (sha.startsWith(wanted) || wanted.startsWith(sha));
-      });
+      };
+      const fitted = runs.findLastIndex((run, i) => !apart.includes(i) && isWanted(run, i)), found = fitted < 0 ? runs.findLastIndex(isWanted) : fitted;
       if (found >= 0) choose(found);
     });
   }

@@ -41,9 +41,12 @@ const pointsFor = (data, series, number) => {
 const isReached = ([number, ...before], point) =>
   point.number > number || (point.number === number && !before.includes(point.environment));
 
+// A step that is the edge of a drift has 0 in place of a change.
+const isEdge = (step) => step[3] === 0;
+
 const levelsOf = ({ changes }, point) => {
   const reached = (which) => changes.filter((step) => isReached(step[which], point)).length;
-  const open = changes.find((step) => isReached(step[1], point) && !isReached(step[2], point));
+  const open = changes.find((step) => !isEdge(step) && isReached(step[1], point) && !isReached(step[2], point));
   return { least: reached(2), likely: reached(0), most: reached(1), open: open ? open[0][0] : null };
 };
 
@@ -52,9 +55,8 @@ const turned = ([change, lower, upper]) =>
 
 // How two levels stand to each other, at commits so many apart; null where one of them drifts (a share of its level a commit, or
 // null), or a drift lies between and comes to nothing that is clear. Where a drift is all that there is, what it moves between them
-// may be less than counts. A step that is the edge of a drift has 0 in place of a change.
+// may be less than counts.
 const isLevel = (one) => Array.isArray(one);
-const isEdge = (step) => step[3] === 0;
 const isOneDrift = ({ levels, changes }, low, high) =>
   high === low + 2 && !isLevel(levels[low + 1]) && changes.slice(low, high).every(isEdge);
 const between = (series, from, to, apart) => {
@@ -114,7 +116,9 @@ const judge = (data, series, numberA, numberB) => {
     for (let to = ofB.least; to <= ofB.most; to += 1) {
       const judged = between(series, from, to, apart);
       if (!judged) return untold(from, to);
-      if (judged.sign !== likely.sign) open ??= ofA.open ?? ofB.open;
+      if (judged.sign === likely.sign) continue;
+      open ??= ofA.open ?? ofB.open;
+      if (open === null) return say("drift");
     }
   }
   Object.assign(outcome, likely, { before: valueOf(series.levels[ofA.likely]), after: valueOf(series.levels[ofB.likely]) });
@@ -177,7 +181,7 @@ const whyOf = (data, outcome) => {
   switch (outcome.verdict) {
     case "changed":
       if (outcome.end !== null) return `a drift from ${commit()}, over at ${nameOf(data.commits[outcome.end])}`;
-      if (outcome.drifts) return "drifts and changes between";
+      if (outcome.drifts) return "several changes between, a drift among them";
       return outcome.steps === 1 ? `changed at ${commit()}` : `${count(outcome.steps)} changes between`;
     case "same": return outcome.cameBack ? "changed between and came back" : "";
     case "short": return "too few points for a level";

@@ -69,7 +69,7 @@ function drawSpread(namespace, { factor, symbol }, sides) {
 }
 
 // What to hold a run against, and what that is: others of its level, those before it first; within a drift what came before in it.
-// Runs that were not fitted belong to no level.
+// Runs that were not fitted belong to no level, and are held against that of their place.
 const besideOf = (told, runs, at, isOf) => {
   const { place } = runs[at], holds = ([from, to]) => from <= place && place <= to, isFlat = ([, , a, b]) => a === b;
   const line = told.lines.find((one) => holds(one) && isFlat(one)) ?? told.lines.find(holds);
@@ -77,7 +77,7 @@ const besideOf = (told, runs, at, isOf) => {
   const fitted = runs.filter((run, i) => !isOf(i) && !apart.has(i) && (!line || (run.place >= line[0] && run.place <= line[1])));
   const before = fitted.filter((run) => run.place < place).slice(-LEVEL), after = isLevel ? fitted.filter((run) => run.place > place).slice(0, LEVEL) : [];
   const isBefore = before.length > 1 || !after.length, values = (isBefore ? before : after).map((run) => run.value);
-  const which = isLevel ? `of its level ${isBefore ? "before" : "after"} it` : line ? "before it in its drift" : "before it";
+  const which = isLevel ? `of ${apart.has(at) ? "the" : "its"} level ${isBefore ? "before" : "after"} it` : line ? "before it in its drift" : "before it";
   return { values, name: isLevel ? "level" : "before", said: `${counted(values.length, "run", "runs")} ${which}` };
 };
 

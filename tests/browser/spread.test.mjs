@@ -161,7 +161,7 @@ test("runs that were not fitted are a measurement each and belong to no level, a
     return { outcome, zero };
   });
   assert.deepEqual(outcome.map(({ values }) => values), [[1, 2, 3], [1, 2, 3], [2, 3], [1, 2, 3]]);
-  assert.deepEqual(outcome.map(({ name, said: words }) => `${name}: ${words}`), ["level: 3 runs of its level before it", "level: 3 runs of its level before it",
+  assert.deepEqual(outcome.map(({ name, said: words }) => `${name}: ${words}`), ["level: 3 runs of its level before it", "level: 3 runs of the level before it",
     "before: 2 runs before it in its drift", "before: 3 runs before it"]);
   assert.ok(zero > 8);
   assert.deepEqual(said, []);

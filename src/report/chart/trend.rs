@@ -28,7 +28,7 @@ pub struct Trend {
     pub scale: Scale,
     /// The runs, by place.
     pub dots: Vec<Dot>,
-    /// What each process measured in the newest of these runs; nothing where no page shows it.
+    /// What each process measured in the newest of these runs; nothing where no page shows it, or none of these was fitted.
     pub processes: Option<Processes>,
     /// What was fitted to them.
     pub fit: Option<Fitted>,

@@ -14,7 +14,7 @@
 //!    estimates recovery: Zou and Donner, Statistics in Medicine 27, 2008). A **change** where it leaves out zero and the
 //!    size is one that counts, else **no change**: it came back. Where a drift begins or ends between
 //!    and there is none: **inconclusive**.
-//! 7. A commit at which a change may lie or not has two possible levels. All possible pairs are judged by 4 to 6; where they
+//! 7. A commit at which a change may lie or not has two possible levels. All possible pairs are judged by 3 to 6; where they
 //!    disagree the row is **inconclusive**, else the most likely pair is shown.
 //!
 //! A commit with a tag that was not measured has of each series what was measured last before it, in its last fifty measured

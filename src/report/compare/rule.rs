@@ -1,7 +1,7 @@
 //! The rule by which a series is judged between two commits, as the module above says it in words.
 
 use super::between::{Through, between, through};
-use super::data::{Data, PointData, SeriesData};
+use super::data::{Data, PointData, SeriesData, Step};
 
 /// What the rule says.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +136,10 @@ pub(super) fn judge(series: &SeriesData, a: impl Into<Moment>, b: impl Into<Mome
         for to in of_b.least..=of_b.most {
             match between(series, from, to, apart) {
                 Some(judged) if judged.sign == likely.sign => (),
-                Some(_) => open = open.or_else(|| of_a.open.or(of_b.open)),
+                Some(_) => match of_a.open.or(of_b.open) {
+                    Some(number) => open = open.or(Some(number)),
+                    None => return bare(Verdict::Drift, Some(a), Some(b)),
+                },
                 None => return untold(from, to),
             }
         }
@@ -182,7 +185,8 @@ struct Levels {
 impl Levels {
     fn of(series: &SeriesData, point: &PointData) -> Levels {
         let changes = &series.changes;
-        let open = changes.iter().find(|step| step.first.is_reached(point) && !step.last.is_reached(point));
+        let is_open = |step: &&Step| !step.is_edge && step.first.is_reached(point) && !step.last.is_reached(point);
+        let open = changes.iter().find(is_open);
         Levels {
             least: changes.iter().filter(|step| step.last.is_reached(point)).count(),
             likely: changes.iter().filter(|step| step.at.is_reached(point)).count(),
@@ -196,7 +200,7 @@ impl Levels {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::data::{Spot, Step, Stretch};
+    use super::super::data::{Spot, Stretch};
     use super::*;
     use crate::model::metric::Metric;
     use crate::report::compare::columns::Column;

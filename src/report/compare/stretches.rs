@@ -38,6 +38,7 @@ pub(super) fn stretches(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Stretch>, 
         let edge = || [begin, begin.saturating_sub(*before), begin + after];
         steps.push((change.map_or_else(edge, |change| [change.index, change.first, change.last]), change));
     }
+    within_changes(&mut steps);
     in_order(&mut steps, numbers.len() - 1);
     let spot = |index: usize| {
         let number = numbers[index];
@@ -61,7 +62,8 @@ pub(super) fn stretches(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Stretch>, 
 /// twice that of their mean, that of a level the one of its mean, and over the pace these are points. Within the ramp it is half of
 /// that at most.
 fn doubt(one: &SeriesTrend, before: &Piece, after: &Piece) -> [usize; 2] {
-    let Some(noise) = one.noise.filter(|_| before.is_ramp != after.is_ramp) else { return [0; 2] };
+    let is_edge = before.is_ramp != after.is_ramp && !after.is_step;
+    let Some(noise) = one.noise.filter(|_| is_edge) else { return [0; 2] };
     let (ramp, flat) = if before.is_ramp { (before, after) } else { (after, before) };
     let size = if noise.is_relative { noise.deviation * after.from.abs() } else { noise.deviation };
     let [long, short] = [&ramp.points, &flat.points].map(|points| points.len().max(1) as f64);
@@ -71,6 +73,24 @@ fn doubt(one: &SeriesTrend, before: &Piece, after: &Piece) -> [usize; 2] {
     let points = if pace > 0.0 { (error / pace).ceil().min(most) as usize } else { one.pooled.len() };
     let in_ramp = points.min(ramp.points.len() / 2);
     if before.is_ramp { [in_ramp, points] } else { [points, in_ramp] }
+}
+
+/// Lets no edge of a drift lie beyond where the change before it or after it may be.
+fn within_changes(steps: &mut [([usize; 3], Option<&ChangePoint>)]) {
+    let mut least = 0;
+    for ([_, first, _], change) in steps.iter_mut() {
+        match change {
+            Some(change) => least = change.first,
+            None => *first = least.max(*first),
+        }
+    }
+    let mut most = usize::MAX;
+    for ([.., last], change) in steps.iter_mut().rev() {
+        match change {
+            Some(change) => most = change.last,
+            None => *last = most.min(*last),
+        }
+    }
 }
 
 /// Lets no step be reached surely before one that comes before it, nor possibly after one that comes after: a drift may begin
@@ -186,6 +206,24 @@ mod tests {
         assert_eq!(steps[1], [30; 3]);
         let drifts: Vec<bool> = levels.iter().map(|stretch| stretch.level().is_none()).collect();
         assert_eq!(drifts, [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_drift_leaves_changes_beside_it_as_sure_as_they_are() {
+        let is_level = |levels: &[Stretch]| levels.iter().map(|one| one.level().is_some()).collect::<Vec<bool>>();
+        // A change at the end of a drift, and few points after it.
+        let change = example::change(100, 1.05, 1.26);
+        let (levels, steps) = told(&example::series(1.0, 110, vec![change], vec![example::drift(40, 100, 1.0, 1.05)]));
+        assert_eq!((is_level(&levels), steps[1]), (vec![true, false, true], [100; 3]));
+        // One right before a drift, and one right after it.
+        let change = example::change(60, 1.0, 1.2);
+        let (levels, steps) = told(&example::series(1.0, 150, vec![change], vec![example::drift(65, 125, 1.2, 1.26)]));
+        assert_eq!((levels[0].level().is_some(), steps[0]), (true, [60; 3]));
+        assert_eq!(steps[1][1], 60);
+        let change = example::change(105, 1.05, 1.26);
+        let (levels, steps) = told(&example::series(1.0, 150, vec![change], vec![example::drift(40, 100, 1.0, 1.05)]));
+        assert_eq!((is_level(&levels), steps[2]), (vec![true, false, false, true], [105; 3]));
+        assert_eq!(steps[1][2], 105);
     }
 
     #[test]

@@ -185,7 +185,7 @@ fn why(data: &Data, outcome: &Outcome<'_>) -> String {
         Verdict::Changed(Through::Drift(begin, end)) => {
             format!("a drift from {}, over at {}", commit(*begin), commit(*end))
         }
-        Verdict::Changed(Through::Drifts) => "drifts and changes between".to_owned(),
+        Verdict::Changed(Through::Drifts) => "several changes between, a drift among them".to_owned(),
         Verdict::Changed(Through::Several(steps)) => format!("{} changes between", number::count(*steps)),
         Verdict::Same { came_back: false } => String::new(),
         Verdict::Same { came_back: true } => "changed between and came back".to_owned(),
