@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use divan::Bencher;
-use sprag::frame::Frame;
-use sprag::model::benchmark::{Benchmark, Parity, ParityStatus};
-use sprag::model::commit::{Commit, CommitLine, CommitOnLine};
-use sprag::model::environment::{Environment, Machine};
-use sprag::model::metric::{Better, Metric};
-use sprag::model::run::{Quality, RecordedRun, Run, RunStatus};
-use sprag::model::sample::{Estimate, Measurement};
-use sprag::model::unit::Unit;
+use sprag_analysis::frame::Frame;
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::commit::{Commit, CommitLine, CommitOnLine};
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement};
+use sprag_model::unit::Unit;
 
 /// Numbers of runs; the last makes a million values.
 const RUNS: [usize; 3] = [100, 1_000, 10_000];

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use divan::Bencher;
-use sprag::history::{self, Author, NewCommit, Record, Store};
-use sprag::model::benchmark::{Benchmark, Parity, ParityStatus};
-use sprag::model::environment::{Environment, Machine};
-use sprag::model::metric::Metric;
-use sprag::model::run::{Quality, Run, RunStatus};
-use sprag::model::sample::{Estimate, Measurement};
+use sprag_history::{self as history, Author, NewCommit, Record, Store};
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::metric::Metric;
+use sprag_model::run::{Quality, Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement};
 
 /// Runs that the history has already.
 const RUNS: usize = 10_000;

@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use divan::Bencher;
-use sprag::frame::{DecodedRuns, Decoder, Frame};
-use sprag::history::{self, Author, NewCommit, Record, Store};
-use sprag::model::benchmark::{Benchmark, Parity, ParityStatus};
-use sprag::model::commit::CommitLine;
-use sprag::model::environment::{Environment, Machine};
-use sprag::model::metric::Metric;
-use sprag::model::run::{Quality, RecordedRun, Run, RunStatus};
-use sprag::model::sample::{Estimate, Measurement};
+use sprag_analysis::frame::{DecodedRuns, Decoder, Frame};
+use sprag_history::{self as history, Author, NewCommit, Record, Store};
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::commit::CommitLine;
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::metric::Metric;
+use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement};
 
 /// How many runs the history has.
 const RUNS: usize = 500;

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Where the ground truth lies. Run with SPRAG_ACCEPT=1 in the environment, the example writes it.
 pub(crate) fn ground_truth() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/perf-test/ground-truth.json")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/perf-test/ground-truth.json")
 }
 
 /// The comparisons that each kernel makes, one sample an input.

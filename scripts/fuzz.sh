@@ -18,7 +18,7 @@ mkdir -p "$work/seeds" "$work/artifacts" "$work/logs"
 cat > "$work/rustc" <<'END'
 #!/bin/sh
 case " $* " in
-  *" --crate-name sprag "*) exec "$@" -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
+  *" --crate-name sprag"*) exec "$@" -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares ;;
   *) exec "$@" ;;

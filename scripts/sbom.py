@@ -27,10 +27,15 @@ def checksums():
     return {(one["name"], one["version"]): one["checksum"] for one in packages if "checksum" in one}
 
 
+def program(graph):
+    """The id of the package that is the program."""
+    return next(one["id"] for one in graph["packages"] if one["name"] == "sprag")
+
+
 def linked(graph):
     """The ids of the packages that the program needs, itself included; what only tests and builds need is left out."""
     nodes = {node["id"]: node for node in graph["resolve"]["nodes"]}
-    wanted, found = [graph["resolve"]["root"]], set()
+    wanted, found = [program(graph)], set()
     while wanted:
         one = wanted.pop()
         if one in found:
@@ -64,7 +69,7 @@ def numbered(document):
 def bom(graph, sums):
     """The whole document."""
     packages = {one["id"]: one for one in graph["packages"]}
-    root, ids = graph["resolve"]["root"], linked(graph)
+    root, ids = program(graph), linked(graph)
     parts = {one: component(packages[one], sums.get((packages[one]["name"], packages[one]["version"]))) for one in ids}
     needs = {node["id"]: [one for one in node["dependencies"] if one in ids] for node in graph["resolve"]["nodes"]}
     return numbered({

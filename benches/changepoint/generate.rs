@@ -3,7 +3,7 @@
 //! A value is `base * (level + noise * deviate)`. The level is 1 and then follows its steps and ramps; the deviate is one
 //! of the family, mostly of variance 1. Everything follows from the seed.
 
-use sprag::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
 
 /// A change that was planted.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::Value;
-use sprag::formats::series_table;
+use sprag_formats::series_table;
 
 use super::generate::{Labelled, Planted};
 

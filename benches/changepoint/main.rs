@@ -19,9 +19,9 @@ use std::time::Instant;
 use generate::Labelled;
 use rayon::prelude::*;
 use score::{Prediction, Tally, share};
-use sprag::analysis::changes::chance;
-use sprag::analysis::changes::detect::{self, FEWEST_POINTS};
-use sprag::analysis::changes::sensitivity::Sensitivity;
+use sprag_analysis::changes::chance;
+use sprag_analysis::changes::detect::{self, FEWEST_POINTS};
+use sprag_analysis::changes::sensitivity::Sensitivity;
 use stream::Growth;
 
 /// How much it may take, by name.

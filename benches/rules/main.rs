@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use rayon::prelude::*;
-use sprag::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
 
 use noise::{NOISES, Noise};
 use table::Table;

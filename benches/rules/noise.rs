@@ -3,7 +3,7 @@
 //! The amplitudes are assumptions. What matters is of which kind they are: from sample to sample, along a process, or from
 //! one process to the next, of which samples of a single process show nothing.
 
-use sprag::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
 
 /// A way of being noisy.
 pub(crate) struct Noise {

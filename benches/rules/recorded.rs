@@ -1,7 +1,7 @@
 //! Recorded timings of identical code: eighty processes of each of four kernels on a shared machine.
 
 use serde_json::Value;
-use sprag::analysis::interleaved::{self, Order};
+use sprag_analysis::interleaved::{self, Order};
 
 use crate::table::Table;
 

@@ -1,12 +1,12 @@
 //! The gates that others ship, as they decide: by the samples of one run a side.
 
-use sprag::analysis::rules::{bands, rank, tolerance};
-use sprag::model::bands::Band;
-use sprag::model::evidence::{Evidence, Side};
-use sprag::model::metric::Better;
-use sprag::model::sample_gate::RankOutcome;
-use sprag::model::verdict::Verdict;
-use sprag::stats::describe;
+use sprag_analysis::rules::{bands, rank, tolerance};
+use sprag_base::stats::describe;
+use sprag_model::bands::Band;
+use sprag_model::evidence::{Evidence, Side};
+use sprag_model::metric::Better;
+use sprag_model::sample_gate::RankOutcome;
+use sprag_model::verdict::Verdict;
 
 /// How many samples a run has.
 pub(crate) const SAMPLES: usize = 125;

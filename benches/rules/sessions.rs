@@ -2,14 +2,14 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rayon::prelude::*;
-use sprag::analysis::compare;
-use sprag::analysis::reference::{self, Known, Level};
-use sprag::analysis::rules;
-use sprag::model::metric::Metric;
-use sprag::model::rule::{Choice, Policy, Rule};
-use sprag::model::verdict::Verdict;
-use sprag::stats::describe;
-use sprag::stats::random::SplitMix64;
+use sprag_analysis::compare;
+use sprag_analysis::reference::{self, Known, Level};
+use sprag_analysis::rules;
+use sprag_base::stats::describe;
+use sprag_base::stats::random::SplitMix64;
+use sprag_model::metric::Metric;
+use sprag_model::rule::{Choice, Policy, Rule};
+use sprag_model::verdict::Verdict;
 
 use crate::noise::{NOISES, Noise};
 use crate::table::Table;

@@ -1,10 +1,10 @@
 //! Two builds whose processes took turns, as `sprag compare A B --measure` runs them.
 
-use sprag::analysis::interleaved;
-use sprag::analysis::rules::interval;
-use sprag::model::verdict::Verdict;
-use sprag::stats::pair_ratio;
-use sprag::stats::random::SplitMix64;
+use sprag_analysis::interleaved;
+use sprag_analysis::rules::interval;
+use sprag_base::stats::pair_ratio;
+use sprag_base::stats::random::SplitMix64;
+use sprag_model::verdict::Verdict;
 
 use super::noise::Noise;
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::compare;
-use crate::model::baseline::diff::{DiffKind, MetricDiff, MetricSide};
-use crate::model::baseline::{Baseline, BaselineMetric};
-use crate::model::metric::Better;
-use crate::model::rule::Rule;
+use sprag_model::baseline::diff::{DiffKind, MetricDiff, MetricSide};
+use sprag_model::baseline::{Baseline, BaselineMetric};
+use sprag_model::metric::Better;
+use sprag_model::rule::Rule;
 
 /// Every metric of either: first those that are on one side only or of another kind, then by size of change.
 pub fn metrics(from: &Baseline, to: &Baseline) -> Vec<MetricDiff> {
@@ -84,9 +84,9 @@ fn is_beyond(before: f64, after: &BaselineMetric) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::example;
-    use crate::model::environment::Environment;
-    use crate::model::unit::Unit;
+    use crate::example;
+    use sprag_model::environment::Environment;
+    use sprag_model::unit::Unit;
 
     #[test]
     fn the_largest_change_comes_first() {

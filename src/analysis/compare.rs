@@ -6,15 +6,15 @@ use chrono::{DateTime, Utc};
 
 use super::family::{self, Basis};
 use super::{restless, rules};
-use crate::model::baseline::{Baseline, BaselineMetric};
-use crate::model::environment::FactChange;
-use crate::model::evidence::{Evidence, Restlessness, Side};
-use crate::model::metric::{Metric, TIME};
-use crate::model::rule::Rule;
-use crate::model::run::{Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement};
-use crate::model::series::Series;
-use crate::model::verdict::{Comparison, Verdict};
+use sprag_model::baseline::{Baseline, BaselineMetric};
+use sprag_model::environment::FactChange;
+use sprag_model::evidence::{Evidence, Restlessness, Side};
+use sprag_model::metric::{Metric, TIME};
+use sprag_model::rule::Rule;
+use sprag_model::run::{Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement};
+use sprag_model::series::Series;
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// Facts that tell machines of other tools apart, where both sides have them.
 const IMPORTED: [&str; 4] = ["cores", "memory_gib", "os", "target"];
@@ -276,9 +276,9 @@ pub(super) fn sort_worst_first(comparisons: &mut [Comparison]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::example;
-    use crate::model::environment::Environment;
-    use crate::model::unit::Unit;
+    use crate::example;
+    use sprag_model::environment::Environment;
+    use sprag_model::unit::Unit;
 
     fn verdicts(run: &Run, baseline: &Baseline) -> Vec<(String, Verdict)> {
         against_baseline(run, &[], baseline).into_iter().map(|one| (one.benchmark, one.verdict)).collect()

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
-use crate::model::baseline::{Baseline, BaselineFile};
-use crate::model::commit::CommitLine;
-use crate::model::head::RunHead;
-use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
-use crate::model::run::{RecordedRun, Run, RunStatus};
-use crate::model::series::Series;
-use crate::model::shard::{Incomplete, Whole};
-use crate::model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
+use sprag_model::baseline::{Baseline, BaselineFile};
+use sprag_model::commit::CommitLine;
+use sprag_model::head::RunHead;
+use sprag_model::rollup::{LatestRow, SuiteRow, WeekRow};
+use sprag_model::run::{RecordedRun, Run, RunStatus};
+use sprag_model::series::Series;
+use sprag_model::shard::{Incomplete, Whole};
+use sprag_model::verdict::{Comparison, Counts, Verdict};
 
 use super::{compare, sentence, tip};
 
@@ -240,8 +240,8 @@ fn suite_finding(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::example;
-    use crate::model::shard;
+    use crate::example;
+    use sprag_model::shard;
 
     fn analysed(records: &[RecordedRun], baselines: &[BaselineFile]) -> Analysis {
         let heads: Vec<RunHead> = records.iter().map(RunHead::of).collect();

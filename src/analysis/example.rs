@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeZone as _, Utc};
 
-use crate::model::analysis::{NoBaseline, SuiteAnalysis};
-use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
-use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
-use crate::model::environment::{Environment, Machine};
-use crate::model::metric::Metric;
-use crate::model::rule::Rule;
-use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement};
-use crate::model::verdict::Counts;
+use sprag_model::analysis::{NoBaseline, SuiteAnalysis};
+use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::metric::Metric;
+use sprag_model::rule::Rule;
+use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement};
+use sprag_model::verdict::Counts;
 
 /// A run with one `time` in seconds a benchmark.
 pub(super) fn run(suite: &str, machine: &str, day: u32, times: &[(&str, f64)]) -> Run {

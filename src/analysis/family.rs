@@ -7,9 +7,9 @@
 //! checks tells anything.
 
 use super::rules::interval;
-use crate::model::evidence::Evidence;
-use crate::model::rule::Rule;
-use crate::model::verdict::{Comparison, Verdict};
+use sprag_model::evidence::Evidence;
+use sprag_model::rule::Rule;
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// What a verdict was reached by, where a rule was asked.
 pub type Basis = Option<(Rule, Evidence)>;
@@ -66,7 +66,7 @@ pub fn size(comparisons: &[Comparison]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::metric::Metric;
+    use sprag_model::metric::Metric;
 
     fn comparison(verdict: Verdict, p_value: Option<f64>) -> Comparison {
         Comparison {

@@ -6,10 +6,10 @@
 //! to await, and is no test.
 
 use super::rules::interval;
-use crate::model::evidence::{Evidence, Side};
-use crate::model::metric::Better;
-use crate::model::verdict::Verdict;
-use crate::stats::pair_ratio;
+use sprag_base::stats::pair_ratio;
+use sprag_model::evidence::{Evidence, Side};
+use sprag_model::metric::Better;
+use sprag_model::verdict::Verdict;
 
 /// Which process of a pair stands for the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub fn evidence(ratios: Vec<f64>) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::SplitMix64;
+    use sprag_base::stats::random::SplitMix64;
 
     #[test]
     fn every_window_is_judged_both_ways_and_a_true_change_is_seen() {

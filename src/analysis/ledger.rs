@@ -8,14 +8,14 @@ use std::collections::HashMap;
 
 use chrono::NaiveDate;
 
-use crate::model::analysis::Analysis;
-use crate::model::commit::CommitLine;
-use crate::model::event::{Event, Member};
-use crate::model::ledger::answer::{Answer, Standing};
-use crate::model::ledger::scope::{Scope, Subject};
-use crate::model::ledger::{Acceptance, Ledger};
-use crate::model::metric::Better;
-use crate::model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::analysis::Analysis;
+use sprag_model::commit::CommitLine;
+use sprag_model::event::{Event, Member};
+use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::ledger::scope::{Scope, Subject};
+use sprag_model::ledger::{Acceptance, Ledger};
+use sprag_model::metric::Better;
+use sprag_model::verdict::{Comparison, Counts, Verdict};
 
 /// By how much rounding may take a change over what is accepted.
 const ROUNDING: f64 = 1e-9;
@@ -190,12 +190,12 @@ mod tests {
     use chrono::{DateTime, Utc};
 
     use super::*;
-    use crate::model::change_point::Level;
-    use crate::model::commit::CommitOnLine;
-    use crate::model::event::{Direction, EventKind, EventState, NamedCommit, NamedMachine};
-    use crate::model::ledger::example;
-    use crate::model::metric::Metric;
-    use crate::model::verdict::Effect;
+    use sprag_model::change_point::Level;
+    use sprag_model::commit::CommitOnLine;
+    use sprag_model::event::{Direction, EventKind, EventState, NamedCommit, NamedMachine};
+    use sprag_model::ledger::example;
+    use sprag_model::metric::Metric;
+    use sprag_model::verdict::Effect;
 
     const EVENT: &str = "e-0a1b2c";
 

@@ -3,7 +3,7 @@
 use super::changes::{self, sensitivity::Sensitivity};
 use super::rules::{self, interval};
 use super::{family, restless, trend};
-use crate::model::method::{Constants, Figure, Limits};
+use sprag_model::method::{Constants, Figure, Limits};
 
 /// The limits of all sensitivities, the strictest first.
 pub fn sensitivities() -> Vec<Limits> {

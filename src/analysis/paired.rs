@@ -1,11 +1,11 @@
 //! Two builds timed against each other: a verdict a benchmark.
 
-use crate::model::baseline::Baseline;
-use crate::model::evidence::{Evidence, Side};
-use crate::model::paired::{Pair, Paired};
-use crate::model::rule::{Choice, Policy, Rule};
-use crate::model::verdict::{Comparison, Verdict};
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::baseline::Baseline;
+use sprag_model::evidence::{Evidence, Side};
+use sprag_model::paired::{Pair, Paired};
+use sprag_model::rule::{Choice, Policy, Rule};
+use sprag_model::verdict::{Comparison, Verdict};
 
 use super::compare::{sort_worst_first, tell_chance};
 use super::rules::{self, interval};
@@ -58,9 +58,9 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Option<(Rule, Ev
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::metric::Metric;
-    use crate::model::paired::CONFIDENCE;
-    use crate::stats::pair_ratio;
+    use sprag_base::stats::pair_ratio;
+    use sprag_model::metric::Metric;
+    use sprag_model::paired::CONFIDENCE;
 
     fn pairs(ratio: f64) -> Vec<Pair> {
         vec![Pair { base: 2.0, other: 2.0 * ratio, ratio }; 5]

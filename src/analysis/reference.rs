@@ -6,13 +6,13 @@ use chrono::{DateTime, Utc};
 
 use super::restless;
 use super::rules::interval;
-use crate::model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
-use crate::model::evidence::Restlessness;
-use crate::model::metric::Metric;
-use crate::model::rule::{Choice, Policy, Rule};
-use crate::model::run::{RecordedRun, RunStatus};
-use crate::model::sample::Estimate;
-use crate::stats::{describe, student};
+use sprag_base::stats::{describe, student};
+use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
+use sprag_model::evidence::Restlessness;
+use sprag_model::metric::Metric;
+use sprag_model::rule::{Choice, Policy, Rule};
+use sprag_model::run::{RecordedRun, RunStatus};
+use sprag_model::sample::Estimate;
 
 /// How many digits of a number are kept: people review them, and no measurement has as many.
 const DIGITS: usize = 9;
@@ -208,8 +208,8 @@ fn values<'a>(runs: &[&'a RecordedRun]) -> BTreeMap<String, Series<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::example;
-    use crate::model::commit::Commit;
+    use crate::example;
+    use sprag_model::commit::Commit;
 
     fn runs(values: &[f64]) -> Vec<RecordedRun> {
         let run =
@@ -308,7 +308,7 @@ mod tests {
         let all = runs(&[1.0]);
         let fixed = Rule::Bands { fail: 0.05, warn: 0.02 };
         let policy = Policy {
-            exceptions: vec![crate::model::rule::Exception { part: "x @".to_owned(), choice: Choice::Fixed(fixed) }],
+            exceptions: vec![sprag_model::rule::Exception { part: "x @".to_owned(), choice: Choice::Fixed(fixed) }],
             default: Choice::Learnt,
         };
         let of = |policy: &Policy| {

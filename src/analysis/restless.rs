@@ -10,9 +10,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::steps;
-use crate::model::evidence::Restlessness;
-use crate::model::metric::{INSTRUCTIONS, Metric, PEAK_MEMORY, RATIO};
-use crate::stats::{describe, student};
+use sprag_base::stats::{describe, student};
+use sprag_model::evidence::Restlessness;
+use sprag_model::metric::{INSTRUCTIONS, Metric, PEAK_MEMORY, RATIO};
 
 /// Runs that begin nearer to one another than this belong to one session: a machine does not change its mood between them.
 pub(super) const SESSION: TimeDelta = TimeDelta::hours(1);
@@ -108,9 +108,9 @@ fn assumed(metric: &Metric) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::rules::interval;
-    use crate::model::evidence::{Evidence, Side};
-    use crate::model::metric::Better;
+    use crate::rules::interval;
+    use sprag_model::evidence::{Evidence, Side};
+    use sprag_model::metric::Better;
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_700_000_000 + 60 * minutes, 0).expect("a time")

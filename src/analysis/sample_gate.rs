@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rules::rank::{self, Parameters};
-use crate::model::sample_gate::{GroundTruth, RankFigures, RankOutcome, SampleMismatch, SampleSeries, Section};
+use sprag_model::sample_gate::{GroundTruth, RankFigures, RankOutcome, SampleMismatch, SampleSeries, Section};
 
 /// Holds each benchmark against the one of the same name, in the order of the baseline.
 ///

@@ -1,11 +1,11 @@
 //! What a series shows, in one sentence that page, chart and Markdown share.
 
-use crate::model::metric::{Better, RATIO};
-use crate::model::rollup::LatestRow;
-use crate::model::sample::Role;
-use crate::model::series::Series;
-use crate::model::unit::Unit;
-use crate::model::verdict::{Comparison, Verdict};
+use sprag_model::metric::{Better, RATIO};
+use sprag_model::rollup::LatestRow;
+use sprag_model::sample::Role;
+use sprag_model::series::Series;
+use sprag_model::unit::Unit;
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// Changes below this are called none: the third digit is beyond what any run here resolves.
 const SMALLEST_SAID: f64 = 0.0005;
@@ -71,8 +71,8 @@ fn change_words(change: f64, series: &Series) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::metric::Metric;
-    use crate::model::series::{Point, PointRun};
+    use sprag_model::metric::Metric;
+    use sprag_model::series::{Point, PointRun};
 
     fn series(metric: Metric, values: &[f64]) -> Series {
         let point = |(day, value): (usize, &f64)| {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::compare::sort_worst_first;
 use super::family::{self, Basis};
 use super::rules;
-use crate::model::evidence::{Evidence, Side};
-use crate::model::metric::Metric;
-use crate::model::rule::Rule;
-use crate::model::verdict::{Comparison, Verdict};
+use sprag_model::evidence::{Evidence, Side};
+use sprag_model::metric::Metric;
+use sprag_model::rule::Rule;
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// What is known of the benchmarks of one file, by name.
 pub type Sides = BTreeMap<String, Side>;
@@ -68,9 +68,9 @@ fn judged(name: &str, base: &Side, current: Option<&Side>, judge: &Judge<'_>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::rules::bands;
-    use crate::stats::describe;
-    use crate::stats::random::SplitMix64;
+    use crate::rules::bands;
+    use sprag_base::stats::describe;
+    use sprag_base::stats::random::SplitMix64;
 
     fn sides(values: &[(&str, f64)]) -> Sides {
         values.iter().map(|(name, value)| ((*name).to_owned(), Side { value: *value, ..Side::default() })).collect()

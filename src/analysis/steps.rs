@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use crate::stats::student;
+use sprag_base::stats::student;
 
 /// The chance of finding one step in a series that has none, and as much for two.
 const CHANCE: f64 = 0.01;

@@ -10,8 +10,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use chrono::{DateTime, Utc};
 
-use crate::model::head::RunHead;
-use crate::model::shard::{self, Incomplete, Whole};
+use sprag_model::head::RunHead;
+use sprag_model::shard::{self, Incomplete, Whole};
 
 /// The runs of one suite on one machine, by what they tell about its newest state.
 pub(super) struct Runs<'a> {
@@ -49,7 +49,7 @@ pub(super) fn of<'a>(runs: &[&'a RunHead], positions: &HashMap<&str, usize>) -> 
     }
     let tip = newest.map(|(_, whole)| whole.clone());
     if tip.is_some() {
-        let narrowed = runs.iter().filter(|run| crate::model::run::is_filtered(&run.config));
+        let narrowed = runs.iter().filter(|run| sprag_model::run::is_filtered(&run.config));
         probes.extend(narrowed.map(|run| run.id.as_str()));
     }
     let youngest = || runs.iter().map(|run| run.timestamp).max().unwrap_or_default();
@@ -59,9 +59,9 @@ pub(super) fn of<'a>(runs: &[&'a RunHead], positions: &HashMap<&str, usize>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::example;
-    use crate::model::commit::Commit;
-    use crate::model::run::FILTER;
+    use crate::example;
+    use sprag_model::commit::Commit;
+    use sprag_model::run::FILTER;
 
     /// Runs written as `commit filter` one a day, on a line of the commits `a` to `z`; the days of the newest, of the last, and
     /// of the probes.

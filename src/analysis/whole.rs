@@ -5,9 +5,9 @@
 //! move all benchmarks of a machine together; so that the interval is no narrower than the truth, they are added as they
 //! are. Rules give intervals that differ in how sure they are, so that there is one only where a single rule decided.
 
-use crate::model::gate::Whole;
-use crate::model::metric::Better;
-use crate::model::verdict::Comparison;
+use sprag_model::gate::Whole;
+use sprag_model::metric::Better;
+use sprag_model::verdict::Comparison;
 
 /// Whether the errors of benchmarks have a common cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +54,8 @@ fn logarithm(comparison: &Comparison) -> Option<(f64, Option<f64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::metric::Metric;
-    use crate::model::verdict::{Effect, Verdict};
+    use sprag_model::metric::Metric;
+    use sprag_model::verdict::{Effect, Verdict};
 
     fn comparison(ratio: f64, reach: Option<f64>, better: Better) -> Comparison {
         let interval = reach.map(|reach| (ratio / (1.0 + reach) - 1.0, ratio * (1.0 + reach) - 1.0));

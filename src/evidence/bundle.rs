@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{self, FileError};
 use super::sums::{self, SUMS};
-use crate::model::checklist::FilledChecklist;
+use sprag_model::checklist::FilledChecklist;
 
 /// The name of the list of artifacts.
 pub const ARTIFACTS: &str = "artifacts.json";

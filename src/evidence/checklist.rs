@@ -6,8 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::toml_text::{ChecklistError, Text, WORD, is_word, targets, word};
-use crate::model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rule};
-use crate::model::digest::Digest;
+use sprag_model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rule};
+use sprag_model::digest::Digest;
 
 /// Where the checklist lies in a project.
 pub const CHECKLIST_PATH: &str = "release/checklist.toml";
@@ -210,7 +210,7 @@ fn needed(text: &Text<'_>, id: &str, entry: &Spanned<ArtifactEntry>) -> Result<N
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checklist::RuntimeTarget;
+    use sprag_model::checklist::RuntimeTarget;
 
     const GOOD: &str = r#"schema_version = 1
 [[item]]

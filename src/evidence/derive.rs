@@ -1,10 +1,10 @@
 //! Deriving the status of an item from what was found: the one place where a status is made.
 
 use super::mend::mend;
-use crate::model::checklist::{Filled, Item, NeededFile, Rests, RuntimeTarget, Status, Waiving};
-use crate::model::gate::Outcome;
-use crate::model::trend::Coverage;
-use crate::model::verdict::Counts;
+use sprag_model::checklist::{Filled, Item, NeededFile, Rests, RuntimeTarget, Status, Waiving};
+use sprag_model::gate::Outcome;
+use sprag_model::trend::Coverage;
+use sprag_model::verdict::Counts;
 
 /// How many names a sentence lists.
 const MOST_NAMED: usize = 3;
@@ -278,7 +278,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::model::checklist::Rule;
+    use sprag_model::checklist::Rule;
 
     fn item(rule: Rule) -> Item {
         Item {

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::file::{self, FileError};
 use super::statement::STATEMENT;
 use super::sums::first_difference;
-use crate::model::statement::{Envelope, PAYLOAD_TYPE, Signature};
+use sprag_model::statement::{Envelope, PAYLOAD_TYPE, Signature};
 
 /// The name of the file.
 pub const ENVELOPE: &str = "statement.dsse.json";

@@ -2,10 +2,10 @@
 //! says why.
 
 use super::derive::{Checked, Found, FoundFile, Judged};
-use crate::model::gate::Outcome;
-use crate::model::metric::Better;
-use crate::model::release::Figures;
-use crate::model::verdict::{Comparison, Verdict};
+use sprag_model::gate::Outcome;
+use sprag_model::metric::Better;
+use sprag_model::release::Figures;
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// The figures of what was found; none where it does not hold together.
 pub fn figures(found: &Found) -> Option<Figures> {
@@ -92,10 +92,10 @@ fn parity(checked: &[Checked]) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checklist::NeededFile;
-    use crate::model::metric::Metric;
-    use crate::model::trend::Coverage;
-    use crate::model::verdict::Counts;
+    use sprag_model::checklist::NeededFile;
+    use sprag_model::metric::Metric;
+    use sprag_model::trend::Coverage;
+    use sprag_model::verdict::Counts;
 
     fn check(found: &Found, expected: [&str; 3]) {
         let Figures { limit, measured, margin } = figures(found).expect("it holds together");

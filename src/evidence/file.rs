@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::model::{canonical, strict_json};
+use sprag_model::{canonical, strict_json};
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! A filled checklist as files: `checklist.json` for programs, `CHECKLIST.md` for people.
 
 use super::file::{self, FileError};
-use crate::model::checklist::{Filled, FilledChecklist, RuntimeTarget, Signed, Status};
+use sprag_model::checklist::{Filled, FilledChecklist, RuntimeTarget, Signed, Status};
 
 /// The name of the file for programs.
 pub const CHECKLIST_JSON: &str = "checklist.json";

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::file::{self, FileError};
 use super::trace::{Selection, Trace, TraceError};
-use crate::model::canonical;
+use sprag_model::canonical;
 
 /// How many stages choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use chrono::NaiveDate;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::model::ledger::text::{acceptance_fault, waiver_fault};
-use crate::model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
+use sprag_model::ledger::text::{acceptance_fault, waiver_fault};
+use sprag_model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
 
 /// The largest file that is read, in bytes: thousands of entries.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -205,7 +205,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::ledger::{example, text};
+    use sprag_model::ledger::{example, text};
 
     const ENTRY: &str = "# Read by all.\n[[accept]]\nevent = \"e-0a1b2c\"\nscope = \"event\"\nat_most = 0.25\nreason = \"r\"\n\
         author = \"a\"\ndate = \"2026-05-01\"\ncommit = \"cccccccccccccccccccccccccccccccccccccccc\"\nexpires = \"2026-05-31\"\n";

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::file::{self, FileError};
-use crate::model::canonical;
-use crate::model::digest::sha256_hex;
+use sprag_model::canonical;
+use sprag_model::digest::sha256_hex;
 
 /// A file that belongs to a run.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]

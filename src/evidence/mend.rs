@@ -1,6 +1,6 @@
 //! What to do next about an item that holds a release up.
 
-use crate::model::checklist::{Item, Rule, Status};
+use sprag_model::checklist::{Item, Rule, Status};
 
 /// What to do next about an item that came out so.
 pub(super) fn mend(item: &Item, status: Status, integrity: bool) -> String {

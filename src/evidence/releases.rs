@@ -7,9 +7,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::toml_text::{ChecklistError, Text, is_commit, targets, word};
-use crate::model::checklist::{HistoryPoint, RuntimeTarget};
-use crate::model::digest::Digest;
-use crate::model::release::{Release, Releases};
+use sprag_model::checklist::{HistoryPoint, RuntimeTarget};
+use sprag_model::digest::Digest;
+use sprag_model::release::{Release, Releases};
 
 /// Where the releases are listed.
 pub const RELEASES_PATH: &str = "release/releases.toml";

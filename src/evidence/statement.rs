@@ -6,8 +6,8 @@ use super::checklist::CHECKLIST_PATH;
 use super::file::{self, FileError};
 use super::filled::CHECKLIST_JSON;
 use super::sums::SUMS;
-use crate::model::checklist::{FilledChecklist, Status};
-use crate::model::statement::{
+use sprag_model::checklist::{FilledChecklist, Status};
+use sprag_model::statement::{
     GIT_COMMIT, PREDICATE_TYPE, Resource, SHA256, STATEMENT_TYPE, Statement, TestOutcome, TestResult,
 };
 

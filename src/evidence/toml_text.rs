@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::Spanned;
 
-use crate::model::checklist::RuntimeTarget;
+use sprag_model::checklist::RuntimeTarget;
 
 /// The largest of these files that is read, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;

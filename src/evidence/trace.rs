@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::file;
-use crate::model::canonical;
-use crate::model::digest::sha256_hex;
+use sprag_model::canonical;
+use sprag_model::digest::sha256_hex;
 
 /// The levels that there are, from the coarsest.
 const LEVELS: [&str; 3] = ["l0", "l1", "l2"];

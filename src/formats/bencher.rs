@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 use super::head::{head, skip};
 use super::notes::Notes;
 use super::{FormatError, MOST_BENCHMARKS, figure, json, quantity};
-use crate::model::digest;
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
-use crate::model::metric::{Better, Metric};
-use crate::model::unit::Unit;
+use sprag_model::digest;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::unit::Unit;
 
 /// Bencher's own measures: slug, unit as it is told on its site, base unit, base units in one of it, direction.
 const MEASURES: [(&str, &str, Unit, f64, Better); 14] = [
@@ -163,7 +163,7 @@ fn slug(measure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
+    use crate::golden;
 
     fn file(bytes: &[u8]) -> [Output; 1] {
         [Output { name: "bmf.json".to_owned(), bytes: bytes.to_vec() }]

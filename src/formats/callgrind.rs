@@ -7,9 +7,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{FormatError, outputs};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, Imported, ImportedRun};
-use crate::model::metric::Metric;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, Imported, ImportedRun};
+use sprag_model::metric::Metric;
 
 /// How the names of the files end.
 pub const FILES: &[&str] = &[".out"];
@@ -123,8 +123,8 @@ fn entry(output: &Output, profile: Profile) -> Result<Entry, FormatError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn output(text: &str) -> Output {
         Output { name: "callgrind.out.1".to_owned(), bytes: text.as_bytes().to_vec() }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::quantity::{quantity, to_base};
-use crate::model::unit::Unit;
+use sprag_model::unit::Unit;
 
 /// The line without the sequences that colour it or move the cursor.
 pub(super) fn plain(line: &str) -> Cow<'_, str> {

@@ -17,10 +17,10 @@ use serde_json::Value;
 
 use super::unique::unique;
 use super::{FormatError, MOST_BENCHMARKS, json};
-use crate::model::benchmark::Benchmark;
-use crate::model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric};
-use crate::model::metric::{Better, Metric};
-use crate::model::unit::Unit;
+use sprag_model::benchmark::Benchmark;
+use sprag_model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::unit::Unit;
 
 /// The files of a folder of results that are reports.
 pub const FILES: &[&str] = &[".json"];

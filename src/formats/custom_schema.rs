@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::MOST_BENCHMARKS;
 use super::custom::{MOST_METRICS, SCHEMA_VERSION};
-use crate::model::metric::LARGEST;
-use crate::model::metric::{Better, Metric};
-use crate::model::schema::{object, object_with, patterns, text, word, words};
+use sprag_model::metric::LARGEST;
+use sprag_model::metric::{Better, Metric};
+use sprag_model::schema::{object, object_with, patterns, text, word, words};
 
 /// The schema of a report.
 pub fn schema() -> Value {
@@ -68,7 +68,7 @@ fn above_zero() -> Value {
     json!({
         "if": { "anyOf": [
             { "properties": { "unit": { "enum": ["s", "1/s"] } } },
-            { "properties": { "name": { "const": crate::model::metric::RATIO } } },
+            { "properties": { "name": { "const": sprag_model::metric::RATIO } } },
         ] },
         "then": { "properties": { "value": above, "samples": { "items": above } } },
     })
@@ -77,8 +77,8 @@ fn above_zero() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::custom;
-    use crate::model::foreign::Output;
+    use crate::custom;
+    use sprag_model::foreign::Output;
 
     #[test]
     fn a_report_that_follows_the_schema_is_read_and_one_that_does_not_fails() {

@@ -10,10 +10,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{FormatError, LONGEST_PREFIX, MOST_RUNS, console, outputs};
-use crate::model::digest;
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
-use crate::model::metric::Metric;
+use sprag_model::digest;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use sprag_model::metric::Metric;
 
 /// The columns, in their order.
 const COLUMNS: [&str; 6] = ["fastest", "slowest", "median", "mean", "samples", "iters"];
@@ -258,7 +258,7 @@ fn branch(line: &str) -> Option<(usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
+    use crate::golden;
 
     const HEAD: &str = "b    fastest │ slowest │ median │ mean │ samples │ iters\n";
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Number, Value};
 
 use super::quantity;
-use crate::model::metric::Metric;
+use sprag_model::metric::Metric;
 
 /// The longest text that is kept of a fact, a label or a reason, in characters.
 const LONGEST_TEXT: usize = 500;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::quantity;
-use crate::model::metric::Metric;
+use sprag_model::metric::Metric;
 
 /// The value of a metric that stands under `key`, where one of the source's unit is `factor` of the base unit. Digits in
 /// quotes count as a number.

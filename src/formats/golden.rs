@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::FormatError;
 use super::registry::Format;
 use super::rows::{self, ReadSource};
-use crate::model::foreign::Output;
-use crate::model::imported::Imported;
+use sprag_model::foreign::Output;
+use sprag_model::imported::Imported;
 
 /// What reads a format.
 pub(super) type Read = fn(&[Output]) -> Result<Imported, FormatError>;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden/formats")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/formats")
 }
 
 /// The samples of a tool: every file below its folder but what is about them, named relative to it, in order.

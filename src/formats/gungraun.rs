@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::json::text;
 use super::{FormatError, outputs};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, Imported, ImportedRun, Observation};
-use crate::model::metric::Metric;
-use crate::model::strict_json::Strict;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
+use sprag_model::metric::Metric;
+use sprag_model::strict_json::Strict;
 
 /// How the names of the files end.
 pub const FILES: &[&str] = &["summary.json", ".ndjson"];
@@ -144,8 +144,8 @@ fn new_and_old(event: &Value) -> (Option<f64>, Option<f64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn output(text: &str) -> Output {
         Output { name: "summary.json".to_owned(), bytes: text.as_bytes().to_vec() }

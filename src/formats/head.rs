@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::model::foreign::Output;
+use sprag_model::foreign::Output;
 
 /// How many bytes of an output are looked at to recognise it: the headers of all formats are shorter.
 const HEAD_BYTES: usize = 16 << 10;

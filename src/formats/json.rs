@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{FormatError, number};
-use crate::model::foreign::Output;
-use crate::model::strict_json;
+use sprag_model::foreign::Output;
+use sprag_model::strict_json;
 
 /// The text of an output, without the mark of byte order that some programs begin with.
 ///

@@ -5,7 +5,7 @@
 use chrono::SecondsFormat;
 use serde_json::{Map, Value, json};
 
-use crate::model::flat::{Cell, Kind, Row, SCHEMA_VERSION, VALUES};
+use sprag_model::flat::{Cell, Kind, Row, SCHEMA_VERSION, VALUES};
 
 /// The name of the field with the version.
 const VERSION: &str = "schema_version";
@@ -81,8 +81,8 @@ pub fn schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::flat::example::{recorded, skipped};
-    use crate::model::flat::value_rows;
+    use sprag_model::flat::example::{recorded, skipped};
+    use sprag_model::flat::value_rows;
 
     #[test]
     fn a_line_is_an_object_and_numbers_are_exact() {

@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::model::canonical;
-use crate::model::digest;
-use crate::model::flat::Row;
-use crate::model::unit::Unit;
+use sprag_model::canonical;
+use sprag_model::digest;
+use sprag_model::flat::Row;
+use sprag_model::unit::Unit;
 
 /// The family that tells when suites ran last.
 const NEWEST_RUN: &str = "sprag_newest_run_timestamp_seconds";
@@ -135,10 +135,10 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::flat::example::{estimate, measurement, recorded, recorded_as, skipped};
-    use crate::model::flat::value_rows;
-    use crate::model::metric::{Better, Metric};
-    use crate::model::run::Run;
+    use sprag_model::flat::example::{estimate, measurement, recorded, recorded_as, skipped};
+    use sprag_model::flat::value_rows;
+    use sprag_model::metric::{Better, Metric};
+    use sprag_model::run::Run;
 
     fn newest(runs: &[Run]) -> String {
         let mut newest = Newest::default();

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{FormatError, MOST_BENCHMARKS, json};
-use crate::model::digest::RunningHash;
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, EntryStatus, Observation};
-use crate::model::metric::Metric;
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::digest::RunningHash;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, Observation};
+use sprag_model::metric::Metric;
 
 /// The longest line that a text may have, in bytes: no program prints one, and whoever shows a line must be able to.
 const LONGEST_LINE: usize = 1 << 20;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::foreign::Output;
+use sprag_model::foreign::Output;
 
 /// How far is looked: what tells a format stands in its first entries.
 const WINDOW: usize = 64 << 10;

@@ -13,11 +13,11 @@ use serde_json::Value;
 use super::registry::Format;
 use super::source::{self, Source};
 use super::{FormatError, LONGEST_PREFIX, field, json, peek};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
-use crate::model::metric::{Better, Metric};
-use crate::model::unit::Unit;
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::unit::Unit;
 
 /// What the registry lists.
 pub(super) const FORMAT: Format = Format { name: "pyperf", title: "pyperf, JSON", recognises, read, files: FILES };
@@ -200,7 +200,7 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use crate::formats::golden;
+    use crate::golden;
 
     fn file(benchmarks: &str, more: &str) -> Output {
         let text = format!("{{\"benchmarks\": [{benchmarks}], \"version\": \"1.0\"{more}}}");

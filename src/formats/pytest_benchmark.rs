@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::registry::Format;
 use super::source::{self, Source};
 use super::{FormatError, field, json, peek};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
-use crate::model::metric::Metric;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
+use sprag_model::metric::Metric;
 
 /// What the registry lists.
 pub(super) const FORMAT: Format =
@@ -128,7 +128,7 @@ fn time(stats: &Value) -> Result<Observation, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
+    use crate::golden;
 
     fn file(benchmarks: &str, more: &str) -> Output {
         let text = format!("{{\"benchmarks\": [{benchmarks}], \"machine_info\": {{}}{more}}}");

@@ -81,7 +81,7 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::apex_x::json::Json;
+    use crate::apex_x::json::Json;
 
     /// What CPython 3.11 says.
     #[test]

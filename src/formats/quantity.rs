@@ -1,7 +1,7 @@
 //! Units as programs spell them, turned into base units.
 
-use crate::model::metric::{Better, Metric, PEAK_MEMORY};
-use crate::model::unit::Unit;
+use sprag_model::metric::{Better, Metric, PEAK_MEMORY};
+use sprag_model::unit::Unit;
 
 /// What a unit of a source stands for: one of it is `factor` of `unit`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,8 +5,8 @@ use super::{
     FormatError, apex_x, asv, bencher, callgrind, criterion, divan, google_benchmark, gungraun, hyperfine, long_csv,
     nvbench, pyperf, pytest_benchmark, tango, trtexec, trueno, tt_metal,
 };
-use crate::model::foreign::Output;
-use crate::model::imported::Imported;
+use sprag_model::foreign::Output;
+use sprag_model::imported::Imported;
 
 /// A foreign format.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +157,7 @@ pub fn recognise(outputs: &[Output]) -> Vec<&'static Format> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
+    use crate::golden;
 
     #[test]
     fn a_format_has_a_name_of_its_own_and_is_found_by_it() {

@@ -7,9 +7,9 @@
 use serde_json::Value;
 
 use super::quantity::quantity;
-use crate::model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
-use crate::model::metric::Better;
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
+use sprag_model::metric::Better;
 
 /// How far two numbers may be apart, relative to the larger: the rounding of a few operations.
 const TOLERANCE: f64 = 1e-12;

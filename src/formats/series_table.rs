@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use crate::stats::describe;
+use sprag_base::stats::describe;
 
 /// The header, whose columns may stand in any order; others are passed over.
 pub const COLUMNS: [&str; 5] = ["series", "index", "commit", "time", "value"];

@@ -6,7 +6,7 @@ use csv::{ReaderBuilder, StringRecord};
 
 use super::source::schema;
 use super::{FormatError, MOST_BENCHMARKS, json};
-use crate::model::foreign::Output;
+use sprag_model::foreign::Output;
 
 /// The longest line, in bytes: none that a tool writes comes near it.
 const LONGEST_LINE: usize = 1 << 20;

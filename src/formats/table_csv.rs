@@ -6,8 +6,8 @@
 
 use chrono::SecondsFormat;
 
-use crate::model::canonical;
-use crate::model::flat::{Cell, Row, Table};
+use sprag_model::canonical;
+use sprag_model::flat::{Cell, Row, Table};
 
 /// The line of column names.
 pub fn header(table: Table) -> Vec<u8> {
@@ -62,8 +62,8 @@ fn cell_text(cell: &Cell<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::flat::example::recorded;
-    use crate::model::flat::{BENCHMARKS, benchmark_rows};
+    use sprag_model::flat::example::recorded;
+    use sprag_model::flat::{BENCHMARKS, benchmark_rows};
 
     #[test]
     fn only_text_that_looks_like_a_formula_is_guarded() {

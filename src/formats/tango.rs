@@ -8,10 +8,10 @@
 use serde_json::json;
 
 use super::{FormatError, outputs};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, Imported, ImportedRun};
-use crate::model::metric::Metric;
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, Imported, ImportedRun};
+use sprag_model::metric::Metric;
 
 /// How the names of the files end.
 pub const FILES: &[&str] = &[".csv"];
@@ -80,8 +80,8 @@ fn three_numbers(line: &str) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn output(name: &str, text: &str) -> Output {
         Output { name: name.to_owned(), bytes: text.as_bytes().to_vec() }

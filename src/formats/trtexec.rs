@@ -14,10 +14,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::{FormatError, json as strict, number, outputs};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, Imported, ImportedRun, Observation};
-use crate::model::metric::{Better, Metric};
-use crate::model::unit::Unit;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::unit::Unit;
 
 /// How the names of the files end.
 pub const FILES: &[&str] = &[".json"];
@@ -212,8 +212,8 @@ fn mended(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn output(text: &str) -> Output {
         Output { name: "t.json".to_owned(), bytes: text.as_bytes().to_vec() }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::model::foreign::Reported;
-use crate::model::imported::{Entry, EntryStatus};
+use sprag_model::foreign::Reported;
+use sprag_model::imported::{Entry, EntryStatus};
 
 /// Leaves one entry an id, in the order of the first; where there were more, it says so and has no values.
 pub(super) fn unique(reported: Vec<Reported>) -> Vec<Reported> {

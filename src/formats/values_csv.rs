@@ -9,11 +9,11 @@ use std::collections::HashSet;
 use chrono::SecondsFormat;
 
 use super::table_csv;
-use crate::model::benchmark::Benchmark;
-use crate::model::canonical;
-use crate::model::flat::Row;
-use crate::model::foreign::DEFAULT_VARIANT;
-use crate::model::metric::Better;
+use sprag_model::benchmark::Benchmark;
+use sprag_model::canonical;
+use sprag_model::flat::Row;
+use sprag_model::foreign::DEFAULT_VARIANT;
+use sprag_model::metric::Better;
 
 /// The names of the columns.
 pub const COLUMNS: [&str; 10] =
@@ -90,8 +90,8 @@ fn params(benchmark: &Benchmark) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::flat::example::{recorded, recorded_as, skipped};
-    use crate::model::flat::value_rows;
+    use sprag_model::flat::example::{recorded, recorded_as, skipped};
+    use sprag_model::flat::value_rows;
 
     #[test]
     fn parameters_can_be_read_back() {

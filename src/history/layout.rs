@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::model::event_record::{EVENT_ROOT, EventName, EventRecord};
-use crate::model::record::Reader;
-use crate::model::run::{RECORD_ROOT, RecordedRun, Run};
+use sprag_model::event_record::{EVENT_ROOT, EventName, EventRecord};
+use sprag_model::record::Reader;
+use sprag_model::run::{RECORD_ROOT, RecordedRun, Run};
 
 /// The folder at the top of the tree that holds records.
 pub(super) const FOLDER: &str = "history";
@@ -91,7 +91,7 @@ pub(super) fn check_recorded(path: &str, bytes: &[u8], reader: &mut Reader) -> R
 fn named(path: &str, read: Result<(String, Run), String>) -> Result<RecordedRun, String> {
     let name = Name::parse(path)?;
     let (id, run) = read?;
-    let commit = run.commit.as_ref().map_or(crate::model::commit::NO_COMMIT, |commit| commit.short());
+    let commit = run.commit.as_ref().map_or(sprag_model::commit::NO_COMMIT, |commit| commit.short());
     let (year, month) = (run.timestamp.format("%Y").to_string(), run.timestamp.format("%m").to_string());
     let inside =
         Name { suite: &run.suite, year: &year, month: &month, commit, machine: run.machine.short_id(), run: &id };

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::clock;
 use super::gpu::throttle::{self, BlockState};
 use super::workload::Meter;
-use crate::model::sample::Sample;
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::sample::Sample;
 
 /// A sample has settled when it is at most this share above the median of the block's last half. Caches that are
 /// being filled show as 5 to 100 %, the noise of settled samples as 0.2 to 4 %.

@@ -12,7 +12,7 @@ use super::buffer::Buffer;
 use super::gpu::{self, track::Track};
 use super::memory;
 use super::workload::{self, Prepared};
-use crate::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
 
 /// Lanes of the arithmetic kernel: enough independent chains to keep every unit of a core busy.
 const LANES: usize = 32;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::MeasureError;
 use super::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, WorkerReport, WorkerSeries};
 use super::process::{Fault, WorkerCommand, WorkerProcess};
-use crate::stats::bootstrap::FEWEST_FOR_ORDER_STATISTICS;
+use sprag_base::stats::bootstrap::FEWEST_FOR_ORDER_STATISTICS;
 
 /// Why no further worker was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

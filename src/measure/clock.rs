@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use chrono::{DateTime, Timelike, Utc};
 
-use crate::model::sample::Sample;
+use sprag_model::sample::Sample;
 
 /// A stretch is preempted when its wall time exceeds its thread time by this share …
 const PREEMPTED_SHARE: f64 = 0.05;

@@ -4,9 +4,9 @@
 //! minimum detectable effect come from the spread over processes. Samples of one process are never treated as
 //! independent; they only give the percentiles that readers expect.
 
-use crate::model::metric::Metric;
-use crate::model::sample::Estimate;
-use crate::stats::{bootstrap, describe};
+use sprag_base::stats::{bootstrap, describe};
+use sprag_model::metric::Metric;
+use sprag_model::sample::Estimate;
 
 /// Below this many clean samples a 95th percentile is one of the few largest samples, so there is none.
 pub const FEWEST_FOR_P95: usize = 100;

@@ -2,8 +2,8 @@
 
 use super::calibration::Calibration;
 use super::workload::{self, Beside, Class, Order, Prepared, Workload};
-use crate::model::benchmark::Benchmark;
-use crate::model::sample::Role;
+use sprag_model::benchmark::Benchmark;
+use sprag_model::sample::Role;
 
 /// `right` is right, `wrong` is not, `broken` cannot be made, `control` is timed against itself.
 pub(super) fn suite() -> Vec<Workload> {

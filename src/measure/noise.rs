@@ -5,9 +5,9 @@
 //! was kept from running. *Control*: the same kernel timed once more on other memory, whose true ratio is 1. From the
 //! spread between processes follows the smallest change that an ordinary run could show.
 
-use crate::model::benchmark::Benchmark;
-use crate::model::sample::Role;
-use crate::stats::{bootstrap, describe};
+use sprag_base::stats::{bootstrap, describe};
+use sprag_model::benchmark::Benchmark;
+use sprag_model::sample::Role;
 
 use super::calibration::Calibration;
 use super::campaign::{self, Brief, Campaign};
@@ -193,11 +193,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::measure::block::Block;
-    use crate::measure::plan::{PLAN_VERSION, Plan};
-    use crate::measure::worker;
-    use crate::measure::workload::unchecked;
-    use crate::model::sample::Sample;
+    use crate::block::Block;
+    use crate::plan::{PLAN_VERSION, Plan};
+    use crate::worker;
+    use crate::workload::unchecked;
+    use sprag_model::sample::Sample;
 
     fn process(own: &[f64], twin: &[f64]) -> WorkerSeries {
         let block = |walls: &[f64]| {

@@ -3,7 +3,7 @@
 //! The size of the environment shifts the stack, which moves results (Mytkowicz and others, "Producing wrong data
 //! without doing anything obviously wrong", ASPLOS 2009); a size drawn for each process makes variance of that bias.
 
-use crate::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
 
 /// The variable that the padding is handed over in.
 const VARIABLE: &str = "SPRAG_PADDING";

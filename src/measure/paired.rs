@@ -16,9 +16,9 @@ use super::plan::{Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Proto
 use super::process::{Fault, WorkerCommand, WorkerProcess};
 use super::protocol::Configurations;
 use super::workload::{Class, Workload};
-use crate::model::paired::{CONFIDENCE, New, Pair, Paired};
-use crate::stats::random::SplitMix64;
-use crate::stats::{describe, pair_ratio};
+use sprag_base::stats::random::SplitMix64;
+use sprag_base::stats::{describe, pair_ratio};
+use sprag_model::paired::{CONFIDENCE, New, Pair, Paired};
 
 /// The two builds: the base, and the other that is held against it.
 #[derive(Clone, Copy, Debug)]
@@ -303,7 +303,7 @@ fn pair(blocks: &[(f64, f64)]) -> Option<Pair> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::example;
+    use crate::example;
 
     /// A worker that serves blocks of one sample that takes `seconds`; `quirk` may do something else for a request.
     fn side(seconds: &str, quirk: &str) -> WorkerCommand {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::block::Block;
 use super::calibration::Calibration;
 use super::gpu::throttle::BlockState;
-use crate::model::benchmark::Parity;
+use sprag_model::benchmark::Parity;
 
 /// The version of plans and messages. Two builds that are compared must agree on it.
 pub const PLAN_VERSION: u32 = 4;

@@ -9,10 +9,10 @@ use super::estimate;
 use super::gpu::throttle::BlockState;
 use super::plan::{Planned, Turn, WorkerSeries};
 use super::workload::{self, Beside, Workload};
-use crate::model::benchmark::{Benchmark, BenchmarkError};
-use crate::model::metric::Metric;
-use crate::model::sample::{CALIBRATION, Estimate, Measurement, Role};
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::benchmark::{Benchmark, BenchmarkError};
+use sprag_model::metric::Metric;
+use sprag_model::sample::{CALIBRATION, Estimate, Measurement, Role};
 
 /// One measurement a workload, in their order.
 pub fn measurements(workloads: &[&Workload], planned: &[Planned], campaign: &Campaign, seed: u64) -> Vec<Measurement> {

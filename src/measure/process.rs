@@ -222,7 +222,7 @@ pub fn how_it_ended(status: ExitStatus) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::plan::Protocol;
+    use crate::plan::Protocol;
 
     fn fault(patience_seconds: f64, script: &str) -> Fault {
         let protocol = Protocol { patience_seconds, ..Protocol::quick() };

@@ -10,7 +10,7 @@ use super::plan::{PLAN_VERSION, Plan, Planned, Protocol};
 use super::process::WorkerCommand;
 use super::workload::{Class, Workload};
 use super::{MeasureError, pool, quality, worker};
-use crate::model::sample::Measurement;
+use sprag_model::sample::Measurement;
 
 /// Workers that a time must be good for: their interval is the point of a budget.
 const WORKERS_OF_A_BUDGET: f64 = 5.0;
@@ -134,8 +134,8 @@ fn result(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::example;
-    use crate::measure::plan::PRECISION;
+    use crate::example;
+    use crate::plan::PRECISION;
 
     #[test]
     fn the_library_measures_in_process_and_says_so() {

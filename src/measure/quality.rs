@@ -6,8 +6,8 @@ use super::gpu::{throttle, track::Track};
 use super::plan::{Protocol, Turn, WorkerSeries};
 use super::pool;
 use super::workload::Workload;
-use crate::model::sample::{Measurement, Role};
-use crate::stats::bootstrap::FEWEST_VALUES;
+use sprag_base::stats::bootstrap::FEWEST_VALUES;
+use sprag_model::sample::{Measurement, Role};
 
 /// More preempted samples than this share, and the machine was too busy to be measured on.
 pub const MOST_PREEMPTED: f64 = 0.10;
@@ -64,7 +64,7 @@ pub fn reasons(
     }
     reasons.extend(throttled(&series));
     for control in found.iter().filter(|one| one.role == Role::Control) {
-        let ratio = control.estimate(crate::model::metric::RATIO);
+        let ratio = control.estimate(sprag_model::metric::RATIO);
         let off = ratio
             .and_then(|one| one.interval)
             .filter(|(low, high)| *low > 1.0 + CONTROL_SLACK || *high < 1.0 - CONTROL_SLACK);
@@ -106,11 +106,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::measure::block::Block;
-    use crate::measure::campaign::StopReason;
-    use crate::measure::example;
-    use crate::measure::workload;
-    use crate::model::sample::Sample;
+    use crate::block::Block;
+    use crate::campaign::StopReason;
+    use crate::example;
+    use crate::workload;
+    use sprag_model::sample::Sample;
 
     fn series(kernel: Calibration, kernel_seconds: f64, twin: f64, preempted: usize) -> WorkerSeries {
         let block = |wall: f64, preempted: usize| {

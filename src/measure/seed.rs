@@ -133,8 +133,8 @@ fn find<'a>(workloads: &'a [Workload], name: &str) -> Option<&'a Workload> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::workload::{self, Prepared};
-    use crate::measure::{cpu, example};
+    use crate::workload::{self, Prepared};
+    use crate::{cpu, example};
 
     fn plan() -> SeedPlan {
         SeedPlan {

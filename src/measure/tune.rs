@@ -14,7 +14,7 @@ use super::process::WorkerCommand;
 use super::protocol::Configurations;
 use super::workload::Workload;
 use super::{MeasureError, pool};
-use crate::stats::describe;
+use sprag_base::stats::describe;
 
 /// Worker processes of a tuning: what one process likes may be the layout of its memory.
 const PROCESSES: u32 = 3;
@@ -189,13 +189,13 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::block::Block;
-    use crate::measure::calibration::Calibration;
-    use crate::measure::campaign::StopReason;
-    use crate::measure::example;
-    use crate::measure::plan::{Turn, WorkerSeries};
-    use crate::measure::workload;
-    use crate::model::sample::Sample;
+    use crate::block::Block;
+    use crate::calibration::Calibration;
+    use crate::campaign::StopReason;
+    use crate::example;
+    use crate::plan::{Turn, WorkerSeries};
+    use crate::workload;
+    use sprag_model::sample::Sample;
 
     fn series(seconds: f64) -> WorkerSeries {
         let block =

@@ -16,7 +16,7 @@ use super::plan::{
     WorkerSeries,
 };
 use super::workload::{self, Beside, Order, Prepared, Workload};
-use crate::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
 
 /// The fewest samples of a block, also of a slow benchmark: one to settle and two to take a median of.
 const FEWEST_SAMPLES: usize = 3;
@@ -254,8 +254,8 @@ fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subjec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::example;
-    use crate::model::benchmark::ParityStatus;
+    use crate::example;
+    use sprag_model::benchmark::ParityStatus;
 
     fn plan(names: &[&str]) -> Plan {
         let planned = |name: &&str| Planned { id: format!("cpu/{name} @fast"), configuration: None };

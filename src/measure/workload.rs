@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::calibration::Calibration;
 use super::gpu::throttle::Watch;
-use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
-use crate::model::sample::Role;
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::sample::Role;
 
 /// One benchmark of a suite.
 pub struct Workload {

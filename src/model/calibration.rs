@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::stats::binomial;
+use sprag_base::stats::binomial;
 
 /// The version of the document.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -20,7 +20,7 @@ use self::writer::Writer;
 ///
 /// ```
 /// let value = serde_json::json!({"b": 1e-5, "a": [1, true, "\u{e9}"]});
-/// assert_eq!(sprag::model::canonical::to_string(&value), r#"{"a":[1,true,"\u00e9"],"b":1e-05}"#);
+/// assert_eq!(sprag_model::canonical::to_string(&value), r#"{"a":[1,true,"\u00e9"],"b":1e-05}"#);
 /// ```
 pub fn to_string<T: Serialize>(value: &T) -> String {
     let mut writer = Writer::default();

@@ -4,8 +4,8 @@
 //! retract it. As with runs, a record is canonical JSON and one line feed, and its name bears the start of the SHA-256 of
 //! that JSON, so a name that does not match its content is damage.
 
-#[cfg(test)]
-pub(crate) mod example;
+#[doc(hidden)]
+pub mod example;
 mod name;
 
 pub use name::EventName;

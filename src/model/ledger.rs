@@ -194,19 +194,19 @@ fn first_pair<T>(list: &[T], holds: impl Fn(&T, &T) -> bool) -> Option<(&T, &T)>
     Some((&list[one], &list[other]))
 }
 
-#[cfg(test)]
-pub(crate) mod example {
+#[doc(hidden)]
+pub mod example {
     //! Entries to take tests from.
 
     use super::*;
 
     /// A day, written as `2026-05-31`.
-    pub(crate) fn day(text: &str) -> NaiveDate {
+    pub fn day(text: &str) -> NaiveDate {
         text.parse().expect("it is a day")
     }
 
     /// An acceptance of a whole event.
-    pub(crate) fn acceptance(event: &str, date: &str, expires: &str) -> Acceptance {
+    pub fn acceptance(event: &str, date: &str, expires: &str) -> Acceptance {
         Acceptance { event: event.to_owned(), scope: "event".to_owned(), at_most: 0.25, terms: terms(date, expires) }
     }
 
@@ -222,7 +222,7 @@ pub(crate) mod example {
     }
 
     /// A waiver of an item.
-    pub(crate) fn waiver(release: &str, item: &str, target: Option<&str>, date: &str, expires: &str) -> Waiver {
+    pub fn waiver(release: &str, item: &str, target: Option<&str>, date: &str, expires: &str) -> Waiver {
         let (release, item, target) = (release.to_owned(), item.to_owned(), target.map(str::to_owned));
         Waiver { release, item, target, terms: terms(date, expires) }
     }

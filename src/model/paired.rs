@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::metric::Metric;
 use super::sample::Role;
-use crate::stats::{describe, pair_ratio};
+use sprag_base::stats::{describe, pair_ratio};
 
 /// How sure the interval of an effect is. One per cent on either side, not the usual two and a half: of a hundred unchanged
 /// kernels one is called slower, and where each run has a level of its own (deviation 5 %) the share at a tolerance of 1 %

@@ -102,7 +102,7 @@ impl Proof {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::merkle::MerkleTree;
+    use crate::merkle::MerkleTree;
 
     fn proofs() -> [Proof; 2] {
         let data: Vec<Digest> = (0u8..11).map(|number| Digest::of(&[&[number]])).collect();

@@ -198,12 +198,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
-    use crate::model::commit::Commit;
-    use crate::model::environment::{Environment, Machine};
-    use crate::model::metric::Metric;
-    use crate::model::run::{Quality, RunStatus};
-    use crate::model::sample::{Estimate, Measurement, Role};
+    use crate::benchmark::{Benchmark, Parity, ParityStatus};
+    use crate::commit::Commit;
+    use crate::environment::{Environment, Machine};
+    use crate::metric::Metric;
+    use crate::run::{Quality, RunStatus};
+    use crate::sample::{Estimate, Measurement, Role};
 
     fn run() -> Run {
         let time = "2026-11-21T04:05:06Z".parse().expect("the text is a time");

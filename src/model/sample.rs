@@ -165,8 +165,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::model::metric::Better;
-    use crate::model::unit::Unit;
+    use crate::metric::Better;
+    use crate::unit::Unit;
 
     #[test]
     fn a_role_is_read_by_its_word() {

@@ -84,15 +84,14 @@ impl Deref for Point {
     }
 }
 
-#[cfg(test)]
 impl Point {
     /// Its run, to be changed for this point alone.
-    pub(crate) fn run_mut(&mut self) -> &mut PointRun {
+    pub fn run_mut(&mut self) -> &mut PointRun {
         Arc::make_mut(&mut self.of)
     }
 
     /// The same value of a run that differs.
-    pub(crate) fn of_run(mut self, differ: impl FnOnce(&mut PointRun)) -> Point {
+    pub fn of_run(mut self, differ: impl FnOnce(&mut PointRun)) -> Point {
         differ(self.run_mut());
         self
     }
@@ -133,7 +132,7 @@ impl Series {
 /// Lower-case ASCII letters and digits of `text` with single dashes between, at most `length` long.
 ///
 /// ```
-/// assert_eq!(sprag::model::series::slug("AMD EPYC (family 25)", 60), "amd-epyc-family-25");
+/// assert_eq!(sprag_model::series::slug("AMD EPYC (family 25)", 60), "amd-epyc-family-25");
 /// ```
 pub fn slug(text: &str, length: usize) -> String {
     let mut slug = String::new();

@@ -69,10 +69,10 @@ impl ShapeCase {
     /// Names the first piece that is at fault.
     ///
     /// ```
-    /// let case = sprag::model::shape_case::ShapeCase::parse("image=1x3x64x64, centers=1024x2")?;
+    /// let case = sprag_model::shape_case::ShapeCase::parse("image=1x3x64x64, centers=1024x2")?;
     /// assert_eq!(case.label(2), "case_002_1_3_64_64");
     /// assert_eq!(case.specs(), ["image=1x3x64x64", "centers=1024x2"]);
-    /// # Ok::<(), sprag::model::shape_case::ShapeCaseError>(())
+    /// # Ok::<(), sprag_model::shape_case::ShapeCaseError>(())
     /// ```
     pub fn parse(text: &str) -> Result<ShapeCase, ShapeCaseError> {
         if text.trim().is_empty() {

@@ -310,10 +310,9 @@ impl PooledPoint {
     }
 }
 
-#[cfg(test)]
 impl PooledPoint {
     /// The same value of a run that differs.
-    pub(crate) fn of_run(mut self, differ: impl FnOnce(&mut PointRun)) -> PooledPoint {
+    pub fn of_run(mut self, differ: impl FnOnce(&mut PointRun)) -> PooledPoint {
         differ(Arc::make_mut(&mut self.first));
         self
     }

@@ -1,9 +1,9 @@
 //! What to do next: the one step that helps most, from what was found.
 
-use crate::model::analysis::{Analysis, NoBaseline, SuiteAnalysis};
-use crate::model::run::RunStatus;
-use crate::model::trend::Trend;
-use crate::model::verdict::Verdict;
+use sprag_model::analysis::{Analysis, NoBaseline, SuiteAnalysis};
+use sprag_model::run::RunStatus;
+use sprag_model::trend::Trend;
+use sprag_model::verdict::Verdict;
 
 use super::catalog::short_benchmark;
 use super::link;
@@ -113,8 +113,8 @@ fn of_status(analysis: &Analysis, status: RunStatus) -> Option<&SuiteAnalysis> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::verdict::Counts;
-    use crate::report::sample_data;
+    use crate::sample_data;
+    use sprag_model::verdict::Counts;
 
     /// What to do about the sample where the newest runs came to `verdict` alone, with and without the events of its history.
     fn check(verdict: &Verdict, change: impl FnOnce(&mut Analysis), expected: [&str; 2]) {
@@ -158,7 +158,7 @@ mod tests {
         sample.analysis.history.quarantined.clear();
         let step = next_step(&sample.analysis, &sample.trend);
         let links = step.answer.parts.iter().filter_map(|part| match part {
-            crate::report::phrase::Part::Link { to, .. } => Some(to.as_str()),
+            crate::phrase::Part::Link { to, .. } => Some(to.as_str()),
             _ => None,
         });
         let links: Vec<&str> = links.collect();

@@ -1,10 +1,10 @@
 //! What the ledger says to a regression, as pages, feeds and Markdown of events tell it.
 
-use crate::model::ledger::answer::{Answer, Standing};
-use crate::report::date;
-use crate::report::mark::Mark;
-use crate::report::phrase::Phrase;
-use crate::report::text::shortened;
+use crate::date;
+use crate::mark::Mark;
+use crate::phrase::Phrase;
+use crate::text::shortened;
+use sprag_model::ledger::answer::{Answer, Standing};
 
 /// The longest author, in characters.
 const AUTHOR: usize = 120;

@@ -5,17 +5,17 @@ use std::sync::OnceLock;
 
 use chrono::NaiveDate;
 
-use crate::model::analysis::{Analysis, SeriesAnalysis};
-use crate::model::calibration::Reruns;
-use crate::model::commit::CommitLine;
-use crate::model::environment::Machine;
-use crate::model::event::{Event, Member};
-use crate::model::head::RunHead;
-use crate::model::ledger::Ledger;
-use crate::model::movers::WeekMovers;
-use crate::model::release::Released;
-use crate::model::run::RecordedRun;
-use crate::model::trend::{SeriesTrend, Trend};
+use sprag_model::analysis::{Analysis, SeriesAnalysis};
+use sprag_model::calibration::Reruns;
+use sprag_model::commit::CommitLine;
+use sprag_model::environment::Machine;
+use sprag_model::event::{Event, Member};
+use sprag_model::head::RunHead;
+use sprag_model::ledger::Ledger;
+use sprag_model::movers::WeekMovers;
+use sprag_model::release::Released;
+use sprag_model::run::RecordedRun;
+use sprag_model::trend::{SeriesTrend, Trend};
 
 use super::compare::commits::{self, ComparedCommit};
 use super::fit::Fit;

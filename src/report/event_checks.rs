@@ -4,10 +4,10 @@ use super::fit::example;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::site_checks::{check_balance, text};
 use super::{ReportError, link, pages};
-use crate::model::environment::FactChange;
-use crate::model::event::{Event, EventKind, Member, NamedCommit, Suspect};
-use crate::model::page::Page;
-use crate::report::catalog::Catalog;
+use crate::catalog::Catalog;
+use sprag_model::environment::FactChange;
+use sprag_model::event::{Event, EventKind, Member, NamedCommit, Suspect};
+use sprag_model::page::Page;
 
 const LARGEST_PAGE: usize = 1 << 20;
 

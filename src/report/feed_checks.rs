@@ -6,9 +6,9 @@ use super::catalog::Catalog;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::site_checks::{check_balance, page, text};
 use super::{Settings, feed, link, pages};
-use crate::model::event::EventState;
-use crate::model::page::Page;
-use crate::report::trend::event as told;
+use crate::trend::event as told;
+use sprag_model::event::EventState;
+use sprag_model::page::Page;
 
 const URL: &str = "https://example.org/kernels";
 
@@ -155,7 +155,7 @@ fn the_badge_says_what_stands_and_else_how_the_newest_runs_are() {
     for suite in &mut sample.analysis.suites {
         suite.comparisons.clear();
         suite.failures.clear();
-        suite.counts = crate::model::verdict::Counts::default();
+        suite.counts = sprag_model::verdict::Counts::default();
     }
     assert_eq!(badge(&sample), ("sprag".into(), "Undecided: 0 metrics have no verdict".into(), "yellow".into()));
 }

@@ -5,7 +5,7 @@
 //! out where templates have it, as after a cell, a row or an item of a list (HTML Living Standard, 13.1.2.4).
 
 use super::breaks;
-use crate::model::page::Page;
+use sprag_model::page::Page;
 
 /// The elements whose end tags go.
 const IMPLIED: [&[u8]; 8] = [b"td", b"th", b"tr", b"thead", b"tbody", b"li", b"dt", b"dd"];

@@ -7,12 +7,12 @@ use super::link;
 use super::mark::Mark;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::trend;
-use crate::model::gate::{Gate, Outcome};
-use crate::model::ledger::Ledger;
-use crate::model::ledger::answer::{Answer, Standing};
-use crate::model::page::Page;
-use crate::model::verdict::{Comparison, Counts, Verdict};
-use crate::report::number::NARROW;
+use crate::number::NARROW;
+use sprag_model::gate::{Gate, Outcome};
+use sprag_model::ledger::Ledger;
+use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::page::Page;
+use sprag_model::verdict::{Comparison, Counts, Verdict};
 
 fn day(text: &str) -> NaiveDate {
     text.parse().expect("it is a day")

@@ -1,13 +1,13 @@
 //! A state as a glyph, a word and a colour, always all three.
 
-use crate::model::benchmark::{Parity, ParityStatus};
-use crate::model::head::RunHead;
-use crate::model::ledger::answer::{Answer, Standing};
-use crate::model::metric::{Better, Metric, RATIO};
-use crate::model::run::{Quality, RunStatus};
-use crate::model::unit::Unit;
-use crate::model::verdict::{Comparison, Verdict};
-use crate::report::number;
+use crate::number;
+use sprag_model::benchmark::{Parity, ParityStatus};
+use sprag_model::head::RunHead;
+use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::metric::{Better, Metric, RATIO};
+use sprag_model::run::{Quality, RunStatus};
+use sprag_model::unit::Unit;
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// The four things that colour may mean, and the plain ink of everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,7 +172,7 @@ fn arrow(comparison: &Comparison) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::verdict::Effect;
+    use sprag_model::verdict::Effect;
 
     fn comparison(metric: Metric, change: f64, verdict: Verdict) -> Comparison {
         Comparison {

@@ -3,10 +3,10 @@
 //! GitHub's dialect: tables are needed, and every cell holds text of others, so nothing in it may end the cell,
 //! open HTML or call somebody by name.
 
-use crate::model::analysis::{Analysis, SuiteAnalysis};
-use crate::model::rollup::WeekRow;
-use crate::model::trend::Trend;
-use crate::model::verdict::{Comparison, Counts};
+use sprag_model::analysis::{Analysis, SuiteAnalysis};
+use sprag_model::rollup::WeekRow;
+use sprag_model::trend::Trend;
+use sprag_model::verdict::{Comparison, Counts};
 
 use super::catalog::{short_benchmark, short_commit};
 use super::date;
@@ -309,7 +309,7 @@ pub(super) fn code(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_data;
+    use crate::sample_data;
 
     #[test]
     fn nothing_in_a_cell_has_a_meaning() {

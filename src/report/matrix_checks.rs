@@ -5,7 +5,7 @@ use super::compare::data::Data;
 use super::pages;
 use super::sample_data::{self, Sample};
 use super::site_checks::check_balance;
-use crate::model::metric::Metric;
+use sprag_model::metric::Metric;
 
 fn matrix(sample: &Sample, suite: &str) -> String {
     let heads = sample.heads();

@@ -1,6 +1,6 @@
 //! Numbers as pages print them: U+2212 for minus, U+202F before a unit and between thousands, an en dash for none.
 
-use crate::model::unit::{Scale, significant};
+use sprag_model::unit::{Scale, significant};
 
 /// The narrow no-break space that stands before a unit and between thousands.
 pub const NARROW: char = '\u{202f}';
@@ -186,7 +186,7 @@ mod tests {
         let said = [0.04, 2.13, 9.94, 9.96, 41.4, 12_345.6, f64::NAN].map(times);
         assert_eq!(said, ["×0.0", "×2.1", "×9.9", "×10", "×41", "×12\u{202f}346", NONE]);
     }
-    use crate::model::unit::Unit;
+    use sprag_model::unit::Unit;
 
     #[test]
     fn a_rough_count_seldom_changes() {

@@ -1,7 +1,7 @@
 //! Why verdicts are not plain ones: said once where many share a reason, else beside the verdict.
 
-use crate::model::verdict::Comparison;
-use crate::report::answer;
+use crate::answer;
+use sprag_model::verdict::Comparison;
 
 use super::mark::Mark;
 use super::number;

@@ -6,9 +6,9 @@ use super::ReportError;
 use super::catalog::Catalog;
 use super::pages;
 use super::sample_data::{self, Sample};
-use crate::model::digest::Digest;
-use crate::model::event::EventState;
-use crate::model::verdict::Verdict;
+use sprag_model::digest::Digest;
+use sprag_model::event::EventState;
+use sprag_model::verdict::Verdict;
 
 /// Of each series the key of its page, and the page.
 fn pages(sample: &Sample) -> BTreeMap<String, (Digest, Vec<u8>)> {

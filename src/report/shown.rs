@@ -18,9 +18,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::commit::CommitLine;
-use crate::model::event::{Event, EventKind};
-use crate::model::head::RunHead;
+use sprag_model::commit::CommitLine;
+use sprag_model::event::{Event, EventKind};
+use sprag_model::head::RunHead;
 
 use super::site::Input;
 
@@ -133,11 +133,11 @@ fn of_events<'a>(events: &[&'a Event]) -> BTreeMap<&'a str, Vec<&'a Event>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::commit::CommitOnLine;
-    use crate::model::event::Suspect;
-    use crate::model::trend::Trend;
-    use crate::report::fit::example;
-    use crate::report::sample_data;
+    use crate::fit::example;
+    use crate::sample_data;
+    use sprag_model::commit::CommitOnLine;
+    use sprag_model::event::Suspect;
+    use sprag_model::trend::Trend;
 
     /// A line of so many commits, the heads of a run of each of the others than `gaps`, and the sample they are taken from.
     fn history(commits: usize, gaps: &[usize]) -> (CommitLine, Vec<RunHead>) {
@@ -145,7 +145,7 @@ mod tests {
         let (like, on_line) = (sample.heads()[0].clone(), sample.line.commits[0].clone());
         let shas: Vec<String> = (0..commits).map(|place| example::commit(place).sha).collect();
         let heads = (0..commits).filter(|place| !gaps.contains(place)).map(|place| {
-            let renamed = |commit: &crate::model::commit::Commit| crate::model::commit::Commit {
+            let renamed = |commit: &sprag_model::commit::Commit| sprag_model::commit::Commit {
                 sha: shas[place].clone(),
                 ..commit.clone()
             };

@@ -9,17 +9,17 @@ use std::sync::OnceLock;
 use chrono::NaiveDate;
 use rayon::prelude::*;
 
-use crate::model::analysis::Analysis;
-use crate::model::calibration::Reruns;
-use crate::model::commit::CommitLine;
-use crate::model::digest::Digest;
-use crate::model::head::RunHead;
-use crate::model::ledger::Ledger;
-use crate::model::movers::WeekMovers;
-use crate::model::page::Page;
-use crate::model::release::Released;
-use crate::model::run::RecordedRun;
-use crate::model::trend::Trend;
+use sprag_model::analysis::Analysis;
+use sprag_model::calibration::Reruns;
+use sprag_model::commit::CommitLine;
+use sprag_model::digest::Digest;
+use sprag_model::head::RunHead;
+use sprag_model::ledger::Ledger;
+use sprag_model::movers::WeekMovers;
+use sprag_model::page::Page;
+use sprag_model::release::Released;
+use sprag_model::run::RecordedRun;
+use sprag_model::trend::Trend;
 
 use super::catalog::Catalog;
 use super::compare::data::Data;

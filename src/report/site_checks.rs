@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 
 use super::sample_data::{self, Sample};
 use super::{Input, ReportError, Settings, link};
-use crate::model::commit::CommitLine;
-use crate::model::ledger::Ledger;
-use crate::model::page::Page;
-use crate::model::release::Released;
-use crate::model::sample::Role;
-use crate::model::trend::Trend;
+use sprag_model::commit::CommitLine;
+use sprag_model::ledger::Ledger;
+use sprag_model::page::Page;
+use sprag_model::release::Released;
+use sprag_model::sample::Role;
+use sprag_model::trend::Trend;
 
 /// No page may be larger, and the sample's should be far from it.
 const LARGEST_PAGE: usize = 1 << 20;

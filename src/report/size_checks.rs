@@ -9,10 +9,10 @@ use super::fit::example;
 use super::link;
 use super::pages;
 use super::sample_data::{self, Sample};
-use crate::model::commit::CommitOnLine;
-use crate::model::event::EventKind;
-use crate::model::page::Page;
-use crate::model::series::{Point, PointRun, Series};
+use sprag_model::commit::CommitOnLine;
+use sprag_model::event::EventKind;
+use sprag_model::page::Page;
+use sprag_model::series::{Point, PointRun, Series};
 
 const LARGEST_PAGE: usize = 1 << 20;
 

@@ -13,8 +13,8 @@ use super::number::{count, counted};
 use super::phrase::{Part, Phrase};
 use super::summary::Fact;
 use super::trend::{event, summary, words};
-use crate::model::event::{Event, EventKind, Member};
-use crate::model::trend::Trend;
+use sprag_model::event::{Event, EventKind, Member};
+use sprag_model::trend::Trend;
 
 /// An event of so many days is new.
 const RECENT: i64 = 28;
@@ -122,8 +122,8 @@ fn acceptance(of: &Event) -> Phrase {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::event::EventState;
-    use crate::report::sample_data::{self, Sample};
+    use crate::sample_data::{self, Sample};
+    use sprag_model::event::EventState;
 
     fn changed(change: impl FnOnce(&mut Sample)) -> Trend {
         let mut sample = sample_data::rich();

@@ -2,10 +2,10 @@
 //!
 //! Made once; the digest page and the Markdown say the same.
 
-use crate::model::analysis::{Analysis, SuiteAnalysis};
-use crate::model::run::RunStatus;
-use crate::model::trend::Trend;
-use crate::model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::analysis::{Analysis, SuiteAnalysis};
+use sprag_model::run::RunStatus;
+use sprag_model::trend::Trend;
+use sprag_model::verdict::{Comparison, Counts, Verdict};
 
 use super::advice;
 use super::catalog::short_benchmark;
@@ -302,7 +302,7 @@ fn capital(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_data;
+    use crate::sample_data;
 
     /// The words of the headline after a change of the sample in which nothing is wrong.
     fn check(change: impl FnOnce(&mut Analysis), expected: &str) {

@@ -3,8 +3,8 @@
 
 use chrono::{DateTime, Datelike, Utc};
 
-use crate::model::commit::CommitLine;
-use crate::model::series::Point;
+use sprag_model::commit::CommitLine;
+use sprag_model::series::Point;
 
 use super::catalog::Catalog;
 use super::chart::trend::Flag;
@@ -149,8 +149,8 @@ fn first_of_each(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::commit::CommitOnLine;
-    use crate::model::series::PointRun;
+    use sprag_model::commit::CommitOnLine;
+    use sprag_model::series::PointRun;
 
     fn point(position: Option<usize>, day: i64) -> Point {
         let of = PointRun {

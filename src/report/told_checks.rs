@@ -6,9 +6,9 @@ use super::link;
 use super::pages;
 use super::sample_data::{self, Sample};
 use super::site_checks::{page, text};
-use crate::model::page::Page;
-use crate::model::release::Released;
-use crate::model::run::RecordedRun;
+use sprag_model::page::Page;
+use sprag_model::release::Released;
+use sprag_model::run::RecordedRun;
 
 fn site(sample: &Sample, settings: &Settings) -> Vec<Page> {
     let heads = sample.heads();

@@ -11,7 +11,7 @@ use crate::workflow_files::{Workflows, heard, pairs};
 
 /// The script of a step of `action.yml`, and the inputs that reach it, by variable.
 fn step(name: &str) -> (String, Vec<(String, String)>) {
-    let ours = Workflows::of(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let ours = Workflows::of(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
     let (.., yaml) = ours.all().find(|(path, ..)| *path == "action.yml").expect("there is an action");
     let steps = yaml["runs"]["steps"].as_vec().expect("it has steps");
     let step = steps.iter().find(|step| step["name"].as_str() == Some(name)).expect("it has that step");
@@ -155,7 +155,7 @@ fn an_archive_holds_the_program_with_its_papers_manual_and_completions() {
     let sandbox = Sandbox::empty();
     let exec = format!("#!/bin/sh\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_sprag"));
     program(&sandbox, "sprag", &exec);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/pack-release.sh");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/pack-release.sh");
     let (tools, dist) = (sandbox.tools().join("sprag"), sandbox.temporary().join("dist"));
     let pack = |tag: &str, target: &str| {
         let run = format!("'{}' '{}' {tag} {target} '{}'", script.display(), tools.display(), dist.display());

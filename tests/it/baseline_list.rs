@@ -1,7 +1,7 @@
 //! Baselines listed and held against one another.
 
 use serde_json::Value;
-use sprag::model::baseline::Baseline;
+use sprag_model::baseline::Baseline;
 
 use crate::crafted::{BASELINE, Crafted};
 use crate::schemas::follows;

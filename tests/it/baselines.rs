@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use sprag::model::baseline::Baseline;
-use sprag::model::run::Run;
+use sprag_model::baseline::Baseline;
+use sprag_model::run::Run;
 
 use crate::crafted::{BASELINE, Crafted};
 use crate::schemas::follows;

@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, TimeDelta};
 use serde_json::Value;
-use sprag::model::commit::Commit;
-use sprag::model::environment::Machine;
-use sprag::model::run::Run;
-use sprag::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
+use sprag_model::commit::Commit;
+use sprag_model::environment::Machine;
+use sprag_model::run::Run;
 
 use crate::run_files;
 use crate::sandbox::Sandbox;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sprag::history::{self, Record};
+use sprag_history::{self as history, Record};
 
 use crate::run_files::run;
 use crate::sandbox::{Ended, Sandbox};

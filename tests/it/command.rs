@@ -212,7 +212,7 @@ fn results_of_an_earlier_run_are_not_taken_for_new_ones() {
 
 #[test]
 fn the_folder_of_criterion_is_read() {
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/golden/formats/criterion/criterion");
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/golden/formats/criterion/criterion");
     let script = format!("rm -rf target && mkdir target && cp -R '{golden}' target/");
     let (_, run) = run(&sandbox(&script, "format = \"criterion\"\ninclude = [\"kmax8\", \"scan\"]"), 0);
     let ids: Vec<&str> =

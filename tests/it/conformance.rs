@@ -7,7 +7,7 @@ use crate::sandbox::Sandbox;
 #[test]
 fn a_wrong_golden_value_is_named_and_exits_with_1() {
     let sandbox = Sandbox::empty();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden/apex-x/ordering.json");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/apex-x/ordering.json");
     let text = std::fs::read_to_string(golden).expect("the golden cases are there");
     // Another name in another folder: the family is in the file.
     sandbox.write("cases/deep/renamed.json", &text);

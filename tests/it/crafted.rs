@@ -1,10 +1,10 @@
 //! Projects whose runs are written down, not measured: every value, session, machine and environment is known.
 
 use chrono::{TimeDelta, TimeZone as _, Utc};
-use sprag::model::benchmark::Benchmark;
-use sprag::model::commit::Commit;
-use sprag::model::environment::{Environment, Machine};
-use sprag::model::run::Run;
+use sprag_model::benchmark::Benchmark;
+use sprag_model::commit::Commit;
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::run::Run;
 
 use crate::run_files;
 use crate::sandbox::{Ended, Sandbox};

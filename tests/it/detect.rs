@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use sprag::analysis::changes::detect;
-use sprag::analysis::changes::sensitivity::Sensitivity;
-use sprag::stats::random::SplitMix64;
+use sprag_analysis::changes::detect;
+use sprag_analysis::changes::sensitivity::Sensitivity;
+use sprag_base::stats::random::SplitMix64;
 
 use crate::sandbox::Sandbox;
 

@@ -98,7 +98,7 @@ fn built() -> Option<&'static Path> {
 }
 
 fn build() -> PathBuf {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cuda");
     let name = format!("emulator-{:016x}", digest(&sources));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let place = target.join(name);

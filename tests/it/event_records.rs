@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use sprag::history::{self, Record};
-use sprag::model::event::{Direction, EventKind};
-use sprag::model::event_record::{EventMember, EventRecord, EventStep};
-use sprag::model::series::Series;
+use sprag_history::{self as history, Record};
+use sprag_model::event::{Direction, EventKind};
+use sprag_model::event_record::{EventMember, EventRecord, EventStep};
+use sprag_model::series::Series;
 
 use crate::clones::Clones;
 use crate::sandbox::Sandbox;

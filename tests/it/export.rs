@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use serde_json::Value;
-use sprag::model::flat::{BENCHMARKS, Kind, SAMPLES, Table};
+use sprag_model::flat::{BENCHMARKS, Kind, SAMPLES, Table};
 
 use crate::sandbox::Sandbox;
 use crate::schemas::follows;

@@ -5,7 +5,7 @@ mod noise;
 #[path = "../../benches/rules/turns.rs"]
 mod turns;
 
-use sprag::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
 
 use noise::{NOISES, Noise};
 use turns::Turns;

@@ -21,7 +21,7 @@ const STEPS: [&str; 3] = ["cannot ", "was not reached", "refused"];
 fn shim() -> Result<(tempfile::TempDir, PathBuf), String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let library = folder.path().join("shim.so");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/shim.c");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/faults/shim.c");
     let arguments = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", source, "-o"];
     match Command::new("cc").args(arguments).arg(&library).output() {
         Err(error) => Err(format!("no C compiler: {error}")),

@@ -11,7 +11,7 @@ use crate::sandbox::{Ended, Sandbox};
 const CHECK: [&str; 5] = ["check", "--run", "current.txt", "--baseline", "baseline.txt"];
 
 fn golden(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden").join(path)
 }
 
 fn json(path: &Path) -> Value {

@@ -57,10 +57,10 @@ fn no_baseline_and_other_environments_are_doubt_not_pass() {
     sandbox.sprag(&["check", "--inconclusive", "ok"]).expect(0);
     sandbox.sprag(&["check", "--inconclusive", "fail"]).expect(1);
 
-    let mut baseline: sprag::model::baseline::Baseline = serde_json::from_str(&text).expect("a baseline");
+    let mut baseline: sprag_model::baseline::Baseline = serde_json::from_str(&text).expect("a baseline");
     let mut facts = baseline.environment.facts.clone();
     facts.insert("compiler".into(), "rustc 0.1".into());
-    baseline.environment = sprag::model::environment::Environment::from_facts(facts);
+    baseline.environment = sprag_model::environment::Environment::from_facts(facts);
     sandbox.write(&path, &baseline.to_json());
     let other = sandbox.sprag(&["check"]).expect(3);
     assert!(other.out.contains("not comparable") && other.out.contains("compiler rustc 0.1"), "{}", other.out);

@@ -1,9 +1,9 @@
 //! What a run is held against: commits, releases, the sessions before, under rules of a file of their own.
 
-use sprag::model::benchmark::{Benchmark, Parity, ParityStatus};
-use sprag::model::metric::{Better, Metric};
-use sprag::model::run::{Run, RunStatus};
-use sprag::model::unit::Unit;
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::run::{Run, RunStatus};
+use sprag_model::unit::Unit;
 
 use crate::crafted::Crafted;
 use crate::sandbox::Ended;

@@ -1,6 +1,6 @@
 //! What a gate found, as it is told: on the terminal and in the forms that others read.
 
-use sprag::model::run::{Quality, Run};
+use sprag_model::run::{Quality, Run};
 
 use crate::crafted::{BASELINE, Crafted};
 

@@ -9,7 +9,7 @@ use crate::sandbox::Sandbox;
 use crate::schemas::follows;
 
 fn golden(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden/formats").join(path);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/formats").join(path);
     path.to_str().expect("plain text").to_owned()
 }
 
@@ -322,7 +322,7 @@ fn a_table_may_name_commits_as_the_repository_does() {
 /// Histories of other projects, where they lie beside this one.
 #[test]
 fn real_histories_import_whole() {
-    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/real");
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real");
     let Ok(entries) = fs::read_dir(&folder) else {
         eprintln!("skipped: no real histories beside the project");
         return;

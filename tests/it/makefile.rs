@@ -10,7 +10,7 @@ use crate::sandbox::Sandbox;
 /// What `make -n` would run; absent where there is no make.
 fn planned(arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("make");
-    command.arg("-n").args(arguments).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));
+    command.arg("-n").args(arguments).current_dir(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
     // Those of a make that runs these tests are not meant for this one.
     let ended = command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("MFLAGS").output().ok()?;
     let said = String::from_utf8_lossy(&ended.stderr);

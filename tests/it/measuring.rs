@@ -83,8 +83,8 @@ fn absurd_efforts_and_unknown_names_are_refused_with_advice() {
 #[test]
 fn workers_stay_on_the_processor_that_was_asked_for() {
     // Where the system permits no pinning there is nothing to see but the reason.
-    let Some(processor) = sprag::measure::pinning::allowed().pop() else { return };
-    let permitted = std::thread::spawn(move || sprag::measure::pinning::pin(processor)).join().expect("it ends");
+    let Some(processor) = sprag_measure::pinning::allowed().pop() else { return };
+    let permitted = std::thread::spawn(move || sprag_measure::pinning::pin(processor)).join().expect("it ends");
     let run = recorded(&Sandbox::new(), &["--quick", "--pin", &processor.to_string()]);
     assert_eq!(run["config"]["pin"], processor);
     let reasons = run["quality"]["reasons"].to_string();

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use sprag::model::benchmark::Benchmark;
-use sprag::model::environment::Machine;
-use sprag::model::run::{Run, RunStatus};
+use sprag_model::benchmark::Benchmark;
+use sprag_model::environment::Machine;
+use sprag_model::run::{Run, RunStatus};
 
 use crate::crafted::{CLASS, Crafted};
 use crate::run_files;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sprag::stats::describe;
+use sprag_base::stats::describe;
 
 use crate::sandbox::Sandbox;
 
@@ -142,7 +142,7 @@ fn a_change_elsewhere_the_other_way_or_anywhere_does_not_pass() {
 
 /// Where the histories lie, if they do.
 fn folder() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/real");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real");
     folder.join("real_cases.json").is_file().then_some(folder)
 }
 

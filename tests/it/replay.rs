@@ -9,13 +9,13 @@ use crate::sandbox::Sandbox;
 use crate::schemas::follows;
 
 fn fixture(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/replay").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/replay").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()))
 }
 
 #[test]
 fn a_fixture_is_recorded_as_the_original_does() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden/apex-x/replay_golden.json");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/apex-x/replay_golden.json");
     let golden: Value = serde_json::from_str(&fs::read_to_string(golden).expect("it is there")).expect("JSON");
     let sandbox = Sandbox::empty();
     for (place, name) in ["small.json", "medium.json"].into_iter().enumerate() {

@@ -1,12 +1,12 @@
 //! Run files as `run --output-run` writes them, made without measuring.
 
 use chrono::{DateTime, TimeDelta};
-use sprag::model::benchmark::{Benchmark, Parity, ParityStatus};
-use sprag::model::commit::Commit;
-use sprag::model::environment::{Environment, Machine};
-use sprag::model::metric::Metric;
-use sprag::model::run::{Quality, Run, RunStatus};
-use sprag::model::sample::{Estimate, Measurement};
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::commit::Commit;
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::metric::Metric;
+use sprag_model::run::{Quality, Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement};
 
 /// A run of the suite `cpu` that differs with `number`, which is not negative.
 pub(crate) fn run(number: i64) -> Run {

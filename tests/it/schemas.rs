@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sprag::formats::custom;
-use sprag::model::autotune::Store;
-use sprag::model::baseline::Baseline;
-use sprag::model::event_record::{EVENT_ROOT, EventRecord};
-use sprag::model::foreign::Output;
-use sprag::model::run::Run;
+use sprag_formats::custom;
+use sprag_model::autotune::Store;
+use sprag_model::baseline::Baseline;
+use sprag_model::event_record::{EVENT_ROOT, EventRecord};
+use sprag_model::foreign::Output;
+use sprag_model::run::Run;
 
 use crate::sandbox::Sandbox;
 
@@ -30,7 +30,7 @@ pub(crate) fn follows(name: &str, text: &str) {
 }
 
 fn root(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
 }
 
 #[track_caller]

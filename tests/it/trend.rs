@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use serde_json::Value;
-use sprag::history::{self, Record};
-use sprag::model::run::{FILTER, RecordedRun, Run};
+use sprag_history::{self as history, Record};
+use sprag_model::run::{FILTER, RecordedRun, Run};
 
 use crate::sandbox::Sandbox;
 use crate::schemas::follows;

@@ -11,7 +11,7 @@ use crate::sandbox::{Ended, Sandbox};
 const FAKE: &str = include_str!("../../fixtures/trtexec/trtexec.sh");
 
 /// A recorded file of times and one of layers.
-pub(crate) const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/golden/formats/trtexec");
+pub(crate) const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/golden/formats/trtexec");
 
 /// Few calls, at once.
 const SUITE: &str = "[suites.trt]\nkind = \"trt\"\nengine = \"m.plan\"\ntrtexec = \"trtexec\"\nprocesses = 3\n\

@@ -11,7 +11,7 @@ use crate::workflow_files::{Workflows, heard, pairs};
 use crate::workflow_rules::FINAL;
 
 fn ours() -> Workflows {
-    Workflows::of(Path::new(env!("CARGO_MANIFEST_DIR")))
+    Workflows::of(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
 }
 
 /// The script of a step.

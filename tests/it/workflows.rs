@@ -6,7 +6,7 @@ use crate::workflow_files::Workflows;
 use crate::workflow_rules::complaints;
 
 fn ours() -> Workflows {
-    Workflows::of(Path::new(env!("CARGO_MANIFEST_DIR")))
+    Workflows::of(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
 }
 
 #[test]

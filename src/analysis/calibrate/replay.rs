@@ -6,14 +6,14 @@ use chrono::{DateTime, Utc};
 
 use super::visits::{self, Between, Stay, Visit};
 use super::whole::{Candidate, Source};
-use crate::analysis::reference::{self, Known, Level};
-use crate::analysis::{compare, family, restless, rules};
-use crate::model::baseline::BaselineMetric;
-use crate::model::calibration::{Base, Tally};
-use crate::model::evidence::{Decision, Evidence};
-use crate::model::rule::{Policy, Rule};
-use crate::model::series::Point;
-use crate::model::verdict::Verdict;
+use crate::reference::{self, Known, Level};
+use crate::{compare, family, restless, rules};
+use sprag_model::baseline::BaselineMetric;
+use sprag_model::calibration::{Base, Tally};
+use sprag_model::evidence::{Decision, Evidence};
+use sprag_model::rule::{Policy, Rule};
+use sprag_model::series::Point;
+use sprag_model::verdict::Verdict;
 
 /// How a visit was judged.
 pub(super) struct Judged {
@@ -160,8 +160,8 @@ pub(super) fn tally_of(verdict: &Verdict) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::calibrate::whole::{example, source};
-    use crate::model::rule::Choice;
+    use crate::calibrate::whole::{example, source};
+    use sprag_model::rule::Choice;
 
     #[test]
     fn one_run_stands_for_its_level_and_the_past_for_the_noise() {

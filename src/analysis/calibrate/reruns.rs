@@ -12,13 +12,13 @@ use rayon::prelude::*;
 use super::replay::{self, Judged};
 use super::visits::{self, Between, Visit};
 use super::whole::Source;
-use crate::analysis::restless;
-use crate::model::analysis::SeriesAnalysis;
-use crate::model::baseline::Baseline;
-use crate::model::calibration::{Base, Reruns};
-use crate::model::head::RunHead;
-use crate::model::rule::Policy;
-use crate::model::run::is_filtered;
+use crate::restless;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::baseline::Baseline;
+use sprag_model::calibration::{Base, Reruns};
+use sprag_model::head::RunHead;
+use sprag_model::rule::Policy;
+use sprag_model::run::is_filtered;
 
 /// The sessions of each series and environment that are judged, the newest. A rate needs no more, and a history that
 /// measures everything twice would else cost as much as its change points do.
@@ -77,13 +77,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::analysis::calibrate::whole::{Candidate, calibrate, example};
-    use crate::analysis::example::{recorded, run};
-    use crate::analysis::trend::example::analysis;
-    use crate::model::calibration::Tally;
-    use crate::model::commit::Commit;
-    use crate::model::rule::{Choice, Rule};
-    use crate::model::series::Series;
+    use crate::calibrate::whole::{Candidate, calibrate, example};
+    use crate::example::{recorded, run};
+    use crate::trend::example::analysis;
+    use sprag_model::calibration::Tally;
+    use sprag_model::commit::Commit;
+    use sprag_model::rule::{Choice, Rule};
+    use sprag_model::series::Series;
 
     fn policy() -> Policy {
         Policy { exceptions: Vec::new(), default: Choice::Fixed(Rule::Tolerance { ratio: 0.05, abs: 0.0 }) }
@@ -93,10 +93,10 @@ mod tests {
     fn heads(series: &Series) -> Vec<RunHead> {
         let like = RunHead::of(&recorded(run("cpu", "m", 1, &[])));
         let environment =
-            |key: &str| crate::model::environment::Environment { key: key.to_owned(), ..(*like.environment).clone() };
-        let machine = crate::model::environment::Machine { id: series.machine.clone(), ..(*like.machine).clone() };
+            |key: &str| sprag_model::environment::Environment { key: key.to_owned(), ..(*like.environment).clone() };
+        let machine = sprag_model::environment::Machine { id: series.machine.clone(), ..(*like.machine).clone() };
         let machine = Arc::new(machine);
-        let head = |point: &crate::model::series::Point| RunHead {
+        let head = |point: &sprag_model::series::Point| RunHead {
             id: point.run.to_string(),
             timestamp: point.time,
             machine: Arc::clone(&machine),

@@ -8,11 +8,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::replay::{level, tally_of};
 use super::whole::{Candidate, Source};
-use crate::analysis::reference::{self, Known};
-use crate::analysis::{compare, restless, rules};
-use crate::model::calibration::{Base, Tally};
-use crate::model::metric::Better;
-use crate::stats::random::SplitMix64;
+use crate::reference::{self, Known};
+use crate::{compare, restless, rules};
+use sprag_base::stats::random::SplitMix64;
+use sprag_model::calibration::{Base, Tally};
+use sprag_model::metric::Better;
 
 /// How much slower the judged session is made.
 pub(super) const CHANGES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];

@@ -10,9 +10,9 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::analysis::restless;
-use crate::model::series::{Point, Series};
-use crate::stats::{describe, student};
+use crate::restless;
+use sprag_base::stats::{describe, student};
+use sprag_model::series::{Point, Series};
 
 /// The level of the test for a step, one side of two.
 const STEP: f64 = 0.0005;
@@ -140,7 +140,7 @@ pub(super) fn residuals(stays: &[Stay<'_>]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::calibrate::whole::example::series;
+    use crate::calibrate::whole::example::series;
 
     fn kinds(levels: &[(u32, f64)]) -> Vec<Between> {
         let series = series("x", levels);

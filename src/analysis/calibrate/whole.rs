@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use super::replay::{self, Judged, Replayed};
 use super::resample::{self, CHANGES};
 use super::visits::{self, Between, Stay};
-use crate::model::baseline::Baseline;
-use crate::model::calibration::{Base, Calibration, Pairs, Resampled, RuleCalibration, SCHEMA_VERSION, Tally};
-use crate::model::rule::{Choice, Policy, Rule};
-use crate::model::series::Series;
+use sprag_model::baseline::Baseline;
+use sprag_model::calibration::{Base, Calibration, Pairs, Resampled, RuleCalibration, SCHEMA_VERSION, Tally};
+use sprag_model::rule::{Choice, Policy, Rule};
+use sprag_model::series::Series;
 
 /// How many drawn sessions all series together get for one rule, base and change.
 const TRIALS: usize = 2_000;
@@ -141,12 +141,12 @@ fn replayed(sources: &[Source<'_>], base: Base, candidate: &Candidate) -> Replay
 
 #[cfg(test)]
 pub(super) mod example {
-    use crate::analysis::trend::example;
-    use crate::model::metric::Metric;
-    use crate::model::series::Series;
+    use crate::trend::example;
+    use sprag_model::metric::Metric;
+    use sprag_model::series::Series;
 
     /// A series of one session a day, each of a commit with that number and of that level.
-    pub(in crate::analysis::calibrate) fn series(name: &str, sessions: &[(u32, f64)]) -> Series {
+    pub(in crate::calibrate) fn series(name: &str, sessions: &[(u32, f64)]) -> Series {
         let of_session = |(day, (commit, value)): (usize, &(u32, f64))| {
             example::point(day, *value).of_run(|run| run.commit = format!("{commit:040x}").into())
         };
@@ -164,7 +164,7 @@ pub(super) mod example {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::SplitMix64;
+    use sprag_base::stats::random::SplitMix64;
 
     fn candidates() -> Vec<Candidate> {
         let fixed = |name: &str, rule: Rule| Candidate {

@@ -11,7 +11,7 @@ use super::ramps::{Levelled, Ramp};
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::side::trimmed_mean;
-use crate::stats::autoregression;
+use sprag_base::stats::autoregression;
 
 /// How many deviations from what explains it a point counts at most.
 const DRAWN_IN: f64 = 5.0;
@@ -138,9 +138,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::analysis::changes::detect::{Known, changes, changes_known};
-    use crate::model::change_point::Changes;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect::{Known, changes, changes_known};
+    use sprag_base::stats::random::SplitMix64;
+    use sprag_model::change_point::Changes;
 
     const BORDER: usize = 38;
 

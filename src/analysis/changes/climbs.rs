@@ -5,7 +5,7 @@
 //! are one ramp, which bends. A step at a joint stays where it stands out of the slope of the points on both sides of it.
 
 use super::ramps::{Knot, NARROWEST, OVER, Ramp};
-use crate::stats::lines::{self, Piece, Prices};
+use sprag_base::stats::lines::{self, Piece, Prices};
 
 /// The most points on either side of a step by which it stands out of their slope: farther away a climb may bend.
 const BESIDE: usize = 40;
@@ -141,10 +141,10 @@ fn climbing(pieces: &[Piece]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::changes::detect;
-    use crate::analysis::changes::sensitivity::Sensitivity;
-    use crate::model::change_point::Changes;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect;
+    use crate::changes::sensitivity::Sensitivity;
+    use sprag_base::stats::random::SplitMix64;
+    use sprag_model::change_point::Changes;
 
     /// So many points on a course over the share of them that lies behind, with noise that is a share of it.
     fn told(points: usize, course: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Changes {

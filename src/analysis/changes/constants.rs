@@ -1,10 +1,10 @@
 //! The constants of change points, each with what it is.
 
 use super::{detect, detectable, drifts, eliminate, position, short_run, side};
-use crate::model::method::{Constants, Figure};
+use sprag_model::method::{Constants, Figure};
 
 /// What everybody may want to know of them.
-pub(in crate::analysis) fn constants() -> Constants {
+pub(crate) fn constants() -> Constants {
     Constants {
         of: "Change points of a series",
         list: vec![

@@ -11,7 +11,7 @@ use super::ramps::{Levelled, Ramp};
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::{chance, drifts, position, ramps, standing};
-use crate::model::change_point::{ChangePoint, Changes, SeriesNoise};
+use sprag_model::change_point::{ChangePoint, Changes, SeriesNoise};
 
 /// The fewest points in which anything is looked for.
 pub const FEWEST_POINTS: usize = 8;
@@ -198,7 +198,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::random::SplitMix64;
+    use sprag_base::stats::random::SplitMix64;
 
     /// So many points at each level, with that noise.
     fn levels(parts: &[(usize, f64)], noise: f64, seed: u64) -> Vec<f64> {

@@ -2,7 +2,7 @@
 
 use super::noise;
 use super::sensitivity::Sensitivity;
-use crate::model::change_point::SeriesNoise;
+use sprag_model::change_point::SeriesNoise;
 
 /// How many points after a change are taken for given: two months of weekly runs.
 pub const POINTS_AFTER: usize = 8;
@@ -39,8 +39,8 @@ pub fn detectable(noise: &SeriesNoise, before: usize, sensitivity: &Sensitivity)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::changes::detect::changes;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect::changes;
+    use sprag_base::stats::random::SplitMix64;
 
     #[test]
     fn what_is_called_detectable_is_found_in_four_cases_of_five() {

@@ -11,9 +11,9 @@ use super::ramps::Ramp;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::side::{Side, trimmed_mean};
-use crate::stats::autoregression;
-use crate::stats::partition;
-use crate::stats::ramp::{Course, Sums};
+use sprag_base::stats::autoregression;
+use sprag_base::stats::partition;
+use sprag_base::stats::ramp::{Course, Sums};
 
 /// The narrowest ramp that is tried, in points.
 const NARROWEST: usize = 12;
@@ -193,9 +193,9 @@ fn steady(drawn: &[f64], course: &Course) -> f64 {
 mod tests {
     use std::ops::RangeInclusive;
 
-    use crate::analysis::changes::detect::{self, Known};
-    use crate::analysis::changes::sensitivity::Sensitivity;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect::{self, Known};
+    use crate::changes::sensitivity::Sensitivity;
+    use sprag_base::stats::random::SplitMix64;
 
     /// Points on a line that leads so far, with that noise, which hangs together by `rho`.
     fn climb(points: usize, size: f64, noise: f64, rho: f64, seed: u64) -> Vec<f64> {

@@ -301,8 +301,8 @@ pub(super) fn around(cuts: &[usize], place: usize, count: usize) -> [usize; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::changes::detect;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect;
+    use sprag_base::stats::random::SplitMix64;
 
     #[test]
     fn a_plain_step_of_a_staircase_stays_though_others_fail() {

@@ -8,8 +8,8 @@ use super::noise::Noise;
 use super::ramps::Ramp;
 use super::scale::Scaled;
 use super::side::Side;
-use crate::model::change_point::{Drift, Level};
-use crate::stats::student;
+use sprag_base::stats::student;
+use sprag_model::change_point::{Drift, Level};
 
 /// How many points' worth the deviation of the whole series counts in that of a level.
 const OF_SERIES: f64 = 8.0;
@@ -88,9 +88,9 @@ pub(super) fn drift(ramp: &Ramp, scaled: &Scaled, noise: &Noise, chance: f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::changes::detect::changes;
-    use crate::analysis::changes::sensitivity::Sensitivity;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect::changes;
+    use crate::changes::sensitivity::Sensitivity;
+    use sprag_base::stats::random::SplitMix64;
 
     /// A hundred points about 100 with noise of 1 % that hangs together by `rho`, from the sixtieth on changed by `step`.
     fn stepped(seed: u64, rho: f64, step: f64) -> Vec<f64> {

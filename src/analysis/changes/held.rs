@@ -112,10 +112,10 @@ fn proven_cuts(steps: &[Step<'_>]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::changes::detect::{Known, changes, changes_known};
-    use crate::analysis::changes::sensitivity::Sensitivity;
-    use crate::model::change_point::Changes;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect::{Known, changes, changes_known};
+    use crate::changes::sensitivity::Sensitivity;
+    use sprag_base::stats::random::SplitMix64;
+    use sprag_model::change_point::Changes;
 
     /// Two hundred points with noise of 0.8 % that climb by 8 % from the sixtieth to the hundred and fortieth.
     fn climb(seed: u64) -> Vec<f64> {

@@ -3,7 +3,7 @@
 use super::noise::Noise;
 use super::sensitivity::Sensitivity;
 use super::side::{Side, trimmed_mean, winsorised_deviation};
-use crate::stats::autoregression::{self, Stretch};
+use sprag_base::stats::autoregression::{self, Stretch};
 
 /// How many points' worth the deviation of the whole series counts in that of two sides.
 const OF_SERIES: f64 = 8.0;
@@ -248,7 +248,7 @@ fn shares_deviate(before: &Side<'_>, after: &Side<'_>, step: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::SplitMix64;
+    use sprag_base::stats::random::SplitMix64;
 
     #[test]
     fn sides_that_do_not_overlap_differ_though_the_shorter_is_rougher() {

@@ -33,4 +33,4 @@ mod held;
 mod estimate;
 mod constants;
 
-pub(in crate::analysis) use constants::constants;
+pub(crate) use constants::constants;

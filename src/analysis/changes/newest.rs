@@ -3,7 +3,7 @@
 use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use crate::model::change_point::{Changes, Level};
+use sprag_model::change_point::{Changes, Level};
 
 /// How many newest points are looked at.
 const NEWEST: usize = 3;
@@ -73,9 +73,9 @@ pub fn apart(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::changes::detect::changes;
-    use crate::analysis::changes::exact;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect::changes;
+    use crate::changes::exact;
+    use sprag_base::stats::random::SplitMix64;
 
     fn noisy(levels: &[(usize, f64)]) -> Vec<f64> {
         let mut random = SplitMix64::new(12);

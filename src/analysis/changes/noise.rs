@@ -2,7 +2,7 @@
 
 use super::scale::Scaled;
 use super::side::{scaled_median_deviation, trimmed_mean};
-use crate::stats::partition;
+use sprag_base::stats::partition;
 
 /// Of the differences of neighbours, the share that is kept for the deviation where most of them are equal.
 const KEPT: f64 = 0.95;
@@ -207,7 +207,7 @@ fn innovations(values: &[f64], cuts: &[usize], deviation: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::SplitMix64;
+    use sprag_base::stats::random::SplitMix64;
 
     fn of(count: usize, value: impl Fn(usize, &mut SplitMix64) -> f64) -> Noise {
         let mut random = SplitMix64::new(5);

@@ -98,10 +98,10 @@ fn among(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::changes::detect::changes;
-    use crate::analysis::changes::scale::Scaled;
-    use crate::analysis::changes::sensitivity::Sensitivity;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect::changes;
+    use crate::changes::scale::Scaled;
+    use crate::changes::sensitivity::Sensitivity;
+    use sprag_base::stats::random::SplitMix64;
 
     #[test]
     fn the_range_holds_the_place_as_often_as_is_said() {

@@ -12,7 +12,7 @@ use super::noise::Noise;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::side::trimmed_mean;
-use crate::stats::ramp::{Course, Sums};
+use sprag_base::stats::ramp::{Course, Sums};
 
 /// The width at which a ramp costs what a step does, in points, and how quickly the price falls with the logarithm of the
 /// width: the wider it is, the less it looks like a step that points blur, and the likelier the level just moves.
@@ -281,9 +281,9 @@ impl Stairs<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::changes::detect;
-    use crate::analysis::changes::sensitivity::Sensitivity;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect;
+    use crate::changes::sensitivity::Sensitivity;
+    use sprag_base::stats::random::SplitMix64;
 
     #[test]
     fn a_climb_is_hardly_ever_told_as_a_step_while_it_grows() {

@@ -17,20 +17,20 @@ const FADES: f64 = 0.5;
 pub struct Sensitivity {
     /// What a further change costs in the partition, in squares of the deviation of the noise. A constant, so that it is a
     /// price per point and old decisions do not hang on how long the series has become.
-    pub(in crate::analysis) penalty: f64,
+    pub(crate) penalty: f64,
     /// The rank test and the test of the means of two long sides, as normal deviates; less for ranks of few points, and where
     /// means are far apart.
-    pub(in crate::analysis) clear: f64,
+    pub(crate) clear: f64,
     /// The test of a step against noise that wanders, as a normal deviate; less where means are far apart.
-    pub(in crate::analysis) steady: f64,
+    pub(crate) steady: f64,
     /// The chance that a run of few points is drawn from its surroundings, by ranks.
-    pub(in crate::analysis) rare: f64,
+    pub(crate) rare: f64,
     /// Likewise, by how far it reaches beyond their tail; the exponent of ten.
-    pub(in crate::analysis) far: f64,
+    pub(crate) far: f64,
     /// The least relative change.
-    pub(in crate::analysis) least: f64,
+    pub(crate) least: f64,
     /// The false alarms that are allowed in 1,000 points of series that hold nothing.
-    pub(in crate::analysis) budget: f64,
+    pub(crate) budget: f64,
 }
 
 impl Sensitivity {
@@ -52,19 +52,19 @@ impl Sensitivity {
     }
 
     /// All limits.
-    pub(in crate::analysis) fn numbers(&self) -> [f64; 7] {
+    pub(crate) fn numbers(&self) -> [f64; 7] {
         let Sensitivity { penalty, clear, steady, rare, far, least, budget } = *self;
         [penalty, clear, steady, rare, far, least, budget]
     }
 
     /// In a series in which so many changes proved themselves.
-    pub(in crate::analysis) fn beside(&self, changes: usize) -> Sensitivity {
+    pub(crate) fn beside(&self, changes: usize) -> Sensitivity {
         let share = (1.0 - EASIER * (changes as f64 - 0.5)).max(EASIEST);
         Sensitivity { clear: self.clear * share, steady: self.steady * share, ..*self }
     }
 
     /// In a series of so many points.
-    pub(in crate::analysis) fn of_length(&self, count: usize) -> Sensitivity {
+    pub(crate) fn of_length(&self, count: usize) -> Sensitivity {
         let room = (-0.5 * ((count as f64 / ROOMY).ln() / FADES).powi(2)).exp();
         Sensitivity { rare: self.rare * (1.0 + room), far: self.far * (1.0 - NEARER * room), ..*self }
     }

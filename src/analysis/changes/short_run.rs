@@ -259,8 +259,8 @@ fn at_least(trials: usize, successes: usize, chance: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::changes::detect::{Known, changes_known};
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect::{Known, changes_known};
+    use sprag_base::stats::random::SplitMix64;
 
     #[test]
     fn chances_are_those_of_the_binomial() {

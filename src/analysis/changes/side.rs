@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::stats::order;
+use sprag_base::stats::order;
 
 /// The most points of a side that are looked at, the nearest to the change: what lies farther back decides nothing, so that
 /// old decisions do not hang on how long the series has become.
@@ -137,7 +137,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::describe;
+    use sprag_base::stats::describe;
 
     proptest! {
         #[test]

@@ -40,10 +40,10 @@ fn may_go_on(values: &[f64], begin: usize, cut: usize, noise: &Noise) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::changes::detect;
-    use crate::analysis::changes::scale::Scaled;
-    use crate::analysis::changes::sensitivity::Sensitivity;
-    use crate::stats::random::SplitMix64;
+    use crate::changes::detect;
+    use crate::changes::scale::Scaled;
+    use crate::changes::sensitivity::Sensitivity;
+    use sprag_base::stats::random::SplitMix64;
 
     /// So many points with noise about a level that moves from place 60 on: at a place, how far.
     fn values(count: usize, moved: impl Fn(f64) -> f64, seed: u64) -> Vec<f64> {

@@ -13,11 +13,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::power;
-use crate::model::bands::{Band, BandReport, BandRow};
-use crate::model::evidence::{Decision, Evidence, Side};
-use crate::model::metric::Better;
-use crate::model::rule::Rule;
-use crate::model::verdict::{Effect, Verdict};
+use sprag_model::bands::{Band, BandReport, BandRow};
+use sprag_model::evidence::{Decision, Evidence, Side};
+use sprag_model::metric::Better;
+use sprag_model::rule::Rule;
+use sprag_model::verdict::{Effect, Verdict};
 
 /// The rule as Trueno has it: 5 % fails, 2 % is told of.
 pub const DEFAULT: Rule = Rule::Bands { fail: 0.05, warn: 0.02 };

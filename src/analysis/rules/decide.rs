@@ -1,9 +1,9 @@
 //! One metric, one rule, one decision.
 
 use super::{bands, interval, rank, tolerance};
-use crate::model::evidence::{Decision, Evidence};
-use crate::model::rule::Rule;
-use crate::model::verdict::{Comparison, Verdict};
+use sprag_model::evidence::{Decision, Evidence};
+use sprag_model::rule::Rule;
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// Fills in what a rule decides of a metric that both sides have. Where no ratio can be told there is no effect to show.
 pub fn judge(comparison: Comparison, rule: &Rule, evidence: &Evidence) -> Comparison {

@@ -14,14 +14,14 @@
 
 use super::power::POWER;
 use super::remedy::Remedy;
-use crate::model::evidence::{Decision, Evidence, Side};
-use crate::model::metric::Better;
-use crate::model::verdict::{Effect, Verdict};
-use crate::stats::centre::Centre;
-use crate::stats::{pair_ratio, student};
+use sprag_base::stats::centre::Centre;
+use sprag_base::stats::{pair_ratio, student};
+use sprag_model::evidence::{Decision, Evidence, Side};
+use sprag_model::metric::Better;
+use sprag_model::verdict::{Effect, Verdict};
 
-pub use crate::model::paired::CONFIDENCE;
-pub use crate::stats::pair_ratio::FEWEST_PAIRS;
+pub use sprag_base::stats::pair_ratio::FEWEST_PAIRS;
+pub use sprag_model::paired::CONFIDENCE;
 
 /// What a kernel may move: below that, a change of layout cannot be told from one of work.
 pub const TOLERANCE: f64 = 0.02;
@@ -231,7 +231,7 @@ pub(super) fn per_cent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::evidence::Restlessness;
+    use sprag_model::evidence::Restlessness;
 
     fn pairs(ratios: &[f64], better: Better) -> Evidence {
         let side = |value: f64| Side { value, sessions: 1, ..Side::default() };

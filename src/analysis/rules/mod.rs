@@ -9,4 +9,4 @@ pub mod rank;
 pub mod remedy;
 
 pub use decide::{decide, judge};
-pub(in crate::analysis) use power::{CONFIDENCE, POWER};
+pub(crate) use power::{CONFIDENCE, POWER};

@@ -4,14 +4,14 @@
 //! lies further by the normal quantile of the share asked for, in standard errors, is found in that share (Cohen,
 //! "Statistical Power Analysis for the Behavioral Sciences", 2nd edition, 1988).
 
-use crate::model::metric::Better;
-use crate::stats::{describe, normal};
+use sprag_base::stats::{describe, normal};
+use sprag_model::metric::Better;
 
 /// How often the smallest change that is told of would be found.
-pub(in crate::analysis) const POWER: f64 = 0.8;
+pub(crate) const POWER: f64 = 0.8;
 
 /// How often the intervals of sides hold their values.
-pub(in crate::analysis) const CONFIDENCE: f64 = 0.95;
+pub(crate) const CONFIDENCE: f64 = 0.95;
 
 /// The standard error of the median of normal values over that of their mean.
 const OF_MEDIAN: f64 = 1.253_314_137_315_500_3;
@@ -59,11 +59,11 @@ pub(super) fn size(worsening: f64, better: Better) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::rules;
-    use crate::model::evidence::{Evidence, Restlessness, Side};
-    use crate::model::rule::Rule;
-    use crate::model::verdict::Verdict;
-    use crate::stats::random::SplitMix64;
+    use crate::rules;
+    use sprag_base::stats::random::SplitMix64;
+    use sprag_model::evidence::{Evidence, Restlessness, Side};
+    use sprag_model::rule::Rule;
+    use sprag_model::verdict::Verdict;
 
     /// How noisy what is drawn is.
     const DEVIATION: f64 = 0.01;

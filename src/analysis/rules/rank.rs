@@ -12,14 +12,14 @@
 //! `interval` is the one to take. Its interval is that of the factor between the two sides ([`hodges_lehmann`]).
 
 use super::power;
-use crate::model::evidence::{Decision, Evidence};
-use crate::model::metric::Better;
-use crate::model::rule::Rule;
-use crate::model::sample_gate::{RankFigures, RankOutcome};
-use crate::model::verdict::{Effect, Verdict};
-use crate::stats::hodges_lehmann::Location;
-use crate::stats::mann_whitney::{self, Method};
-use crate::stats::{describe, hodges_lehmann, normal};
+use sprag_base::stats::hodges_lehmann::Location;
+use sprag_base::stats::mann_whitney::{self, Method};
+use sprag_base::stats::{describe, hodges_lehmann, normal};
+use sprag_model::evidence::{Decision, Evidence};
+use sprag_model::metric::Better;
+use sprag_model::rule::Rule;
+use sprag_model::sample_gate::{RankFigures, RankOutcome};
+use sprag_model::verdict::{Effect, Verdict};
 
 /// The rule as tt-metal has it: a band of 1 % or three deviations, a level of 5 %.
 pub const DEFAULT: Rule = Rule::Rank { noise_threshold: 0.01, significance: 0.05, mad_multiplier: 3.0 };
@@ -199,7 +199,7 @@ fn refusal(base: &[f64], current: &[f64], significance: f64) -> Option<Verdict> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::evidence::Side;
+    use sprag_model::evidence::Side;
 
     fn judged(better: Better, base: &[f64], current: &[f64]) -> Decision {
         let side = |samples: &[f64]| Side { value: median(samples), samples: samples.to_vec(), ..Side::default() };

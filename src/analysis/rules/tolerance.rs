@@ -7,10 +7,10 @@
 //! is a slip of the unit, and decides nothing.
 
 use super::power;
-use crate::model::evidence::{Decision, Evidence};
-use crate::model::metric::Better;
-use crate::model::rule::MOST_FACTOR;
-use crate::model::verdict::{Effect, Verdict};
+use sprag_model::evidence::{Decision, Evidence};
+use sprag_model::metric::Better;
+use sprag_model::rule::MOST_FACTOR;
+use sprag_model::verdict::{Effect, Verdict};
 
 /// Holds the current value against the baseline's.
 pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
@@ -46,7 +46,7 @@ pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::evidence::Side;
+    use sprag_model::evidence::Side;
 
     fn decided(better: Better, (value, ratio, abs): (f64, f64, f64), current: Side) -> Decision {
         let base = Side { value, sessions: 1, ..Side::default() };

@@ -2,10 +2,10 @@
 
 use super::example::{noisy, point};
 use super::tests::{events, of, shape};
-use crate::model::event::{Direction, EventKind};
-use crate::model::metric::Better;
-use crate::model::series::Series;
-use crate::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
+use sprag_model::event::{Direction, EventKind};
+use sprag_model::metric::Better;
+use sprag_model::series::Series;
 
 /// The series, with so many further runs of the commit at a place, about that level.
 fn again(mut series: Series, place: usize, level: f64, runs: usize) -> Series {

@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::model::commit::CommitLine;
-use crate::model::event::NamedCommit;
-use crate::model::series::{Point, Series};
-use crate::model::trend::PooledPoint;
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::commit::CommitLine;
+use sprag_model::event::NamedCommit;
+use sprag_model::series::{Point, Series};
+use sprag_model::trend::PooledPoint;
 
 /// The commits that the points of a machine stand on, in order.
 #[derive(Clone, Debug)]
@@ -140,7 +140,7 @@ fn one_point<'p>(place: usize, points: &[&'p Point]) -> PooledPoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::trend::example::{line, point, series};
+    use crate::trend::example::{line, point, series};
 
     fn found(series: &Series, line: &CommitLine) -> (Vec<(usize, f64, usize)>, usize, usize) {
         let axes = axes(std::slice::from_ref(series), line);

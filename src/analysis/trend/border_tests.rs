@@ -6,8 +6,8 @@ use super::axis::axes;
 use super::draft::{Draft, drafts};
 use super::example::{MACHINE, bordered, line, noisy, setting};
 use super::found::Found;
-use crate::model::event::EventKind;
-use crate::model::series::Series;
+use sprag_model::event::EventKind;
+use sprag_model::series::Series;
 
 /// The first commit of the new environment.
 const BORDER: usize = 100;

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::Found;
-use crate::analysis::changes::detect::OF_BORDER;
-use crate::model::change_point::ChangePoint;
+use crate::changes::detect::OF_BORDER;
+use sprag_model::change_point::ChangePoint;
 
 /// What the deviances of the members of a cluster at one commit may add up to: that of one member's range, and for each
 /// further member what chance makes of it.
@@ -217,9 +217,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::analysis::trend::axis::axes;
-    use crate::analysis::trend::example::{MACHINE, bordered, line, noisy, setting};
-    use crate::model::series::Series;
+    use crate::trend::axis::axes;
+    use crate::trend::example::{MACHINE, bordered, line, noisy, setting};
+    use sprag_model::series::Series;
 
     fn ranges(series: &[Series]) -> Vec<(usize, usize, usize)> {
         let axes = axes(series, &line(300));

@@ -1,10 +1,10 @@
 //! The constants of events, each with what it is.
 
 use super::{coverage, discovery, machine};
-use crate::model::method::{Constants, Figure};
+use sprag_model::method::{Constants, Figure};
 
 /// What everybody may want to know of them.
-pub(in crate::analysis) fn constants() -> Constants {
+pub(crate) fn constants() -> Constants {
     Constants {
         of: "Events of many series",
         list: vec![

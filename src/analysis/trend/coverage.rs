@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::found::Found;
-use crate::analysis::changes::detect::FEWEST_POINTS;
-use crate::model::analysis::{Analysis, SuiteAnalysis};
-use crate::model::event::NamedMachine;
-use crate::model::trend::{Coverage, Due, NotJudged, ReasonCount, SeriesTrend};
+use crate::changes::detect::FEWEST_POINTS;
+use sprag_model::analysis::{Analysis, SuiteAnalysis};
+use sprag_model::event::NamedMachine;
+use sprag_model::trend::{Coverage, Due, NotJudged, ReasonCount, SeriesTrend};
 
 /// How many points of a new environment a level takes.
 pub(super) const SETTLED: usize = 3;

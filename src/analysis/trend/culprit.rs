@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::cluster::{Candidate, of_border};
 use super::found::Found;
-use crate::stats::normal;
+use sprag_base::stats::normal;
 
 /// The deviance within which a commit is a suspect.
 const NEARLY: f64 = 6.0;
@@ -159,10 +159,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::analysis::trend::axis::axes;
-    use crate::analysis::trend::cluster::clusters;
-    use crate::analysis::trend::example::{MACHINE, line, noisy, setting};
-    use crate::model::series::Series;
+    use crate::trend::axis::axes;
+    use crate::trend::cluster::clusters;
+    use crate::trend::example::{MACHINE, line, noisy, setting};
+    use sprag_model::series::Series;
 
     fn of(series: &[Series]) -> Vec<(usize, f64)> {
         let axes = axes(series, &line(300));

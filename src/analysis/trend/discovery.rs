@@ -6,7 +6,7 @@
 //! a series that holds nothing gives one as clear. Benjamini and Hochberg then hold the share of chance among all that is told,
 //! over as many hypotheses as commits were measured.
 
-use crate::stats::multiplicity;
+use sprag_base::stats::multiplicity;
 
 /// The share of chance that is allowed among events that are called sure.
 pub const ALLOWED: f64 = 0.05;

@@ -7,10 +7,10 @@ use super::culprit;
 use super::discovery::simes;
 use super::found::Found;
 use super::machine::{self, Elsewhere, Signs};
-use crate::model::change_point::{ChangePoint, Drift};
-use crate::model::event::EventKind;
-use crate::model::metric::Better;
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::change_point::{ChangePoint, Drift};
+use sprag_model::event::EventKind;
+use sprag_model::metric::Better;
 
 /// The share of the commits of two drifts that both must have to be one.
 const SHARED: f64 = 0.5;

@@ -6,13 +6,13 @@ use super::cluster::Candidate;
 use super::culprit;
 use super::draft::{Draft, Moved};
 use super::found::Found;
-use crate::model::change_point::Level;
-use crate::model::environment::{Environment, FactChange};
-use crate::model::event::{
+use sprag_base::stats::describe;
+use sprag_model::change_point::Level;
+use sprag_model::environment::{Environment, FactChange};
+use sprag_model::event::{
     Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect,
 };
-use crate::model::metric::Better;
-use crate::stats::describe;
+use sprag_model::metric::Better;
 
 /// The most benchmarks that a command names: more are measured with the whole suite.
 const MOST_FILTERS: usize = 4;

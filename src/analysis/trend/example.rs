@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::found::Setting;
-use crate::analysis::changes::sensitivity::Sensitivity;
-use crate::model::analysis::{Analysis, HistoryFacts, SeriesAnalysis};
-use crate::model::commit::{CommitLine, CommitOnLine};
-use crate::model::metric::Metric;
-use crate::model::rollup::LatestRow;
-use crate::model::sample::Role;
-use crate::model::series::{Point, PointRun, Series};
-use crate::stats::random::SplitMix64;
+use crate::changes::sensitivity::Sensitivity;
+use sprag_base::stats::random::SplitMix64;
+use sprag_model::analysis::{Analysis, HistoryFacts, SeriesAnalysis};
+use sprag_model::commit::{CommitLine, CommitOnLine};
+use sprag_model::metric::Metric;
+use sprag_model::rollup::LatestRow;
+use sprag_model::sample::Role;
+use sprag_model::series::{Point, PointRun, Series};
 
 /// The machine of the series.
-pub(in crate::analysis) const MACHINE: &str = "00000000000000a1";
+pub(crate) const MACHINE: &str = "00000000000000a1";
 
 /// The sha of the commit at a place.
-pub(in crate::analysis) fn sha(place: usize) -> String {
+pub(crate) fn sha(place: usize) -> String {
     format!("{place:040x}")
 }
 
@@ -27,7 +27,7 @@ fn day(place: usize) -> DateTime<Utc> {
 }
 
 /// A line of so many commits, a day apart.
-pub(in crate::analysis) fn line(count: usize) -> CommitLine {
+pub(crate) fn line(count: usize) -> CommitLine {
     let commit = |place: usize| CommitOnLine {
         sha: sha(place),
         commit_time: day(place),
@@ -38,7 +38,7 @@ pub(in crate::analysis) fn line(count: usize) -> CommitLine {
 }
 
 /// A run of the commit at a place.
-pub(in crate::analysis) fn point(place: usize, value: f64) -> Point {
+pub(crate) fn point(place: usize, value: f64) -> Point {
     let of = PointRun {
         commit: sha(place).into(),
         position: Some(place),
@@ -52,7 +52,7 @@ pub(in crate::analysis) fn point(place: usize, value: f64) -> Point {
 }
 
 /// A series of the ratio of a kernel, with so much at the commits of those places.
-pub(in crate::analysis) fn series(name: &str, values: &[(usize, f64)]) -> Series {
+pub(crate) fn series(name: &str, values: &[(usize, f64)]) -> Series {
     Series {
         id: Series::id_of(&format!("cpu/{name} @fast"), 1, "ratio", MACHINE),
         suite: "cpu".to_owned(),
@@ -71,7 +71,7 @@ pub(in crate::analysis) fn series(name: &str, values: &[(usize, f64)]) -> Series
 }
 
 /// A series with noise of 1 % about the levels that begin at these places, measured at every `each`-th of `count` commits.
-pub(in crate::analysis) fn noisy(name: &str, count: usize, each: usize, levels: &[(usize, f64)], seed: u64) -> Series {
+pub(crate) fn noisy(name: &str, count: usize, each: usize, levels: &[(usize, f64)], seed: u64) -> Series {
     let mut random = SplitMix64::new(seed);
     let level = |place: usize| levels.iter().rev().find(|(begin, _)| *begin <= place).map_or(1.0, |(_, level)| *level);
     let values: Vec<(usize, f64)> =
@@ -80,30 +80,30 @@ pub(in crate::analysis) fn noisy(name: &str, count: usize, each: usize, levels: 
 }
 
 /// The series, with another environment from the commit at that place on.
-pub(in crate::analysis) fn bordered(mut series: Series, border: usize) -> Series {
+pub(crate) fn bordered(mut series: Series, border: usize) -> Series {
     let new = series.points.iter_mut().filter(|point| point.position >= Some(border));
     new.for_each(|point| point.run_mut().environment_key = "f".into());
     series
 }
 
 /// The suites that can be measured: `cpu` at any commit, `gpu` as it is checked out.
-pub(in crate::analysis) fn suites() -> BTreeMap<String, bool> {
+pub(crate) fn suites() -> BTreeMap<String, bool> {
     BTreeMap::from([("cpu".to_owned(), true), ("gpu".to_owned(), false)])
 }
 
 /// What holds where nothing else is said.
-pub(in crate::analysis) fn setting() -> Setting {
+pub(crate) fn setting() -> Setting {
     Setting { name: "balanced".to_owned(), least: 0.004, sensitivity: Sensitivity::BALANCED }
 }
 
 /// The series on another machine.
-pub(in crate::analysis) fn elsewhere(series: Series, machine: &str) -> Series {
+pub(crate) fn elsewhere(series: Series, machine: &str) -> Series {
     let id = Series::id_of(&series.benchmark, series.version, &series.metric.name, machine);
     Series { id, machine: machine.to_owned(), machine_name: format!("bench-{machine}"), ..series }
 }
 
 /// What an analysis of these series holds, all of them judged and in the newest run.
-pub(in crate::analysis) fn analysis(series: Vec<Series>) -> Analysis {
+pub(crate) fn analysis(series: Vec<Series>) -> Analysis {
     let of = |series: Series| {
         let newest = series.newest().map_or((0.0, String::new()), |point| (point.value, point.run.to_string()));
         let latest = LatestRow {

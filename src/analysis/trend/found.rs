@@ -6,18 +6,18 @@ use std::sync::Arc;
 use super::axis::{Axis, Pooled, pooled};
 use super::memory::{Asked, Look, Memory};
 use super::steady;
-use crate::analysis::changes::detect::{Known, changes_known};
-use crate::analysis::changes::detectable::detectable;
-use crate::analysis::changes::exact;
-use crate::analysis::changes::newest::{self, Apart};
-use crate::analysis::changes::sensitivity::Sensitivity;
-use crate::model::change_point::Changes;
-use crate::model::digest::Digest;
-use crate::model::metric::{ABOVE_FLOOR, Better, INSTRUCTIONS, LIMIT_SHARE, Metric, RATIO, TIME};
-use crate::model::sample::{CALIBRATION, Role};
-use crate::model::series::Series;
-use crate::model::trend::PooledPoint;
-use crate::model::unit::Unit;
+use crate::changes::detect::{Known, changes_known};
+use crate::changes::detectable::detectable;
+use crate::changes::exact;
+use crate::changes::newest::{self, Apart};
+use crate::changes::sensitivity::Sensitivity;
+use sprag_model::change_point::Changes;
+use sprag_model::digest::Digest;
+use sprag_model::metric::{ABOVE_FLOOR, Better, INSTRUCTIONS, LIMIT_SHARE, Metric, RATIO, TIME};
+use sprag_model::sample::{CALIBRATION, Role};
+use sprag_model::series::Series;
+use sprag_model::trend::PooledPoint;
+use sprag_model::unit::Unit;
 
 /// From how many points with several equal values on a series counts as exact, if none has values that differ.
 const SHOWN_EXACT: usize = 5;
@@ -254,8 +254,8 @@ fn indices(points: &[PooledPoint], told: &Told) -> Option<RangeInclusive<usize>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::trend::axis::axes;
-    use crate::analysis::trend::example::{MACHINE, line, noisy, series, setting};
+    use crate::trend::axis::axes;
+    use crate::trend::example::{MACHINE, line, noisy, series, setting};
 
     fn found<'a>(series: &'a Series, told: &[Told]) -> Found<'a> {
         let axes = axes(std::slice::from_ref(series), &line(200));
@@ -283,7 +283,7 @@ mod tests {
         counts.metric = Metric::peak_memory();
         for place in 0..12 {
             let value = if place < 7 { 640.0 } else { 648.0 };
-            let mut point = crate::analysis::trend::example::point(place, value);
+            let mut point = crate::trend::example::point(place, value);
             point.workers = [value; 3].into();
             counts.points.push(point);
         }

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::{Candidate, Cluster};
 use super::found::Found;
-use crate::model::unit::Unit;
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::unit::Unit;
 
 /// The probability that the change lies where the environment changed from which on the machine is held to be the cause.
 pub(super) const AT_BORDER: f64 = 0.5;

@@ -2,10 +2,10 @@
 
 use super::example::{elsewhere, noisy};
 use super::tests::events;
-use crate::model::event::{Direction, Event, EventKind};
-use crate::model::metric::Metric;
-use crate::model::sample::{CALIBRATION, Role};
-use crate::model::series::Series;
+use sprag_model::event::{Direction, Event, EventKind};
+use sprag_model::metric::Metric;
+use sprag_model::sample::{CALIBRATION, Role};
+use sprag_model::series::Series;
 
 const OTHER: &str = "00000000000000b2";
 

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use crate::analysis::changes::detect::Known;
-use crate::analysis::changes::newest::Apart;
-use crate::analysis::changes::sensitivity::Sensitivity;
-use crate::model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
-use crate::model::digest::Digest;
+use crate::changes::detect::Known;
+use crate::changes::newest::Apart;
+use crate::changes::sensitivity::Sensitivity;
+use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
+use sprag_model::digest::Digest;
 
 /// What was found in series.
 #[derive(Clone, Debug, Default, PartialEq)]

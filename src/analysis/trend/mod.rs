@@ -24,10 +24,10 @@ mod coverage;
 mod self_test;
 mod constants;
 
-pub(in crate::analysis) use constants::constants;
+pub(crate) use constants::constants;
 
 #[cfg(test)]
-pub(in crate::analysis) mod example;
+pub(crate) mod example;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

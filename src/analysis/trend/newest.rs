@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::event::command;
 use super::found::Found;
-use crate::model::event::NamedMachine;
-use crate::model::trend::{ApartSeries, NewestApart};
+use sprag_model::event::NamedMachine;
+use sprag_model::trend::{ApartSeries, NewestApart};
 
 /// The newest commits at which points lie apart and are no change yet; by machine, then in the order of commits.
 pub(super) fn newest(

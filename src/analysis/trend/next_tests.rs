@@ -2,7 +2,7 @@
 
 use super::example::{MACHINE, elsewhere, noisy, sha};
 use super::tests::{events, shape};
-use crate::model::series::Series;
+use sprag_model::series::Series;
 
 const OTHER: &str = "00000000000000b2";
 

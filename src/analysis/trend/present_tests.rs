@@ -6,7 +6,7 @@ use super::example::{analysis, line, noisy, setting, suites};
 use super::found::Setting;
 use super::memory::Memory;
 use super::whole::{Input, analyse_at};
-use crate::model::trend::Tables;
+use sprag_model::trend::Tables;
 
 #[test]
 fn another_present_gives_what_a_look_at_that_time_gives() {

@@ -3,10 +3,10 @@
 use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha, suites};
 use super::tests::{of, shape, until, write};
 use super::whole::{Input, Output, analyse};
-use crate::model::event::{EventKind, EventState};
-use crate::model::event_record::{EventRecord, EventStep};
-use crate::model::series::Series;
-use crate::model::trend::Tables;
+use sprag_model::event::{EventKind, EventState};
+use sprag_model::event_record::{EventRecord, EventStep};
+use sprag_model::series::Series;
+use sprag_model::trend::Tables;
 
 const OTHER: &str = "00000000000000b2";
 

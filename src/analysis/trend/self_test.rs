@@ -9,12 +9,12 @@ use rayon::prelude::*;
 
 use super::found::Found;
 use super::memory::Memory;
-use crate::analysis::changes::detect::{Known, changes_known};
-use crate::model::digest::{self, Digest};
-use crate::model::metric::Better;
-use crate::model::trend::{Budget, SelfTest};
-use crate::stats::describe;
-use crate::stats::random::SplitMix64;
+use crate::changes::detect::{Known, changes_known};
+use sprag_base::stats::describe;
+use sprag_base::stats::random::SplitMix64;
+use sprag_model::digest::{self, Digest};
+use sprag_model::metric::Better;
+use sprag_model::trend::{Budget, SelfTest};
 
 /// How many residues stay together.
 const BLOCK: usize = 10;
@@ -160,9 +160,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::analysis::trend::axis::axes;
-    use crate::analysis::trend::example::{MACHINE, line, noisy, setting};
-    use crate::model::series::Series;
+    use crate::trend::axis::axes;
+    use crate::trend::example::{MACHINE, line, noisy, setting};
+    use sprag_model::series::Series;
 
     fn found(series: &[Series]) -> Vec<Found<'_>> {
         let axes = axes(series, &line(400));

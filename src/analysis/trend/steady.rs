@@ -6,7 +6,7 @@
 //! of it at most. What is new is looked for with all points. Of a series that never changed there are no figures of the past, and
 //! all points count.
 
-use crate::model::change_point::{Changes, Drift};
+use sprag_model::change_point::{Changes, Drift};
 
 /// From how many points on a newest stretch counts in steps.
 const FEWEST: usize = 16;
@@ -59,7 +59,7 @@ fn is_same(one: &Drift, other: &Drift) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::change_point::{ChangePoint, Level, SeriesNoise};
+    use sprag_model::change_point::{ChangePoint, Level, SeriesNoise};
 
     fn drift(begin: usize, end: usize) -> Drift {
         let rate = Level { value: 0.01, lower: 0.01, upper: 0.01 };

@@ -8,13 +8,13 @@ use proptest::prelude::*;
 use super::example::{MACHINE, analysis, bordered, elsewhere, line, noisy, setting, sha, suites};
 use super::found::Setting;
 use super::whole::{Input, Output, analyse};
-use crate::model::environment::Environment;
-use crate::model::event::{Direction, Event, EventKind, EventState};
-use crate::model::event_record::{EventRecord, EventStep};
-use crate::model::metric::Metric;
-use crate::model::sample::{CALIBRATION, Role};
-use crate::model::series::Series;
-use crate::model::trend::{NotJudged, SeriesTrend, Tables, Trend};
+use sprag_model::environment::Environment;
+use sprag_model::event::{Direction, Event, EventKind, EventState};
+use sprag_model::event_record::{EventRecord, EventStep};
+use sprag_model::metric::Metric;
+use sprag_model::sample::{CALIBRATION, Role};
+use sprag_model::series::Series;
+use sprag_model::trend::{NotJudged, SeriesTrend, Tables, Trend};
 
 const OTHER: &str = "00000000000000b2";
 
@@ -98,11 +98,11 @@ fn a_new_environment_is_no_commits_fault() {
     // The facts that differ are told where they are known.
     let fact = |value: &str| Environment::from_facts([("libc".to_owned(), value.to_owned())].into());
     let (old, new) = (fact("2.41"), fact("2.42"));
-    let mut head = crate::analysis::example::run("cpu", "a", 1, &[("a", 1.0)]);
+    let mut head = crate::example::run("cpu", "a", 1, &[("a", 1.0)]);
     let heads: Vec<_> = [&old, &new]
         .map(|environment| {
             head.environment = environment.clone();
-            crate::model::head::RunHead::of(&crate::analysis::example::recorded(head.clone()))
+            sprag_model::head::RunHead::of(&crate::example::recorded(head.clone()))
         })
         .into();
     let mut series = moved("a", 1);
@@ -207,7 +207,7 @@ fn a_series_is_judged_or_it_is_told_why_not() {
         .series
         .iter_mut()
         .for_each(|one| one.at_tip = !one.series.benchmark.contains("gone") && !one.series.benchmark.contains("old"));
-    let mut suite = crate::analysis::example::suite("cpu", MACHINE);
+    let mut suite = crate::example::suite("cpu", MACHINE);
     suite.failures = vec![("cpu/failing @fast".to_owned(), "it crashed".to_owned())];
     analysis.suites = vec![suite];
     let setting = |_: &str, _: &str| setting();

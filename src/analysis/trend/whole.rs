@@ -11,13 +11,13 @@ use super::event::{self, Told};
 use super::found::{Found, Setting, has_say};
 use super::memory::Memory;
 use super::{axis, discovery, draft, identity, newest, self_test};
-use crate::model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
-use crate::model::commit::CommitLine;
-use crate::model::digest::Digest;
-use crate::model::event::NamedMachine;
-use crate::model::event_record::EventRecord;
-use crate::model::head::RunHead;
-use crate::model::trend::{Due, SeriesTrend, Stretch, Tables, Trend};
+use sprag_model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
+use sprag_model::commit::CommitLine;
+use sprag_model::digest::Digest;
+use sprag_model::event::NamedMachine;
+use sprag_model::event_record::EventRecord;
+use sprag_model::head::RunHead;
+use sprag_model::trend::{Due, SeriesTrend, Stretch, Tables, Trend};
 
 /// What a trend is made of.
 pub struct Input<'a> {

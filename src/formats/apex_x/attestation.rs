@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::model::canonical;
+use sprag_model::canonical;
 
 /// How far a gate or a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::json::Json;
 use super::metrics::{self, Figures, MetricsError};
 use super::suite::SeedSuite;
-use crate::model::canonical;
+use sprag_model::canonical;
 
 /// The figures of a GPU report that a baseline holds: these, each with both percentiles.
 const GPU_FIGURES: [&str; 6] = [

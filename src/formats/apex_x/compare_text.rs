@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::compare::{Check, CheckStatus, Comparison, SuiteField};
-use crate::model::canonical;
+use sprag_model::canonical;
 
 /// The name under which the status stands among the metrics.
 const STATUS: &str = "__status__";
@@ -175,8 +175,8 @@ fn python_number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::apex_x::compare::compare;
-    use crate::formats::apex_x::suite::SeedSuite;
+    use crate::apex_x::compare::compare;
+    use crate::apex_x::suite::SeedSuite;
 
     #[test]
     fn what_is_not_finite_is_written_as_python_writes_it() {

@@ -7,7 +7,7 @@
 use serde_json::json;
 
 use super::single_calls::summarise;
-use crate::model::canonical;
+use sprag_model::canonical;
 
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_cpu_perf_regression";

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::suite::SeedSuite;
 use super::{cpu_report, gpu_report, trt_report};
-use crate::model::autotune::Snapshot;
-use crate::model::schema::{count, list, not_negative, object, object_with, of, or_null, positive, text, words};
+use sprag_model::autotune::Snapshot;
+use sprag_model::schema::{count, list, not_negative, object, object_with, of, or_null, positive, text, words};
 
 /// A moment as Python writes it.
 const MOMENT: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}\+00:00$";
@@ -351,10 +351,10 @@ mod tests {
     fn a_snapshot_of_a_report_follows_its_schema() {
         let texts = [
             include_str!(
-                "gpu_report/snapshots/sprag__formats__apex_x__gpu_report__report__tests__a_measured_report_has_every_figure.snap"
+                "gpu_report/snapshots/sprag_formats__apex_x__gpu_report__report__tests__a_measured_report_has_every_figure.snap"
             ),
             include_str!(
-                "gpu_report/snapshots/sprag__formats__apex_x__gpu_report__report__tests__a_skipped_report_has_every_key.snap"
+                "gpu_report/snapshots/sprag_formats__apex_x__gpu_report__report__tests__a_skipped_report_has_every_key.snap"
             ),
         ];
         for text in texts {

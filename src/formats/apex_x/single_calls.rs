@@ -1,6 +1,6 @@
 //! What the seed's reports state of single calls of one kernel.
 
-use crate::stats::describe;
+use sprag_base::stats::describe;
 
 /// What a report states of one kernel, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

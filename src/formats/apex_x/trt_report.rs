@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::runtime_caps::RuntimeCaps;
 use super::single_calls;
-use crate::model::canonical;
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::canonical;
 
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_trt_engine_shape_sweep";
@@ -279,7 +279,7 @@ pub fn to_markdown(report: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::apex_x::runtime_caps::{CudaDevice, Fp8};
+    use crate::apex_x::runtime_caps::{CudaDevice, Fp8};
 
     fn report(outcome: SweepOutcome) -> SweepReport {
         let device = CudaDevice { count: 1, name: "NVIDIA H200".into(), compute_capability: Some("9.0".into()) };

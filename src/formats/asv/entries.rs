@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::super::{LONGEST_PREFIX, MOST_BENCHMARKS, figure, quantity};
 use super::result::Row;
 use super::suite::{self, Suite};
-use crate::model::imported::{Entry, EntryStatus, Observation};
-use crate::model::metric::Metric;
+use sprag_model::imported::{Entry, EntryStatus, Observation};
+use sprag_model::metric::Metric;
 
 /// What a failed benchmark is said to be.
 const FAILED: &str = "asv recorded that it failed";

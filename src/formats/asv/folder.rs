@@ -11,9 +11,9 @@ use super::super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, json};
 use super::entries::entries;
 use super::result::ResultFile;
 use super::suite::Suite;
-use crate::model::digest;
-use crate::model::foreign::Output;
-use crate::model::imported::{Imported, ImportedRun};
+use sprag_model::digest;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Imported, ImportedRun};
 
 /// What asv knows of all benchmarks.
 const BENCHMARKS: &str = "benchmarks.json";
@@ -25,7 +25,7 @@ const MACHINE: &str = "machine.json";
 const MOST_FACT: usize = 200;
 
 /// Whether the outputs are a results folder, or one result.
-pub(in crate::formats) fn recognises(outputs: &[Output]) -> bool {
+pub(crate) fn recognises(outputs: &[Output]) -> bool {
     match outputs {
         [one] => is_result(one),
         _ => root(outputs).is_some() && results(outputs).into_iter().next().is_some_and(is_result),
@@ -36,7 +36,7 @@ pub(in crate::formats) fn recognises(outputs: &[Output]) -> bool {
 ///
 /// # Errors
 /// Names the file that is none of asv's, and its field.
-pub(in crate::formats) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+pub(crate) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut notes = Notes::default();
     let schema = |output: &Output, reason: String| FormatError::Schema { name: output.name.clone(), reason };
     let suite = match root(outputs) {
@@ -182,8 +182,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::{Entry, EntryStatus};
+    use crate::golden;
+    use sprag_model::imported::{Entry, EntryStatus};
 
     const SAMPLE: &str = "results/ci-2core/6a580d9d-existing-py_opt_venv_bin_python.json";
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::super::commit_id::commit_id;
 use super::super::{LONGEST_PREFIX, moment};
-use crate::model::imported::ImportedCommit;
+use sprag_model::imported::ImportedCommit;
 
 /// The newest version of the file that is read. The first has results by name, the second in columns.
 const NEWEST: u64 = 2;

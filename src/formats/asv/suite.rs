@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::quantity::quantity;
-use crate::model::metric::{Better, Metric, TIME};
-use crate::model::unit::Unit;
+use sprag_model::metric::{Better, Metric, TIME};
+use sprag_model::unit::Unit;
 
 /// The metric of bytes.
 const MEMORY: &str = "memory";

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::unique::unique;
-use crate::formats::{FormatError, MOST_BENCHMARKS};
-use crate::model::benchmark::Benchmark;
-use crate::model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric, recordable};
-use crate::model::metric::{LARGEST, Metric};
+use crate::unique::unique;
+use crate::{FormatError, MOST_BENCHMARKS};
+use sprag_model::benchmark::Benchmark;
+use sprag_model::foreign::{DEFAULT_VARIANT, Output, Reported, ReportedMetric, recordable};
+use sprag_model::metric::{LARGEST, Metric};
 
 /// The files of a folder of results that are read.
 pub const FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json"];
@@ -147,7 +147,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::stats::describe;
+    use sprag_base::stats::describe;
 
     fn output(name: &str, text: &str) -> Output {
         Output { name: name.to_owned(), bytes: text.as_bytes().to_vec() }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_golden_folder_gives_the_expected_rows() {
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden/formats/criterion");
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/formats/criterion");
         let expected = fs::read(golden.join("expected.json")).expect("it is there");
         let expected: Vec<Value> = serde_json::from_slice(&expected).expect("it is JSON");
         let reported = read("crate", &tree(&golden.join("criterion"))).expect("there are benchmarks");

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::folder::{self, Files, Identity, PARAMETER};
-use crate::formats::{FormatError, outputs, quantity};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, Imported, ImportedRun, Observation};
-use crate::model::metric::Metric;
+use crate::{FormatError, outputs, quantity};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
+use sprag_model::metric::Metric;
 
 /// The files of a folder of results that are read.
 pub const FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json", "/new/estimates.json"];
@@ -89,8 +89,8 @@ fn with_work(time: Observation, throughput: Option<&Value>) -> Vec<Observation> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn output(name: &str, text: &str) -> Output {
         Output { name: name.to_owned(), bytes: text.as_bytes().to_vec() }

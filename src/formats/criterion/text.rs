@@ -7,10 +7,10 @@
 
 use serde_json::{Value, json};
 
-use crate::formats::{FormatError, console, outputs};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, Imported, ImportedRun, Observation};
-use crate::model::metric::Metric;
+use crate::{FormatError, console, outputs};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
+use sprag_model::metric::Metric;
 
 /// The longest name that stands on the line of its estimate, in bytes.
 const SHORT_NAME: usize = 23;
@@ -48,7 +48,7 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 }
 
 /// The benchmarks of a text. Where a name comes twice the last counts.
-pub(in crate::formats) fn entries(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
+pub(crate) fn entries(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
     let Estimates { entries, unread } = estimates(output)?;
     for line in unread {
         outputs::note(notes, format!("{} line {line}: `time:` is followed by no estimate", output.name));
@@ -198,8 +198,8 @@ fn count_between(line: &str, before: &str, after: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn text(text: &str) -> Output {
         Output { name: "console.txt".to_owned(), bytes: text.as_bytes().to_vec() }

@@ -8,15 +8,15 @@ use super::super::unique::unique_entries;
 use super::super::{FormatError, MOST_BENCHMARKS, json};
 use super::bench::{self, Bench};
 use super::tool;
-use crate::model::digest;
-use crate::model::foreign::Output;
-use crate::model::imported::{Imported, ImportedRun};
+use sprag_model::digest;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Imported, ImportedRun};
 
 /// Reads lists where smaller is better, a run each.
 ///
 /// # Errors
 /// Names the file and the line that is no such list.
-pub(in crate::formats) fn read_smaller(outputs: &[Output]) -> Result<Imported, FormatError> {
+pub(crate) fn read_smaller(outputs: &[Output]) -> Result<Imported, FormatError> {
     read(outputs, tool::SMALLER)
 }
 
@@ -24,17 +24,17 @@ pub(in crate::formats) fn read_smaller(outputs: &[Output]) -> Result<Imported, F
 ///
 /// # Errors
 /// Names the file and the line that is no such list.
-pub(in crate::formats) fn read_bigger(outputs: &[Output]) -> Result<Imported, FormatError> {
+pub(crate) fn read_bigger(outputs: &[Output]) -> Result<Imported, FormatError> {
     read(outputs, tool::BIGGER)
 }
 
 /// Whether all outputs are such lists, and none is called after the other direction.
-pub(in crate::formats) fn recognises_smaller(outputs: &[Output]) -> bool {
+pub(crate) fn recognises_smaller(outputs: &[Output]) -> bool {
     recognises(outputs, "bigger")
 }
 
 /// As [`recognises_smaller`], of the other direction.
-pub(in crate::formats) fn recognises_bigger(outputs: &[Output]) -> bool {
+pub(crate) fn recognises_bigger(outputs: &[Output]) -> bool {
     recognises(outputs, "smaller")
 }
 
@@ -71,8 +71,8 @@ fn read(outputs: &[Output], tool: &str) -> Result<Imported, FormatError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn list(text: &str) -> Output {
         Output { name: "list.json".to_owned(), bytes: text.as_bytes().to_vec() }

@@ -24,10 +24,10 @@ use super::super::unique::unique_entries;
 use super::super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, MOST_RUNS, moment};
 use super::bench::{self, Bench};
 use super::tool;
-use crate::model::foreign::Output;
-use crate::model::imported::{Imported, ImportedCommit, ImportedRun};
-use crate::model::strict_json::Strict;
-use crate::model::{canonical, digest};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Imported, ImportedCommit, ImportedRun};
+use sprag_model::strict_json::Strict;
+use sprag_model::{canonical, digest};
 
 /// The longest subject of a commit that is kept, in characters.
 const MOST_SUBJECT: usize = 200;
@@ -36,7 +36,7 @@ const MOST_SUBJECT: usize = 200;
 const MOST_ASSIGNMENT: usize = 200;
 
 /// Whether all outputs are such histories.
-pub(in crate::formats) fn recognises(outputs: &[Output]) -> bool {
+pub(crate) fn recognises(outputs: &[Output]) -> bool {
     let fits = |output: &Output| {
         let head = head(output);
         let Some(body) = assigned(&head) else { return false };
@@ -56,7 +56,7 @@ pub(in crate::formats) fn recognises(outputs: &[Output]) -> bool {
 ///
 /// # Errors
 /// Names the file and the line that is no such history.
-pub(in crate::formats) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+pub(crate) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut runs = Vec::new();
     let mut notes = Notes::default();
     for output in outputs {
@@ -233,8 +233,8 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn file(text: &str) -> [Output; 1] {
         [Output { name: "data.js".to_owned(), bytes: text.as_bytes().to_vec() }]
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn published_histories_are_read_whole() {
-        let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/real"));
+        let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/real"));
         // Which runs and benchmarks a file lists, counted by another program.
         let files = [
             ("KomaMRI.jl", 62, 1164, "time"),

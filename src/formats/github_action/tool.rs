@@ -10,8 +10,8 @@
 //! | `customSmallerIsBetter`, `customBiggerIsBetter` | any | as the name says |
 
 use super::super::quantity::{self, Quantity};
-use crate::model::metric::{Better, Metric};
-use crate::model::unit::Unit;
+use sprag_model::metric::{Better, Metric};
+use sprag_model::unit::Unit;
 
 /// The list of numbers where smaller is better.
 pub(super) const SMALLER: &str = "customSmallerIsBetter";

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::repetition::{self, Repetition};
-use crate::formats::source::Source;
-use crate::formats::table::{self, Table};
-use crate::formats::{FormatError, field};
-use crate::model::foreign::Output;
-use crate::model::imported::ImportedRun;
-use crate::model::metric::Metric;
+use crate::source::Source;
+use crate::table::{self, Table};
+use crate::{FormatError, field};
+use sprag_model::foreign::Output;
+use sprag_model::imported::ImportedRun;
+use sprag_model::metric::Metric;
 
 /// How the header begins; what stands above it is the context, for people.
 const HEADER: &str = "name,iterations,real_time,cpu_time,time_unit";
@@ -71,7 +71,7 @@ fn repetition(table: &Table, row: &table::Row) -> Repetition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::imported::EntryStatus;
+    use sprag_model::imported::EntryStatus;
 
     fn file(rows: &str) -> Output {
         let header = "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,\

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::repetition::{self, Repetition};
-use crate::formats::source::{self, Source};
-use crate::formats::{FormatError, MOST_BENCHMARKS, field, json};
-use crate::model::foreign::Output;
-use crate::model::imported::{ImportedCommit, ImportedRun};
-use crate::model::metric::Metric;
+use crate::source::{self, Source};
+use crate::{FormatError, MOST_BENCHMARKS, field, json};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{ImportedCommit, ImportedRun};
+use sprag_model::metric::Metric;
 
 /// The version of the form that this build knows; files from before it was counted bear none.
 const SCHEMA_VERSION: u64 = 1;
@@ -118,8 +118,8 @@ fn facts(context: &Value) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::{Entry, EntryStatus};
+    use crate::golden;
+    use sprag_model::imported::{Entry, EntryStatus};
 
     fn file(context: &str, lines: &str) -> Output {
         let text = format!("{{\"context\": {{{context}}}, \"benchmarks\": [{lines}]}}");

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::formats::field;
-use crate::model::imported::{Entry, EntryStatus, Observation};
-use crate::model::metric::Metric;
-use crate::stats::describe;
+use crate::field;
+use sprag_base::stats::describe;
+use sprag_model::imported::{Entry, EntryStatus, Observation};
+use sprag_model::metric::Metric;
 
 /// The most counters that are kept of a benchmark.
 const MOST_COUNTERS: usize = 100;

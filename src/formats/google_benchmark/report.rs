@@ -1,13 +1,13 @@
 //! A file of either form, read as one run.
 
 use super::{csv, json};
-use crate::formats::registry::Format;
-use crate::formats::{FormatError, peek, source};
-use crate::model::foreign::Output;
-use crate::model::imported::Imported;
+use crate::registry::Format;
+use crate::{FormatError, peek, source};
+use sprag_model::foreign::Output;
+use sprag_model::imported::Imported;
 
 /// What the registry lists.
-pub(in crate::formats) const FORMAT: Format =
+pub(crate) const FORMAT: Format =
     Format { name: "google-benchmark", title: "Google Benchmark, JSON or CSV", recognises, read, files: FILES };
 
 const FILES: &[&str] = &[".json", ".csv"];
@@ -32,7 +32,7 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
+    use crate::golden;
 
     #[test]
     fn the_samples_are_read() {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::report::HEADER;
-use crate::formats::source::{self, Source};
-use crate::formats::table::{self, Row, Table};
-use crate::formats::{FormatError, field};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, EntryStatus, ImportedRun, Observation};
-use crate::model::metric::Metric;
+use crate::source::{self, Source};
+use crate::table::{self, Row, Table};
+use crate::{FormatError, field};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, ImportedRun, Observation};
+use sprag_model::metric::Metric;
 
 /// How the columns of parameters begin.
 const PARAMETER: &str = "parameter_";

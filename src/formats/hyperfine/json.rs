@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::source::{self, Source};
-use crate::formats::{FormatError, field, json};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, EntryStatus, ImportedRun, Observation};
-use crate::model::metric::{Better, Metric};
-use crate::model::unit::Unit;
-use crate::stats::describe;
+use crate::source::{self, Source};
+use crate::{FormatError, field, json};
+use sprag_base::stats::describe;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, ImportedRun, Observation};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::unit::Unit;
 
 /// Figures of a command that are kept beside its times, in seconds.
 const FIGURES: [&str; 3] = ["stddev", "user", "system"];

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::super::commit_id::commit_id;
 use super::super::quantity::{metric_of, quantity};
 use super::super::{figure, json, moment};
-use crate::formats::table_csv;
-use crate::model::metric::{Better, Metric, TIME};
-use crate::model::unit::Unit;
+use crate::table_csv;
+use sprag_model::metric::{Better, Metric, TIME};
+use sprag_model::unit::Unit;
 
 /// The columns; the last may be left out.
 pub(super) const COLUMNS: [&str; 10] =

@@ -10,17 +10,17 @@ use super::super::commit_id::commit_id;
 use super::super::head::head;
 use super::super::{FormatError, MOST_BENCHMARKS, MOST_RUNS, json};
 use super::row::{COLUMNS, Header, Row};
-use crate::model::canonical;
-use crate::model::digest::RunningHash;
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::canonical;
+use sprag_model::digest::RunningHash;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
 
 /// The longest line that is read, in bytes.
 const MOST_LINE: usize = 64 << 10;
 
 /// Whether all outputs begin with the names of the columns.
-pub(in crate::formats) fn recognises(outputs: &[Output]) -> bool {
+pub(crate) fn recognises(outputs: &[Output]) -> bool {
     let fits = |output: &Output| {
         let head = head(output);
         let first = head.lines().next().unwrap_or_default();
@@ -34,7 +34,7 @@ pub(in crate::formats) fn recognises(outputs: &[Output]) -> bool {
 ///
 /// # Errors
 /// Names the file and the row that cannot be read, or that contradicts another.
-pub(in crate::formats) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
+pub(crate) fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
     let mut gathered = Gathered::default();
     for output in outputs {
         let text = json::text(output)?;
@@ -220,7 +220,7 @@ impl Gathering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
+    use crate::golden;
 
     const HEADER: &str = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value,params\n";
     const ROW: &str = "cpu,sort,time,ms,lower,6a580d9,2026-11-20T10:00:00Z,box,1.5,n=8\n";

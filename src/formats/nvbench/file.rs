@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::state::{self, Times};
-use crate::formats::source::{self, Source};
-use crate::formats::{FormatError, LONGEST_PREFIX, field, json};
-use crate::model::foreign::Output;
-use crate::model::imported::ImportedRun;
+use crate::source::{self, Source};
+use crate::{FormatError, LONGEST_PREFIX, field, json};
+use sprag_model::foreign::Output;
+use sprag_model::imported::ImportedRun;
 
 /// The version of the file that this build reads.
 const VERSION: u64 = 1;
@@ -79,7 +79,7 @@ fn facts(devices: &[Value]) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
+    use crate::golden;
 
     #[test]
     fn a_device_is_described_as_records_do() {

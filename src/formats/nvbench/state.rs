@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::formats::field;
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, EntryStatus, Observation};
-use crate::model::metric::{Better, Metric};
-use crate::model::unit::Unit;
+use crate::field;
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, EntryStatus, Observation};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::unit::Unit;
 
 /// The summary that names the file of single times.
 const SAMPLE_TIMES: &str = "nv/json/bin:nv/cold/sample_times";

@@ -1,7 +1,7 @@
 //! The report of Trueno's check as text: what it prints of one side held against the other.
 
-use crate::formats::python::fixed;
-use crate::model::bands::{Band, BandReport, BandRow};
+use crate::python::fixed;
+use sprag_model::bands::{Band, BandReport, BandRow};
 
 /// How wide the rules between the parts are.
 const WIDTH: usize = 60;

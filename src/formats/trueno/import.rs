@@ -7,9 +7,9 @@
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
-use crate::formats::{FormatError, criterion, outputs};
-use crate::model::foreign::Output;
-use crate::model::imported::{Imported, ImportedCommit, ImportedRun};
+use crate::{FormatError, criterion, outputs};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Imported, ImportedCommit, ImportedRun};
 
 /// How the names of the files end.
 pub const FILES: &[&str] = &[".txt"];
@@ -95,7 +95,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::formats::golden;
+    use crate::golden;
 
     fn output(text: &str) -> Output {
         Output { name: "b.txt".to_owned(), bytes: text.as_bytes().to_vec() }
@@ -104,7 +104,7 @@ mod tests {
     /// What Trueno's own reader finds in the baselines and the new texts of its cases.
     #[test]
     fn whatever_trueno_reads_is_read_alike() {
-        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden/trueno/cases");
+        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/trueno/cases");
         let mut compared = 0;
         for case in fs::read_dir(cases).expect("there are cases") {
             let case = case.expect("the folder can be listed").path();
@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn names_that_trueno_passes_over_are_read() {
         let check = |case: &str, file: &str, name: &str| {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/golden/trueno/cases").join(case).join(file);
+            let path =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/trueno/cases").join(case).join(file);
             let bytes = fs::read(path).expect("it is there");
             let run = read(&[Output { name: file.to_owned(), bytes }]).expect("it is fine").runs.remove(0);
             assert!(run.entries.iter().any(|entry| entry.series == name && !entry.observations.is_empty()), "{name}");

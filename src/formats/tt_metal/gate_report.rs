@@ -1,8 +1,8 @@
 //! What tt-metal's check says: a message a benchmark, the summary, both as JSON, and why two sides do not match.
 
-use crate::formats::python::{fixed, quoted};
-use crate::model::canonical;
-use crate::model::sample_gate::{RankFigures, RankOutcome, SampleMismatch, Section};
+use crate::python::{fixed, quoted};
+use sprag_model::canonical;
+use sprag_model::sample_gate::{RankFigures, RankOutcome, SampleMismatch, Section};
 
 /// The level below which the summary counts an improvement, whatever the level of the check.
 const IMPROVEMENT_LEVEL: f64 = 0.05;

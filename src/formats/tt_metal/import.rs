@@ -5,11 +5,11 @@
 
 use serde_json::Value;
 
-use crate::formats::{FormatError, LONGEST_PREFIX, json, outputs};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, Imported, ImportedRun};
-use crate::model::metric::{Better, Metric};
-use crate::model::unit::Unit;
+use crate::{FormatError, LONGEST_PREFIX, json, outputs};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, Imported, ImportedRun};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::unit::Unit;
 
 /// How the names of the files end.
 pub const FILES: &[&str] = &[".json"];
@@ -98,8 +98,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn output(text: &str) -> Output {
         Output { name: "gt.json".to_owned(), bytes: text.as_bytes().to_vec() }
@@ -170,7 +170,7 @@ mod tests {
     /// are read whole.
     #[test]
     fn recordings_beside_the_project_are_read() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/golden/tt-metal");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/tt-metal");
         let Ok(listed) = fs::read_dir(&folder) else {
             eprintln!("skipped: there is no folder of recordings beside the project");
             return;

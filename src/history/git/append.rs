@@ -23,9 +23,9 @@ use super::checkout::index::{IndexLock, release};
 use super::checkout::{Checkout, Checkouts, heal_locked};
 use super::commits::target::{Target, tip};
 use super::{Record, Store, failed};
-use crate::history::HistoryError;
-use crate::history::layout::PLAIN;
-use crate::history::state::{MANY_FILES, Pending, StateFolder, pause};
+use crate::HistoryError;
+use crate::layout::PLAIN;
+use crate::state::{MANY_FILES, Pending, StateFolder, pause};
 
 /// How often a moved or locked ref is tried again, about eight seconds in all: a `git commit` in a loop moves it quickly.
 const ATTEMPTS: u32 = 64;
@@ -34,7 +34,7 @@ const ATTEMPTS: u32 = 64;
 const FAIR_ATTEMPTS: u32 = 8;
 
 /// Who commits where git's configuration names nobody.
-pub(in crate::history::git) const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
+pub(in crate::git) const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
 
 /// What an append did.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,8 +19,8 @@ use super::append::folders::Folders;
 use super::append::{Step, Watch};
 use super::commits::facts::{Activity, head_branch};
 use super::{Store, failed};
-use crate::history::HistoryError;
-use crate::history::state::{Lock, Pending, StateFolder, rename_new, sync_folder};
+use crate::HistoryError;
+use crate::state::{Lock, Pending, StateFolder, rename_new, sync_folder};
 
 /// What was made good after an append that was cut short.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

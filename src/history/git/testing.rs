@@ -8,12 +8,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tempfile::TempDir;
 
 use super::{Store, open};
-use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
-use crate::model::commit::Commit;
-use crate::model::environment::{Environment, Machine};
-use crate::model::metric::Metric;
-use crate::model::run::{Quality, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement};
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::commit::Commit;
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::metric::Metric;
+use sprag_model::run::{Quality, Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement};
 
 /// A repository in a folder that goes with it.
 pub(super) struct Fixture {

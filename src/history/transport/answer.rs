@@ -2,7 +2,7 @@
 
 /// What a fetch came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::history) enum Fetched {
+pub(crate) enum Fetched {
     /// The branch is here, under the ref that was asked for.
     Branch,
     /// The remote was reached, and has no such branch.
@@ -74,7 +74,7 @@ impl Fault {
     }
 
     /// What happened, as a clause that reads after the name of the remote.
-    pub(in crate::history) fn clause(self) -> &'static str {
+    pub(crate) fn clause(self) -> &'static str {
         match self {
             Fault::Unreachable => "cannot be reached",
             Fault::Denied => "does not let us in",
@@ -88,7 +88,7 @@ impl Fault {
 
 /// What a push came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::history) enum Pushed {
+pub(crate) enum Pushed {
     /// The branch of the remote is at the commit.
     Done,
     /// Somebody else was faster, or it is not known what became of it: a new fetch tells. Holds the words.

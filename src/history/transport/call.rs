@@ -36,13 +36,13 @@ const SETTINGS: [&str; 10] = [
 ];
 
 /// Where the calls work.
-pub(in crate::history) struct Place {
+pub(crate) struct Place {
     /// The folder to be in: the root of the working tree, from which an address such as `../other.git` counts.
-    pub(in crate::history) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The git folder.
-    pub(in crate::history) git_folder: PathBuf,
+    pub(crate) git_folder: PathBuf,
     /// Folders of which no program is run.
-    pub(in crate::history) working_trees: Vec<PathBuf>,
+    pub(crate) working_trees: Vec<PathBuf>,
 }
 
 /// Why a call gave nothing.
@@ -78,7 +78,7 @@ pub enum CallError {
 }
 
 /// The git of the user, ready to be called.
-pub(in crate::history) struct Transport {
+pub(crate) struct Transport {
     program: PathBuf,
     variables: Vec<(OsString, OsString)>,
     place: Place,
@@ -89,7 +89,7 @@ impl Transport {
     ///
     /// # Errors
     /// When there is none.
-    pub(in crate::history) fn find(
+    pub(crate) fn find(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         place: Place,
     ) -> Result<Transport, CallError> {
@@ -106,7 +106,7 @@ impl Transport {
     ///
     /// # Errors
     /// When git fails. That there is no such branch is no error, and is said only where the remote was asked twice.
-    pub(in crate::history) fn fetch(&self, remote: &str, branch: &str, into: &str) -> Result<Fetched, CallError> {
+    pub(crate) fn fetch(&self, remote: &str, branch: &str, into: &str) -> Result<Fetched, CallError> {
         let options = [
             "--quiet",
             "--no-tags",
@@ -141,7 +141,7 @@ impl Transport {
     ///
     /// # Errors
     /// When git cannot be run, or is ended, or the connection breaks: the remote may then have taken the commit or not.
-    pub(in crate::history) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed, CallError> {
+    pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed, CallError> {
         let options = [
             "--porcelain",
             "--no-progress",

@@ -21,12 +21,12 @@ impl Config {
     }
 
     /// Channels a block of a map that has so many.
-    pub(in crate::kernels) fn block(self, channels: usize) -> usize {
+    pub(crate) fn block(self, channels: usize) -> usize {
         if self.channel_block == 0 { channels } else { self.channel_block.min(channels) }
     }
 
     /// The same where the threads of the current rayon pool share the blocks, so that each thread has one.
-    pub(in crate::kernels) fn shared_block(self, channels: usize) -> usize {
+    pub(crate) fn shared_block(self, channels: usize) -> usize {
         self.block(channels).min(channels.div_ceil(rayon::current_num_threads()))
     }
 }

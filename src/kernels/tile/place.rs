@@ -112,7 +112,7 @@ impl Placement<'_> {
 
     /// Row and column of the upper left pixel of a tile whose placement was checked.
     #[inline(always)]
-    pub(in crate::kernels) fn at(&self, tile: usize, shape: MapShape, tile_size: usize) -> (usize, usize) {
+    pub(crate) fn at(&self, tile: usize, shape: MapShape, tile_size: usize) -> (usize, usize) {
         match self {
             Placement::Indices(indices) => {
                 let (index, columns) = (indices[tile] as usize, shape.width / tile_size);
@@ -125,7 +125,7 @@ impl Placement<'_> {
     /// Where the first pixels of tiles whose placement was checked lie in each plane: the same as [`Self::at`], with one
     /// division a tile.
     #[inline(always)]
-    pub(in crate::kernels) fn start(&self, shape: MapShape, tile_size: usize) -> impl Fn(usize) -> usize {
+    pub(crate) fn start(&self, shape: MapShape, tile_size: usize) -> impl Fn(usize) -> usize {
         // A checked grid has 32-bit sides, and one of at least a column.
         let columns = (shape.width / tile_size) as u32;
         move |tile| match self {

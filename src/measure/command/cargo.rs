@@ -11,8 +11,8 @@ use serde::Deserialize;
 use super::outputs::TAIL;
 use super::process::{self, Program};
 use super::suite::BUILD_LINES;
-use crate::measure::MeasureError;
-use crate::measure::process::WorkerCommand;
+use crate::MeasureError;
+use crate::process::WorkerCommand;
 
 /// The most that Cargo may write: a message a package and file, far below this.
 const MOST_MESSAGES: u64 = 256 << 20;

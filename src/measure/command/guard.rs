@@ -8,7 +8,7 @@
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
-use crate::measure::process::WorkerCommand;
+use crate::process::WorkerCommand;
 
 /// Stands guard as the hidden entry of Sprag: returns only where there is nothing that it could kill.
 ///

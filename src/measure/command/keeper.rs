@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::measure::process::WorkerCommand;
+use crate::process::WorkerCommand;
 
 /// How the names of such folders begin.
 const PREFIX: &str = "sprag-commit-";

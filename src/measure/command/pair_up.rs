@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::foreign::{Reported, ReportedMetric};
-use crate::model::metric::Metric;
-use crate::model::paired::{self, New, Pair, Paired};
-use crate::stats::describe;
+use sprag_base::stats::describe;
+use sprag_model::foreign::{Reported, ReportedMetric};
+use sprag_model::metric::Metric;
+use sprag_model::paired::{self, New, Pair, Paired};
 
 /// What a process of the base and one of the other reported, and which pair they were, from 1.
 pub(super) struct ReportPair {
@@ -204,7 +204,7 @@ fn samples<'r>(metrics: &'r [ReportedMetric], metric: &Metric) -> Option<&'r [f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::benchmark::Benchmark;
+    use sprag_model::benchmark::Benchmark;
 
     fn reported(name: &str, metrics: &[(Metric, f64)]) -> Reported {
         let metrics =

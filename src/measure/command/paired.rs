@@ -8,10 +8,10 @@ use std::time::Instant;
 use super::pair_up::{Pooled, ReportPair, pool};
 use super::process::Fault;
 use super::suite::{CommandSuite, Reader, one_process};
-use crate::measure::campaign::{Precision, should_stop};
-use crate::measure::paired::{PairedResult, is_narrow};
-use crate::measure::plan::Protocol;
-use crate::measure::{MeasureError, pinning};
+use crate::campaign::{Precision, should_stop};
+use crate::paired::{PairedResult, is_narrow};
+use crate::plan::Protocol;
+use crate::{MeasureError, pinning};
 
 /// The two builds: the base, and the other that is held against it.
 #[derive(Clone, Copy, Debug)]
@@ -122,10 +122,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::benchmark::Benchmark;
-    use crate::model::foreign::{Output, Reported, ReportedMetric};
-    use crate::model::metric::Metric;
-    use crate::model::paired::Pair;
+    use sprag_model::benchmark::Benchmark;
+    use sprag_model::foreign::{Output, Reported, ReportedMetric};
+    use sprag_model::metric::Metric;
+    use sprag_model::paired::Pair;
 
     /// Reads the number on standard output as a time of the benchmark `a`.
     fn read(outputs: &[Output]) -> Result<Vec<Reported>, String> {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::estimate;
-use crate::model::benchmark::{Parity, ParityStatus};
-use crate::model::foreign::{Reported, ReportedMetric};
-use crate::model::metric::{Better, TIME};
-use crate::model::sample::{Estimate, Measurement, Role};
-use crate::stats::describe;
+use crate::estimate;
+use sprag_base::stats::describe;
+use sprag_model::benchmark::{Parity, ParityStatus};
+use sprag_model::foreign::{Reported, ReportedMetric};
+use sprag_model::metric::{Better, TIME};
+use sprag_model::sample::{Estimate, Measurement, Role};
 
 /// What one process reported, and which of the processes it was, from 1.
 pub(super) struct Report {
@@ -104,9 +104,9 @@ fn one_metric(processes: &[&[ReportedMetric]], place: usize, seed: u64) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::benchmark::Benchmark;
-    use crate::model::metric::Metric;
-    use crate::model::unit::Unit;
+    use sprag_model::benchmark::Benchmark;
+    use sprag_model::metric::Metric;
+    use sprag_model::unit::Unit;
 
     fn reported(name: &str, metrics: &[(Metric, &[f64])]) -> Reported {
         let metrics = metrics

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::guard;
 use super::outputs::{self, Event, Outputs, Pipe, TAIL};
-use crate::measure::last_words::last_words;
-use crate::measure::pinning;
-use crate::measure::process::{WorkerCommand, how_it_ended};
+use crate::last_words::last_words;
+use crate::pinning;
+use crate::process::{WorkerCommand, how_it_ended};
 
 /// How often a process is looked at that has not closed its outputs: rarely, so that looking costs it nothing.
 const POLL: Duration = Duration::from_millis(50);
@@ -19,32 +19,32 @@ const POLL: Duration = Duration::from_millis(50);
 const POLL_CLOSED: Duration = Duration::from_millis(2);
 
 /// A program, its arguments, and where and under which bounds it runs.
-pub(in crate::measure) struct Program<'a> {
+pub(crate) struct Program<'a> {
     /// The program and its arguments; never empty.
-    pub(in crate::measure) command: &'a [String],
+    pub(crate) command: &'a [String],
     /// The folder that it runs in.
-    pub(in crate::measure) folder: &'a Path,
+    pub(crate) folder: &'a Path,
     /// Variables on top of those of this process.
-    pub(in crate::measure) variables: &'a BTreeMap<String, String>,
+    pub(crate) variables: &'a BTreeMap<String, String>,
     /// Variables of this process that it does not get by itself.
-    pub(in crate::measure) without: &'a [&'a str],
+    pub(crate) without: &'a [&'a str],
     /// How long it may take.
-    pub(in crate::measure) time_out: Duration,
+    pub(crate) time_out: Duration,
     /// Bytes that it may write to each of its outputs.
-    pub(in crate::measure) most_bytes: u64,
+    pub(crate) most_bytes: u64,
     /// Whether what it writes to its standard output is wanted.
-    pub(in crate::measure) keep_output: bool,
+    pub(crate) keep_output: bool,
     /// Bytes of the end of its standard error that are wanted.
-    pub(in crate::measure) keep_error: usize,
+    pub(crate) keep_error: usize,
     /// The processor that it is kept on; where the system chooses, absent.
-    pub(in crate::measure) pin: Option<u32>,
+    pub(crate) pin: Option<u32>,
     /// How to start a guard of its group.
-    pub(in crate::measure) guard: Option<&'a WorkerCommand>,
+    pub(crate) guard: Option<&'a WorkerCommand>,
 }
 
 /// Why a process gave nothing.
 #[derive(Debug, PartialEq)]
-pub(in crate::measure) enum Fault {
+pub(crate) enum Fault {
     /// It could not be started, so another one could not either.
     Start(String),
     /// It was killed because it took too long.
@@ -55,7 +55,7 @@ pub(in crate::measure) enum Fault {
 
 impl Fault {
     /// What happened, in words.
-    pub(in crate::measure) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         match self {
             Fault::Start(text) | Fault::TimeOut(text) | Fault::Failed(text) => text,
         }
@@ -63,19 +63,19 @@ impl Fault {
 }
 
 /// How a process came to its end, and what it wrote until then.
-pub(in crate::measure) struct Ended {
+pub(crate) struct Ended {
     /// How it ended.
-    pub(in crate::measure) end: Ending,
+    pub(crate) end: Ending,
     /// Its standard output, where that is wanted.
-    pub(in crate::measure) output: Vec<u8>,
+    pub(crate) output: Vec<u8>,
     /// The end of its standard error.
-    pub(in crate::measure) error: Vec<u8>,
+    pub(crate) error: Vec<u8>,
     /// Whether both outputs came to their end: not where something that it started has left its group with them.
-    pub(in crate::measure) closed: bool,
+    pub(crate) closed: bool,
 }
 
 /// How a process came to its end.
-pub(in crate::measure) enum Ending {
+pub(crate) enum Ending {
     /// By itself, with this status.
     Status(ExitStatus),
     /// It took too long and was killed.
@@ -119,7 +119,7 @@ pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault>
 ///
 /// # Errors
 /// When it cannot be started or waited for.
-pub(in crate::measure) fn observe(program: &Program<'_>) -> Result<Ended, Fault> {
+pub(crate) fn observe(program: &Program<'_>) -> Result<Ended, Fault> {
     let mut command = Command::new(resolve(&program.command[0], program.folder));
     command.args(&program.command[1..]).current_dir(program.folder);
     for name in program.without {

@@ -10,7 +10,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::model::foreign::Output;
+use sprag_model::foreign::Output;
 
 /// Where a command leaves its results.
 #[derive(Clone, Debug)]

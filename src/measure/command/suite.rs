@@ -8,13 +8,13 @@ use super::outputs::TAIL;
 use super::pool::{self, Report};
 use super::process::{self, Fault, Program};
 use super::results::{Before, ResultPlace};
-use crate::measure::campaign::{Precision, StopReason, should_stop};
-use crate::measure::plan::Protocol;
-use crate::measure::process::WorkerCommand;
-use crate::measure::protocol::{self, SuiteResult};
-use crate::measure::{MeasureError, padding, pinning, quality};
-use crate::model::foreign::{Output, Reported};
-use crate::stats::bootstrap::FEWEST_VALUES;
+use crate::campaign::{Precision, StopReason, should_stop};
+use crate::plan::Protocol;
+use crate::process::WorkerCommand;
+use crate::protocol::{self, SuiteResult};
+use crate::{MeasureError, padding, pinning, quality};
+use sprag_base::stats::bootstrap::FEWEST_VALUES;
+use sprag_model::foreign::{Output, Reported};
 
 /// Reads what one process wrote; the fault reads after "process 1:".
 pub type Reader<'a> = dyn Fn(&[Output]) -> Result<Vec<Reported>, String> + 'a;
@@ -186,9 +186,9 @@ pub(super) fn one_process(suite: &CommandSuite, read: &Reader<'_>, process: u32)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::benchmark::Benchmark;
-    use crate::model::foreign::ReportedMetric;
-    use crate::model::metric::Metric;
+    use sprag_model::benchmark::Benchmark;
+    use sprag_model::foreign::ReportedMetric;
+    use sprag_model::metric::Metric;
 
     /// Reads each line of standard output as a time of the benchmark `a`.
     fn read(outputs: &[Output]) -> Result<Vec<Reported>, String> {

@@ -2,13 +2,13 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::kernels::KernelError;
-use crate::measure::buffer::Buffer;
-use crate::measure::calibration::Calibration;
-use crate::measure::workload::{self, Beside, Class, Limit, Order, Prepared, Workload};
-use crate::measure::{MeasureError, memory};
-use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
-use crate::model::sample::Role;
+use crate::buffer::Buffer;
+use crate::calibration::Calibration;
+use crate::workload::{self, Beside, Class, Limit, Order, Prepared, Workload};
+use crate::{MeasureError, memory};
+use sprag_kernels::KernelError;
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::sample::Role;
 
 /// Which form of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Inputs of the workloads, all from a seed: values do not matter for the time, but random ones find errors.
 
-use crate::measure::buffer::Buffer;
-use crate::stats::random::SplitMix64;
+use crate::buffer::Buffer;
+use sprag_base::stats::random::SplitMix64;
 
 /// Standard normal values.
 pub(super) fn normal(count: usize, seed: u64) -> Buffer {

@@ -3,11 +3,11 @@
 use super::check::{Form, Kernel, Make, MakeError, Runnable, names};
 use super::inputs;
 use super::tiles::{SMALL, WIDE, map_bytes, map_params};
-use crate::kernels::fusion::{self, Gate};
-use crate::kernels::scan::{self, DEFAULT_CLAMP, Direction, Parameters, ScanShape};
-use crate::kernels::shape::MapShape;
-use crate::measure::calibration::Calibration;
-use crate::measure::workload::{Class, Limit};
+use crate::calibration::Calibration;
+use crate::workload::{Class, Limit};
+use sprag_kernels::fusion::{self, Gate};
+use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, Parameters, ScanShape};
+use sprag_kernels::shape::MapShape;
 
 /// The scan of the wide profile.
 const SCAN: ScanShape = ScanShape { batch: 1, steps: 256, channels: 128 };

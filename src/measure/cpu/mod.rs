@@ -38,8 +38,8 @@ pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::workload::Order;
-    use crate::model::benchmark::ParityStatus;
+    use crate::workload::Order;
+    use sprag_model::benchmark::ParityStatus;
 
     #[test]
     fn the_suite_names_every_kernel_of_both_profiles_once() {

@@ -3,12 +3,12 @@
 use super::check::{Form, Kernel, Make, MakeError, Runnable};
 use super::inputs;
 use super::tiles::{WIDE, map_bytes, map_params};
-use crate::kernels::KernelError;
-use crate::kernels::ff::{self, Config, Outputs, Parameters, Proxy, Workspace};
-use crate::kernels::infer::{self, Model};
-use crate::kernels::shape::{Grid, MapShape};
-use crate::measure::calibration::Calibration;
-use crate::measure::workload::Class;
+use crate::calibration::Calibration;
+use crate::workload::Class;
+use sprag_kernels::KernelError;
+use sprag_kernels::ff::{self, Config, Outputs, Parameters, Proxy, Workspace};
+use sprag_kernels::infer::{self, Model};
+use sprag_kernels::shape::{Grid, MapShape};
 
 /// The image of the inference model.
 const IMAGE: MapShape = MapShape { batch: 1, channels: 3, height: 128, width: 128 };

@@ -2,14 +2,14 @@
 
 use super::check::{Form, Kernel, Make, MakeError, Runnable, names};
 use super::inputs;
-use crate::kernels::KernelError;
-use crate::kernels::fused::{self, Affine, Choice};
-use crate::kernels::ordering::{self, OrderMode};
-use crate::kernels::shape::{Grid, MapShape};
-use crate::kernels::tile::{self, Config, Overlap, Placement, Tiles, pack, unpack_levels, unpack_priority};
-use crate::measure::buffer::Buffer;
-use crate::measure::calibration::Calibration;
-use crate::measure::workload::{Class, Limit};
+use crate::buffer::Buffer;
+use crate::calibration::Calibration;
+use crate::workload::{Class, Limit};
+use sprag_kernels::KernelError;
+use sprag_kernels::fused::{self, Affine, Choice};
+use sprag_kernels::ordering::{self, OrderMode};
+use sprag_kernels::shape::{Grid, MapShape};
+use sprag_kernels::tile::{self, Config, Overlap, Placement, Tiles, pack, unpack_levels, unpack_priority};
 
 /// The map of the small profile.
 pub(super) const SMALL: MapShape = MapShape { batch: 1, channels: 64, height: 128, width: 128 };

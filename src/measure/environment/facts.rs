@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sysinfo::System;
 
-use crate::model::environment::Environment;
+use sprag_model::environment::Environment;
 
 use super::cpu::{self, Cpu};
 use super::{cgroup, container, counters, kernel, memory, placement, redact, text};
@@ -12,7 +12,7 @@ use super::{cgroup, container, counters, kernel, memory, placement, redact, text
 /// Every fact that may be recorded. What is not listed here is dropped, whoever offers it.
 ///
 /// Names are part of records and do not change. Which of them the environment key covers says
-/// [`crate::model::environment::KEY_FACTS`]; what is offered of a GPU, [`crate::measure::gpu::description`].
+/// [`sprag_model::environment::KEY_FACTS`]; what is offered of a GPU, [`crate::gpu::description`].
 pub const FACT_NAMES: [&str; 58] = [
     "allowed_cpus",
     "aslr",
@@ -138,7 +138,7 @@ fn gathered() -> Vec<(&'static str, Option<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::environment::KEY_FACTS;
+    use sprag_model::environment::KEY_FACTS;
 
     #[test]
     fn facts_are_of_the_allow_list_and_stable() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::environment::Machine;
+use sprag_model::environment::Machine;
 
 use super::cpu::{self, Cpu};
 use super::memory;

@@ -8,8 +8,8 @@ use super::instance::{Instance, Supply};
 use super::meter;
 use super::operation::{Form, copy, empty};
 use super::program::{Dtype, Program};
-use crate::measure::calibration::Calibration;
-use crate::measure::workload::{self, Prepared};
+use crate::calibration::Calibration;
+use crate::workload::{self, Prepared};
 
 /// Calibrations lie in memory that no benchmark uses.
 const SET: u32 = 1 << 16;

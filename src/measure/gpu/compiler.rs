@@ -190,7 +190,7 @@ fn usage(log: &str) -> BTreeMap<String, Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::gpu::program::Dtype;
+    use crate::gpu::program::Dtype;
 
     #[test]
     fn options_name_the_architecture_that_the_compiler_knows() {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::digest;
+use sprag_model::digest;
 
 /// What driver and management library tell of a device. What could not be had is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,8 +79,8 @@ impl Description {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::environment::{FACT_NAMES, environment};
-    use crate::model::environment::KEY_FACTS;
+    use crate::environment::{FACT_NAMES, environment};
+    use sprag_model::environment::KEY_FACTS;
 
     fn full() -> Description {
         Description {

@@ -16,8 +16,8 @@ use super::driver::{Buffer, Context, Function, Module};
 use super::probe;
 use super::program::Kernel;
 use super::throttle::Watch;
-use crate::model::benchmark::Parity;
-use crate::model::digest;
+use sprag_model::benchmark::Parity;
+use sprag_model::digest;
 
 /// An open device and its compiler.
 pub struct Device {

@@ -1,7 +1,7 @@
 //! Why something could not be done on the device, and whether anything more can be done on it.
 
 use super::probe::GpuError;
-use crate::measure::workload;
+use crate::workload;
 
 /// Errors after which every further call of the process gives the same one (CUDA driver API, `CUresult`: "this leaves
 /// the process in an inconsistent state and any further CUDA work will return the same error").

@@ -8,7 +8,7 @@ use super::device::Device;
 use super::driver::{Buffer, Function};
 use super::operation::{Inputs, with_element};
 use super::program::{Argument, BufferSpec, Content, Data, Distribution, Dtype, Kernel, Program, Random, Step};
-use crate::kernels::element::Element as _;
+use sprag_kernels::element::Element as _;
 
 /// The byte of poison: in every element type all of it is a NaN, in integers a number that no tile or level has.
 const POISON: u8 = 0xff;

@@ -12,8 +12,8 @@ use super::operation::{Form, copy};
 use super::program::{Dtype, Kernel};
 use super::throttle::{DeviceState, Watch};
 use super::track::{Timer, Track};
-use crate::measure::workload::{Meter, Prepared};
-use crate::model::benchmark::Parity;
+use crate::workload::{Meter, Prepared};
+use sprag_model::benchmark::Parity;
 
 /// A device that idled is given work for at least so long: its clock rises over tens of milliseconds.
 const LEAST_WARMING: Duration = Duration::from_millis(200);

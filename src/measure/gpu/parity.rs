@@ -12,8 +12,8 @@ use super::device::{Checked, Device};
 use super::instance::{Instance, Supply};
 use super::operation::{Expected, Form, Operation};
 use super::program::{Content, Data, Dtype, Kernel, Program};
-use crate::measure::workload;
-use crate::model::benchmark::{Parity, ParityStatus};
+use crate::workload;
+use sprag_model::benchmark::{Parity, ParityStatus};
 
 /// Up to so many bytes the CPU computes what is expected, in moments.
 const MOST_CPU_BYTES: usize = 64 << 20;
@@ -224,7 +224,7 @@ pub fn worse(a: Parity, b: Parity) -> Parity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::gpu::operation::checks;
+    use crate::gpu::operation::checks;
 
     #[test]
     fn a_result_must_be_near_on_average_too() {

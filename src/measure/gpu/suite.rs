@@ -16,13 +16,13 @@ use super::program::Dtype;
 use super::scope::Scope;
 use super::settings::Profile;
 use super::track::Track;
-use crate::measure::MeasureError;
-use crate::measure::calibration::Calibration;
-use crate::measure::workload::{self, Beside, Class, Limit, Order, Prepared, Workload};
-use crate::model::autotune::{Key, shape_bucket};
-use crate::model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
-use crate::model::digest;
-use crate::model::sample::Role;
+use crate::MeasureError;
+use crate::calibration::Calibration;
+use crate::workload::{self, Beside, Class, Limit, Order, Prepared, Workload};
+use sprag_model::autotune::{Key, shape_bucket};
+use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
+use sprag_model::digest;
+use sprag_model::sample::Role;
 
 /// The variant of the tuned form.
 pub const TUNED: &str = "cuda";

@@ -15,7 +15,7 @@ use super::precision::fp8_unavailable;
 use super::program::{Dtype, Kernel, Program};
 use super::settings::Profile;
 use super::{DeviceError, probe};
-use crate::model::benchmark::{Parity, ParityStatus};
+use sprag_model::benchmark::{Parity, ParityStatus};
 
 /// All element types, the optional one last.
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::describe;
+use sprag_base::stats::describe;
 
 /// Reasons of the driver that mean slowing down: power cap 0x4, hardware slowdown 0x8, thermal slowdown by software
 /// 0x20 and by hardware 0x40, power brake 0x80 (NVML, "clocks event reasons").

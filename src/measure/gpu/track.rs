@@ -20,7 +20,7 @@ use super::device::Device;
 use super::driver::{Buffer, Event, Flag, Function, Graph};
 use super::instance::Instance;
 use super::program::{Dtype, Kernel};
-use crate::measure::clock;
+use crate::clock;
 
 /// What a replay should take, in seconds: two thousand times the resolution of the events.
 const REPLAY_SECONDS: f64 = 1e-3;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::totals;
 use super::worker::{CALLS, COUNT_VERSION, CountPlan, CountReport};
-use crate::measure::errand;
-use crate::measure::process::WorkerCommand;
+use crate::errand;
+use crate::process::WorkerCommand;
 
 /// What the program is called.
 const NAME: &str = "valgrind";

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::request;
-use crate::measure::MeasureError;
-use crate::measure::workload::{Order, Workload};
+use crate::MeasureError;
+use crate::workload::{Order, Workload};
 
 /// The version of plan and report; parent and worker are the same binary.
 pub const COUNT_VERSION: u32 = 1;
@@ -88,7 +88,7 @@ fn isa() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::cpu;
+    use crate::cpu;
 
     #[test]
     fn without_valgrind_nothing_is_made_up() {

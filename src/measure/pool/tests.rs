@@ -1,10 +1,10 @@
 //! Measurements from made-up turns, so that every number can be worked out by hand.
 
 use super::*;
-use crate::measure::campaign::StopReason;
-use crate::measure::example;
-use crate::measure::workload::Limit;
-use crate::model::sample::Sample;
+use crate::campaign::StopReason;
+use crate::example;
+use crate::workload::Limit;
+use sprag_model::sample::Sample;
 
 const COPY: Calibration = Calibration::Copy { bytes: 100 };
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::transcript::Version;
-use crate::model::shape_case::ShapeCase;
+use sprag_model::shape_case::ShapeCase;
 
 /// How an engine is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::sweep::{CaseResult, Sweep};
-use crate::measure::{estimate, workload};
-use crate::model::benchmark::Benchmark;
-use crate::model::foreign::recordable;
-use crate::model::metric::Metric;
-use crate::model::sample::{Estimate, Measurement, Role};
-use crate::stats::describe;
+use crate::{estimate, workload};
+use sprag_base::stats::describe;
+use sprag_model::benchmark::Benchmark;
+use sprag_model::foreign::recordable;
+use sprag_model::metric::Metric;
+use sprag_model::sample::{Estimate, Measurement, Role};
 
 /// What all cases of an engine are called; their shapes tell them apart.
 const NAME: &str = "engine";
@@ -23,7 +23,7 @@ const DEFAULT: (&str, &str) = ("case", "default");
 const FRAMES: &str = "frames_per_s";
 
 /// The identity of a case: its shapes, wherever it stands among others.
-pub fn benchmark(suite: &str, case: &crate::model::shape_case::ShapeCase) -> Benchmark {
+pub fn benchmark(suite: &str, case: &sprag_model::shape_case::ShapeCase) -> Benchmark {
     let mut params: BTreeMap<String, String> = BTreeMap::new();
     for shape in &case.shapes {
         // Names are the engine's, and may hold what no parameter may.
@@ -67,10 +67,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::measure::plan::Protocol;
-    use crate::measure::tensorrt::reason::{Code, Reason};
-    use crate::measure::tensorrt::sweep::{NumberedCase, Settings};
-    use crate::model::shape_case::ShapeCase;
+    use crate::plan::Protocol;
+    use crate::tensorrt::reason::{Code, Reason};
+    use crate::tensorrt::sweep::{NumberedCase, Settings};
+    use sprag_model::shape_case::ShapeCase;
 
     fn sweep() -> Sweep {
         Sweep {

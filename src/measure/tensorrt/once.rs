@@ -12,10 +12,10 @@ use super::reason::{Code, Reason};
 use super::sweep::Sweep;
 use super::times;
 use super::transcript::{Transcript, Version};
-use crate::measure::command::process::{self, Ended, Ending, Program};
-use crate::measure::padding;
-use crate::measure::process::how_it_ended;
-use crate::model::shape_case::ShapeCase;
+use crate::command::process::{self, Ended, Ending, Program};
+use crate::padding;
+use crate::process::how_it_ended;
+use sprag_model::shape_case::ShapeCase;
 
 /// Bytes that a process may write to each of its outputs: far above what it says of a run.
 const MOST_OUTPUT: u64 = 16 << 20;

@@ -9,13 +9,13 @@ use super::measurements;
 use super::once::{self, Turn};
 use super::reason::{Code, Reason};
 use super::transcript::Version;
-use crate::measure::campaign::{Precision, StopReason, should_stop};
-use crate::measure::plan::Protocol;
-use crate::measure::process::WorkerCommand;
-use crate::measure::{protocol, quality};
-use crate::model::sample::Measurement;
-use crate::model::shape_case::ShapeCase;
-use crate::stats::bootstrap::FEWEST_VALUES;
+use crate::campaign::{Precision, StopReason, should_stop};
+use crate::plan::Protocol;
+use crate::process::WorkerCommand;
+use crate::{protocol, quality};
+use sprag_base::stats::bootstrap::FEWEST_VALUES;
+use sprag_model::sample::Measurement;
+use sprag_model::shape_case::ShapeCase;
 
 pub use super::arguments::Settings;
 

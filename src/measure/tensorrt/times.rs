@@ -48,7 +48,7 @@ pub(super) fn seconds(bytes: &[u8], settings: Settings) -> Result<Vec<f64>, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::describe;
+    use sprag_base::stats::describe;
 
     const SETTINGS: Settings =
         Settings { warmup_milliseconds: 0, skipped_calls: 0, iterations: 1, duration_seconds: 0 };

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::canonical;
+use crate::canonical;
 
 /// Where a configuration came from.
 ///

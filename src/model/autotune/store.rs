@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Key;
-use crate::model::canonical;
-use crate::model::schema::{self, patterns};
-use crate::model::strict_json;
+use crate::canonical;
+use crate::schema::{self, patterns};
+use crate::strict_json;
 
 /// The version of the file that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -183,7 +183,7 @@ fn rank(stored: &Stored) -> (DateTime<Utc>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::autotune::key::tests::key;
+    use crate::autotune::key::tests::key;
 
     fn date(seconds: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_790_000_000 + seconds, 0).expect("a date")

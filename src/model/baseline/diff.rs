@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::list::BaselineSummary;
 use super::{BaselineMetric, Better, Rule, Unit};
-use crate::model::schema;
+use crate::schema;
 
 /// The version of the document.
 pub const SCHEMA_VERSION: u64 = 1;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Acceptance, Baseline, BaselineFile};
-use crate::model::schema::{self, patterns};
+use crate::schema::{self, patterns};
 
 /// The version of the document.
 pub const SCHEMA_VERSION: u64 = 1;

@@ -1,10 +1,10 @@
 //! Event records for tests.
 
 use super::{EventMember, EventRecord, EventStep};
-use crate::model::event::{Direction, EventKind};
+use crate::event::{Direction, EventKind};
 
 /// The event `e-` and the number in six digits, opened; two series on two machines.
-pub(crate) fn opened(number: u32) -> EventRecord {
+pub fn opened(number: u32) -> EventRecord {
     let member = |series: &str, before, after| EventMember { series: series.to_owned(), before, after };
     EventRecord {
         event: format!("e-{number:06x}"),
@@ -27,6 +27,6 @@ pub(crate) fn opened(number: u32) -> EventRecord {
 }
 
 /// The same event, retracted.
-pub(crate) fn retracted(number: u32) -> EventRecord {
+pub fn retracted(number: u32) -> EventRecord {
     EventRecord { step: EventStep::Retracted, reason: Some("the level came back".to_owned()), ..opened(number) }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::example::{opened, retracted};
 use super::*;
-use crate::model::digest;
+use crate::digest;
 
 /// Put together once for many.
 static SCHEMA: LazyLock<Validator> =
@@ -28,7 +28,7 @@ fn a_record_reads_back_and_is_named_after_its_content() {
     let (path, bytes, subject) = retracted(2).to_file();
     assert_eq!(EventRecord::from_file(&path, &bytes), Ok(retracted(2)));
     assert_eq!(subject, "sprag: event e-000002 retracted at cccccccccccc");
-    assert!(EVENT_ROOT.starts_with(&format!("{}/", crate::model::run::RECORD_ROOT)));
+    assert!(EVENT_ROOT.starts_with(&format!("{}/", crate::run::RECORD_ROOT)));
 }
 
 #[test]

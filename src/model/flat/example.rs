@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
-use crate::model::commit::Commit;
-use crate::model::environment::{Environment, Machine};
-use crate::model::metric::Metric;
-use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement, Role};
+use crate::benchmark::{Benchmark, Parity, ParityStatus};
+use crate::commit::Commit;
+use crate::environment::{Environment, Machine};
+use crate::metric::Metric;
+use crate::run::{Quality, RecordedRun, Run, RunStatus};
+use crate::sample::{Estimate, Measurement, Role};
 
 /// A run of three benchmarks: one with everything, one of somebody else's program, one that failed.
-pub(crate) fn recorded() -> RecordedRun {
+pub fn recorded() -> RecordedRun {
     let time = "2026-05-04T03:02:01Z".parse().expect("the text is a time");
     let full = Estimate {
         value: 0.25,
@@ -65,7 +65,7 @@ pub(crate) fn recorded() -> RecordedRun {
 }
 
 /// A run that was skipped, of no commit.
-pub(crate) fn skipped() -> RecordedRun {
+pub fn skipped() -> RecordedRun {
     let run = Run {
         suite: "gpu".to_owned(),
         commit: None,
@@ -79,18 +79,13 @@ pub(crate) fn skipped() -> RecordedRun {
 }
 
 /// The run as it lies in a history.
-pub(crate) fn recorded_as(run: Run) -> RecordedRun {
+pub fn recorded_as(run: Run) -> RecordedRun {
     let (id, path, _) = run.to_record();
     RecordedRun { path, id, run }
 }
 
 /// A benchmark of the suite `cpu`.
-pub(crate) fn measurement(
-    name: &str,
-    params: &[(&str, String)],
-    variant: &str,
-    estimates: Vec<Estimate>,
-) -> Measurement {
+pub fn measurement(name: &str, params: &[(&str, String)], variant: &str, estimates: Vec<Estimate>) -> Measurement {
     Measurement {
         benchmark: Benchmark::new("cpu", name, params, variant).expect("a plain name").into(),
         role: Role::Tracked,
@@ -102,7 +97,7 @@ pub(crate) fn measurement(
 }
 
 /// An estimate with nothing but its value.
-pub(crate) fn estimate(metric: Metric, value: f64) -> Estimate {
+pub fn estimate(metric: Metric, value: f64) -> Estimate {
     Estimate {
         metric,
         value,

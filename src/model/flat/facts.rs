@@ -1,11 +1,11 @@
 //! What columns read off a row, where that takes more than a field.
 
 use super::{Cell, Row};
-use crate::model::benchmark::Benchmark;
-use crate::model::commit::Commit;
-use crate::model::metric::{Better, PEAK_MEMORY, TIME};
-use crate::model::sample::Estimate;
-use crate::model::unit::Unit;
+use crate::benchmark::Benchmark;
+use crate::commit::Commit;
+use crate::metric::{Better, PEAK_MEMORY, TIME};
+use crate::sample::Estimate;
+use crate::unit::Unit;
 
 /// The commit of the row's run.
 pub(super) fn commit<'a>(row: &Row<'a>) -> Option<&'a Commit> {

@@ -9,8 +9,8 @@ mod column;
 mod facts;
 mod tables;
 
-#[cfg(test)]
-pub(crate) mod example;
+#[doc(hidden)]
+pub mod example;
 
 pub use column::{Cell, Column, Kind};
 pub use row::{Row, benchmark_rows, value_rows};

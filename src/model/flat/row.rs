@@ -1,8 +1,8 @@
 //! What a row is of.
 
-use crate::model::metric::Metric;
-use crate::model::run::{RecordedRun, RunStatus};
-use crate::model::sample::{Estimate, Measurement};
+use crate::metric::Metric;
+use crate::run::{RecordedRun, RunStatus};
+use crate::sample::{Estimate, Measurement};
 
 /// A benchmark of a run, a metric of it, or a run without any.
 #[derive(Clone, Copy, Debug)]

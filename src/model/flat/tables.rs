@@ -6,8 +6,8 @@ use super::facts::{
     whole_parameter,
 };
 use super::{Cell, Column, Kind, Row};
-use crate::model::metric::{Better, RATIO};
-use crate::model::series::Series;
+use crate::metric::{Better, RATIO};
+use crate::series::Series;
 
 /// The version of the rows: raised when a column goes or changes its meaning, not when one is added.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -192,7 +192,7 @@ const VALUE: &[Column] = &[
         row.estimate.map_or(Cell::Absent, |one| Cell::Flag(judged(one)))
     }),
     column("series_id", Text, "the series of the metric on its machine, as pages name it", |row| {
-        let id = |one: &crate::model::benchmark::Benchmark| {
+        let id = |one: &crate::benchmark::Benchmark| {
             let machine = &row.recorded.run.machine.id;
             row.estimate.map(|estimate| Series::id_of(&one.id(), one.version, &estimate.metric.name, machine))
         };
@@ -222,8 +222,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::model::flat::example::{recorded, skipped};
-    use crate::model::flat::{benchmark_rows, value_rows};
+    use crate::flat::example::{recorded, skipped};
+    use crate::flat::{benchmark_rows, value_rows};
 
     /// The cell of a column in words.
     fn cell(table: Table, row: &Row<'_>, name: &str) -> String {

@@ -12,10 +12,10 @@ use serde::de::IgnoredAny;
 use super::cursor::Cursor;
 use super::fields::{self, MetricRecord, RunRecord};
 use super::known::Known;
-use crate::model::benchmark::{Attributes, Benchmark, Parity};
-use crate::model::metric::Metric;
-use crate::model::run::Run;
-use crate::model::sample::{Estimate, Measurement, Role};
+use crate::benchmark::{Attributes, Benchmark, Parity};
+use crate::metric::Metric;
+use crate::run::Run;
+use crate::sample::{Estimate, Measurement, Role};
 
 /// How long the last lists of each kind were.
 #[derive(Default)]

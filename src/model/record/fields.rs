@@ -15,15 +15,15 @@ use super::RecordError;
 use super::known::{Identity, Known};
 use super::published::{positive, reasoned};
 use super::text::Text;
-use crate::model::benchmark::{Attributes, Benchmark, MAX_WORD, Parity};
-use crate::model::commit::Commit;
-use crate::model::environment::{Environment, Machine};
-use crate::model::metric::{Better, Metric};
-use crate::model::run::{Quality, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement, Role};
-use crate::model::schema::{self, patterns};
-use crate::model::shard::SHARD;
-use crate::model::unit::Unit;
+use crate::benchmark::{Attributes, Benchmark, MAX_WORD, Parity};
+use crate::commit::Commit;
+use crate::environment::{Environment, Machine};
+use crate::metric::{Better, Metric};
+use crate::run::{Quality, Run, RunStatus};
+use crate::sample::{Estimate, Measurement, Role};
+use crate::schema::{self, patterns};
+use crate::shard::SHARD;
+use crate::unit::Unit;
 
 /// A run: one suite on one commit, machine and time.
 #[derive(JsonSchema, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::text::Text;
-use crate::model::benchmark::{Benchmark, BenchmarkError};
+use crate::benchmark::{Benchmark, BenchmarkError};
 
 /// Benchmarks whose parts were found to make their id.
 #[derive(Default)]

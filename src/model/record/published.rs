@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
 use super::fields::RunRecord;
-use crate::model::metric::RATIO;
-use crate::model::schema::{self, patterns};
-use crate::model::shard::SHARD;
+use crate::metric::RATIO;
+use crate::schema::{self, patterns};
+use crate::shard::SHARD;
 
 /// The schema of records of that version, where there is one.
 pub fn schema(version: u64) -> Option<Value> {
@@ -61,9 +61,9 @@ pub(super) fn reasoned() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::flat::example::{recorded, skipped};
-    use crate::model::run::Run;
-    use crate::model::sample::Role;
+    use crate::flat::example::{recorded, skipped};
+    use crate::run::Run;
+    use crate::sample::Role;
 
     fn value(run: &Run) -> Value {
         serde_json::from_slice(&run.to_record().2).expect("a record is JSON")

@@ -7,10 +7,10 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::{MERGED, OCCUPIED, SHARD, Shard};
-use crate::model::benchmark::Benchmark;
-use crate::model::head::RunHead;
-use crate::model::run::{self, Quality, RecordedRun, Run, RunStatus};
-use crate::model::sample::Measurement;
+use crate::benchmark::Benchmark;
+use crate::head::RunHead;
+use crate::run::{self, Quality, RecordedRun, Run, RunStatus};
+use crate::sample::Measurement;
 
 /// What a heap of runs comes to.
 #[derive(Debug, Default)]
@@ -223,9 +223,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::benchmark::{Parity, ParityStatus};
-    use crate::model::environment::{Environment, Machine};
-    use crate::model::run::FILTER;
+    use crate::benchmark::{Parity, ParityStatus};
+    use crate::environment::{Environment, Machine};
+    use crate::run::FILTER;
 
     fn measurement(name: &str) -> Measurement {
         Measurement {

@@ -11,7 +11,7 @@ use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyl
 
 use super::ink::Ink;
 use super::pen::Pen;
-use crate::report::text;
+use crate::text;
 
 /// How many pixels of plotters make one unit of the picture.
 pub(super) const SUBPIXELS: i32 = 10;

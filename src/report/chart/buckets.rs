@@ -3,8 +3,8 @@
 use super::axis;
 use super::plot::Plot;
 use super::trend::{self, Dot, Trend};
-use crate::report::catalog::short_commit;
-use crate::report::number;
+use crate::catalog::short_commit;
+use crate::number;
 
 /// The dots to draw, and what lies outside the range.
 pub(super) struct Shown {

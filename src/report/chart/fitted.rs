@@ -7,8 +7,8 @@ use super::ink::Ink;
 use super::labels::{Boxes, text_width};
 use super::plot::{Drawn, Plot};
 use super::trend::{Fitted, Trend, Turn};
-use crate::report::mark::Tone;
-use crate::report::number;
+use crate::mark::Tone;
+use crate::number;
 
 /// The narrowest band of suspects, in units of the picture.
 const NARROWEST: f64 = 4.0;
@@ -231,7 +231,7 @@ fn pixels(units: f64) -> i32 {
 mod tests {
     use super::super::trend::{Dot, Flag, Line, draw};
     use super::*;
-    use crate::model::unit::Unit;
+    use sprag_model::unit::Unit;
 
     /// Levels of a hundred places each, with a dot a place; the values of a level differ a little.
     fn trend(levels: &[f64], per_level: usize) -> Trend {

@@ -10,8 +10,8 @@ use super::ink::Ink;
 use super::labels::{Boxes, Field, Row, Side, text_width};
 use super::plot::{Drawn, Plot};
 use super::trend::{Dot, Trend};
-use crate::report::mark::Tone;
-use crate::report::number;
+use crate::mark::Tone;
+use crate::number;
 
 /// From so many missing commits on, runs count as missing, if it is also [`GAP_STEPS`] times the usual distance.
 const GAP: f64 = 4.0;

@@ -8,8 +8,8 @@ use super::axis;
 use super::backend::{SUBPIXELS, Svg};
 use super::ink::Ink;
 use super::plot::Drawn;
-use crate::report::mark::Tone;
-use crate::report::number::{self, NARROW};
+use crate::mark::Tone;
+use crate::number::{self, NARROW};
 
 const WIDTH: i32 = 368;
 const HEIGHT: i32 = 108;

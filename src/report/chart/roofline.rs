@@ -7,8 +7,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::backend::{Caption, SUBPIXELS, Svg};
 use super::ink::Ink;
 use super::plot::Drawn;
-use crate::report::number::NARROW;
-use crate::report::text::shortened;
+use crate::number::NARROW;
+use crate::text::shortened;
 
 /// As wide as the chart of a distribution: its text can be read on a phone.
 const WIDTH: i32 = 440;

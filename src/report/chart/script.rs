@@ -5,10 +5,10 @@
 use serde_json::{Value, json};
 
 use super::trend::{Flag, Processes, Trend};
-use crate::report::catalog::short_commit;
-use crate::report::compare::packed;
-use crate::report::compare::rounding::{finely_scaled, rounded};
-use crate::report::text;
+use crate::catalog::short_commit;
+use crate::compare::packed;
+use crate::compare::rounding::{finely_scaled, rounded};
+use crate::text;
 
 /// The steps that medians may be told in: with five digits each the largest is one of the fourth digit, which pages show.
 const STEPS: [i64; 4] = [1, 2, 5, 10];
@@ -135,9 +135,9 @@ fn repeated(numbers: impl Iterator<Item = f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::unit::Unit;
-    use crate::report::chart::trend::{Dot, Fitted, Line, Turn};
-    use crate::report::mark::Tone;
+    use crate::chart::trend::{Dot, Fitted, Line, Turn};
+    use crate::mark::Tone;
+    use sprag_model::unit::Unit;
 
     fn trend(values: &[f64]) -> Trend {
         let dot = |(place, value): (usize, &f64)| Dot {

@@ -10,7 +10,7 @@ use super::axis;
 use super::backend::{SUBPIXELS, Svg};
 use super::ink::Ink;
 use super::plot::Drawn;
-use crate::report::mark::Tone;
+use crate::mark::Tone;
 
 /// The newest values that a sparkline shows.
 const LONGEST: usize = 60;

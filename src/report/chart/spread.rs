@@ -11,8 +11,8 @@ use super::axis;
 use super::backend::{SUBPIXELS, Svg};
 use super::ink::Ink;
 use super::plot::Drawn;
-use crate::model::unit::Scale;
-use crate::report::number;
+use crate::number;
+use sprag_model::unit::Scale;
 
 const WIDTH: i32 = 440;
 const HEIGHT: i32 = 150;
@@ -176,7 +176,7 @@ fn pixels((x, y): (f64, f64)) -> (i32, i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::unit::Unit;
+    use sprag_model::unit::Unit;
 
     #[test]
     fn quarters_are_the_middles_of_the_halves() {

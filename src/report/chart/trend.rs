@@ -11,9 +11,9 @@ use super::backend::{Caption, Svg};
 use super::buckets;
 use super::layers;
 use super::plot::{FRAME, Frame, Plot};
-use crate::model::medians::Medians;
-use crate::model::unit::Scale;
-use crate::report::mark::Tone;
+use crate::mark::Tone;
+use sprag_model::medians::Medians;
+use sprag_model::unit::Scale;
 
 /// What a trend shows; values are in base units.
 #[derive(Clone, Debug, PartialEq)]
@@ -202,7 +202,7 @@ pub fn draw(trend: &Trend) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::unit::Unit;
+    use sprag_model::unit::Unit;
 
     fn trend(values: &[f64]) -> Trend {
         let dots = values.iter().enumerate();

@@ -15,10 +15,10 @@ use super::export;
 use super::pairs::{Pair, Pairs};
 use super::script;
 use super::table::{self, SummaryRow, Table};
-use crate::model::page::Page;
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::sample_data::{self, Sample};
+use crate::catalog::Catalog;
+use crate::link;
+use crate::sample_data::{self, Sample};
+use sprag_model::page::Page;
 
 /// Runs the script of the site over the data of the site, without a page.
 const HARNESS: &str = r#"
@@ -142,7 +142,7 @@ fn the_script_agrees_on_odd_numbers() {
         let sizes = [0.0, 1e-12, 9.9995e-7, 0.0625, 1.5, 9.9995, 1024.5, 2_500.5, 1e6, 12_345_500.0, 1.0005e12, -1.5];
         for (place, one) in data.series.iter_mut().enumerate() {
             let size = sizes[place % sizes.len()];
-            one.metric.unit = [crate::model::unit::Unit::One, crate::model::unit::Unit::Byte][place % 2];
+            one.metric.unit = [sprag_model::unit::Unit::One, sprag_model::unit::Unit::Byte][place % 2];
             for (step, level) in one.levels.iter_mut().enumerate() {
                 let value = size * (1.0 + step as f64 / 8.0);
                 *level = Stretch::Level([value, value - size.abs() / 64.0, value + size.abs() / 64.0]);

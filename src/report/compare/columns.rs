@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::numbers::Numbers;
-use crate::model::trend::SeriesTrend;
+use sprag_model::trend::SeriesTrend;
 
 /// A suite and the id of a machine.
 pub(super) type Place<'a> = (&'a str, &'a str);

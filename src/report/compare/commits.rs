@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::numbers;
-use crate::model::commit::{CommitLine, CommitOnLine};
-use crate::model::series::Point;
-use crate::report::catalog::{Catalog, short_commit};
-use crate::report::date;
-use crate::report::text::{shortened, visible};
+use crate::catalog::{Catalog, short_commit};
+use crate::date;
+use crate::text::{shortened, visible};
+use sprag_model::commit::{CommitLine, CommitOnLine};
+use sprag_model::series::Point;
 
 /// The most characters of a name, and of a subject.
 pub(super) const NAME: usize = 160;
@@ -16,30 +16,30 @@ const SUBJECT: usize = 90;
 
 /// A commit that was measured, or one with a tag.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::report) struct ComparedCommit {
+pub(crate) struct ComparedCommit {
     /// Forty digits.
-    pub(in crate::report) sha: String,
+    pub(crate) sha: String,
     /// The day it was made.
-    pub(in crate::report) day: String,
+    pub(crate) day: String,
     /// The first line of its message.
-    pub(in crate::report) subject: String,
+    pub(crate) subject: String,
     /// The tags that point at it.
-    pub(in crate::report) tags: Vec<String>,
+    pub(crate) tags: Vec<String>,
     /// Its place on the line; absent without one.
-    pub(in crate::report) place: Option<usize>,
+    pub(crate) place: Option<usize>,
     /// The number of the nearest measured commit before it, where it was not measured itself.
-    pub(in crate::report) stands: Option<usize>,
+    pub(crate) stands: Option<usize>,
 }
 
 impl ComparedCommit {
     /// A tag where it bears one, else seven digits.
-    pub(in crate::report) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.tags.first().cloned().unwrap_or_else(|| short_commit(&self.sha).to_owned())
     }
 }
 
 /// The commits of which a series has a point, in the order of the line.
-pub(in crate::report) fn measured(catalog: &Catalog<'_>) -> Vec<ComparedCommit> {
+pub(crate) fn measured(catalog: &Catalog<'_>) -> Vec<ComparedCommit> {
     let known: BTreeSet<&str> = numbers::commits(&catalog.trend.series).into_values().flatten().flatten().collect();
     let positions = catalog.line.positions();
     let on_line: BTreeSet<usize> = known.iter().filter_map(|sha| positions.get(sha).copied()).collect();

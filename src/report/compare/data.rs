@@ -13,23 +13,23 @@ use super::commits::{self, ComparedCommit, NAME, plain};
 use super::numbers::Numbers;
 use super::rounding::{measured as measured_value, rounded};
 use super::stretches::stretches;
-use crate::model::environment::KEY_FACTS;
-use crate::model::metric::Metric;
-use crate::model::trend::{PooledPoint, SeriesTrend};
-use crate::report::catalog::{Catalog, short_benchmark, short_commit};
-use crate::report::number;
-use crate::report::order::{natural, parameters};
+use crate::catalog::{Catalog, short_benchmark, short_commit};
+use crate::number;
+use crate::order::{natural, parameters};
+use sprag_model::environment::KEY_FACTS;
+use sprag_model::metric::Metric;
+use sprag_model::trend::{PooledPoint, SeriesTrend};
 
 /// The most characters of a fact.
 const FACT: usize = 60;
 
 /// Everything.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::report) struct Data {
+pub(crate) struct Data {
     /// The commits that were measured, oldest first: their place is their number.
-    pub(in crate::report) commits: Vec<ComparedCommit>,
+    pub(crate) commits: Vec<ComparedCommit>,
     /// The commits with a tag that were not, oldest first, numbered on from there.
-    pub(in crate::report) tagged: Vec<ComparedCommit>,
+    pub(crate) tagged: Vec<ComparedCommit>,
     /// The facts of each environment by which keys differ, by key.
     pub(super) environments: BTreeMap<String, BTreeMap<&'static str, String>>,
     /// The series, in the order in which a reader expects them.
@@ -137,7 +137,7 @@ impl Deref for PointData {
 
 impl Data {
     /// What the trend holds, for the commits of the line; without a line, for all commits in the order of their runs.
-    pub(in crate::report) fn of(catalog: &Catalog<'_>) -> Data {
+    pub(crate) fn of(catalog: &Catalog<'_>) -> Data {
         let commits = catalog.compared().to_vec();
         let tagged = commits::tagged(catalog.line, &commits);
         let numbers = Numbers::new(&catalog.trend.series, |sha| catalog.compared_number(sha));
@@ -157,22 +157,22 @@ impl Data {
     }
 
     /// How many series there are.
-    pub(in crate::report) fn series_count(&self) -> usize {
+    pub(crate) fn series_count(&self) -> usize {
         self.series.len()
     }
 
     /// The commit of a number, measured or not.
-    pub(in crate::report) fn commit(&self, number: usize) -> &ComparedCommit {
+    pub(crate) fn commit(&self, number: usize) -> &ComparedCommit {
         self.commits.get(number).unwrap_or_else(|| &self.tagged[number - self.commits.len()])
     }
 
     /// The number of the measured commit of which the values count for one of that number: itself, or the nearest before it.
-    pub(in crate::report) fn measured(&self, number: usize) -> usize {
+    pub(crate) fn measured(&self, number: usize) -> usize {
         self.commit(number).stands.unwrap_or(number)
     }
 
     /// What a commit of a number is called, and where it was not measured, of which one the values are.
-    pub(in crate::report) fn name(&self, number: usize) -> String {
+    pub(crate) fn name(&self, number: usize) -> String {
         let commit = self.commit(number);
         match commit.stands {
             Some(stands) => format!("{} (as of {})", commit.name(), short_commit(&self.commits[stands].sha)),
@@ -181,14 +181,14 @@ impl Data {
     }
 
     /// How many commits were measured between the commits of two numbers, the older one first.
-    pub(in crate::report) fn between(&self, a: usize, b: usize) -> usize {
+    pub(crate) fn between(&self, a: usize, b: usize) -> usize {
         let end = self.measured(b) + usize::from(self.commit(b).stands.is_some());
         end.saturating_sub(self.measured(a) + 1)
     }
 
     /// The commits with tags, oldest first, each of which something was measured at or since the one before; of several at which
     /// the same was measured, one that was measured itself, or else the newest.
-    pub(in crate::report) fn releases(&self) -> Vec<usize> {
+    pub(crate) fn releases(&self) -> Vec<usize> {
         let mut newest: BTreeMap<usize, usize> = BTreeMap::new();
         let own = (0..self.commits.len()).filter(|number| !self.commits[*number].tags.is_empty());
         for number in (self.commits.len()..self.commits.len() + self.tagged.len()).chain(own) {
@@ -264,7 +264,7 @@ fn points(one: &SeriesTrend, numbers: &[usize], columns: &[Arc<Column>]) -> Vec<
 fn environments(catalog: &Catalog<'_>, series: &[SeriesData]) -> BTreeMap<String, BTreeMap<&'static str, String>> {
     let used: BTreeSet<&str> = series.iter().flat_map(|one| &one.points).map(|point| &*point.environment).collect();
     let heads = catalog.runs.iter().filter(|head| used.contains(head.environment.key.as_str()));
-    let facts = |head: &crate::model::head::RunHead| -> BTreeMap<&'static str, String> {
+    let facts = |head: &sprag_model::head::RunHead| -> BTreeMap<&'static str, String> {
         let known = KEY_FACTS.iter().filter_map(|name| Some((*name, plain(head.environment.facts.get(*name)?, FACT))));
         known.collect()
     };

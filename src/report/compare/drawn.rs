@@ -16,7 +16,7 @@ const HALF: f64 = 500.0;
 
 /// What a row draws.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::report) struct Drawn {
+pub(crate) struct Drawn {
     /// The change and the ends of its interval.
     pub(super) ends: [f64; 3],
     /// The smallest change that shows; 0 where it is not known.

@@ -4,18 +4,18 @@ use super::commits::ComparedCommit;
 use super::data::Data;
 use super::table::{Group, Table, capital};
 use super::words::{Kind, Row};
-use crate::report::markdown::{Lines, code, plain};
-use crate::report::number;
+use crate::markdown::{Lines, code, plain};
+use crate::number;
 
 /// The most rows of a group; what is said of the others is counted.
-pub(in crate::report) const ROWS: usize = 60;
+pub(crate) const ROWS: usize = 60;
 
 /// The heads of the rows; the figures stand to the right.
 const HEADS: [&str; 8] =
     ["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", "95\u{202f}% interval", "Could see"];
 
 /// What is said of a commit that was not measured.
-pub(in crate::report) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
+pub(crate) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
 
 /// The heads of the means.
 const MEANS: [&str; 2] = ["Mean", "95\u{202f}% limits"];
@@ -25,7 +25,7 @@ const OF_MEANS: &str =
     "Limits are as if all series erred together; one without change counts from none to what was measured at the two.";
 
 /// The comparison of two commits: the verdict, what was held against what, the means, and each series that changed or may have.
-pub(in crate::report) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String {
+pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String {
     let mut out = Lines::default();
     out.paragraph(&format!("# {} to {}", plain(&data.name(a)), plain(&data.name(b))));
     let pieces = table.headline.iter().map(|[_, glyph, words]| format!("{glyph} {words}").trim().to_owned());

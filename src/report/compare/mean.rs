@@ -3,7 +3,7 @@
 use super::data::SeriesData;
 use super::rule::Outcome;
 use super::words::Kind;
-use crate::model::metric::Better;
+use sprag_model::metric::Better;
 
 /// A geometric mean of changes, positive is worse.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,8 +78,8 @@ mod tests {
     use super::super::data::{Data, Stretch};
     use super::super::rule::Verdict;
     use super::*;
-    use crate::report::catalog::Catalog;
-    use crate::report::sample_data;
+    use crate::catalog::Catalog;
+    use crate::sample_data;
 
     use super::super::columns::Column;
     use super::super::data::PointData;

@@ -5,22 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::data::{Data, SeriesData};
 use super::rule;
 use super::words::{self, Row};
-use crate::model::commit::CommitLine;
+use sprag_model::commit::CommitLine;
 
 /// A suite on a machine at two commits.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::report) struct Newest {
+pub(crate) struct Newest {
     /// The two, by their numbers: the same where one commit was measured only.
-    pub(in crate::report) pair: [usize; 2],
+    pub(crate) pair: [usize; 2],
     /// The release of which the first is the last commit that was measured, where it is not the release itself.
-    pub(in crate::report) release: Option<String>,
+    pub(crate) release: Option<String>,
     /// The rows of its series, by id.
-    pub(in crate::report) rows: BTreeMap<String, Row>,
+    pub(crate) rows: BTreeMap<String, Row>,
 }
 
 /// Holds the newest commit of a suite on a machine against the last one measured there up to the newest release before it, else
 /// against the commit of its baseline, else against the first that was measured there. Nothing where none was.
-pub(in crate::report) fn newest(
+pub(crate) fn newest(
     data: &Data,
     line: &CommitLine,
     (suite, machine): (&str, &str),

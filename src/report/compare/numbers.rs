@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::trend::{PooledPoint, SeriesTrend};
+use sprag_model::trend::{PooledPoint, SeriesTrend};
 
 /// The number of the commit at each place of a machine's axis, where it has one.
 pub(super) struct Numbers<'a>(BTreeMap<&'a str, Vec<Option<usize>>>);

@@ -25,7 +25,7 @@ const DIGITS: [u8; BASE as usize] = {
 const MOST: usize = 10;
 
 /// How many characters each of the numbers takes, none of which is negative.
-pub(in crate::report) fn width(numbers: impl Iterator<Item = i64>) -> usize {
+pub(crate) fn width(numbers: impl Iterator<Item = i64>) -> usize {
     let largest = numbers.max().unwrap_or(0);
     let mut width = 1;
     while BASE.pow(width) - 2 < largest {
@@ -35,7 +35,7 @@ pub(in crate::report) fn width(numbers: impl Iterator<Item = i64>) -> usize {
 }
 
 /// The numbers in so many characters each, the most significant first.
-pub(in crate::report) fn text(numbers: impl Iterator<Item = Option<i64>>, width: usize) -> String {
+pub(crate) fn text(numbers: impl Iterator<Item = Option<i64>>, width: usize) -> String {
     let none = BASE.pow(width as u32) - 1;
     let mut text = String::with_capacity(numbers.size_hint().0 * width);
     let mut places = [0; MOST];

@@ -3,25 +3,25 @@
 use std::collections::BTreeSet;
 
 use super::data::Data;
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::shown::RELEASES;
+use crate::catalog::Catalog;
+use crate::link;
+use crate::shown::RELEASES;
 
 /// A pair of commits, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::report) struct Pair {
+pub(crate) struct Pair {
     /// The first, A.
-    pub(in crate::report) a: usize,
+    pub(crate) a: usize,
     /// The second, B.
-    pub(in crate::report) b: usize,
+    pub(crate) b: usize,
     /// Whether its page is that of A and the newest commit, whichever that is: it keeps its name as commits are measured, so that
     /// links to it stay.
-    pub(in crate::report) as_newest: bool,
+    pub(crate) as_newest: bool,
 }
 
 impl Pair {
     /// The path of its page.
-    pub(in crate::report) fn page(self, data: &Data) -> String {
+    pub(crate) fn page(self, data: &Data) -> String {
         let [a, b] = [self.a, self.b].map(|number| data.commit(number).sha.as_str());
         if self.as_newest { link::compare_newest(a) } else { link::compare(a, b) }
     }
@@ -29,19 +29,19 @@ impl Pair {
 
 /// The pairs, newest first each.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::report) struct Pairs {
+pub(crate) struct Pairs {
     /// The newest commit against those that baselines were taken from.
-    pub(in crate::report) baselines: Vec<Pair>,
+    pub(crate) baselines: Vec<Pair>,
     /// Releases against the one before; the newest commit against the newest release. One that was not measured has
     /// the values of what was measured last before it.
-    pub(in crate::report) releases: Vec<Pair>,
+    pub(crate) releases: Vec<Pair>,
     /// Commits that have a page against the one that was measured before.
-    pub(in crate::report) steps: Vec<Pair>,
+    pub(crate) steps: Vec<Pair>,
 }
 
 impl Pairs {
     /// The pairs of a history.
-    pub(in crate::report) fn of(data: &Data, catalog: &Catalog<'_>) -> Pairs {
+    pub(crate) fn of(data: &Data, catalog: &Catalog<'_>) -> Pairs {
         let Some(newest) = data.commits.len().checked_sub(1) else { return Pairs::default() };
         let baselines =
             catalog.analysis.suites.iter().filter_map(|suite| suite.baseline.as_ref().ok()?.commit.as_deref());
@@ -62,12 +62,12 @@ impl Pairs {
     }
 
     /// Each pair once, or twice where it has a page of each name.
-    pub(in crate::report) fn all(&self) -> BTreeSet<Pair> {
+    pub(crate) fn all(&self) -> BTreeSet<Pair> {
         [&self.baselines, &self.releases, &self.steps].into_iter().flatten().copied().collect()
     }
 
     /// The page of two commits, where they have one: that of these two before that of the newest.
-    pub(in crate::report) fn page(&self, data: &Data, a: usize, b: usize) -> Option<String> {
+    pub(crate) fn page(&self, data: &Data, a: usize, b: usize) -> Option<String> {
         let has = |pair: &Pair| [&self.baselines, &self.releases, &self.steps].iter().any(|pairs| pairs.contains(pair));
         let pair = [false, true].map(|as_newest| Pair { a, b, as_newest }).into_iter().find(has)?;
         Some(pair.page(data))

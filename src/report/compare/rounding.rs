@@ -10,7 +10,7 @@ const SHOWN: i32 = 4;
 const MOST_DIGITS: i32 = 15;
 
 /// What was fitted, with as many digits as count.
-pub(in crate::report) fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     rounded_to(value, DIGITS)
 }
 
@@ -56,7 +56,7 @@ pub(super) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
 }
 
 /// The same with as many digits as what was fitted has: what is drawn from them may be looked at closely.
-pub(in crate::report) fn finely_scaled(values: &[f64]) -> (i32, Vec<i64>) {
+pub(crate) fn finely_scaled(values: &[f64]) -> (i32, Vec<i64>) {
     scaled_to(values, DIGITS)
 }
 
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn quick_rounding_is_rounding() {
-        let mut random = crate::stats::random::SplitMix64::new(7);
+        let mut random = sprag_base::stats::random::SplitMix64::new(7);
         let mut quick = 0;
         for at in 0..200_000 {
             let size = 10f64.powf(60.0 * random.uniform() - 30.0);

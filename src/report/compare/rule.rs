@@ -202,8 +202,8 @@ mod tests {
 
     use super::super::data::{Spot, Stretch};
     use super::*;
-    use crate::model::metric::Metric;
-    use crate::report::compare::columns::Column;
+    use crate::compare::columns::Column;
+    use sprag_model::metric::Metric;
 
     #[test]
     fn the_first_point_from_a_commit_on_is_found_however_many_it_has() {

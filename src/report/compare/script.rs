@@ -14,10 +14,10 @@ use super::commits::ComparedCommit;
 use super::data::{Data, PointData, SeriesData, Spot};
 use super::packed;
 use super::rounding::scaled;
-use crate::model::metric::Better;
-use crate::model::page::Page;
-use crate::report::link;
-use crate::report::text;
+use crate::link;
+use crate::text;
+use sprag_model::metric::Better;
+use sprag_model::page::Page;
 
 /// How many commits a chunk holds.
 pub(super) const CHUNK: usize = 50;
@@ -26,7 +26,7 @@ pub(super) const CHUNK: usize = 50;
 const KEY: usize = 8;
 
 /// All scripts.
-pub(in crate::report) fn pages(data: &Data) -> Vec<Page> {
+pub(crate) fn pages(data: &Data) -> Vec<Page> {
     let mut pages = vec![
         page(link::COMMITS_DATA.to_owned(), "commits", &commits(data)),
         page(link::SERIES_DATA.to_owned(), "series", &series(data)),
@@ -205,8 +205,8 @@ fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::catalog::Catalog;
-    use crate::report::sample_data;
+    use crate::catalog::Catalog;
+    use crate::sample_data;
 
     #[test]
     fn series_with_the_same_digits_keep_their_ids() {

@@ -2,9 +2,9 @@
 
 use super::data::{Spot, Step, Stretch};
 use super::rounding::rounded;
-use crate::model::change_point::{ChangePoint, Drift, Level};
-use crate::model::trend::SeriesTrend;
-use crate::report::fit::{Fit, Piece};
+use crate::fit::{Fit, Piece};
+use sprag_model::change_point::{ChangePoint, Drift, Level};
+use sprag_model::trend::SeriesTrend;
 
 /// The quantile of the normal distribution for 95 %.
 const NORMAL_95: f64 = 1.96;
@@ -150,8 +150,8 @@ fn ends(level: &Level) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::change_point::SeriesNoise;
-    use crate::report::fit::example;
+    use crate::fit::example;
+    use sprag_model::change_point::SeriesNoise;
 
     fn told(trend: &SeriesTrend) -> (Vec<Stretch>, Vec<[usize; 3]>) {
         let numbers: Vec<usize> = (0..trend.pooled.len()).collect();

@@ -9,54 +9,54 @@ use super::drawn;
 use super::mean;
 use super::rule::{self, Moment, Outcome, Verdict};
 use super::words::{self, Kind, Row};
-use crate::report::mark;
-use crate::report::number::{self, NARROW};
+use crate::mark;
+use crate::number::{self, NARROW};
 
 /// The heading of what kernels are held against.
 const BESIDE: &str = "Controls and calibration";
 
 /// Two commits against each other, ready to show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(in crate::report) struct Table {
+pub(crate) struct Table {
     /// The pieces of the headline: class, glyph and words of each.
-    pub(in crate::report) headline: Vec<[String; 3]>,
+    pub(crate) headline: Vec<[String; 3]>,
     /// The words for worse and better that fit all rows.
-    pub(in crate::report) words: [String; 2],
+    pub(crate) words: [String; 2],
     /// Where environments differ: the strong words and those after them.
-    pub(in crate::report) banners: Vec<[String; 2]>,
+    pub(crate) banners: Vec<[String; 2]>,
     /// Each suite and element type on each machine.
-    pub(in crate::report) summary: Vec<SummaryRow>,
+    pub(crate) summary: Vec<SummaryRow>,
     /// How far the scale of drawn changes reaches, such as `±10 %`; empty where none is drawn.
-    pub(in crate::report) scale: String,
+    pub(crate) scale: String,
     /// The rows by what is said, those of what kernels are held against last.
-    pub(in crate::report) groups: Vec<Group>,
+    pub(crate) groups: Vec<Group>,
 }
 
 /// A suite and element type on a machine: figures ready to show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(in crate::report) struct SummaryRow {
+pub(crate) struct SummaryRow {
     /// The suite, and the element type where its benchmarks have one.
-    pub(in crate::report) suite: String,
+    pub(crate) suite: String,
     /// What people call the machine.
-    pub(in crate::report) machine: String,
+    pub(crate) machine: String,
     /// How many series, how many of them worse, better, unchanged, without verdict.
-    pub(in crate::report) counts: [usize; 5],
+    pub(crate) counts: [usize; 5],
     /// The geometric mean of the changes, positive is worse.
-    pub(in crate::report) mean: String,
+    pub(crate) mean: String,
     /// Its interval, in percent; empty where there is none.
-    pub(in crate::report) interval: String,
+    pub(crate) interval: String,
 }
 
 /// Rows of which the same is said.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(in crate::report) struct Group {
+pub(crate) struct Group {
     /// The heading.
-    pub(in crate::report) heading: String,
+    pub(crate) heading: String,
     /// How many rows there are.
     #[serde(skip)]
-    pub(in crate::report) count: usize,
+    pub(crate) count: usize,
     /// The rows, or the first ones where not all were asked for.
-    pub(in crate::report) rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
 }
 
 /// A judged series with what is said of it.
@@ -68,7 +68,7 @@ struct Judged<'a> {
 
 impl Group {
     /// Whether it is of what kernels are held against, of which anything may be said.
-    pub(in crate::report) fn is_beside(&self) -> bool {
+    pub(crate) fn is_beside(&self) -> bool {
         self.heading == BESIDE
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn table(data: &Data, a: usize, b: usize) -> Table {
 
 /// The table of the commits of two numbers, with so many rows of a kind of which there are so many: to put a row into words
 /// costs more than to judge it.
-pub(in crate::report) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize) -> usize) -> Table {
+pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize) -> usize) -> Table {
     let [kernels, beside] = judged(data, a, b);
     let words = words_of(&kernels);
     let (banners, headline) = (banners(data, &kernels), headline(&kernels, words));
@@ -119,7 +119,7 @@ fn draw(groups: &mut [Group], span: f64) -> String {
 }
 
 /// Only what changed between the commits of two numbers: the headline, and the rows of what got worse and better.
-pub(in crate::report) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec<Row>) {
+pub(crate) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec<Row>) {
     let [kernels, _] = judged(data, a, b);
     let worse_first = [Kind::Worse, Kind::Better].into_iter().flat_map(|kind| rows(data, &kernels, kind, usize::MAX));
     (headline(&kernels, words_of(&kernels)), worse_first.collect())
@@ -153,7 +153,7 @@ fn size(one: &Judged<'_>) -> f64 {
     if matches!(one.kind, Kind::Worse | Kind::Better) { one.outcome.relative.unwrap_or(f64::MAX).abs() } else { 0.0 }
 }
 
-pub(in crate::report) fn capital(word: &str) -> String {
+pub(crate) fn capital(word: &str) -> String {
     word[..1].to_ascii_uppercase() + &word[1..]
 }
 

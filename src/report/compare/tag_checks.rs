@@ -8,7 +8,7 @@ use super::export;
 use super::pairs::{Pair, Pairs};
 use super::table::{self, Table};
 use super::words::Kind;
-use crate::report::sample_data;
+use crate::sample_data;
 
 #[test]
 fn a_tag_that_was_not_measured_has_of_each_series_what_was_measured_last_before_it() {

@@ -6,15 +6,15 @@ use super::between::Through;
 use super::data::{Data, PointData, SeriesData};
 use super::drawn::Drawn;
 use super::rule::{Outcome, Verdict};
-use crate::model::metric::Better;
-use crate::model::unit::Scale;
-use crate::report::mark::{self, Mark, Tone};
-use crate::report::number;
+use crate::mark::{self, Mark, Tone};
+use crate::number;
+use sprag_model::metric::Better;
+use sprag_model::unit::Scale;
 
 /// The groups of rows, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::report) enum Kind {
+pub(crate) enum Kind {
     /// Changed in the bad direction.
     Worse,
     /// Changed in the good one.
@@ -31,58 +31,58 @@ pub(in crate::report) enum Kind {
 
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(in crate::report) struct Row {
+pub(crate) struct Row {
     /// The id of the series.
-    pub(in crate::report) id: String,
+    pub(crate) id: String,
     /// The suite.
-    pub(in crate::report) suite: String,
+    pub(crate) suite: String,
     /// What people call the machine.
-    pub(in crate::report) machine: String,
+    pub(crate) machine: String,
     /// The benchmark without its suite.
-    pub(in crate::report) name: String,
+    pub(crate) name: String,
     /// The metric.
-    pub(in crate::report) metric: String,
+    pub(crate) metric: String,
     /// The unit of its figures.
-    pub(in crate::report) unit: &'static str,
+    pub(crate) unit: &'static str,
     /// What is said.
-    pub(in crate::report) kind: Kind,
+    pub(crate) kind: Kind,
     /// The colour, the glyph and the word of it.
-    pub(in crate::report) mark: [String; 3],
+    pub(crate) mark: [String; 3],
     /// Why.
-    pub(in crate::report) reason: String,
+    pub(crate) reason: String,
     /// The level at A with its unit.
-    pub(in crate::report) before: String,
+    pub(crate) before: String,
     /// That at B.
-    pub(in crate::report) after: String,
+    pub(crate) after: String,
     /// The change.
-    pub(in crate::report) change: String,
+    pub(crate) change: String,
     /// Its interval, in percent.
-    pub(in crate::report) interval: String,
+    pub(crate) interval: String,
     /// The smallest change that shows.
-    pub(in crate::report) shows: String,
+    pub(crate) shows: String,
     /// How many times as large the change is; empty where there is none of either.
-    pub(in crate::report) times: String,
+    pub(crate) times: String,
     /// What was measured at A, and its spread.
-    pub(in crate::report) measured_before: [String; 2],
+    pub(crate) measured_before: [String; 2],
     /// And at B.
-    pub(in crate::report) measured_after: [String; 2],
+    pub(crate) measured_after: [String; 2],
     /// For machines, in base units and shares: the levels at A and B, the change, the ends of its interval, what was measured
     /// at A and at B, the smallest change that shows. Empty where there is none.
-    pub(in crate::report) figures: [String; 8],
+    pub(crate) figures: [String; 8],
     /// The levels at A and B, in base units.
     #[serde(skip)]
-    pub(in crate::report) levels: [Option<f64>; 2],
+    pub(crate) levels: [Option<f64>; 2],
     /// The change that is shown.
     #[serde(skip)]
-    pub(in crate::report) relative: Option<f64>,
+    pub(crate) relative: Option<f64>,
     /// What was measured at B.
     #[serde(skip)]
-    pub(in crate::report) measured: Option<f64>,
+    pub(crate) measured: Option<f64>,
     /// What is drawn of it.
     #[serde(skip)]
-    pub(in crate::report) drawn: Option<Drawn>,
+    pub(crate) drawn: Option<Drawn>,
     /// The same as places on the scale of the table.
-    pub(in crate::report) places: Option<[i32; 5]>,
+    pub(crate) places: Option<[i32; 5]>,
 }
 
 /// What is said of an outcome, and whether the number went up.

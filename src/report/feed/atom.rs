@@ -1,13 +1,13 @@
 //! The feed of events as Atom 1.0 (RFC 4287).
 
 use super::entry::{self, Entry};
-use crate::model::page::Page;
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::text::xml;
+use crate::catalog::Catalog;
+use crate::link;
+use crate::text::xml;
+use sprag_model::page::Page;
 
 /// The feed. `root` is the site's URL with a slash at its end; links are relative to the feed where there is none.
-pub(in crate::report) fn atom(catalog: &Catalog<'_>, root: Option<&str>) -> Page {
+pub(crate) fn atom(catalog: &Catalog<'_>, root: Option<&str>) -> Page {
     let entries = entry::entries(catalog, root);
     let newest = entries.iter().map(|one| one.updated).max();
     // Not when something was measured last: that says nothing new.

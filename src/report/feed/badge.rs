@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use crate::model::page::Page;
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::mark::Tone;
-use crate::report::number::counted;
-use crate::report::phrase::{Part, Phrase};
-use crate::report::standing;
-use crate::report::summary;
-use crate::report::text::{shortened, visible};
+use crate::catalog::Catalog;
+use crate::link;
+use crate::mark::Tone;
+use crate::number::counted;
+use crate::phrase::{Part, Phrase};
+use crate::standing;
+use crate::summary;
+use crate::text::{shortened, visible};
+use sprag_model::page::Page;
 
 /// The longest message, in characters: a badge is small.
 const MESSAGE: usize = 60;
 
 /// The badge: the regressions that stand and nobody accepts, else the verdict of the newest runs.
-pub(in crate::report) fn badge(catalog: &Catalog<'_>) -> Page {
+pub(crate) fn badge(catalog: &Catalog<'_>) -> Page {
     let standing = standing::open(catalog.trend).count();
     let headline = summary::summarise(catalog.analysis, catalog.trend).headline;
     let (message, color) = match standing {

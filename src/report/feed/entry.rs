@@ -2,15 +2,15 @@
 
 use chrono::{DateTime, NaiveTime, Utc};
 
-use crate::model::digest::sha256_hex;
-use crate::model::event::{Event, EventState};
-use crate::model::ledger::answer::{Answer, Standing};
-use crate::report::answer;
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::phrase::Phrase;
-use crate::report::text::visible;
-use crate::report::trend::event as told;
+use crate::answer;
+use crate::catalog::Catalog;
+use crate::link;
+use crate::phrase::Phrase;
+use crate::text::visible;
+use crate::trend::event as told;
+use sprag_model::digest::sha256_hex;
+use sprag_model::event::{Event, EventState};
+use sprag_model::ledger::answer::{Answer, Standing};
 
 /// The entries that a feed holds.
 const MOST: usize = 100;

@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::entry::{self, Entry};
-use crate::model::page::Page;
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::text::visible;
+use crate::catalog::Catalog;
+use crate::link;
+use crate::text::visible;
+use sprag_model::page::Page;
 
 /// The feed. `root` is the site's URL with a slash at its end; without it the feed has no URLs, for they must be absolute.
-pub(in crate::report) fn json(catalog: &Catalog<'_>, root: Option<&str>) -> Page {
+pub(crate) fn json(catalog: &Catalog<'_>, root: Option<&str>) -> Page {
     let items: Vec<Value> = entry::entries(catalog, root).iter().map(|one| item(one, root)).collect();
     let mut feed = Map::from_iter([
         ("version".to_owned(), json!("https://jsonfeed.org/version/1.1")),

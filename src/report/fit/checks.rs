@@ -2,12 +2,12 @@
 
 use super::example::{change, commit, drift, event, series};
 use super::turn::Fit;
-use crate::model::environment::FactChange;
-use crate::model::event::{Event, EventKind};
-use crate::model::metric::Metric;
-use crate::model::trend::{NotJudged, SeriesTrend};
-use crate::report::mark::Tone;
-use crate::report::number::NARROW;
+use crate::mark::Tone;
+use crate::number::NARROW;
+use sprag_model::environment::FactChange;
+use sprag_model::event::{Event, EventKind};
+use sprag_model::metric::Metric;
+use sprag_model::trend::{NotJudged, SeriesTrend};
 
 fn said(series: &SeriesTrend, events: &[Event], expected: &str) {
     let parts: Vec<_> = events.iter().map(|event| (event, &event.members[0])).collect();

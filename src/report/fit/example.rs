@@ -5,24 +5,24 @@ use std::sync::Arc;
 use chrono::{DateTime, Duration};
 
 use super::turn::Fit;
-use crate::model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
-use crate::model::event::{Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine};
-use crate::model::metric::Metric;
-use crate::model::series::PointRun;
-use crate::model::trend::{PooledPoint, SeriesTrend, Stretch};
+use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
+use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine};
+use sprag_model::metric::Metric;
+use sprag_model::series::PointRun;
+use sprag_model::trend::{PooledPoint, SeriesTrend, Stretch};
 
 /// A level without width.
-pub(in crate::report) fn level(value: f64) -> Level {
+pub(crate) fn level(value: f64) -> Level {
     Level { value, lower: value * 0.999, upper: value * 1.001 }
 }
 
 /// The commit of a place.
-pub(in crate::report) fn commit(place: usize) -> NamedCommit {
+pub(crate) fn commit(place: usize) -> NamedCommit {
     NamedCommit { sha: format!("{place:07x}{}", "0".repeat(33)), subject: String::new(), tags: Vec::new() }
 }
 
 /// A change at a point between two levels.
-pub(in crate::report) fn change(index: usize, before: f64, after: f64) -> ChangePoint {
+pub(crate) fn change(index: usize, before: f64, after: f64) -> ChangePoint {
     let relative = after / before - 1.0;
     ChangePoint {
         index,
@@ -38,13 +38,13 @@ pub(in crate::report) fn change(index: usize, before: f64, after: f64) -> Change
 }
 
 /// A drift from a point to before another.
-pub(in crate::report) fn drift(begin: usize, end: usize, before: f64, after: f64) -> Drift {
+pub(crate) fn drift(begin: usize, end: usize, before: f64, after: f64) -> Drift {
     Drift { begin, end, before, after, rate: level(0.001), chance: 1e-4, held: false }
 }
 
 /// A series of times with those turns: flat at `start`, unless they say otherwise. Of no turns and fewer than eight points it is
 /// too short.
-pub(in crate::report) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts: Vec<Drift>) -> SeriesTrend {
+pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts: Vec<Drift>) -> SeriesTrend {
     let levels = match count {
         0..8 => Vec::new(),
         _ => std::iter::once(start).chain(points.iter().map(|one| one.after.value)).map(level).collect(),
@@ -111,7 +111,7 @@ fn pooled(place: usize) -> PooledPoint {
 }
 
 /// An event of the change or drift of a series that ends at that point.
-pub(in crate::report) fn event(kind: EventKind, at: usize) -> Event {
+pub(crate) fn event(kind: EventKind, at: usize) -> Event {
     let machine = NamedMachine { id: "m".to_owned(), name: "epyc".to_owned() };
     Event {
         id: format!("e-{at:04x}"),

@@ -13,4 +13,4 @@ pub use turn::{Fit, Turn, What};
 #[cfg(test)]
 mod checks;
 #[cfg(test)]
-pub(in crate::report) mod example;
+pub(crate) mod example;

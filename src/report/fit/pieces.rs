@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::turn::Fit;
-use crate::model::change_point::Drift;
+use sprag_model::change_point::Drift;
 
 /// A piece of the fitted line: a level, or the ramp of a drift.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! Why the newest state of a series is not judged, in words.
 
-use crate::model::trend::NotJudged;
-use crate::report::number::{count, counted};
-use crate::report::text::shortened;
+use crate::number::{count, counted};
+use crate::text::shortened;
+use sprag_model::trend::NotJudged;
 
 /// The longest word of a failure, in characters.
 const LONGEST: usize = 160;
@@ -33,7 +33,7 @@ pub fn why_not_judged(reason: &NotJudged) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fit::example::commit;
+    use crate::fit::example::commit;
 
     #[test]
     fn every_reason_has_its_words() {

@@ -1,10 +1,10 @@
 //! A fit in one sentence: `Flat at 1.200 ms, +8.1 % at v0.4.0, flat at 1.297 ms since (12 points).`
 
 use super::turn::{Fit, Turn, What};
-use crate::model::trend::NotJudged;
-use crate::model::unit::Scale;
-use crate::report::gate::share;
-use crate::report::number::{self, counted};
+use crate::gate::share;
+use crate::number::{self, counted};
+use sprag_model::trend::NotJudged;
+use sprag_model::unit::Scale;
 
 /// The newest turns that the sentence tells of; earlier ones are counted.
 const TOLD: usize = 2;

@@ -1,12 +1,12 @@
 //! A series with its turns: each change of level and each drift, beside the event that it is part of.
 
-use crate::model::change_point::{ChangePoint, Drift, Level};
-use crate::model::event::{Event, EventKind, Member, NamedCommit};
-use crate::model::metric::{Better, Metric};
-use crate::model::trend::SeriesTrend;
-use crate::report::catalog::short_commit;
-use crate::report::mark::Tone;
-use crate::report::text::shortened;
+use crate::catalog::short_commit;
+use crate::mark::Tone;
+use crate::text::shortened;
+use sprag_model::change_point::{ChangePoint, Drift, Level};
+use sprag_model::event::{Event, EventKind, Member, NamedCommit};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::trend::SeriesTrend;
 
 /// The longest name of a commit, in characters.
 const NAME: usize = 40;

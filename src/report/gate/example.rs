@@ -2,19 +2,19 @@
 
 use chrono::DateTime;
 
-use crate::model::commit::Commit;
-use crate::model::gate::{Gate, Outcome, SuiteGate, Whole};
-use crate::model::metric::{Better, Metric};
-use crate::model::run::RunStatus;
-use crate::model::unit::Unit;
-use crate::model::verdict::{Comparison, Effect, Verdict};
+use sprag_model::commit::Commit;
+use sprag_model::gate::{Gate, Outcome, SuiteGate, Whole};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::run::RunStatus;
+use sprag_model::unit::Unit;
+use sprag_model::verdict::{Comparison, Effect, Verdict};
 
 /// What ends a cell, an element, a section, a line, a text or a command, and calls people.
-pub(crate) const HOSTILE: &str =
+pub const HOSTILE: &str =
     "<script>alert(1)</script>]]>|`x`\n::error::gone%0A%25\u{202e}\u{1b}[31m\"'&@someone #12 [a](http://b) {0}\\";
 
 /// One time against another: 2 ms, times `ratio`.
-pub(crate) fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Comparison {
+pub fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Comparison {
     let change = ratio - 1.0;
     Comparison {
         series: Some("0123456789abcdef".to_owned()),
@@ -28,7 +28,7 @@ pub(crate) fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Compa
 }
 
 /// A suite that ran and was held against a baseline, with nothing in it.
-pub(crate) fn suite(name: &str) -> SuiteGate {
+pub fn suite(name: &str) -> SuiteGate {
     SuiteGate {
         suite: name.to_owned(),
         machine: Some("ci-box".to_owned()),
@@ -62,7 +62,7 @@ fn commit() -> Commit {
 }
 
 /// A gate that failed, with every verdict, a suite that was skipped, and one that has no run.
-pub(crate) fn gate() -> Gate {
+pub fn gate() -> Gate {
     let named = |name: &str| format!("cpu/{name}{{n=512}} @fast");
     let absent = |comparison: Comparison| Comparison { current: None, effect: None, p_value: None, ..comparison };
     let rate = Comparison {
@@ -137,7 +137,7 @@ pub(crate) fn gate() -> Gate {
 }
 
 /// A gate in which one metric could not be judged.
-pub(crate) fn doubtful() -> Gate {
+pub fn doubtful() -> Gate {
     let verdict = Verdict::Inconclusive("too few runs".to_owned());
     let cpu = SuiteGate { comparisons: vec![comparison("cpu/a @fast", 1.01, verdict)], ..suite("cpu") };
     Gate {
@@ -151,7 +151,7 @@ pub(crate) fn doubtful() -> Gate {
 }
 
 /// A gate in which nothing happened.
-pub(crate) fn passing() -> Gate {
+pub fn passing() -> Gate {
     let cpu = SuiteGate {
         comparisons: vec![comparison("cpu/a @fast", 1.001, Verdict::Unchanged)],
         whole: Some(Whole { benchmarks: 1, change: 0.001, interval: None }),

@@ -1,10 +1,10 @@
 //! What a gate has to tell beside what is unchanged or better: made once, so that every form tells the same.
 
-use crate::model::gate::{Gate, Outcome, SuiteGate};
-use crate::model::run::RunStatus;
-use crate::model::verdict::{Comparison, Effect, Verdict};
-use crate::report::mark::worse_word;
-use crate::report::number;
+use crate::mark::worse_word;
+use crate::number;
+use sprag_model::gate::{Gate, Outcome, SuiteGate};
+use sprag_model::run::RunStatus;
+use sprag_model::verdict::{Comparison, Effect, Verdict};
 
 use super::share;
 
@@ -254,10 +254,10 @@ pub(super) fn values(comparison: &Comparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::metric::{Better, Metric};
-    use crate::model::unit::Unit;
-    use crate::report::gate::example;
-    use crate::report::text::visible;
+    use crate::gate::example;
+    use crate::text::visible;
+    use sprag_model::metric::{Better, Metric};
+    use sprag_model::unit::Unit;
 
     #[test]
     fn each_verdict_has_its_sentence() {

@@ -5,8 +5,8 @@
 //! end it. GitHub shows ten annotations of a kind and step and drops the others unsaid; the tenth says how many.
 
 use super::finding::{self, Finding, Level};
-use crate::model::gate::Gate;
-use crate::report::text::{shortened, visible};
+use crate::text::{shortened, visible};
+use sprag_model::gate::Gate;
 
 /// The annotations of a kind that GitHub shows.
 const SHOWN: usize = 10;
@@ -54,9 +54,9 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::gate::SuiteGate;
-    use crate::model::verdict::Verdict;
-    use crate::report::gate::example;
+    use crate::gate::example;
+    use sprag_model::gate::SuiteGate;
+    use sprag_model::verdict::Verdict;
 
     #[test]
     fn everything_is_told_by_its_level() {

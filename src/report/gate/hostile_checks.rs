@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::example::{self, HOSTILE};
 use super::{gate_commands, gate_junit, gate_markdown, gate_sarif};
-use crate::model::gate::Gate;
-use crate::model::verdict::Verdict;
+use sprag_model::gate::Gate;
+use sprag_model::verdict::Verdict;
 
 /// A gate with every verdict, in which all names, reasons and notes are that text.
 fn of(text: &str) -> Gate {

@@ -8,15 +8,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::finding::{self, Rows};
-use crate::model::canonical;
-use crate::model::commit::Commit;
-use crate::model::gate::{Gate, Outcome, SuiteGate};
-use crate::model::ledger::answer::Answer;
-use crate::model::metric::Better;
-use crate::model::run::RunStatus;
-use crate::model::schema::{self, patterns};
-use crate::model::unit::Unit;
-use crate::model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::canonical;
+use sprag_model::commit::Commit;
+use sprag_model::gate::{Gate, Outcome, SuiteGate};
+use sprag_model::ledger::answer::Answer;
+use sprag_model::metric::Better;
+use sprag_model::run::RunStatus;
+use sprag_model::schema::{self, patterns};
+use sprag_model::unit::Unit;
+use sprag_model::verdict::{Comparison, Counts, Verdict};
 
 /// The version of the document.
 const SCHEMA_VERSION: u32 = 1;
@@ -276,8 +276,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::model::verdict::Effect;
-    use crate::report::gate::example;
+    use crate::gate::example;
+    use sprag_model::verdict::Effect;
 
     #[track_caller]
     fn valid(gate: &Gate) -> Value {

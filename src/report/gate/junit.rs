@@ -6,10 +6,10 @@
 //! worse or gone is a failure, what could not be judged is skipped with the reason, and what should have been measured
 //! and was not is an error.
 
-use crate::model::gate::{Gate, SuiteGate};
-use crate::model::unit::Unit;
-use crate::model::verdict::Comparison;
-use crate::report::text::{shortened, xml};
+use crate::text::{shortened, xml};
+use sprag_model::gate::{Gate, SuiteGate};
+use sprag_model::unit::Unit;
+use sprag_model::verdict::Comparison;
 
 use super::finding::{self, Finding, Kind, Level};
 
@@ -174,9 +174,9 @@ fn seconds(comparison: &Comparison) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::gate::Outcome;
-    use crate::model::verdict::Verdict;
-    use crate::report::gate::example;
+    use crate::gate::example;
+    use sprag_model::gate::Outcome;
+    use sprag_model::verdict::Verdict;
 
     /// An element with its attributes, or a text, all unescaped; enough of XML to read what is written here, and it takes
     /// nothing that is not well-formed.

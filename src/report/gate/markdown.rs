@@ -6,16 +6,16 @@
 use super::finding::{self, Rows, change, short_name, values};
 use super::note::common_note;
 use super::{share, turns};
-use crate::model::gate::{Gate, Outcome, SuiteGate, Whole};
-use crate::model::run::RunStatus;
-use crate::model::verdict::{Comparison, Verdict};
-use crate::report::catalog::short_commit;
-use crate::report::date;
-use crate::report::mark::{self, Mark};
-use crate::report::markdown::{Lines, code, cut, mark as shown, plain};
-use crate::report::number;
-use crate::report::reasons::{self, Shared};
-use crate::report::text::shortened;
+use crate::catalog::short_commit;
+use crate::date;
+use crate::mark::{self, Mark};
+use crate::markdown::{Lines, code, cut, mark as shown, plain};
+use crate::number;
+use crate::reasons::{self, Shared};
+use crate::text::shortened;
+use sprag_model::gate::{Gate, Outcome, SuiteGate, Whole};
+use sprag_model::run::RunStatus;
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// The bytes that all of it may take.
 const MOST_BYTES: usize = 60_000;
@@ -251,7 +251,7 @@ fn doubts(out: &mut Lines, suite: &str, loud: &[&Comparison], shared: &[Shared<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::gate::example;
+    use crate::gate::example;
 
     #[test]
     fn a_gate_reads_well() {

@@ -1,6 +1,6 @@
 //! What there is to know of many metrics at once.
 
-use crate::model::verdict::{Comparison, Verdict};
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// The note that all judged metrics of a suite bear, where there are several: said once, it is read.
 pub fn common_note(comparisons: &[Comparison]) -> Option<&str> {
@@ -14,7 +14,7 @@ pub fn common_note(comparisons: &[Comparison]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::gate::example;
+    use crate::gate::example;
 
     #[test]
     fn a_note_is_common_where_all_that_was_judged_bears_it() {

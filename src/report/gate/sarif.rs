@@ -9,10 +9,10 @@
 use serde_json::{Value, json};
 
 use super::finding::{self, Finding, Kind, Level};
-use crate::model::canonical;
-use crate::model::digest::Digest;
-use crate::model::gate::{Gate, SuiteGate};
-use crate::report::text::{shortened, visible};
+use crate::text::{shortened, visible};
+use sprag_model::canonical;
+use sprag_model::digest::Digest;
+use sprag_model::gate::{Gate, SuiteGate};
 
 /// The schema that the format names.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -207,8 +207,8 @@ fn uri(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::schema::{list, object_with, text, words};
-    use crate::report::gate::example;
+    use crate::gate::example;
+    use sprag_model::schema::{list, object_with, text, words};
 
     /// What SARIF 2.1.0 demands, and GitHub beyond that.
     fn schema() -> Value {

@@ -1,7 +1,7 @@
 //! Shares as a gate tells them: in percent, and from ten times as much on as a factor, for nobody reads
 //! `+29035686727537049600.0 %`.
 
-use crate::report::number::{self, NONE};
+use crate::number::{self, NONE};
 
 /// What is told as a factor from here on; below, it rounds to less than 1000 %.
 const AS_FACTOR: f64 = 9.995;
@@ -23,17 +23,17 @@ pub fn factor(change: f64) -> Option<String> {
 }
 
 /// A change with its sign, such as `+8.1 %`.
-pub(in crate::report) fn percent(change: f64) -> String {
+pub(crate) fn percent(change: f64) -> String {
     factor(change).unwrap_or_else(|| number::percent(change))
 }
 
 /// A share or a size without a sign, such as `8.1 %`.
-pub(in crate::report) fn percent_size(share: f64) -> String {
+pub(crate) fn percent_size(share: f64) -> String {
     factor(share.abs()).unwrap_or_else(|| number::percent_size(share))
 }
 
 /// An interval of changes, such as `+7.6 to +8.6`.
-pub(in crate::report) fn percent_interval((low, high): (f64, f64)) -> String {
+pub(crate) fn percent_interval((low, high): (f64, f64)) -> String {
     let bound = |bound: f64| {
         let plain = || number::percent(bound).trim_end_matches('%').trim_end_matches(number::NARROW).to_owned();
         if bound.is_finite() { factor(bound).unwrap_or_else(plain) } else { NONE.to_owned() }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::gate::{Gate, SuiteGate};
-use crate::report::markdown::Lines;
+use crate::markdown::Lines;
+use sprag_model::gate::{Gate, SuiteGate};
 
 /// The commands that are listed.
 const MOST_COMMANDS: usize = 12;
@@ -49,7 +49,7 @@ fn command(suite: &SuiteGate) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::gate::example;
+    use crate::gate::example;
 
     fn text(gate: &Gate) -> String {
         let mut out = Lines::default();

@@ -1,16 +1,16 @@
 //! Cells that several tables show alike.
 
-use crate::model::analysis::SeriesAnalysis;
-use crate::model::metric::{Better, Metric};
-use crate::model::unit::{Scale, Unit};
-use crate::model::verdict::{Comparison, Verdict};
-use crate::report::chart::spark::{self, Spark};
-use crate::report::fit::Fit;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
-use crate::report::phrase::Phrase;
-use crate::report::reasons;
-use crate::stats::describe;
+use crate::chart::spark::{self, Spark};
+use crate::fit::Fit;
+use crate::mark::{Mark, Tone};
+use crate::number;
+use crate::phrase::Phrase;
+use crate::reasons;
+use sprag_base::stats::describe;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::metric::{Better, Metric};
+use sprag_model::unit::{Scale, Unit};
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// One prefix is kept for a group of values when the largest is at most this many times the smallest; beyond, four
 /// digits of the one are too many zeros of the other.

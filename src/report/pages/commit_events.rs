@@ -1,11 +1,11 @@
 //! The events that a commit may be the cause of.
 
 use super::commit::ROWS;
-use crate::model::event::{Event, EventKind, Suspect};
-use crate::report::catalog::Catalog;
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Row, Section};
-use crate::report::trend::{event as told, words};
+use crate::catalog::Catalog;
+use crate::phrase::Phrase;
+use crate::sheet::{Row, Section};
+use crate::trend::{event as told, words};
+use sprag_model::event::{Event, EventKind, Suspect};
 
 /// The suspects of an event on whose pages it stands. A drift, of which no commit is alone to blame, stands at its ends, and while it
 /// goes on where it begins: on every page of its ramp it would change all of them for as long.
@@ -45,7 +45,7 @@ pub(super) fn section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fit::example;
+    use crate::fit::example;
 
     #[test]
     fn a_drift_stands_at_its_ends_alone() {

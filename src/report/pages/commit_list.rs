@@ -3,21 +3,21 @@
 use super::commit::{self, Commits, Named};
 use super::frame::Part;
 use super::sheet;
-use crate::model::page::Page;
-use crate::report::ReportError;
-use crate::report::catalog::Catalog;
-use crate::report::compare::data::Data;
-use crate::report::link;
-use crate::report::number::{count, counted};
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Row, Section, Sheet};
-use crate::report::shown::{EVENTS, NEWEST, RELEASES};
+use crate::ReportError;
+use crate::catalog::Catalog;
+use crate::compare::data::Data;
+use crate::link;
+use crate::number::{count, counted};
+use crate::phrase::Phrase;
+use crate::sheet::{Row, Section, Sheet};
+use crate::shown::{EVENTS, NEWEST, RELEASES};
+use sprag_model::page::Page;
 
 /// The commits that the list shows.
 const ROWS: usize = 1000;
 
 /// The pages of the commits that have one, and the list of them.
-pub(in crate::report) fn commits(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
+pub(crate) fn commits(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
     let commits = Commits::new(catalog, data);
     let mut pages = commit::pages(&commits)?;
     if !pages.is_empty() {

@@ -3,14 +3,14 @@
 //! Where one has no page, the comparison with the commit before has its values, to which a fact of the page leads.
 
 use super::commit::ROWS;
-use crate::model::head::RunHead;
-use crate::model::run::RunStatus;
-use crate::report::catalog::Catalog;
-use crate::report::date;
-use crate::report::mark::Mark;
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Row, Section};
+use crate::catalog::Catalog;
+use crate::date;
+use crate::mark::Mark;
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use crate::sheet::{Row, Section};
+use sprag_model::head::RunHead;
+use sprag_model::run::RunStatus;
 
 /// The runs of a commit, the newest first.
 pub(super) fn section(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
@@ -82,7 +82,7 @@ fn sentence(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_data;
+    use crate::sample_data;
 
     #[test]
     fn runs_that_came_to_the_same_are_a_sentence() {

@@ -8,19 +8,19 @@ use rayon::prelude::*;
 use super::compare_index;
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::page::Page;
-use crate::report::ReportError;
-use crate::report::catalog::Catalog;
-use crate::report::chart::range;
-use crate::report::compare::commits::ComparedCommit;
-use crate::report::compare::data::Data;
-use crate::report::compare::export;
-use crate::report::compare::pairs::{Pair, Pairs};
-use crate::report::compare::table::{self, Group, SummaryRow};
-use crate::report::compare::words::{Kind, Row};
-use crate::report::link;
-use crate::report::number;
-use crate::report::trend::words;
+use crate::ReportError;
+use crate::catalog::Catalog;
+use crate::chart::range;
+use crate::compare::commits::ComparedCommit;
+use crate::compare::data::Data;
+use crate::compare::export;
+use crate::compare::pairs::{Pair, Pairs};
+use crate::compare::table::{self, Group, SummaryRow};
+use crate::compare::words::{Kind, Row};
+use crate::link;
+use crate::number;
+use crate::trend::words;
+use sprag_model::page::Page;
 
 /// The rows that a page lists of what changed, and up to how many it lists of another group: beyond, none.
 const CHANGED_ROWS: usize = 40;
@@ -121,7 +121,7 @@ impl SummaryRow {
 }
 
 /// The pages of all pairs that have one, and the page that leads to them and compares any two.
-pub(in crate::report) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
+pub(crate) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, ReportError> {
     let pairs = Pairs::of(data, catalog);
     let all: Vec<Pair> = pairs.all().into_iter().collect();
     // The others are looked at for what changed, and with every run the fits behind them take another digit.

@@ -7,13 +7,13 @@ use askama::Template;
 use super::compare::{Headline, ROWS_NOTE, SUMMARY_NOTE, path};
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::page::Page;
-use crate::report::ReportError;
-use crate::report::catalog::Catalog;
-use crate::report::compare::data::Data;
-use crate::report::compare::pairs::{Pair, Pairs};
-use crate::report::link;
-use crate::report::number;
+use crate::ReportError;
+use crate::catalog::Catalog;
+use crate::compare::data::Data;
+use crate::compare::pairs::{Pair, Pairs};
+use crate::link;
+use crate::number;
+use sprag_model::page::Page;
 
 #[derive(Template)]
 #[template(path = "compare_index.html")]

@@ -7,18 +7,18 @@ use askama::Template;
 use super::cell;
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::page::Page;
-use crate::model::trend::{SeriesTrend, Trend};
-use crate::report::ReportError;
-use crate::report::catalog::Catalog;
-use crate::report::date;
-use crate::report::fit::why_not_judged;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{self, count, counted};
-use crate::report::order::natural;
-use crate::report::phrase::Phrase;
-use crate::report::trend::reason;
+use crate::ReportError;
+use crate::catalog::Catalog;
+use crate::date;
+use crate::fit::why_not_judged;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number::{self, count, counted};
+use crate::order::natural;
+use crate::phrase::Phrase;
+use crate::trend::reason;
+use sprag_model::page::Page;
+use sprag_model::trend::{SeriesTrend, Trend};
 
 /// The series that are named with their reasons, so that the page stays below a megabyte.
 const ROWS: usize = 1000;
@@ -66,7 +66,7 @@ struct Row {
 }
 
 /// The page that says what is judged.
-pub(in crate::report) fn coverage(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(crate) fn coverage(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let trend = catalog.trend;
     let (judged, total) = (trend.coverage.judged, trend.coverage.total);
     let headline = match total - judged {
@@ -111,7 +111,7 @@ fn places(catalog: &Catalog<'_>) -> Vec<Place> {
     for one in &catalog.trend.series {
         series.entry((&one.suite, &one.machine.id)).or_default().push(one);
     }
-    let place = |due: &crate::model::trend::Due| {
+    let place = |due: &sprag_model::trend::Due| {
         let none = Vec::new();
         let all = series.get(&(due.suite.as_str(), due.machine.id.as_str())).unwrap_or(&none);
         let judged = all.iter().filter(|one| one.not_judged.is_empty()).count();

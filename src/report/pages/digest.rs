@@ -11,18 +11,18 @@ use super::frame::{Frame, Part};
 use super::page;
 use super::suite_section::SuiteSection;
 use super::trust;
-use crate::model::analysis::SuiteAnalysis;
-use crate::model::page::Page;
-use crate::model::rollup::WeekRow;
-use crate::report::ReportError;
-use crate::report::catalog::{Catalog, short_benchmark, short_commit};
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
-use crate::report::phrase::Phrase;
-use crate::report::summary::{self, Fact};
-use crate::report::week;
+use crate::ReportError;
+use crate::catalog::{Catalog, short_benchmark, short_commit};
+use crate::date;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number;
+use crate::phrase::Phrase;
+use crate::summary::{self, Fact};
+use crate::week;
+use sprag_model::analysis::SuiteAnalysis;
+use sprag_model::page::Page;
+use sprag_model::rollup::WeekRow;
 
 /// The newest weeks that the roll-up shows, a line a suite and machine.
 const WEEK_ROWS: usize = 12;
@@ -91,7 +91,7 @@ struct BaselineLine {
 }
 
 /// The digest page.
-pub(in crate::report) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let analysis = catalog.analysis;
     let summary = summary::summarise(analysis, catalog.trend);
     let day = analysis.as_of.map_or(String::new(), date::day);

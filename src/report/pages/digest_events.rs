@@ -2,9 +2,9 @@
 
 use super::event_list;
 use super::event_rows::EventGroup;
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::trend::summary;
+use crate::catalog::Catalog;
+use crate::link;
+use crate::trend::summary;
 
 /// The events that the digest lists.
 const MOST: usize = 8;

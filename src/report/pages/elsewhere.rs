@@ -1,12 +1,12 @@
 //! The same kernel elsewhere: its other variants, machines and metrics. [`super::sizes`] has its other sizes.
 
 use super::cell::{self, Change, Judgement};
-use crate::model::analysis::SeriesAnalysis;
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
-use crate::report::order::natural;
+use crate::catalog::{Catalog, short_benchmark};
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number;
+use crate::order::natural;
+use sprag_model::analysis::SeriesAnalysis;
 
 /// The rows that a group shows.
 const ROWS: usize = 40;
@@ -121,7 +121,7 @@ fn row(catalog: &Catalog<'_>, of: &SeriesAnalysis, other: &SeriesAnalysis) -> Ro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_data;
+    use crate::sample_data;
 
     #[test]
     fn the_same_benchmark_on_other_machines_is_drawn_and_nothing_else() {

@@ -4,10 +4,10 @@ use askama::Template;
 
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::page::Page;
-use crate::report::ReportError;
-use crate::report::catalog::Catalog;
-use crate::report::link;
+use crate::ReportError;
+use crate::catalog::Catalog;
+use crate::link;
+use sprag_model::page::Page;
 
 #[derive(Template)]
 #[template(path = "empty.html")]
@@ -18,7 +18,7 @@ struct EmptyPage {
 }
 
 /// The digest page of an empty history.
-pub(in crate::report) fn empty(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(crate) fn empty(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let history = &catalog.analysis.history;
     let description = "No runs yet: how to measure the first one.".to_owned();
     let template = EmptyPage {

@@ -8,20 +8,20 @@ use super::event_rows::linked;
 use super::event_suspects::{self, Suspects};
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::event::{Event, EventKind};
-use crate::model::ledger::scope::Scope;
-use crate::model::ledger::text;
-use crate::model::page::Page;
-use crate::report::ReportError;
-use crate::report::answer;
-use crate::report::catalog::Catalog;
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{count, counted, rough_count};
-use crate::report::phrase::Phrase;
-use crate::report::summary::Fact;
-use crate::report::trend::{event as told, shell, words};
+use crate::ReportError;
+use crate::answer;
+use crate::catalog::Catalog;
+use crate::date;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number::{count, counted, rough_count};
+use crate::phrase::Phrase;
+use crate::summary::Fact;
+use crate::trend::{event as told, shell, words};
+use sprag_model::event::{Event, EventKind};
+use sprag_model::ledger::scope::Scope;
+use sprag_model::ledger::text;
+use sprag_model::page::Page;
 
 /// The facts of the environment that are listed.
 const MOST_FACTS: usize = 60;
@@ -55,7 +55,7 @@ struct EventPage {
 }
 
 /// The page of an event.
-pub(in crate::report) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportError> {
+pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportError> {
     link::file_word("event", &of.id)?;
     let path = link::event(&of.id);
     let headline = told::title(of);

@@ -7,15 +7,15 @@ use super::cell::Change;
 use super::event_rows::EventGroup;
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::event::{Event, EventKind, EventState};
-use crate::model::page::Page;
-use crate::model::trend::{ApartSeries, NewestApart};
-use crate::report::ReportError;
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
-use crate::report::trend::{newest, shell, summary, words};
+use crate::ReportError;
+use crate::catalog::Catalog;
+use crate::link;
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use crate::trend::{newest, shell, summary, words};
+use sprag_model::event::{Event, EventKind, EventState};
+use sprag_model::page::Page;
+use sprag_model::trend::{ApartSeries, NewestApart};
 
 /// The events that a group lists.
 const MOST_EVENTS: usize = 100;
@@ -56,7 +56,7 @@ struct ApartRow {
 }
 
 /// The list of events.
-pub(in crate::report) fn event_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(crate) fn event_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let trend = catalog.trend;
     let headline = summary::headline(trend);
     let more = trend.newest.len().saturating_sub(MOST_APART);

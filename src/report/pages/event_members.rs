@@ -2,11 +2,11 @@
 
 use super::cell::{self, Change, MetricRows};
 use super::event_rows::{class, figure, interval, tone, value};
-use crate::model::event::{Direction, Event, Member};
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{self, count};
-use crate::report::trend::words;
+use crate::catalog::{Catalog, short_benchmark};
+use crate::mark::{Mark, Tone};
+use crate::number::{self, count};
+use crate::trend::words;
+use sprag_model::event::{Direction, Event, Member};
 
 /// The members that are listed.
 const MOST: usize = 300;

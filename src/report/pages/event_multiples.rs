@@ -2,14 +2,14 @@
 
 use super::event_members::in_order;
 use super::event_rows::{figure, tone};
-use crate::model::event::{Event, EventKind, Member};
-use crate::model::trend::{PooledPoint, SeriesTrend};
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::chart::mini::{self, Mini};
-use crate::report::mark::Tone;
-use crate::report::number::counted;
-use crate::report::trend::words;
-use crate::stats::describe;
+use crate::catalog::{Catalog, short_benchmark};
+use crate::chart::mini::{self, Mini};
+use crate::mark::Tone;
+use crate::number::counted;
+use crate::trend::words;
+use sprag_base::stats::describe;
+use sprag_model::event::{Event, EventKind, Member};
+use sprag_model::trend::{PooledPoint, SeriesTrend};
 
 /// The members that are drawn.
 const MOST: usize = 12;

@@ -1,16 +1,16 @@
 //! Events as rows of a table, in the list of events and in the digest.
 
-use crate::model::change_point::Level;
-use crate::model::event::{Direction, Event, EventKind};
-use crate::model::unit::Scale;
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::chart::spark::{self, DOTS, Spark};
-use crate::report::date;
-use crate::report::gate::share;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::{Part, Phrase};
-use crate::report::trend::{event, summary, words};
+use crate::catalog::{Catalog, short_benchmark};
+use crate::chart::spark::{self, DOTS, Spark};
+use crate::date;
+use crate::gate::share;
+use crate::mark::{Mark, Tone};
+use crate::number::{self, count, counted};
+use crate::phrase::{Part, Phrase};
+use crate::trend::{event, summary, words};
+use sprag_model::change_point::Level;
+use sprag_model::event::{Direction, Event, EventKind};
+use sprag_model::unit::Scale;
 
 use super::cell::Change;
 

@@ -1,15 +1,15 @@
 //! The commits in and around the range of an event, in their order.
 
 use super::event_rows::tone;
-use crate::model::event::{Event, EventKind, NamedCommit, Suspect};
-use crate::report::catalog::Catalog;
-use crate::report::chart::bar;
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{NONE, count, counted};
-use crate::report::phrase::Phrase;
-use crate::report::trend::{event as told, words};
+use crate::catalog::Catalog;
+use crate::chart::bar;
+use crate::date;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number::{NONE, count, counted};
+use crate::phrase::Phrase;
+use crate::trend::{event as told, words};
+use sprag_model::event::{Event, EventKind, NamedCommit, Suspect};
 
 /// The suspects that are listed: the likeliest.
 const MOST: usize = 60;
@@ -152,7 +152,7 @@ fn row(catalog: &Catalog<'_>, commit: &NamedCommit, role: Mark, is_measured: boo
         role,
         commit: words::name(commit.short()),
         page: catalog.commit_place(&commit.sha).unwrap_or_default(),
-        subject: crate::report::text::shortened(&commit.subject, SUBJECT),
+        subject: crate::text::shortened(&commit.subject, SUBJECT),
         day: on_line.map_or(String::new(), |commit| date::day(commit.commit_time)),
         measured: if is_measured {
             Mark::new(Tone::Plain, "●", "measured")

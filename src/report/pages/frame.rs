@@ -3,11 +3,11 @@
 use chrono::{DateTime, Utc};
 
 use super::gpu;
-use crate::model::head::RunHead;
-use crate::report::catalog::{Catalog, short_commit};
-use crate::report::date;
-use crate::report::link;
-use crate::report::number;
+use crate::catalog::{Catalog, short_commit};
+use crate::date;
+use crate::link;
+use crate::number;
+use sprag_model::head::RunHead;
 
 /// A part of the site, as the navigation names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,23 +4,23 @@ use serde_json::Value;
 
 use super::frame::Part;
 use super::sheet;
-use crate::model::metric::{LIMIT_SHARE, RATIO, TIME};
-use crate::model::page::Page;
-use crate::model::run::RecordedRun;
-use crate::model::sample::Measurement;
-use crate::model::series::Series;
-use crate::model::unit::Unit;
-use crate::report::ReportError;
-use crate::report::catalog::{Catalog, short_benchmark, short_commit};
-use crate::report::chart::bar;
-use crate::report::date;
-use crate::report::link;
-use crate::report::number::{self, count, counted};
-use crate::report::order::natural;
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Cell, Row, Section, Sheet};
-use crate::report::summary::Fact;
-use crate::report::text::shortened;
+use crate::ReportError;
+use crate::catalog::{Catalog, short_benchmark, short_commit};
+use crate::chart::bar;
+use crate::date;
+use crate::link;
+use crate::number::{self, count, counted};
+use crate::order::natural;
+use crate::phrase::Phrase;
+use crate::sheet::{Cell, Row, Section, Sheet};
+use crate::summary::Fact;
+use crate::text::shortened;
+use sprag_model::metric::{LIMIT_SHARE, RATIO, TIME};
+use sprag_model::page::Page;
+use sprag_model::run::RecordedRun;
+use sprag_model::sample::Measurement;
+use sprag_model::series::Series;
+use sprag_model::unit::Unit;
 
 /// The fact by which a run on a device is known.
 const DRIVER: &str = "gpu_driver";
@@ -57,7 +57,7 @@ pub(super) fn runs<'a>(catalog: &Catalog<'a>) -> Vec<&'a RecordedRun> {
 }
 
 /// The page, where there is something to tell.
-pub(in crate::report) fn gpu(catalog: &Catalog<'_>) -> Result<Option<Page>, ReportError> {
+pub(crate) fn gpu(catalog: &Catalog<'_>) -> Result<Option<Page>, ReportError> {
     let runs = runs(catalog);
     if runs.is_empty() {
         return Ok(None);

@@ -6,19 +6,19 @@ use chrono::NaiveDate;
 use super::frame::{Frame, Part};
 use super::page;
 use super::release::sentence;
-use crate::model::event::Event;
-use crate::model::ledger::answer::Standing;
-use crate::model::ledger::{Acceptance, State, Terms, Waiver};
-use crate::model::page::Page;
-use crate::report::ReportError;
-use crate::report::catalog::{Catalog, short_commit};
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
-use crate::report::text::shortened;
-use crate::report::trend::words;
+use crate::ReportError;
+use crate::catalog::{Catalog, short_commit};
+use crate::date;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use crate::text::shortened;
+use crate::trend::words;
+use sprag_model::event::Event;
+use sprag_model::ledger::answer::Standing;
+use sprag_model::ledger::{Acceptance, State, Terms, Waiver};
+use sprag_model::page::Page;
 
 /// The entries of a kind that are listed.
 const MOST: usize = 200;
@@ -69,7 +69,7 @@ struct WaiverRow {
 }
 
 /// The page of the ledger.
-pub(in crate::report) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(crate) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let day = catalog.today;
     let state = |one: &Acceptance| one.state_among(day, |event| catalog.event(event).is_some());
     let mut accepted: Vec<&Acceptance> = catalog.ledger.acceptances.iter().collect();

@@ -8,19 +8,19 @@ use super::cell;
 use super::frame::{Frame, Part};
 use super::machine_trust;
 use super::page;
-use crate::model::canonical;
-use crate::model::environment::{FactChange, KEY_FACTS};
-use crate::model::head::RunHead;
-use crate::model::page::Page;
-use crate::model::trend::SeriesTrend;
-use crate::report::ReportError;
-use crate::report::catalog::{Catalog, MachineRuns, short_commit, short_digest};
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::Mark;
-use crate::report::number::{self, count, counted};
-use crate::report::sheet::{Cell, Section};
-use crate::report::text::shortened;
+use crate::ReportError;
+use crate::catalog::{Catalog, MachineRuns, short_commit, short_digest};
+use crate::date;
+use crate::link;
+use crate::mark::Mark;
+use crate::number::{self, count, counted};
+use crate::sheet::{Cell, Section};
+use crate::text::shortened;
+use sprag_model::canonical;
+use sprag_model::environment::{FactChange, KEY_FACTS};
+use sprag_model::head::RunHead;
+use sprag_model::page::Page;
+use sprag_model::trend::SeriesTrend;
 
 /// The runs that the page lists, and the changes of the environment, the newest of each.
 const RUNS: usize = 50;
@@ -77,7 +77,7 @@ struct RunRow {
 }
 
 /// The page of a machine.
-pub(in crate::report) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Page, ReportError> {
+pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Page, ReportError> {
     let machine = of.machine;
     link::file_word("machine", &machine.id)?;
     let path = link::machine(&machine.id);

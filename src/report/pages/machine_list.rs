@@ -6,12 +6,12 @@ use askama::Template;
 
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::page::Page;
-use crate::report::ReportError;
-use crate::report::catalog::{Catalog, MachineRuns};
-use crate::report::date;
-use crate::report::link;
-use crate::report::number::{self, count, counted};
+use crate::ReportError;
+use crate::catalog::{Catalog, MachineRuns};
+use crate::date;
+use crate::link;
+use crate::number::{self, count, counted};
+use sprag_model::page::Page;
 
 #[derive(Template)]
 #[template(path = "machine_list.html")]
@@ -32,7 +32,7 @@ struct Row {
 }
 
 /// The page that lists all machines, the one that ran last first.
-pub(in crate::report) fn machine_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(crate) fn machine_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let headline = counted(catalog.machines.len(), "machine", "machines");
     let frame = Frame::new(catalog, link::MACHINE_LIST, Part::Machines, "Machines".to_owned(), headline.clone());
     let mut machines: Vec<&MachineRuns<'_>> = catalog.machines.values().collect();

@@ -8,17 +8,17 @@ use chrono::{DateTime, Datelike, Utc};
 
 use super::cell;
 use super::trust;
-use crate::model::analysis::SeriesAnalysis;
-use crate::model::head::RunHead;
-use crate::model::series::Point;
-use crate::report::catalog::{Catalog, MachineRuns, short_commit};
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Row, Section};
-use crate::report::text::shortened;
+use crate::catalog::{Catalog, MachineRuns, short_commit};
+use crate::date;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use crate::sheet::{Row, Section};
+use crate::text::shortened;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::head::RunHead;
+use sprag_model::series::Point;
 
 /// The newest rows of months, one a suite, and the newest rough runs that a page lists.
 const MONTHS: usize = 18;
@@ -229,8 +229,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::report::sample_data::{self, Sample};
-    use crate::report::sheet::{Cell, Sheet};
+    use crate::sample_data::{self, Sample};
+    use crate::sheet::{Cell, Sheet};
 
     /// What the page of the first machine that has `suite` says, after a change of the heads and of the sample.
     fn told(number: usize, change: impl FnOnce(&mut Sample), heads: impl FnOnce(&mut Vec<RunHead>)) -> [String; 3] {
@@ -303,7 +303,7 @@ mod tests {
         assert!(rough.contains("2 of 74 runs are rough."), "{rough}");
         assert!(rough.contains("the A/A control differed by 0.9 %, more than 0.5 %"), "{rough}");
         let unsaid = |heads: &mut Vec<RunHead>| {
-            heads.iter_mut().for_each(|head| head.quality = crate::model::run::Quality::default());
+            heads.iter_mut().for_each(|head| head.quality = sprag_model::run::Quality::default());
         };
         let [_, _, rough] = told(1, |_| (), unsaid);
         assert!(rough.contains("74 of 74 runs are rough; the newest 10 are listed."), "{rough}");

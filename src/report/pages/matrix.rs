@@ -11,21 +11,21 @@ use super::frame::{Frame, Part};
 use super::matrix_cell::{self, Cell};
 use super::matrix_limits::{Limits, Shares};
 use super::page;
-use crate::model::analysis::SeriesAnalysis;
-use crate::model::page::Page;
-use crate::model::series::Series;
-use crate::report::ReportError;
-use crate::report::catalog::Catalog;
-use crate::report::compare::data::Data;
-use crate::report::compare::newest::{self, Newest};
-use crate::report::compare::pairs::Pairs;
-use crate::report::compare::words::{Kind, Row};
-use crate::report::link;
-use crate::report::mark::{self, Mark, Tone};
-use crate::report::number;
-use crate::report::order::{self, natural};
-use crate::report::phrase::Phrase;
-use crate::report::text::shortened;
+use crate::ReportError;
+use crate::catalog::Catalog;
+use crate::compare::data::Data;
+use crate::compare::newest::{self, Newest};
+use crate::compare::pairs::Pairs;
+use crate::compare::words::{Kind, Row};
+use crate::link;
+use crate::mark::{self, Mark, Tone};
+use crate::number;
+use crate::order::{self, natural};
+use crate::phrase::Phrase;
+use crate::text::shortened;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::page::Page;
+use sprag_model::series::Series;
 
 /// The cells that the matrices of a suite show, so that the page stays below a megabyte.
 const CELLS: usize = 2500;
@@ -107,7 +107,7 @@ impl<'a> Place<'a> {
 }
 
 /// The matrix page of a suite.
-pub(in crate::report) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<Page, ReportError> {
+pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<Page, ReportError> {
     link::file_word("suite", suite)?;
     let path = link::matrix(suite);
     let judged = || catalog.analysis.series.iter().filter(|one| one.judged && one.series.suite == suite);

@@ -1,10 +1,10 @@
 //! A cell of a matrix: the level, the change since the release and the share of the limit.
 
-use crate::model::analysis::SeriesAnalysis;
-use crate::model::unit::Scale;
-use crate::report::compare::words::{Kind, Row};
-use crate::report::link;
-use crate::report::number;
+use crate::compare::words::{Kind, Row};
+use crate::link;
+use crate::number;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::unit::Scale;
 
 /// The steps of a tint: below the first, below the second, above.
 const STEPS: [f64; 2] = [0.03, 0.07];

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::analysis::SeriesAnalysis;
-use crate::model::metric::LIMIT_SHARE;
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::chart::roofline::{self, Bar, Roofline};
-use crate::report::link;
-use crate::report::number;
+use crate::catalog::{Catalog, short_benchmark};
+use crate::chart::roofline::{self, Bar, Roofline};
+use crate::link;
+use crate::number;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::metric::LIMIT_SHARE;
 
 /// The bars that are drawn, and the rows that the table beside them has.
 const MOST: usize = 30;

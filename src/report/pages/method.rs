@@ -3,18 +3,18 @@
 use super::compare_index::RULE;
 use super::frame::Part;
 use super::sheet;
-use crate::model::method::{Constants, Figure, Limits, MeasuredTable};
-use crate::model::metric::Metric;
-use crate::model::page::Page;
-use crate::model::trend::Budget;
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone, better_word, worse_word};
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Column, Row, Section, Sheet, Table};
-use crate::report::summary::Fact;
-use crate::report::{ReportError, Settings};
+use crate::catalog::Catalog;
+use crate::link;
+use crate::mark::{Mark, Tone, better_word, worse_word};
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use crate::sheet::{Column, Row, Section, Sheet, Table};
+use crate::summary::Fact;
+use crate::{ReportError, Settings};
+use sprag_model::method::{Constants, Figure, Limits, MeasuredTable};
+use sprag_model::metric::Metric;
+use sprag_model::page::Page;
+use sprag_model::trend::Budget;
 
 /// How a change point is found, step by step.
 const STEPS: [&str; 6] = [
@@ -35,7 +35,7 @@ const RUNS: [&str; 4] = [
 ];
 
 /// The page of the method.
-pub(in crate::report) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
+pub(crate) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
     let method = &settings.method;
     let mut sections = vec![
         verdicts(),

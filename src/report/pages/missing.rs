@@ -5,9 +5,9 @@
 use askama::Template;
 
 use super::page;
-use crate::model::page::Page;
-use crate::report::link;
-use crate::report::{ReportError, Settings};
+use crate::link;
+use crate::{ReportError, Settings};
+use sprag_model::page::Page;
 
 #[derive(Template)]
 #[template(path = "404.html")]
@@ -17,7 +17,7 @@ struct MissingPage<'a> {
 }
 
 /// The page for what is not there.
-pub(in crate::report) fn missing(project: &str, settings: &Settings) -> Result<Page, ReportError> {
+pub(crate) fn missing(project: &str, settings: &Settings) -> Result<Page, ReportError> {
     let root = link::root(settings)?.unwrap_or_default();
     page(link::MISSING.to_owned(), &MissingPage { project, root })
 }

@@ -61,7 +61,7 @@ use askama::filters::{Escaper, Html};
 
 use super::ReportError;
 use super::text;
-use crate::model::page::Page;
+use sprag_model::page::Page;
 
 pub(super) use commit_list::commits;
 pub(super) use compare::compare;

@@ -4,15 +4,15 @@ use std::hash::{Hash, Hasher};
 
 use chrono::{DateTime, Utc};
 
-use crate::model::series::{Point, Series};
-use crate::model::unit::Scale;
-use crate::report::catalog::{Catalog, short_commit, short_digest};
-use crate::report::chart::trend::Dot;
-use crate::report::date;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
-use crate::report::text::shortened;
-use crate::report::timeline;
+use crate::catalog::{Catalog, short_commit, short_digest};
+use crate::chart::trend::Dot;
+use crate::date;
+use crate::mark::{Mark, Tone};
+use crate::number;
+use crate::text::shortened;
+use crate::timeline;
+use sprag_model::series::{Point, Series};
+use sprag_model::unit::Scale;
 
 /// The newest points that a table shows.
 pub(super) const ROWS: usize = 50;

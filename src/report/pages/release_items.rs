@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::release::{NAME, mark, sentence};
-use crate::model::checklist::{Filled, FilledChecklist, Status};
-use crate::model::commit::CommitOnLine;
-use crate::model::release::{Figures, ReleaseReport};
-use crate::model::run::RECORD_ROOT;
-use crate::report::catalog::{Catalog, short_digest};
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::{Part, Phrase};
-use crate::report::sheet::{Row, Section};
-use crate::report::text::shortened;
+use crate::catalog::{Catalog, short_digest};
+use crate::number::{self, count, counted};
+use crate::phrase::{Part, Phrase};
+use crate::sheet::{Row, Section};
+use crate::text::shortened;
+use sprag_model::checklist::{Filled, FilledChecklist, Status};
+use sprag_model::commit::CommitOnLine;
+use sprag_model::release::{Figures, ReleaseReport};
+use sprag_model::run::RECORD_ROOT;
 
 /// The runs that a cell names.
 const MOST_RUNS: usize = 4;
@@ -237,8 +237,8 @@ fn events(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::link;
-    use crate::report::sample_data;
+    use crate::link;
+    use crate::sample_data;
 
     #[test]
     fn names_of_the_evidence_lead_to_their_pages_and_others_stay_plain() {
@@ -288,7 +288,7 @@ mod tests {
         filled.items[0].rests_on.truncate(1);
         let like = filled.items[0].rests_on.remove(0);
         filled.items[0].rests_on =
-            files.into_iter().map(|path| crate::model::checklist::Rests { path, ..like.clone() }).collect();
+            files.into_iter().map(|path| sprag_model::checklist::Rests { path, ..like.clone() }).collect();
         filled.items[0].why = "2 regressions stand open: e-7c1f03, e-00ff00".to_owned();
         let figures =
             Figures { limit: "0 open".to_owned(), measured: "2 open".to_owned(), margin: "2 over".to_owned() };
@@ -299,7 +299,7 @@ mod tests {
         let section = items(&catalog, release, release.came.as_ref().expect("it came to something"));
         let rest = "Of the history as it was then; the newest knows no such event: e-00ff00.";
         assert_eq!(section.rest.words(), rest);
-        let text = crate::report::sheet::Sheet { sections: vec![section], ..Default::default() }.markdown();
+        let text = crate::sheet::Sheet { sections: vec![section], ..Default::default() }.markdown();
         let row = text.lines().find(|line| line.contains("| 0 open |")).expect("it is there").to_owned();
         assert!(row.contains("| 0 open | 2 open | 2 over | 3 runs on 2 machines: "), "{row}");
         assert!(row.contains(short_digest(&sample.runs[0].id)) && row.contains("01234567"), "{row}");

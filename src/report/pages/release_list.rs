@@ -3,20 +3,20 @@
 use super::frame::Part;
 use super::release;
 use super::sheet;
-use crate::model::checklist::RuntimeTarget;
-use crate::model::page::Page;
-use crate::model::release::{ReleaseReport, Released};
-use crate::report::ReportError;
-use crate::report::catalog::{Catalog, short_commit};
-use crate::report::compare::data::Data;
-use crate::report::date;
-use crate::report::link;
-use crate::report::number::counted;
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Row, Section, Sheet};
+use crate::ReportError;
+use crate::catalog::{Catalog, short_commit};
+use crate::compare::data::Data;
+use crate::date;
+use crate::link;
+use crate::number::counted;
+use crate::phrase::Phrase;
+use crate::sheet::{Row, Section, Sheet};
+use sprag_model::checklist::RuntimeTarget;
+use sprag_model::page::Page;
+use sprag_model::release::{ReleaseReport, Released};
 
 /// The pages of the releases and their list; where the project lists no release, the page that says how to.
-pub(in crate::report) fn releases(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
+pub(crate) fn releases(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
     let Released { newest: all, older, .. } = catalog.releases;
     let place = (link::RELEASE_LIST.to_owned(), Part::Releases, "Releases".to_owned());
     let (Some(oldest), Some(newest)) = (all.first(), all.last()) else {

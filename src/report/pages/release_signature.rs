@@ -1,10 +1,10 @@
 //! Whether what is stated of a release is signed and by which key, and the statement itself.
 
-use crate::model::page::Page;
-use crate::model::release::{Kept, ReleaseReport, Sealed};
-use crate::report::link;
-use crate::report::phrase::Phrase;
-use crate::report::text::shortened;
+use crate::link;
+use crate::phrase::Phrase;
+use crate::text::shortened;
+use sprag_model::page::Page;
+use sprag_model::release::{Kept, ReleaseReport, Sealed};
 
 /// The longest name of a key, in characters.
 const KEY: usize = 100;

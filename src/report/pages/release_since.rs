@@ -1,14 +1,14 @@
 //! A release against the one before, suite by suite.
 
-use crate::model::checklist::FilledChecklist;
-use crate::report::catalog::Catalog;
-use crate::report::compare::data::Data;
-use crate::report::compare::pairs::Pairs;
-use crate::report::compare::table::{self, SummaryRow};
-use crate::report::link;
-use crate::report::number::count;
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Column, Row, Section, Table};
+use crate::catalog::Catalog;
+use crate::compare::data::Data;
+use crate::compare::pairs::Pairs;
+use crate::compare::table::{self, SummaryRow};
+use crate::link;
+use crate::number::count;
+use crate::phrase::Phrase;
+use crate::sheet::{Column, Row, Section, Table};
+use sprag_model::checklist::FilledChecklist;
 
 /// What differs between the environments of two releases is told of so many machines.
 const MOST_BANNERS: usize = 5;
@@ -87,8 +87,8 @@ fn row(of: &SummaryRow) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_data;
-    use crate::report::sheet::Sheet;
+    use crate::sample_data;
+    use crate::sheet::Sheet;
 
     /// The section of the newest release, whose commit is the newest measured one, after the release of that name.
     fn told(before: &str) -> Option<String> {
@@ -103,7 +103,7 @@ mod tests {
         let filled = sample.releases.newest.last().and_then(|one| one.came.as_ref().ok()).expect("one came out");
         let section = since(&catalog, Some(&data), filled)?;
         let page = section.note.parts.iter().find_map(|part| match part {
-            crate::report::phrase::Part::Link { to, .. } => Some(to.clone()),
+            crate::phrase::Part::Link { to, .. } => Some(to.clone()),
             _ => None,
         });
         Some(page.unwrap_or_default() + "\n" + &Sheet { sections: vec![section], ..Sheet::default() }.markdown())

@@ -6,17 +6,17 @@ use super::frame::{Frame, Part};
 use super::page;
 use super::run_surroundings::{self, Surroundings};
 use super::run_tables::{self, MetricGroup, Metrics, ParityRow};
-use crate::model::canonical;
-use crate::model::page::Page;
-use crate::model::run::{RecordedRun, Run, RunStatus};
-use crate::report::ReportError;
-use crate::report::catalog::{Catalog, short_commit, short_digest};
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
-use crate::report::phrase::Phrase;
-use crate::report::text::shortened;
+use crate::ReportError;
+use crate::catalog::{Catalog, short_commit, short_digest};
+use crate::date;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number;
+use crate::phrase::Phrase;
+use crate::text::shortened;
+use sprag_model::canonical;
+use sprag_model::page::Page;
+use sprag_model::run::{RecordedRun, Run, RunStatus};
 
 /// The longest subject of a commit among the facts, in characters.
 const SUBJECT: usize = 140;
@@ -53,7 +53,7 @@ struct RunPage {
 }
 
 /// The page of a run.
-pub(in crate::report) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page, ReportError> {
+pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page, ReportError> {
     link::file_word("run", &recorded.id)?;
     let path = link::run(&recorded.id);
     let run = &recorded.run;

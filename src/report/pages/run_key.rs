@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 
 use super::frame::{Frame, Part};
 use super::run_surroundings;
-use crate::model::digest::{Digest, RunningHash};
-use crate::model::head::RunHead;
-use crate::report::catalog::Catalog;
-use crate::report::link;
+use crate::catalog::Catalog;
+use crate::link;
+use sprag_model::digest::{Digest, RunningHash};
+use sprag_model::head::RunHead;
 
 /// So many bytes of the digest of its id stand for a series.
 const NAME: usize = 8;
 
 /// What the pages of the runs of a history hang on beside the runs themselves.
-pub(in crate::report) struct RunKeys<'a> {
+pub(crate) struct RunKeys<'a> {
     around: String,
     /// Of each machine, by commit, all points of its series up to there.
     points: BTreeMap<&'a str, BTreeMap<&'a str, String>>,
@@ -24,7 +24,7 @@ pub(in crate::report) struct RunKeys<'a> {
 
 impl<'a> RunKeys<'a> {
     /// What counts for the runs of a history.
-    pub(in crate::report) fn of(catalog: &Catalog<'a>) -> RunKeys<'a> {
+    pub(crate) fn of(catalog: &Catalog<'a>) -> RunKeys<'a> {
         let path = link::run("any");
         let frame = Frame::new(catalog, &path, Part::Runs, String::new(), String::new()).of_one(catalog, None);
         let mut around = RunningHash::default();
@@ -37,7 +37,7 @@ impl<'a> RunKeys<'a> {
     }
 
     /// What the page of a run hangs on; `blob` stands for the content of its record.
-    pub(in crate::report) fn key(&self, catalog: &Catalog<'_>, head: &RunHead, blob: &str) -> Digest {
+    pub(crate) fn key(&self, catalog: &Catalog<'_>, head: &RunHead, blob: &str) -> Digest {
         let commit = head.commit.as_ref().map_or("", |commit| commit.sha.as_str());
         let points = self.points.get(head.machine.id.as_str()).and_then(|machine| machine.get(commit));
         let links = [
@@ -84,7 +84,7 @@ fn points<'a>(catalog: &Catalog<'a>) -> BTreeMap<&'a str, BTreeMap<&'a str, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_data::{self, Sample};
+    use crate::sample_data::{self, Sample};
 
     fn keys(sample: &Sample) -> Vec<Digest> {
         let heads = sample.heads();

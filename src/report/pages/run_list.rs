@@ -4,17 +4,17 @@ use askama::Template;
 
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::head::RunHead;
-use crate::model::page::Page;
-use crate::model::run::RunStatus;
-use crate::report::ReportError;
-use crate::report::catalog::{Catalog, short_commit, short_digest};
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::Mark;
-use crate::report::number;
-use crate::report::phrase::Phrase;
-use crate::report::text::shortened;
+use crate::ReportError;
+use crate::catalog::{Catalog, short_commit, short_digest};
+use crate::date;
+use crate::link;
+use crate::mark::Mark;
+use crate::number;
+use crate::phrase::Phrase;
+use crate::text::shortened;
+use sprag_model::head::RunHead;
+use sprag_model::page::Page;
+use sprag_model::run::RunStatus;
 
 /// The runs that the list shows: those of the newest commits of ten suites.
 const ROWS: usize = 300;
@@ -45,7 +45,7 @@ struct Row {
 }
 
 /// The page that lists all runs.
-pub(in crate::report) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let runs = &catalog.runs;
     let not_ok = runs.iter().filter(|run| run.status != RunStatus::Ok).count();
     let headline = number::counted(runs.len(), "run", "runs");

@@ -3,12 +3,12 @@
 //! Only older points take part, so that a page stays as it is whatever is measured later. The others stand in the tables of
 //! their series, and where the commit of the run is compared.
 
-use crate::model::run::Run;
-use crate::model::sample::{Estimate, Measurement};
-use crate::model::trend::PooledPoint;
-use crate::report::catalog::Catalog;
-use crate::report::number;
-use crate::stats::describe;
+use crate::catalog::Catalog;
+use crate::number;
+use sprag_base::stats::describe;
+use sprag_model::run::Run;
+use sprag_model::sample::{Estimate, Measurement};
+use sprag_model::trend::PooledPoint;
 
 use super::run_tables::series_id;
 
@@ -54,7 +54,7 @@ fn distance(catalog: &Catalog<'_>, run: &Run, of: &Measurement, estimate: &Estim
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_data;
+    use crate::sample_data;
 
     #[test]
     fn what_lies_far_from_the_points_before_is_listed() {

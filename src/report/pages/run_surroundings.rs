@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::model::canonical;
-use crate::model::environment::KEY_FACTS;
-use crate::model::head::RunHead;
-use crate::model::run::RecordedRun;
-use crate::report::catalog::Catalog;
-use crate::report::date;
-use crate::report::number;
+use crate::catalog::Catalog;
+use crate::date;
+use crate::number;
+use sprag_model::canonical;
+use sprag_model::environment::KEY_FACTS;
+use sprag_model::head::RunHead;
+use sprag_model::run::RecordedRun;
 
 /// What surrounded a run.
 pub(super) struct Surroundings {
@@ -112,7 +112,7 @@ fn differing<'a, T: PartialEq>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_data;
+    use crate::sample_data;
 
     #[test]
     fn a_run_is_held_against_the_one_before_it() {

@@ -2,15 +2,15 @@
 
 use super::cell::{self, MetricRows};
 use super::run_moved;
-use crate::model::benchmark::{Attributes, ParityStatus};
-use crate::model::metric::Metric;
-use crate::model::run::Run;
-use crate::model::sample::{Estimate, Measurement};
-use crate::model::series::Series;
-use crate::model::unit::Scale;
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
+use crate::catalog::{Catalog, short_benchmark};
+use crate::mark::{Mark, Tone};
+use crate::number;
+use sprag_model::benchmark::{Attributes, ParityStatus};
+use sprag_model::metric::Metric;
+use sprag_model::run::Run;
+use sprag_model::sample::{Estimate, Measurement};
+use sprag_model::series::Series;
+use sprag_model::unit::Scale;
 
 /// The rows of metrics that a page shows, so that it stays below a megabyte.
 const METRIC_ROWS: usize = 1000;

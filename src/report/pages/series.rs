@@ -11,24 +11,24 @@ use super::series_chart;
 use super::series_fit::{self, BeforeAfter, Fact, TurnRow};
 use super::series_newest::{self, Newest};
 use super::sizes::{self, SizeRow};
-use crate::model::analysis::SeriesAnalysis;
-use crate::model::digest::Digest;
-use crate::model::metric::{Better, RATIO};
-use crate::model::page::Page;
-use crate::model::sample::Role;
-use crate::model::unit::Scale;
-use crate::model::verdict::Verdict;
-use crate::report::ReportError;
-use crate::report::answer;
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::chart::script;
-use crate::report::chart::trend::{self, Trend};
-use crate::report::fit::Fit;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
-use crate::report::order::parameters;
-use crate::report::phrase::Phrase;
+use crate::ReportError;
+use crate::answer;
+use crate::catalog::{Catalog, short_benchmark};
+use crate::chart::script;
+use crate::chart::trend::{self, Trend};
+use crate::fit::Fit;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number;
+use crate::order::parameters;
+use crate::phrase::Phrase;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::digest::Digest;
+use sprag_model::metric::{Better, RATIO};
+use sprag_model::page::Page;
+use sprag_model::sample::Role;
+use sprag_model::unit::Scale;
+use sprag_model::verdict::Verdict;
 
 #[derive(Hash, Template)]
 #[template(path = "series.html")]
@@ -94,24 +94,24 @@ struct ChangeRow {
 }
 
 /// The page of a series with all that it is made of, before it is drawn, which is most of the work.
-pub(in crate::report) struct SeriesDraft {
+pub(crate) struct SeriesDraft {
     path: String,
     page: SeriesPage,
 }
 
 impl SeriesDraft {
     /// Where the page lies.
-    pub(in crate::report) fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
     /// What the page is made of, as a digest: from equal parts an equal page is drawn.
-    pub(in crate::report) fn key(&self) -> Digest {
+    pub(crate) fn key(&self) -> Digest {
         Digest::of_value(&self.page)
     }
 
     /// Draws the page, of which nothing but its own parts is known here.
-    pub(in crate::report) fn draw(self) -> Result<Page, ReportError> {
+    pub(crate) fn draw(self) -> Result<Page, ReportError> {
         let SeriesDraft { path, page: of } = self;
         let template =
             SeriesPage { chart: trend::draw(&of.trend), data: script::data(&of.trend, of.names_commits), ..of };
@@ -120,7 +120,7 @@ impl SeriesDraft {
 }
 
 /// The page of a series, to be drawn.
-pub(in crate::report) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<SeriesDraft, ReportError> {
+pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<SeriesDraft, ReportError> {
     let series = &of.series;
     link::file_word("series", &series.id)?;
     let path = link::series(&series.id);
@@ -298,8 +298,8 @@ fn changes(of: &SeriesAnalysis, scale: Scale) -> Vec<ChangeRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::sample::CALIBRATION;
-    use crate::report::sample_data;
+    use crate::sample_data;
+    use sprag_model::sample::CALIBRATION;
 
     #[test]
     fn a_page_says_why_its_series_is_not_judged() {

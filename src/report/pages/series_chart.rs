@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::points;
-use crate::model::analysis::SeriesAnalysis;
-use crate::model::event::Event;
-use crate::model::series::Point;
-use crate::model::unit::Scale;
-use crate::report::catalog::Catalog;
-use crate::report::chart::trend::{Dot, Fitted, Line, Processes, Trend, Turn};
-use crate::report::fit::{Fit, What};
-use crate::report::gate::share;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
-use crate::report::timeline;
+use crate::catalog::Catalog;
+use crate::chart::trend::{Dot, Fitted, Line, Processes, Trend, Turn};
+use crate::fit::{Fit, What};
+use crate::gate::share;
+use crate::mark::{Mark, Tone};
+use crate::number;
+use crate::timeline;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::event::Event;
+use sprag_model::series::Point;
+use sprag_model::unit::Scale;
 
 /// The newest runs of which the data of the chart tells what each process measured: as many as the table of points lists.
 const WITH_PROCESSES: usize = points::ROWS;

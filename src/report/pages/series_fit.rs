@@ -1,19 +1,19 @@
 //! What was fitted to a series, in tables: its changes, what it can show, and its points before and after the newest change.
 
 use super::cell::Change;
-use crate::model::change_point::Level;
-use crate::model::event::EventState;
-use crate::model::ledger::answer::Answer;
-use crate::model::metric::Metric;
-use crate::model::trend::SeriesTrend;
-use crate::model::unit::Scale;
-use crate::report::catalog::Catalog;
-use crate::report::chart::spread::{self, Spread};
-use crate::report::fit::{Fit, Turn, What, why_not_judged};
-use crate::report::gate::share;
-use crate::report::mark::{Mark, Tone, better_word, worse_word};
-use crate::report::number::{self, counted};
-use crate::report::phrase::Phrase;
+use crate::catalog::Catalog;
+use crate::chart::spread::{self, Spread};
+use crate::fit::{Fit, Turn, What, why_not_judged};
+use crate::gate::share;
+use crate::mark::{Mark, Tone, better_word, worse_word};
+use crate::number::{self, counted};
+use crate::phrase::Phrase;
+use sprag_model::change_point::Level;
+use sprag_model::event::EventState;
+use sprag_model::ledger::answer::Answer;
+use sprag_model::metric::Metric;
+use sprag_model::trend::SeriesTrend;
+use sprag_model::unit::Scale;
 
 /// The newest turns that the table holds.
 const ROWS: usize = 50;
@@ -275,10 +275,10 @@ pub(super) fn before_after(fit: &Fit<'_>, scale: Scale) -> Option<BeforeAfter> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::event::{Event, EventKind};
-    use crate::model::trend::NotJudged;
-    use crate::report::fit::example::{change, drift, event, series};
-    use crate::report::number::NARROW;
+    use crate::fit::example::{change, drift, event, series};
+    use crate::number::NARROW;
+    use sprag_model::event::{Event, EventKind};
+    use sprag_model::trend::NotJudged;
 
     fn state_of(event: &Event) -> (String, String) {
         let one = series(1.0, 40, vec![change(20, 1.0, 1.2)], vec![]);

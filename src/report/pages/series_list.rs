@@ -7,18 +7,18 @@ use askama::Template;
 use super::cell::{self, Change, Judgement, MetricRows};
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::analysis::SeriesAnalysis;
-use crate::model::metric::Metric;
-use crate::model::page::Page;
-use crate::model::unit::Scale;
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
-use crate::report::order::natural;
-use crate::report::phrase::Phrase;
-use crate::report::{ReportError, Settings};
+use crate::catalog::{Catalog, short_benchmark};
+use crate::date;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number;
+use crate::order::natural;
+use crate::phrase::Phrase;
+use crate::{ReportError, Settings};
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::metric::Metric;
+use sprag_model::page::Page;
+use sprag_model::unit::Scale;
 
 /// The series that the list shows, so that it stays below a megabyte.
 const ROWS: usize = 1000;
@@ -60,7 +60,7 @@ struct Row {
 }
 
 /// The page that lists all series.
-pub(in crate::report) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
+pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
     let all = &catalog.analysis.series;
     let mut by_suite: BTreeMap<&str, Vec<&SeriesAnalysis>> = BTreeMap::new();
     for series in all {

@@ -1,11 +1,11 @@
 //! The distribution at the newest commit: what each of its processes measured, beside the newest points of its level.
 
-use crate::model::series::{Point, Series};
-use crate::model::unit::Scale;
-use crate::report::catalog::short_commit;
-use crate::report::chart::spread::{self, Spread};
-use crate::report::fit::Fit;
-use crate::report::number::{self, counted};
+use crate::catalog::short_commit;
+use crate::chart::spread::{self, Spread};
+use crate::fit::Fit;
+use crate::number::{self, counted};
+use sprag_model::series::{Point, Series};
+use sprag_model::unit::Scale;
 
 /// The newest points of the level that are shown.
 const MOST: usize = 30;
@@ -74,9 +74,9 @@ fn figures(values: &[f64], scale: Scale) -> [String; 6] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::trend::SeriesTrend;
-    use crate::report::fit::example;
-    use crate::report::sample_data;
+    use crate::fit::example;
+    use crate::sample_data;
+    use sprag_model::trend::SeriesTrend;
 
     /// A series of 40 points with a change at the thirtieth, whose newest commit was measured by so many processes.
     fn of(processes: usize) -> (Series, SeriesTrend) {

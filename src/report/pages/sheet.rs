@@ -4,10 +4,10 @@ use askama::Template;
 
 use super::frame::{Frame, Part};
 use super::page;
-use crate::model::page::Page;
-use crate::report::ReportError;
-use crate::report::catalog::Catalog;
-use crate::report::sheet::{Cell, Sheet};
+use crate::ReportError;
+use crate::catalog::Catalog;
+use crate::sheet::{Cell, Sheet};
+use sprag_model::page::Page;
 
 #[derive(Template)]
 #[template(path = "sheet.html")]

@@ -1,12 +1,12 @@
 //! The same benchmark with other parameters, most often other sizes: what was fitted to each.
 
 use super::cell::Change;
-use crate::model::analysis::SeriesAnalysis;
-use crate::report::catalog::Catalog;
-use crate::report::gate::share;
-use crate::report::link;
-use crate::report::number;
-use crate::report::order::natural;
+use crate::catalog::Catalog;
+use crate::gate::share;
+use crate::link;
+use crate::number;
+use crate::order::natural;
+use sprag_model::analysis::SeriesAnalysis;
 
 /// The rows that the table holds.
 const ROWS: usize = 40;

@@ -1,18 +1,18 @@
 //! A suite on a machine, as the digest shows it: its newest run and its judged metrics, worst first.
 
 use super::cell::{self, Judgement, MetricRows};
-use crate::model::analysis::SuiteAnalysis;
-use crate::model::metric::Metric;
-use crate::model::unit::Scale;
-use crate::model::verdict::{Comparison, Counts};
-use crate::report::catalog::{Catalog, short_benchmark, short_commit};
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number;
-use crate::report::phrase::Phrase;
-use crate::report::reasons::{self, Shared};
-use crate::report::text::shortened;
+use crate::catalog::{Catalog, short_benchmark, short_commit};
+use crate::date;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number;
+use crate::phrase::Phrase;
+use crate::reasons::{self, Shared};
+use crate::text::shortened;
+use sprag_model::analysis::SuiteAnalysis;
+use sprag_model::metric::Metric;
+use sprag_model::unit::Scale;
+use sprag_model::verdict::{Comparison, Counts};
 
 /// The rows that all suites together show, so that the digest is read on a slow line at once.
 const ROWS: usize = 24;
@@ -191,8 +191,8 @@ fn row(comparison: &Comparison, scale: Scale, shared: &[Shared<'_>], catalog: &C
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::verdict::Verdict;
-    use crate::report::sample_data;
+    use crate::sample_data;
+    use sprag_model::verdict::Verdict;
 
     #[test]
     fn rows_that_are_left_out_are_called_what_they_are() {

@@ -1,10 +1,10 @@
 //! Whether the numbers can be trusted: what the rule of the gate says where a commit was measured again, and nothing changed.
 
-use crate::model::calibration::{Reruns, Tally};
-use crate::report::catalog::Catalog;
-use crate::report::link;
-use crate::report::number::{count, counted, fixed};
-use crate::report::phrase::Phrase;
+use crate::catalog::Catalog;
+use crate::link;
+use crate::number::{count, counted, fixed};
+use crate::phrase::Phrase;
+use sprag_model::calibration::{Reruns, Tally};
 
 /// What the rule said over all suites and machines, in a sentence or two.
 pub(super) fn told(catalog: &Catalog<'_>) -> Phrase {
@@ -26,7 +26,7 @@ pub(super) fn told(catalog: &Catalog<'_>) -> Phrase {
 /// The share of what was called changed, of all that was held against something.
 pub(super) fn share(tally: Tally) -> String {
     let percent = 100.0 * tally.changed() as f64 / tally.judged.max(1) as f64;
-    format!("{}{}%", fixed(percent, if percent > 0.0 && percent < 1.0 { 2 } else { 1 }), crate::report::number::NARROW)
+    format!("{}{}%", fixed(percent, if percent > 0.0 && percent < 1.0 { 2 } else { 1 }), crate::number::NARROW)
 }
 
 fn doubt(tally: Tally) -> String {
@@ -39,7 +39,7 @@ fn doubt(tally: Tally) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample_data;
+    use crate::sample_data;
 
     fn check(reruns: Vec<Reruns>, expected: &str) {
         let mut sample = sample_data::rich();

@@ -2,19 +2,19 @@
 
 use super::frame::Part;
 use super::sheet;
-use crate::model::page::Page;
-use crate::report::ReportError;
-use crate::report::catalog::Catalog;
-use crate::report::date;
-use crate::report::gate::share;
-use crate::report::link;
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Row, Section, Sheet};
-use crate::report::week::{self, Week};
+use crate::ReportError;
+use crate::catalog::Catalog;
+use crate::date;
+use crate::gate::share;
+use crate::link;
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use crate::sheet::{Row, Section, Sheet};
+use crate::week::{self, Week};
+use sprag_model::page::Page;
 
 /// The reports of all weeks that have one, and the list of them.
-pub(in crate::report) fn weeks(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
+pub(crate) fn weeks(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
     let weeks = week::weeks(catalog);
     if weeks.is_empty() {
         return Ok(Vec::new());

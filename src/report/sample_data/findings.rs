@@ -6,14 +6,14 @@ use chrono::{Datelike, Duration, NaiveDate};
 
 use super::HOSTILE;
 use super::runs;
-use crate::model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
-use crate::model::commit::CommitLine;
-use crate::model::metric::{Better, TIME};
-use crate::model::movers::{MoverRow, WeekMovers};
-use crate::model::rollup::{LatestRow, SuiteRow, WeekRow};
-use crate::model::run::{Quarantined, RecordedRun};
-use crate::model::series::{Point, PointRun, Series};
-use crate::model::verdict::{Comparison, Counts, Effect, Verdict};
+use sprag_model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
+use sprag_model::commit::CommitLine;
+use sprag_model::metric::{Better, TIME};
+use sprag_model::movers::{MoverRow, WeekMovers};
+use sprag_model::rollup::{LatestRow, SuiteRow, WeekRow};
+use sprag_model::run::{Quarantined, RecordedRun};
+use sprag_model::series::{Point, PointRun, Series};
+use sprag_model::verdict::{Comparison, Counts, Effect, Verdict};
 
 /// The run of a series whose value is its baseline, counted from the oldest.
 const BASELINE_RUN: usize = 9;

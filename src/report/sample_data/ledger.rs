@@ -3,10 +3,10 @@
 use chrono::{Days, NaiveDate};
 
 use super::HOSTILE;
-use crate::model::commit::CommitLine;
-use crate::model::ledger::answer::{Answer, Standing};
-use crate::model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
-use crate::model::trend::Trend;
+use sprag_model::commit::CommitLine;
+use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
+use sprag_model::trend::Trend;
 
 /// The ledger as of a day; the event that it speaks of and that still stands is told what it says.
 pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Ledger {

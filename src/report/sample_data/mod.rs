@@ -11,17 +11,17 @@ mod runs;
 mod trend;
 
 use super::{Input, ReportError, Settings, Site, Target};
-use crate::model::analysis::{Analysis, HistoryFacts};
-use crate::model::calibration::{Reruns, Tally};
-use crate::model::commit::CommitLine;
-use crate::model::head::RunHead;
-use crate::model::ledger::Ledger;
-use crate::model::method::{Constants, Figure, Limits, MeasuredTable, Method};
-use crate::model::movers::WeekMovers;
-use crate::model::page::Page;
-use crate::model::release::Released;
-use crate::model::run::RecordedRun;
-use crate::model::trend::Trend;
+use sprag_model::analysis::{Analysis, HistoryFacts};
+use sprag_model::calibration::{Reruns, Tally};
+use sprag_model::commit::CommitLine;
+use sprag_model::head::RunHead;
+use sprag_model::ledger::Ledger;
+use sprag_model::method::{Constants, Figure, Limits, MeasuredTable, Method};
+use sprag_model::movers::WeekMovers;
+use sprag_model::page::Page;
+use sprag_model::release::Released;
+use sprag_model::run::RecordedRun;
+use sprag_model::trend::Trend;
 
 /// Input of the site.
 pub(super) struct Sample {
@@ -45,7 +45,7 @@ impl Sample {
     /// What the pages are made of.
     pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
         let Sample { analysis, trend, line, movers, newest, ledger, releases, reruns, .. } = self;
-        let today = crate::model::ledger::day(analysis.as_of.unwrap_or_default());
+        let today = sprag_model::ledger::day(analysis.as_of.unwrap_or_default());
         Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns }
     }
 
@@ -113,7 +113,7 @@ pub(super) fn rich() -> Sample {
     let runs = runs::all(&line);
     let analysis = findings::analysis(&line, &runs);
     let mut trend = trend::trend(&analysis, &line);
-    let day = crate::model::ledger::day(analysis.as_of.expect("it has runs"));
+    let day = sprag_model::ledger::day(analysis.as_of.expect("it has runs"));
     let ledger = ledger::ledger(day, &line, &mut trend);
     let releases = releases::releases(day, &line);
     let movers = findings::movers(&analysis);

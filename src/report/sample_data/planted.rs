@@ -1,9 +1,9 @@
 //! What `sprag trend` would tell of the made-up history: the changes that `runs.rs` plants.
 
 use super::runs;
-use crate::model::environment::FactChange;
-use crate::model::event::{Direction, EventKind};
-use crate::model::series::Series;
+use sprag_model::environment::FactChange;
+use sprag_model::event::{Direction, EventKind};
+use sprag_model::series::Series;
 
 /// An event of the sample; places count the commits of its line from 0.
 pub(super) struct Planted {

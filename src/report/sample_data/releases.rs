@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{Days, NaiveDate, NaiveTime};
 
 use super::HOSTILE;
-use crate::model::checklist::{
+use sprag_model::checklist::{
     Filled, FilledChecklist, HistoryPoint, Rests, Rollback, RuntimeTarget, SCHEMA_VERSION, Signed, Status, Waiving,
 };
-use crate::model::commit::CommitLine;
-use crate::model::ledger::Entry;
-use crate::model::release::{Figures, Kept, ReleaseReport, Released, Sealed};
+use sprag_model::commit::CommitLine;
+use sprag_model::ledger::Entry;
+use sprag_model::release::{Figures, Kept, ReleaseReport, Released, Sealed};
 
 pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
     let commit = line.commits.last().map(|commit| commit.sha.clone()).expect("there are commits");

@@ -6,14 +6,14 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
 use super::HOSTILE;
-use crate::model::benchmark::{Benchmark, Parity, ParityStatus};
-use crate::model::commit::{Commit, CommitLine, CommitOnLine};
-use crate::model::digest::sha256_hex;
-use crate::model::environment::{Environment, Machine};
-use crate::model::metric::{Better, Metric};
-use crate::model::run::{Quality, RecordedRun, Run, RunStatus};
-use crate::model::sample::{Estimate, Measurement, Role};
-use crate::model::unit::Unit;
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::commit::{Commit, CommitLine, CommitOnLine};
+use sprag_model::digest::sha256_hex;
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::metric::{Better, Metric};
+use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement, Role};
+use sprag_model::unit::Unit;
 
 const COMMITS: usize = 40;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::planted::{self, Planted};
 use super::{HOSTILE, runs};
-use crate::model::analysis::{Analysis, SeriesAnalysis};
-use crate::model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
-use crate::model::commit::CommitLine;
-use crate::model::event::{Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect};
-use crate::model::metric::Better;
-use crate::model::series::Series;
-use crate::model::trend::{
+use sprag_model::analysis::{Analysis, SeriesAnalysis};
+use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
+use sprag_model::commit::CommitLine;
+use sprag_model::event::{Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect};
+use sprag_model::metric::Better;
+use sprag_model::series::Series;
+use sprag_model::trend::{
     ApartSeries, Budget, Coverage, Due, NewestApart, NotJudged, PooledPoint, ReasonCount, SelfTest, SeriesTrend,
     Stretch, Tables, Trend,
 };
@@ -296,7 +296,7 @@ fn the_sample_tells_what_was_planted() {
     assert_eq!(moved, [2, 1, 4, 1, 23, 1, 1]);
     for event in &sample.trend.events {
         let is_worse = |member: &Member| member.worse.expect("it has a level before") > 0.0;
-        let expected = event.direction == crate::model::event::Direction::Worse;
+        let expected = event.direction == sprag_model::event::Direction::Worse;
         assert!(event.members.iter().all(|one| is_worse(one) == expected), "{}: {:?}", event.id, event.worst);
     }
     assert!(sample.trend.newest[0].series[0].worse.is_some_and(|worse| worse > 0.03));

@@ -2,11 +2,11 @@
 
 use super::example::{self, commit, event, member};
 use super::{event as told, markdown, table};
-use crate::model::event::{Event, NamedCommit, NextStep, Suspect};
-use crate::model::metric::Metric;
-use crate::model::trend::Trend;
-use crate::model::unit::Unit;
-use crate::report::number::NARROW;
+use crate::number::NARROW;
+use sprag_model::event::{Event, NamedCommit, NextStep, Suspect};
+use sprag_model::metric::Metric;
+use sprag_model::trend::Trend;
+use sprag_model::unit::Unit;
 
 /// Both texts, with plain blanks in figures.
 fn texts(trend: &Trend, all: bool) -> [String; 2] {

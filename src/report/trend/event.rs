@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use super::document::{Block, Grid, Room, Section, cell};
 use super::{shell, words};
-use crate::model::change_point::Level;
-use crate::model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
-use crate::report::answer;
-use crate::report::date;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::{Part, Phrase};
+use crate::answer;
+use crate::date;
+use crate::mark::{Mark, Tone};
+use crate::number::{self, count, counted};
+use crate::phrase::{Part, Phrase};
+use sprag_model::change_point::Level;
+use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
 
 /// The suspects that are listed.
 const MOST_SUSPECTS: usize = 5;
@@ -36,7 +36,7 @@ pub(super) fn section(event: &Event, room: &Room) -> Section {
 }
 
 /// The member that an event is known by: the worst, or where all got better the best.
-pub(in crate::report) fn lead(event: &Event) -> Option<&Member> {
+pub(crate) fn lead(event: &Event) -> Option<&Member> {
     match event.direction {
         Direction::Better => event.members.last(),
         Direction::Worse | Direction::Mixed => event.members.first(),
@@ -44,7 +44,7 @@ pub(in crate::report) fn lead(event: &Event) -> Option<&Member> {
 }
 
 /// Its id with its colour.
-pub(in crate::report) fn mark(event: &Event) -> Mark {
+pub(crate) fn mark(event: &Event) -> Mark {
     let (tone, glyph) = match event {
         one if one.state != EventState::Standing => (Tone::Plain, "="),
         one if !one.sure => (Tone::Doubt, "?"),
@@ -60,7 +60,7 @@ pub(in crate::report) fn mark(event: &Event) -> Mark {
 }
 
 /// What it did, in one sentence.
-pub(in crate::report) fn title(event: &Event) -> Phrase {
+pub(crate) fn title(event: &Event) -> Phrase {
     let title = Phrase::default().mark(mark(event));
     let Some(lead) = lead(event) else { return title };
     let way = words::way(&lead.metric, lead.worse);
@@ -94,7 +94,7 @@ pub(in crate::report) fn title(event: &Event) -> Phrase {
 }
 
 /// Likewise without its id, where that stands in a cell of its own.
-pub(in crate::report) fn deed(event: &Event) -> Phrase {
+pub(crate) fn deed(event: &Event) -> Phrase {
     let mut deed = title(event);
     deed.parts.retain(|part| !matches!(part, Part::Mark(_)));
     if let Some(Part::Text(words)) = deed.parts.first_mut() {
@@ -104,7 +104,7 @@ pub(in crate::report) fn deed(event: &Event) -> Phrase {
 }
 
 /// Where it was seen, since when, and how much of what was measured there it moved.
-pub(in crate::report) fn place(event: &Event) -> Phrase {
+pub(crate) fn place(event: &Event) -> Phrase {
     let machines: Vec<String> = event.machines.iter().map(|one| words::name(&one.name)).collect();
     let mut text = format!("{}, since {}", words::joined(&machines), date::day(event.since));
     let moved = event.members.len();
@@ -119,7 +119,7 @@ pub(in crate::report) fn place(event: &Event) -> Phrase {
 }
 
 /// Between which commits it lies.
-pub(in crate::report) fn range(event: &Event) -> Phrase {
+pub(crate) fn range(event: &Event) -> Phrase {
     let bad = event.first_bad.short();
     let range = match &event.last_good {
         Some(good) => Phrase::plain("good ").id(words::name(good.short())).text(" .. "),
@@ -147,7 +147,7 @@ pub(in crate::report) fn range(event: &Event) -> Phrase {
 }
 
 /// Whether it is a drift that the newest point of a series is part of, so that its end is no more than that point.
-pub(in crate::report) fn goes_on(event: &Event) -> bool {
+pub(crate) fn goes_on(event: &Event) -> bool {
     event.kind == EventKind::Drift && event.members.iter().any(is_going_on)
 }
 
@@ -164,12 +164,12 @@ fn going_on(event: &Event) -> String {
 }
 
 /// Where it ends: the first commit that surely has it, or that it goes on.
-pub(in crate::report) fn end(event: &Event) -> Phrase {
+pub(crate) fn end(event: &Event) -> Phrase {
     if goes_on(event) { Phrase::plain("goes on") } else { Phrase::default().id(words::name(event.first_bad.short())) }
 }
 
 /// How many commits a drift is over: of one that goes on each more is one more, so that is told by steps.
-pub(in crate::report) fn commits(event: &Event) -> String {
+pub(crate) fn commits(event: &Event) -> String {
     let commits = event.suspects.len();
     if goes_on(event) && commits > 1 {
         return format!("{} commits", number::rough_count(commits));
@@ -188,7 +188,7 @@ fn pace(event: &Event) -> Option<Level> {
 }
 
 /// The commit that is the cause most likely, or can be it alone.
-pub(in crate::report) fn likely(event: &Event) -> Option<(&'static str, Phrase)> {
+pub(crate) fn likely(event: &Event) -> Option<(&'static str, Phrase)> {
     let suspect = event.most_likely().filter(|_| event.kind == EventKind::Change)?;
     let chance = words::probability(suspect.probability);
     let alike: Vec<&Suspect> =
@@ -220,13 +220,13 @@ fn alike_words(alike: &[&Suspect], chance: &str) -> Phrase {
 }
 
 /// Whether it is sure, and how many like it are chance.
-pub(in crate::report) fn chance(event: &Event) -> Phrase {
+pub(crate) fn chance(event: &Event) -> Phrase {
     let words = words::chance(event.false_discovery);
     Phrase::plain(if event.sure { format!("sure: {words}") } else { format!("may be chance: {words}") })
 }
 
 /// Whether it still holds, and what the ledger says to that.
-pub(in crate::report) fn state(event: &Event) -> Phrase {
+pub(crate) fn state(event: &Event) -> Phrase {
     if let EventState::TakenBack { by } = &event.state {
         return Phrase::plain("taken back by ").id(words::name(by));
     }
@@ -270,7 +270,7 @@ fn next(event: &Event) -> Vec<Block> {
 }
 
 /// What to measure next, and what is known then.
-pub(in crate::report) fn step(event: &Event, next: &NextStep) -> Phrase {
+pub(crate) fn step(event: &Event, next: &NextStep) -> Phrase {
     // Where one machine alone saw it, there is no other to run it on.
     let place = match event.machines.len() {
         0 | 1 => String::new(),
@@ -293,7 +293,7 @@ pub(super) fn command(words: &[String]) -> Block {
 }
 
 /// Why there is no line to paste for these words.
-pub(in crate::report) fn without_command(words: &[String]) -> &'static str {
+pub(crate) fn without_command(words: &[String]) -> &'static str {
     if words.is_empty() {
         "no suite of sprag.toml measures it any more"
     } else {

@@ -3,14 +3,14 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::example_tables::{newest, series, tables};
-use crate::model::change_point::Level;
-use crate::model::environment::FactChange;
-use crate::model::event::{
+use crate::gate::example::HOSTILE;
+use sprag_model::change_point::Level;
+use sprag_model::environment::FactChange;
+use sprag_model::event::{
     Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect,
 };
-use crate::model::metric::{Better, Metric};
-use crate::model::trend::{Budget, Coverage, Due, ReasonCount, SelfTest, Tables, Trend};
-use crate::report::gate::example::HOSTILE;
+use sprag_model::metric::{Better, Metric};
+use sprag_model::trend::{Budget, Coverage, Due, ReasonCount, SelfTest, Tables, Trend};
 
 /// Midnight of a day, from that of the newest run back.
 pub(crate) fn time(days_ago: i64) -> DateTime<Utc> {
@@ -38,7 +38,7 @@ pub(super) fn around(value: f64, half: f64) -> Level {
 pub(crate) fn member(benchmark: &str, metric: Metric, before: f64, relative: f64) -> Member {
     let worse = if metric.better == Better::Lower { relative } else { 1.0 / (1.0 + relative) - 1.0 };
     Member {
-        series: format!("{}-0123abcd", crate::model::series::slug(benchmark, 40)),
+        series: format!("{}-0123abcd", sprag_model::series::slug(benchmark, 40)),
         suite: "cpu".to_owned(),
         benchmark: benchmark.to_owned(),
         metric,

@@ -1,10 +1,10 @@
 //! What stands beside the events in trends for tests.
 
 use super::example::{around, commit, machine, words};
-use crate::model::change_point::{Changes, SeriesNoise};
-use crate::model::metric::Metric;
-use crate::model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
-use crate::model::trend::{ApartSeries, NewestApart, NotJudged, SeriesTrend, Stretch, Tables};
+use sprag_model::change_point::{Changes, SeriesNoise};
+use sprag_model::metric::Metric;
+use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
+use sprag_model::trend::{ApartSeries, NewestApart, NotJudged, SeriesTrend, Stretch, Tables};
 
 /// One of the series that moved.
 pub(super) fn series(number: u32) -> SeriesTrend {

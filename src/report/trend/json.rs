@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value, json as value};
 
-use crate::model::trend::Trend;
-use crate::model::{canonical, schema as of_types};
+use sprag_model::trend::Trend;
+use sprag_model::{canonical, schema as of_types};
 
 /// The version of the document.
 const SCHEMA_VERSION: u32 = 1;
@@ -47,7 +47,7 @@ pub fn schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::trend::example;
+    use crate::trend::example;
 
     #[track_caller]
     fn valid(trend: &Trend) -> Value {

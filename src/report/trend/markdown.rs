@@ -4,9 +4,9 @@
 
 use super::document::{self, Block, Document, Grid, Room, Section};
 use super::newest;
-use crate::model::trend::Trend;
-use crate::report::markdown::{Lines, phrase};
-use crate::report::number;
+use crate::markdown::{Lines, phrase};
+use crate::number;
+use sprag_model::trend::Trend;
 
 /// The bytes that events may take, and all of it.
 const MOST_BYTES_OF_EVENTS: usize = 40_000;

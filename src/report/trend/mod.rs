@@ -3,12 +3,12 @@
 //! What is told, in which order and in which words is decided once (`document.rs`); the terminal and Markdown only set it, and
 //! the pages of events take its sentences. Each has its own escaping, for every name and subject in it comes from elsewhere.
 
-pub(in crate::report) mod shell;
-pub(in crate::report) mod words;
+pub(crate) mod shell;
+pub(crate) mod words;
 mod document;
-pub(in crate::report) mod summary;
-pub(in crate::report) mod event;
-pub(in crate::report) mod newest;
+pub(crate) mod summary;
+pub(crate) mod event;
+pub(crate) mod newest;
 mod tables;
 mod table;
 mod markdown;
@@ -24,4 +24,4 @@ mod example_tables;
 pub use json::{json, schema};
 pub use markdown::{digest, markdown};
 pub use table::table;
-pub(in crate::report) use tables::reason;
+pub(crate) use tables::reason;

@@ -2,12 +2,12 @@
 
 use super::document::{Block, Grid, Room, Section, cell};
 use super::{event, words};
-use crate::model::change_point::Level;
-use crate::model::trend::{ApartSeries, NewestApart, Trend};
-use crate::report::gate::share;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
+use crate::gate::share;
+use crate::mark::{Mark, Tone};
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use sprag_model::change_point::Level;
+use sprag_model::trend::{ApartSeries, NewestApart, Trend};
 
 /// The commits that are told of.
 const MOST: usize = 8;
@@ -45,7 +45,7 @@ fn commit(apart: &NewestApart, room: &Room) -> Vec<Block> {
 }
 
 /// Where they lie, and how many runs settle it.
-pub(in crate::report) fn head(apart: &NewestApart) -> Phrase {
+pub(crate) fn head(apart: &NewestApart) -> Phrase {
     let settles = counted(apart.runs, "more run settles it", "more runs settle it");
     let head = Phrase::plain("On ").text(words::name(&apart.machine.name)).text(" at ");
     let by_hand = if apart.checkout { ", its newest commit checked out there" } else { "" };
@@ -53,7 +53,7 @@ pub(in crate::report) fn head(apart: &NewestApart) -> Phrase {
 }
 
 /// How far a value lies from its level.
-pub(in crate::report) fn change(apart: &ApartSeries) -> String {
+pub(crate) fn change(apart: &ApartSeries) -> String {
     let Level { value: level, .. } = apart.level;
     let share = (apart.value / level - 1.0) * level.signum();
     if level == 0.0 { number::NONE.to_owned() } else { share::percent(share) }

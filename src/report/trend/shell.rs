@@ -1,10 +1,10 @@
 //! A command as one line that can be pasted.
 
-use crate::report::text::visible;
+use crate::text::visible;
 
 /// The line, each word quoted where a shell would take it for more than itself; `None` where a word holds what acts unseen, or
 /// what a log of GitHub takes for a command: nobody can see what such a line does.
-pub(in crate::report) fn line(words: &[String]) -> Option<String> {
+pub(crate) fn line(words: &[String]) -> Option<String> {
     let is_seen = |word: &String| visible(word) == word.as_str() && !word.contains("##[");
     (!words.is_empty() && words.iter().all(is_seen))
         .then(|| words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" "))

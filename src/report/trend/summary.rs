@@ -1,24 +1,24 @@
 //! The headline of a trend, and what belongs right below it.
 
 use super::words;
-use crate::model::event::Direction;
-use crate::model::event::{Event, EventKind, EventState};
-use crate::model::trend::{Due, Trend};
-use crate::report::date;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{count, counted};
-use crate::report::phrase::Phrase;
+use crate::date;
+use crate::mark::{Mark, Tone};
+use crate::number::{count, counted};
+use crate::phrase::Phrase;
+use sprag_model::event::Direction;
+use sprag_model::event::{Event, EventKind, EventState};
+use sprag_model::trend::{Due, Trend};
 
 /// The stale suites that are named.
 const MOST_STALE: usize = 5;
 
 /// Whether an event is listed without being asked for: it is no chance, and it still holds.
-pub(in crate::report) fn is_listed(event: &Event) -> bool {
+pub(crate) fn is_listed(event: &Event) -> bool {
     event.sure && event.state == EventState::Standing
 }
 
 /// How many events of each kind are listed, and how many series are judged.
-pub(in crate::report) fn headline(trend: &Trend) -> Phrase {
+pub(crate) fn headline(trend: &Trend) -> Phrase {
     let coverage = &trend.coverage;
     if trend.runs == 0 {
         return Phrase::default().mark(Mark::new(Tone::Doubt, "○", "Nothing is recorded yet."));
@@ -97,7 +97,7 @@ pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
 }
 
 /// The suites that are older than the schedule allows, one a sentence.
-pub(in crate::report) fn stale(trend: &Trend) -> Vec<Phrase> {
+pub(crate) fn stale(trend: &Trend) -> Vec<Phrase> {
     let stale: Vec<&Due> = trend.schedule.iter().filter(|due| due.stale).collect();
     let mut lines = Vec::new();
     lines.extend(stale.iter().take(MOST_STALE).map(|due| {

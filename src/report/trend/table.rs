@@ -4,10 +4,10 @@
 //! GitHub does, whatever a name holds.
 
 use super::document::{self, Block, Document, Grid, Room, Section};
-use crate::model::trend::Trend;
-use crate::report::number::NARROW;
-use crate::report::phrase::{Part, Phrase};
-use crate::report::text::visible;
+use crate::number::NARROW;
+use crate::phrase::{Part, Phrase};
+use crate::text::visible;
+use sprag_model::trend::Trend;
 
 /// The columns of a line.
 const WIDTH: usize = 100;

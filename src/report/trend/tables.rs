@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::document::{Block, Grid, Section, cell};
 use super::words;
-use crate::model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
-use crate::model::trend::{Budget, Due, SeriesTrend, Trend};
-use crate::report::date;
-use crate::report::gate::share;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
+use crate::date;
+use crate::gate::share;
+use crate::mark::{Mark, Tone};
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
+use sprag_model::trend::{Budget, Due, SeriesTrend, Trend};
 
 /// The movers that are listed.
 const MOST_MOVERS: usize = 10;
@@ -29,7 +29,7 @@ const REASONS: [(&str, &str, &str); 6] = [
 ];
 
 /// What the word of a reason means, and what to do about it.
-pub(in crate::report) fn reason(word: &str) -> (&str, Phrase) {
+pub(crate) fn reason(word: &str) -> (&str, Phrase) {
     let known = REASONS.iter().find(|(known, _, _)| *known == word);
     known.map_or((word, Phrase::default()), |(_, why, what)| (*why, sentence(what)))
 }

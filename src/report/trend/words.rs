@@ -1,11 +1,11 @@
 //! Figures and names of trends in words.
 
-use crate::model::change_point::Level;
-use crate::model::metric::Metric;
-use crate::report::gate::share;
-use crate::report::mark::{better_word, worse_word};
-use crate::report::number::{self, NARROW};
-use crate::report::text::shortened;
+use crate::gate::share;
+use crate::mark::{better_word, worse_word};
+use crate::number::{self, NARROW};
+use crate::text::shortened;
+use sprag_model::change_point::Level;
+use sprag_model::metric::Metric;
 
 /// The longest name, in characters.
 const NAME: usize = 160;
@@ -29,22 +29,22 @@ const LARGE: f64 = 0.05;
 const TENTHS_FROM: f64 = 0.4;
 
 /// A name, cut where it is very long.
-pub(in crate::report) fn name(name: &str) -> String {
+pub(crate) fn name(name: &str) -> String {
     shortened(name, NAME)
 }
 
 /// A sentence, cut where it is very long.
-pub(in crate::report) fn sentence(sentence: &str) -> String {
+pub(crate) fn sentence(sentence: &str) -> String {
     shortened(sentence, SENTENCE)
 }
 
 /// The subject of a commit, cut to fit beside it.
-pub(in crate::report) fn subject(subject: &str) -> String {
+pub(crate) fn subject(subject: &str) -> String {
     shortened(subject, SUBJECT)
 }
 
 /// A change with its interval, such as `+8.1 % (+7.6 to +8.6)`.
-pub(in crate::report) fn change(relative: &Level) -> String {
+pub(crate) fn change(relative: &Level) -> String {
     let is_known = relative.lower.is_finite() && relative.upper.is_finite();
     // That of an exact series is a point.
     let is_wide = is_known && (relative.lower, relative.upper) != (relative.value, relative.value);
@@ -53,13 +53,13 @@ pub(in crate::report) fn change(relative: &Level) -> String {
 }
 
 /// Two values in one unit, such as `1.200 → 1.297 ms`.
-pub(in crate::report) fn values(metric: &Metric, before: f64, after: f64) -> String {
+pub(crate) fn values(metric: &Metric, before: f64, after: f64) -> String {
     let scale = metric.unit.scale(if before == 0.0 { after } else { before });
     format!("{} → {}", number::value(scale, before), number::quantity(scale, after))
 }
 
 /// Likewise, for a sentence: as many digits as it takes to see a change of that size.
-pub(in crate::report) fn values_in_words(metric: &Metric, before: f64, after: f64) -> String {
+pub(crate) fn values_in_words(metric: &Metric, before: f64, after: f64) -> String {
     if (after - before).abs() < LARGE * before.abs() {
         return values(metric, before, after);
     }
@@ -68,7 +68,7 @@ pub(in crate::report) fn values_in_words(metric: &Metric, before: f64, after: f6
 }
 
 /// The word for a change that is so much worse: `slower`, `smaller`, `better`.
-pub(in crate::report) fn way(metric: &Metric, worse: Option<f64>) -> &'static str {
+pub(crate) fn way(metric: &Metric, worse: Option<f64>) -> &'static str {
     match worse {
         Some(worse) if worse > 0.0 => worse_word(metric),
         Some(worse) if worse < 0.0 => better_word(metric),
@@ -77,7 +77,7 @@ pub(in crate::report) fn way(metric: &Metric, worse: Option<f64>) -> &'static st
 }
 
 /// How many of so many like it are chance, such as `1 of 2 000 like it is chance`.
-pub(in crate::report) fn chance(false_discovery: f64) -> String {
+pub(crate) fn chance(false_discovery: f64) -> String {
     if !false_discovery.is_finite() || false_discovery >= TENTHS_FROM {
         let tenths = (false_discovery * 10.0).round();
         let tenths = if tenths.is_finite() { tenths.clamp(0.0, 10.0) as usize } else { 10 };
@@ -98,7 +98,7 @@ pub(in crate::report) fn chance(false_discovery: f64) -> String {
 }
 
 /// A probability in whole percents.
-pub(in crate::report) fn probability(probability: f64) -> String {
+pub(crate) fn probability(probability: f64) -> String {
     let percent = match probability * 100.0 {
         percent if !percent.is_finite() => return number::NONE.to_owned(),
         percent if percent > 0.0 && percent < 0.5 => "<1".to_owned(),
@@ -117,7 +117,7 @@ pub(super) fn left(left: f64) -> String {
 }
 
 /// Names one after the other: `a, b and c`.
-pub(in crate::report) fn joined(names: &[String]) -> String {
+pub(crate) fn joined(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),

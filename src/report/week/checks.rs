@@ -1,8 +1,8 @@
 //! Checks of the reports of weeks over the made-up history.
 
 use super::{WEEKS, weeks};
-use crate::report::catalog::Catalog;
-use crate::report::sample_data;
+use crate::catalog::Catalog;
+use crate::sample_data;
 
 #[test]
 fn a_week_reads_well_as_markdown() {
@@ -64,6 +64,6 @@ fn what_comes_later_changes_no_figure_of_a_week() {
     assert_eq!(before.0, after.0);
     assert_eq!((before.1, before.2), (after.1, after.2));
     // Links to runs and commits depend on what has a page.
-    let ids = |sections: &[crate::report::sheet::Section]| sections.iter().map(|one| one.id).collect::<Vec<&str>>();
+    let ids = |sections: &[crate::sheet::Section]| sections.iter().map(|one| one.id).collect::<Vec<&str>>();
     assert_eq!(ids(&before.3), ids(&after.3));
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::Week;
-use crate::model::movers::MoverRow;
-use crate::model::unit::Unit;
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::gate::share;
-use crate::report::number::{self, count};
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Row, Section};
-use crate::report::trend::words;
+use crate::catalog::{Catalog, short_benchmark};
+use crate::gate::share;
+use crate::number::{self, count};
+use crate::phrase::Phrase;
+use crate::sheet::{Row, Section};
+use crate::trend::words;
+use sprag_model::movers::MoverRow;
+use sprag_model::unit::Unit;
 
 /// How many are told by either measure.
 const MOST: usize = 10;

@@ -1,20 +1,20 @@
 //! The report of a week, for the page and Markdown.
 
 use super::{Week, movers};
-use crate::model::event::{Direction, Event, EventKind};
-use crate::model::head::RunHead;
-use crate::model::rollup::WeekRow;
-use crate::model::run::RunStatus;
-use crate::report::catalog::{Catalog, short_benchmark};
-use crate::report::date;
-use crate::report::link;
-use crate::report::mark::{Mark, Tone};
-use crate::report::number::{self, count, counted};
-use crate::report::phrase::Phrase;
-use crate::report::sheet::{Row, Section, Sheet};
-use crate::report::summary::Fact;
-use crate::report::text::shortened;
-use crate::report::trend::{event as told, words};
+use crate::catalog::{Catalog, short_benchmark};
+use crate::date;
+use crate::link;
+use crate::mark::{Mark, Tone};
+use crate::number::{self, count, counted};
+use crate::phrase::Phrase;
+use crate::sheet::{Row, Section, Sheet};
+use crate::summary::Fact;
+use crate::text::shortened;
+use crate::trend::{event as told, words};
+use sprag_model::event::{Direction, Event, EventKind};
+use sprag_model::head::RunHead;
+use sprag_model::rollup::WeekRow;
+use sprag_model::run::RunStatus;
 
 /// The most rows of events, suites, facts and runs, of each.
 const ROWS: usize = 60;
@@ -26,7 +26,7 @@ const REASON: usize = 300;
 const FACT: usize = 120;
 
 /// The report.
-pub(in crate::report) fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
+pub(crate) fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
     let last = week.monday + chrono::Days::new(6);
     let mut lede = format!(
         "Told from the runs until {}. Only its events may still change: they are fitted to all runs, later ones too.",
@@ -56,7 +56,7 @@ fn behind(mut words: Phrase, sentence: Phrase) -> Phrase {
 }
 
 /// What happened, in a few words.
-pub(in crate::report) fn headline(week: &Week<'_>) -> Phrase {
+pub(crate) fn headline(week: &Week<'_>) -> Phrase {
     let count_of = |is: &dyn Fn(&Event) -> bool| week.began.iter().filter(|event| is(event)).count();
     let environment = count_of(&|event| event.kind == EventKind::Environment);
     let better = count_of(&|event| event.kind != EventKind::Environment && event.direction == Direction::Better);
@@ -86,7 +86,7 @@ pub(in crate::report) fn headline(week: &Week<'_>) -> Phrase {
 }
 
 /// The newest measured commit before the week, and that at its end.
-pub(in crate::report) fn range(catalog: &Catalog<'_>, week: &Week<'_>) -> Phrase {
+pub(crate) fn range(catalog: &Catalog<'_>, week: &Week<'_>) -> Phrase {
     let named = |sentence: Phrase, place: Option<usize>| match place.and_then(|place| catalog.line.commits.get(place)) {
         None => sentence.text(number::NONE),
         Some(commit) => {

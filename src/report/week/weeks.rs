@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Datelike, Days, NaiveDate, Utc};
 
-use crate::model::environment::FactChange;
-use crate::model::event::{Event, EventState};
-use crate::model::head::RunHead;
-use crate::model::movers::MoverRow;
-use crate::model::rollup::WeekRow;
-use crate::model::run::is_filtered;
-use crate::report::catalog::Catalog;
+use crate::catalog::Catalog;
+use sprag_model::environment::FactChange;
+use sprag_model::event::{Event, EventState};
+use sprag_model::head::RunHead;
+use sprag_model::movers::MoverRow;
+use sprag_model::rollup::WeekRow;
+use sprag_model::run::is_filtered;
 
 /// How many weeks have a report: half a year.
 pub const WEEKS: usize = 26;
@@ -22,36 +22,36 @@ const LOOKED_AT: u64 = 4;
 const REGULAR: usize = 2;
 
 /// A week in which something ran.
-pub(in crate::report) struct Week<'a> {
+pub(crate) struct Week<'a> {
     /// The Monday it begins with.
-    pub(in crate::report) monday: NaiveDate,
+    pub(crate) monday: NaiveDate,
     /// Whether no run is newer.
-    pub(in crate::report) is_newest: bool,
+    pub(crate) is_newest: bool,
     /// Its runs, newest first.
-    pub(in crate::report) runs: Vec<&'a RunHead>,
+    pub(crate) runs: Vec<&'a RunHead>,
     /// The newest run of each suite on each machine that did not run in it, though it did in at least [`REGULAR`] of the
     /// [`LOOKED_AT`] weeks before.
-    pub(in crate::report) missing: Vec<&'a RunHead>,
+    pub(crate) missing: Vec<&'a RunHead>,
     /// The newest commit of the line that was measured before it.
-    pub(in crate::report) start: Option<usize>,
+    pub(crate) start: Option<usize>,
     /// The newest one that was measured until its end.
-    pub(in crate::report) end: Option<usize>,
+    pub(crate) end: Option<usize>,
     /// How many commits of the line were measured in it.
-    pub(in crate::report) measured: usize,
+    pub(crate) measured: usize,
     /// Each suite on each machine with what in its environment differs from the newest run before the week.
-    pub(in crate::report) environment: Vec<(&'a RunHead, Vec<FactChange>)>,
+    pub(crate) environment: Vec<(&'a RunHead, Vec<FactChange>)>,
     /// The events that are sure and began in it.
-    pub(in crate::report) began: Vec<&'a Event>,
+    pub(crate) began: Vec<&'a Event>,
     /// Those that were taken back in it.
-    pub(in crate::report) ended: Vec<&'a Event>,
+    pub(crate) ended: Vec<&'a Event>,
     /// The weekly figures of its suites.
-    pub(in crate::report) suites: Vec<&'a WeekRow>,
+    pub(crate) suites: Vec<&'a WeekRow>,
     /// Its judged series beside the week before that has them, the worst first.
-    pub(in crate::report) movers: &'a [MoverRow],
+    pub(crate) movers: &'a [MoverRow],
 }
 
 /// The weeks that have a report, newest first.
-pub(in crate::report) fn weeks<'a>(catalog: &Catalog<'a>) -> Vec<Week<'a>> {
+pub(crate) fn weeks<'a>(catalog: &Catalog<'a>) -> Vec<Week<'a>> {
     let mut runs: BTreeMap<NaiveDate, Vec<&RunHead>> = BTreeMap::new();
     for run in &catalog.runs {
         runs.entry(monday(run.timestamp)).or_default().push(run);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::model::canonical;
+use sprag_model::canonical;
 
 /// What stands for a number that is not there.
 const NOTHING: &str = "n/a";

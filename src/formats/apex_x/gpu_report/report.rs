@@ -4,8 +4,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
 use super::{Benchmarks, Environment, GpuConfig};
-use crate::model::autotune::Snapshot;
-use crate::model::canonical;
+use sprag_model::autotune::Snapshot;
+use sprag_model::canonical;
 
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_gpu_benchmark";
@@ -75,7 +75,7 @@ impl GpuReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::apex_x::gpu_report::{
+    use crate::apex_x::gpu_report::{
         Backend, Calls, Device, EndToEnd, Operation, Path, Selection, TensorRt, to_markdown,
     };
 

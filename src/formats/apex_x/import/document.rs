@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use super::{kept, report};
-use crate::formats::{FormatError, field, json, outputs};
-use crate::model::foreign::Output;
-use crate::model::imported::{Entry, Imported, ImportedRun};
+use crate::{FormatError, field, json, outputs};
+use sprag_model::foreign::Output;
+use sprag_model::imported::{Entry, Imported, ImportedRun};
 
 /// How the names of the files end.
 pub const FILES: &[&str] = &[".json"];
@@ -125,8 +125,8 @@ fn facts(document: &Value) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::golden;
-    use crate::model::imported::EntryStatus;
+    use crate::golden;
+    use sprag_model::imported::EntryStatus;
 
     fn output(text: &str) -> Output {
         Output { name: "r.json".to_owned(), bytes: text.as_bytes().to_vec() }
@@ -150,7 +150,7 @@ mod tests {
 
     /// The texts of a kind in the golden cases of a family.
     fn golden_texts(family: &str, kind: &str) -> Vec<(String, String)> {
-        let path = format!("{}/fixtures/golden/apex-x/{family}.json", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../fixtures/golden/apex-x/{family}.json", env!("CARGO_MANIFEST_DIR"));
         let cases: Value = serde_json::from_slice(&std::fs::read(path).expect("it is there")).expect("it is JSON");
         let of = |case: &Value| {
             let text = case.pointer(kind)?;

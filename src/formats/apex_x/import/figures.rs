@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::formats::{outputs, quantity};
-use crate::model::imported::{Entry, EntryStatus, Observation};
-use crate::model::metric::{Better, Metric, TIME};
-use crate::model::unit::Unit;
+use crate::{outputs, quantity};
+use sprag_model::imported::{Entry, EntryStatus, Observation};
+use sprag_model::metric::{Better, Metric, TIME};
+use sprag_model::unit::Unit;
 
 /// The metric of a 95th percentile.
 const TIME_P95: &str = "time_p95";

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::figures::{Entries, milliseconds, number, place};
-use crate::formats::quantity;
-use crate::model::imported::{Entry, EntryStatus};
+use crate::quantity;
+use sprag_model::imported::{Entry, EntryStatus};
 
 /// The name of the line of a trend file that is about the status of the report.
 const STATUS: &str = "__status__";

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::figures::{Entries, milliseconds, number, place, seconds};
-use crate::formats::{LONGEST_PREFIX, field, outputs, quantity};
-use crate::model::imported::{Entry, EntryStatus};
-use crate::model::metric::{Metric, TIME};
+use crate::{LONGEST_PREFIX, field, outputs, quantity};
+use sprag_model::imported::{Entry, EntryStatus};
+use sprag_model::metric::{Metric, TIME};
 
 /// How many names deep a block of a GPU report lies at most.
 const DEEPEST: usize = 8;

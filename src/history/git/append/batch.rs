@@ -5,10 +5,10 @@ use std::thread;
 
 use git2::{ObjectType, Oid};
 
-use crate::history::HistoryError;
-use crate::history::layout;
-use crate::model::event_record::EventRecord;
-use crate::model::run::Run;
+use crate::HistoryError;
+use crate::layout;
+use sprag_model::event_record::EventRecord;
+use sprag_model::run::Run;
 
 /// So few records are checked on one thread.
 const FEW: usize = 16;
@@ -39,10 +39,10 @@ impl Record {
 }
 
 /// Records with distinct paths, in order of path, each with the id of its blob.
-pub(in crate::history::git) struct Batch<'a>(pub(in crate::history::git) BTreeMap<&'a str, (&'a Record, Oid)>);
+pub(in crate::git) struct Batch<'a>(pub(in crate::git) BTreeMap<&'a str, (&'a Record, Oid)>);
 
 impl<'a> Batch<'a> {
-    pub(in crate::history::git) fn new(records: &'a [Record]) -> Result<Batch<'a>, HistoryError> {
+    pub(in crate::git) fn new(records: &'a [Record]) -> Result<Batch<'a>, HistoryError> {
         let mut batch: BTreeMap<&str, (&Record, Oid)> = BTreeMap::new();
         for (record, checked) in records.iter().zip(check_all(records)) {
             let fault = |reason: String| HistoryError::BadRecord { path: record.path.clone(), reason };
@@ -55,7 +55,7 @@ impl<'a> Batch<'a> {
         Ok(Batch(batch))
     }
 
-    pub(in crate::history::git) fn message(&self) -> String {
+    pub(in crate::git) fn message(&self) -> String {
         let subjects: Vec<&str> = self.0.values().map(|(record, _)| record.subject.as_str()).collect();
         message(&subjects)
     }
@@ -82,7 +82,7 @@ fn check_all(records: &[Record]) -> Vec<Result<Oid, String>> {
 
 /// The subject of the record where it is alone; of a few of one commit `sprag: cpu ok, gpu skipped at …`; else how
 /// many there are, and the subject of each below.
-pub(in crate::history::git) fn message(subjects: &[&str]) -> String {
+pub(in crate::git) fn message(subjects: &[&str]) -> String {
     match (subjects, joined(subjects)) {
         ([only], _) => format!("{only}\n"),
         (_, Some(together)) => format!("{together}\n"),

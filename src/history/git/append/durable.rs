@@ -13,11 +13,11 @@ use std::path::Path;
 
 use git2::{Oid, Repository, Tree};
 
-use crate::history::HistoryError;
-use crate::history::state::{MANY_FILES, sync_file_system, sync_folder};
+use crate::HistoryError;
+use crate::state::{MANY_FILES, sync_file_system, sync_folder};
 
 /// Flushes a commit, its tree, and the trees and blobs on the way to `paths`.
-pub(in crate::history::git) fn sync_commit(
+pub(in crate::git) fn sync_commit(
     repository: &Repository,
     commit: Oid,
     tree: &Tree<'_>,
@@ -48,7 +48,7 @@ pub(in crate::history::git) fn sync_commit(
 }
 
 /// Flushes a ref.
-pub(in crate::history::git) fn sync_ref(repository: &Repository, reference: &str) -> Result<(), HistoryError> {
+pub(in crate::git) fn sync_ref(repository: &Repository, reference: &str) -> Result<(), HistoryError> {
     let path = repository.commondir().join(reference);
     sync_file(&path)?;
     path.parent().map_or(Ok(()), sync_folder)

@@ -4,20 +4,20 @@ use std::collections::HashMap;
 
 use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
 
-use crate::history::HistoryError;
-use crate::history::git::append::likeness;
-use crate::history::git::failed;
+use crate::HistoryError;
+use crate::git::append::likeness;
+use crate::git::failed;
 
 /// What a tree has at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::history::git) struct Found {
-    pub(in crate::history::git) id: Oid,
-    pub(in crate::history::git) mode: i32,
-    pub(in crate::history::git) is_folder: bool,
+pub(in crate::git) struct Found {
+    pub(in crate::git) id: Oid,
+    pub(in crate::git) mode: i32,
+    pub(in crate::git) is_folder: bool,
 }
 
 /// The folders of a tree that were looked into.
-pub(in crate::history::git) struct Folders<'r> {
+pub(in crate::git) struct Folders<'r> {
     repository: &'r Repository,
     /// By path, without a slash at the end; absent where there is no such folder.
     known: HashMap<String, Option<Tree<'r>>>,
@@ -26,7 +26,7 @@ pub(in crate::history::git) struct Folders<'r> {
 }
 
 impl<'r> Folders<'r> {
-    pub(in crate::history::git) fn of(repository: &'r Repository, root: Tree<'r>) -> Folders<'r> {
+    pub(in crate::git) fn of(repository: &'r Repository, root: Tree<'r>) -> Folders<'r> {
         Folders { repository, known: HashMap::from([(String::new(), Some(root))]), names: HashMap::new() }
     }
 
@@ -34,7 +34,7 @@ impl<'r> Folders<'r> {
     ///
     /// # Errors
     /// When a folder on the way cannot be read.
-    pub(in crate::history::git) fn get(&mut self, path: &str) -> Result<Option<Found>, git2::Error> {
+    pub(in crate::git) fn get(&mut self, path: &str) -> Result<Option<Found>, git2::Error> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         let Some(folder) = self.folder(parent)? else { return Ok(None) };
         let found = |entry: TreeEntry<'_>| Found {
@@ -49,7 +49,7 @@ impl<'r> Folders<'r> {
     ///
     /// # Errors
     /// When the path, which the tree lacks, is alike to one that it has, and when a folder cannot be read.
-    pub(in crate::history::git) fn check_likeness(&mut self, path: &str) -> Result<(), HistoryError> {
+    pub(in crate::git) fn check_likeness(&mut self, path: &str) -> Result<(), HistoryError> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         if !self.names.contains_key(parent) {
             let folder = self.folder(parent).map_err(failed("read the tree of the history"))?;
@@ -82,7 +82,7 @@ impl<'r> Folders<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::git::testing::Fixture;
+    use crate::git::testing::Fixture;
 
     #[test]
     fn what_a_tree_has_is_found_and_nothing_else() {

@@ -9,11 +9,11 @@ use std::path::Path;
 use git2::{ErrorCode, Repository, Tree};
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::history::HistoryError;
-use crate::history::git::failed;
+use crate::HistoryError;
+use crate::git::failed;
 
 /// The first of the paths of which a part is alike to that of another one, and that one, both up to that part.
-pub(in crate::history::git) fn alike<'a>(paths: impl Iterator<Item = &'a str>) -> Option<(&'a str, &'a str)> {
+pub(in crate::git) fn alike<'a>(paths: impl Iterator<Item = &'a str>) -> Option<(&'a str, &'a str)> {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for path in paths {
         for end in path.match_indices('/').map(|(end, _)| end).chain([path.len()]) {
@@ -28,7 +28,7 @@ pub(in crate::history::git) fn alike<'a>(paths: impl Iterator<Item = &'a str>) -
 }
 
 /// Refuses a path that the tree lacks and whose folder has a name that is alike to its last part.
-pub(in crate::history::git) fn check(repository: &Repository, tree: &Tree<'_>, path: &str) -> Result<(), HistoryError> {
+pub(in crate::git) fn check(repository: &Repository, tree: &Tree<'_>, path: &str) -> Result<(), HistoryError> {
     let unread = || failed("read the tree of the history");
     let (parent, name) = path.rsplit_once('/').map_or(("", path), |(parent, name)| (parent, name));
     let folder = if parent.is_empty() {
@@ -53,7 +53,7 @@ pub(in crate::history::git) fn check(repository: &Repository, tree: &Tree<'_>, p
 }
 
 /// A name as a file system sees it that knows no case and one Unicode form.
-pub(in crate::history::git) fn folded(name: &str) -> String {
+pub(in crate::git) fn folded(name: &str) -> String {
     if name.is_ascii() { name.to_ascii_lowercase() } else { name.nfc().flat_map(char::to_lowercase).nfc().collect() }
 }
 

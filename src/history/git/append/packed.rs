@@ -16,9 +16,9 @@ use git2::{Oid, Repository};
 use sha1::{Digest as _, Sha1};
 use tempfile::NamedTempFile;
 
-use crate::history::HistoryError;
-use crate::history::git::failed;
-use crate::history::state::sync_folder;
+use crate::HistoryError;
+use crate::git::failed;
+use crate::state::sync_folder;
 
 /// How many bytes go into one pack, so that a place in it can be told in 31 bits.
 const MOST_BYTES: usize = 1 << 30;
@@ -38,7 +38,7 @@ struct Packed {
 ///
 /// # Errors
 /// When the folder of packs cannot be written to. No object is there then that was not there before.
-pub(in crate::history::git) fn write(repository: &Repository, blobs: &[(Oid, &[u8])]) -> Result<(), HistoryError> {
+pub(in crate::git) fn write(repository: &Repository, blobs: &[(Oid, &[u8])]) -> Result<(), HistoryError> {
     let folder = repository.commondir().join("objects").join("pack");
     fs::create_dir_all(&folder).map_err(HistoryError::io("create the folder", &folder))?;
     for part in parts(blobs, MOST_BYTES) {
@@ -185,7 +185,7 @@ mod tests {
     use git2::ObjectType;
 
     use super::*;
-    use crate::history::git::testing::Fixture;
+    use crate::git::testing::Fixture;
 
     fn blob(content: &[u8]) -> (Oid, &[u8]) {
         (Oid::hash_object(ObjectType::Blob, content).expect("it can be named"), content)

@@ -16,7 +16,7 @@ const LINE: &str = "history/** -filter -working-tree-encoding";
 /// What to say where such an attribute holds for one of the paths, each folder looked at once. The index is that of the
 /// working tree: an attribute may stand in a file that is in the index alone, and to read it again would take longer
 /// than all the rest.
-pub(in crate::history::git) fn warning<'a>(
+pub(in crate::git) fn warning<'a>(
     repository: &Repository,
     index: &mut Index,
     paths: impl Iterator<Item = &'a str>,

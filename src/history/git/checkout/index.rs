@@ -16,28 +16,28 @@ use std::time::SystemTime;
 
 use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid, Repository};
 
-use crate::history::HistoryError;
-use crate::history::git::append::{Step, Watch};
-use crate::history::layout::PLAIN;
-use crate::history::state::{Pending, StateFolder, pause, rename_new, sync_folder};
+use crate::HistoryError;
+use crate::git::append::{Step, Watch};
+use crate::layout::PLAIN;
+use crate::state::{Pending, StateFolder, pause, rename_new, sync_folder};
 
 /// How often a lock of another process is waited for: about a second in all.
 const LOCK_ATTEMPTS: u32 = 12;
 
 /// What our lock holds, where git's holds nothing or an index.
-pub(in crate::history::git) const MARK: &[u8] = b"sprag\n";
+pub(in crate::git) const MARK: &[u8] = b"sprag\n";
 
 /// A record that the index should have.
-pub(in crate::history::git) struct Wanted<'a> {
-    pub(in crate::history::git) record: &'a Pending,
-    pub(in crate::history::git) blob: Oid,
+pub(in crate::git) struct Wanted<'a> {
+    pub(in crate::git) record: &'a Pending,
+    pub(in crate::git) blob: Oid,
     /// The facts of its file, which spare git reading it; absent where the file is not ours.
-    pub(in crate::history::git) stat: Option<Metadata>,
+    pub(in crate::git) stat: Option<Metadata>,
 }
 
 /// Why the index was left as it was.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::history::git) enum IndexError {
+pub(in crate::git) enum IndexError {
     #[error(
         "the index stays locked by another git process; until the next sprag command `git status` calls the new \
          record deleted"
@@ -53,20 +53,20 @@ pub(in crate::history::git) enum IndexError {
 
 impl IndexError {
     /// Whether trying again later may help.
-    pub(in crate::history::git) fn passes(&self) -> bool {
+    pub(in crate::git) fn passes(&self) -> bool {
         !matches!(self, IndexError::Unknown(_))
     }
 }
 
 /// Git's lock of an index. It stays until it is released, also where this process ends in whatever way: then it is
 /// known by its mark and removed when the append is healed.
-pub(in crate::history::git) struct IndexLock {
+pub(in crate::git) struct IndexLock {
     path: PathBuf,
 }
 
 impl IndexLock {
     /// Takes git's lock. The mark is in it from the first moment, since it comes there by a rename.
-    pub(in crate::history::git) fn take(repository: &Repository, state: &StateFolder) -> Result<IndexLock, IndexError> {
+    pub(in crate::git) fn take(repository: &Repository, state: &StateFolder) -> Result<IndexLock, IndexError> {
         let path = lock_path(repository);
         let mark = state.scratch("mark");
         for attempt in 0..LOCK_ATTEMPTS {
@@ -81,7 +81,7 @@ impl IndexLock {
     }
 
     /// Removes entries from the index, as far as it has them.
-    pub(in crate::history::git) fn remove(
+    pub(in crate::git) fn remove(
         &self,
         repository: &Repository,
         removed: &[Removed],
@@ -96,13 +96,13 @@ impl IndexLock {
     }
 
     /// Lets go of the lock; says so where that cannot be done.
-    pub(in crate::history::git) fn release(&self) -> Result<(), HistoryError> {
+    pub(in crate::git) fn release(&self) -> Result<(), HistoryError> {
         fs::remove_file(&self.path).map_err(HistoryError::io("remove", &self.path))
     }
 }
 
 /// Lets go of the locks of indexes, up to the first that stays.
-pub(in crate::history::git) fn release(locks: &mut Vec<Option<IndexLock>>) -> Result<(), HistoryError> {
+pub(in crate::git) fn release(locks: &mut Vec<Option<IndexLock>>) -> Result<(), HistoryError> {
     while let Some(lock) = locks.last() {
         lock.as_ref().map_or(Ok(()), IndexLock::release)?;
         locks.pop();
@@ -111,14 +111,14 @@ pub(in crate::history::git) fn release(locks: &mut Vec<Option<IndexLock>>) -> Re
 }
 
 /// An entry that the index should no longer have.
-pub(in crate::history::git) struct Removed {
-    pub(in crate::history::git) path: PathBuf,
+pub(in crate::git) struct Removed {
+    pub(in crate::git) path: PathBuf,
     /// Its content; an entry with another one stays, since that is the user's.
-    pub(in crate::history::git) blob: Oid,
+    pub(in crate::git) blob: Oid,
 }
 
 /// The index of a working tree that is locked, read once, to be changed and put into its place.
-pub(in crate::history::git) struct Draft {
+pub(in crate::git) struct Draft {
     index: Index,
     copy: PathBuf,
     original: PathBuf,
@@ -127,7 +127,7 @@ pub(in crate::history::git) struct Draft {
 }
 
 impl Draft {
-    pub(in crate::history::git) fn of(repository: &Repository, state: &StateFolder) -> Result<Draft, IndexError> {
+    pub(in crate::git) fn of(repository: &Repository, state: &StateFolder) -> Result<Draft, IndexError> {
         let original = repository.path().join("index");
         let copy = state.scratch("index");
         let time = match fs::copy(&original, &copy) {
@@ -142,17 +142,17 @@ impl Draft {
         Ok(Draft { index, copy, original, time })
     }
 
-    pub(in crate::history::git) fn index(&mut self) -> &mut Index {
+    pub(in crate::git) fn index(&mut self) -> &mut Index {
         &mut self.index
     }
 
     /// Whether the path has that content.
-    pub(in crate::history::git) fn has(&self, path: &Path, blob: Oid) -> bool {
+    pub(in crate::git) fn has(&self, path: &Path, blob: Oid) -> bool {
         self.index.get_path(path, 0).is_some_and(|entry| entry.id == blob)
     }
 
     /// Adds the records; says which of them something of the user's stands in the way of.
-    pub(in crate::history::git) fn add(&mut self, wanted: &[Wanted<'_>]) -> Result<Vec<String>, IndexError> {
+    pub(in crate::git) fn add(&mut self, wanted: &[Wanted<'_>]) -> Result<Vec<String>, IndexError> {
         let mut obstacles = Vec::new();
         for wanted in wanted {
             match obstacle(&self.index, &wanted.record.path) {
@@ -175,7 +175,7 @@ impl Draft {
     }
 
     /// Puts it into the place of the index; says so where the change may not last.
-    pub(in crate::history::git) fn write(mut self, watch: Watch<'_>) -> Result<Option<String>, IndexError> {
+    pub(in crate::git) fn write(mut self, watch: Watch<'_>) -> Result<Option<String>, IndexError> {
         self.index.write().map_err(|error| IndexError::Io(io::Error::other(error.message().to_owned())))?;
         let file = File::options().write(true).open(&self.copy)?;
         if let Some(time) = self.time {
@@ -192,7 +192,7 @@ impl Draft {
 }
 
 /// The paths that a sparse checkout keeps out of the working tree. An index that cannot be read keeps none out.
-pub(in crate::history::git) fn kept_out(repository: &Repository) -> HashSet<Vec<u8>> {
+pub(in crate::git) fn kept_out(repository: &Repository) -> HashSet<Vec<u8>> {
     let Ok(mut index) = repository.index() else { return HashSet::new() };
     // The index may have been written since it was opened.
     if index.read(false).is_err() {
@@ -254,6 +254,6 @@ fn entry(wanted: &Wanted<'_>) -> IndexEntry {
     entry
 }
 
-pub(in crate::history::git) fn lock_path(repository: &Repository) -> PathBuf {
+pub(in crate::git) fn lock_path(repository: &Repository) -> PathBuf {
     repository.path().join("index.lock")
 }

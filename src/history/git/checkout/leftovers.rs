@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use git2::{Oid, Repository};
 
-use crate::history::git::checkout::index;
-use crate::history::state::Pending;
+use crate::git::checkout::index;
+use crate::state::Pending;
 
 /// How long an empty lock of a ref is watched. Git writes into its own at once; libgit2 keeps one empty for the time
 /// of a few system calls.
 const WATCH: Duration = Duration::from_millis(300);
 
 /// Removes the lock of the index, if it bears our mark.
-pub(in crate::history::git) fn remove_index_lock(repository: &Repository) {
+pub(in crate::git) fn remove_index_lock(repository: &Repository) {
     let lock = index::lock_path(repository);
     if fs::read(&lock).is_ok_and(|content| content == index::MARK) {
         let _ = fs::remove_file(lock);
@@ -28,7 +28,7 @@ pub(in crate::history::git) fn remove_index_lock(repository: &Repository) {
 /// Removes the lock of the branch that was about to get these records, if it was left by the process that was about to.
 ///
 /// It holds the commit that has them, or nothing. One that stays empty while we watch is nobody's any more.
-pub(in crate::history::git) fn remove_ref_lock(repository: &Repository, reference: &str, records: &[Pending]) {
+pub(in crate::git) fn remove_ref_lock(repository: &Repository, reference: &str, records: &[Pending]) {
     let lock = repository.commondir().join(format!("{reference}.lock"));
     let Ok(content) = fs::read_to_string(&lock) else { return };
     let ours =
@@ -40,7 +40,7 @@ pub(in crate::history::git) fn remove_ref_lock(repository: &Repository, referenc
 
 /// Removes the lock of a ref that only a sync writes, if it does not change while we watch; the caller holds the lock
 /// of syncing. The git of a sync that was killed may live on, but holds a ref for moments.
-pub(in crate::history::git) fn remove_sync_ref_lock(repository: &Repository, reference: &str) {
+pub(in crate::git) fn remove_sync_ref_lock(repository: &Repository, reference: &str) {
     let lock = repository.commondir().join(format!("{reference}.lock"));
     if lock.exists() && stays(&lock, |_| true) {
         let _ = fs::remove_file(lock);

@@ -2,9 +2,9 @@
 
 use git2::Config;
 
-use crate::history::git::Store;
-use crate::history::git::append::NOBODY;
-use crate::history::git::commits::create::Author;
+use crate::git::Store;
+use crate::git::append::NOBODY;
+use crate::git::commits::create::Author;
 
 /// The author that git's configuration names, of the repository where there is one; `false` where it names nobody, so that
 /// the author is the stand-in that commits of records bear.
@@ -28,7 +28,7 @@ pub fn author(store: Option<&Store>) -> (Author, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::create;
+    use crate::create;
 
     #[test]
     fn the_configuration_of_the_repository_names_the_author() {

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use git2::build::{CheckoutBuilder, TreeUpdateBuilder};
 use git2::{ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, Signature};
 
-use crate::history::HistoryError;
-use crate::history::git::{Store, failed};
+use crate::HistoryError;
+use crate::git::{Store, failed};
 
 /// A person who commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,8 +103,8 @@ fn write_commit(repository: &Repository, commit: &NewCommit) -> Result<Oid, git2
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::git::testing::{Fixture, minute};
-    use crate::history::git::{Head, facts};
+    use crate::git::testing::{Fixture, minute};
+    use crate::git::{Head, facts};
 
     #[test]
     fn a_repository_from_nothing_is_one_that_git_likes() {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use git2::{ErrorCode, Repository, RepositoryState};
 
-use crate::history::HistoryError;
-use crate::history::git::reading::loose;
-use crate::history::git::{Store, failed};
+use crate::HistoryError;
+use crate::git::reading::loose;
+use crate::git::{Store, failed};
 
 /// What a repository is like.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Activity {
         self != Activity::Bisect
     }
 
-    pub(in crate::history::git) fn of(repository: &Repository) -> Option<Activity> {
+    pub(in crate::git) fn of(repository: &Repository) -> Option<Activity> {
         match repository.state() {
             RepositoryState::Clean => None,
             RepositoryState::Merge => Some(Activity::Merge),
@@ -135,7 +135,7 @@ pub fn has_commit(store: &Store, sha: &str) -> bool {
 }
 
 /// The branch that HEAD stands for, in full; absent when it is detached.
-pub(in crate::history::git) fn head_branch(repository: &Repository) -> Result<Option<String>, HistoryError> {
+pub(in crate::git) fn head_branch(repository: &Repository) -> Result<Option<String>, HistoryError> {
     let head = repository.find_reference("HEAD").map_err(failed("read HEAD"))?;
     let Some(named) = head.symbolic_target().map_err(failed("read HEAD"))? else { return Ok(None) };
     // A branch may itself be a name for another one; commits go to the one at the end.
@@ -146,6 +146,6 @@ pub(in crate::history::git) fn head_branch(repository: &Repository) -> Result<Op
 }
 
 /// A branch without `refs/heads/`.
-pub(in crate::history::git) fn short_name(reference: &str) -> &str {
+pub(in crate::git) fn short_name(reference: &str) -> &str {
     reference.strip_prefix("refs/heads/").unwrap_or(reference)
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use git2::{Commit, ErrorCode, Oid, Repository, Sort};
 
-use crate::history::HistoryError;
-use crate::history::git::commits::measured::resolve;
-use crate::history::git::commits::trees::{FirstParent, changes_code, first_parent};
-use crate::history::git::reading::loose::{self, LooseObjects};
-use crate::history::git::{Store, failed, subject_of, time_of};
-use crate::model::commit::{CommitLine, CommitOnLine};
-use crate::model::known_commits::{KnownCommit, KnownCommits};
+use crate::HistoryError;
+use crate::git::commits::measured::resolve;
+use crate::git::commits::trees::{FirstParent, changes_code, first_parent};
+use crate::git::reading::loose::{self, LooseObjects};
+use crate::git::{Store, failed, subject_of, time_of};
+use sprag_model::commit::{CommitLine, CommitOnLine};
+use sprag_model::known_commits::{KnownCommit, KnownCommits};
 
 /// The first-parent line of `revision`, or of HEAD, oldest first, without the commits that only add records.
 ///
@@ -156,8 +156,8 @@ fn tags(repository: &Repository) -> Result<BTreeMap<Oid, Vec<String>>, HistoryEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::git::testing::{Fixture, minute, run};
-    use crate::history::git::{Record, append, target};
+    use crate::git::testing::{Fixture, minute, run};
+    use crate::git::{Record, append, target};
 
     #[test]
     fn the_line_is_the_first_parents_without_records() {

@@ -2,14 +2,14 @@
 
 use git2::{Commit, ErrorCode, OdbLookupFlags, Oid, Repository, StatusOptions};
 
-use crate::history::HistoryError;
-use crate::history::git::commits::facts::{head_branch, short_name};
-use crate::history::git::commits::trees::{FirstParent, changes_code, first_parent, parents};
-use crate::history::git::reading::loose;
-use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::{Store, failed, subject_of, time_of};
-use crate::history::layout::FOLDER;
-use crate::model;
+use crate::HistoryError;
+use crate::git::commits::facts::{head_branch, short_name};
+use crate::git::commits::trees::{FirstParent, changes_code, first_parent, parents};
+use crate::git::reading::loose;
+use crate::git::reading::loose::LooseObjects;
+use crate::git::{Store, failed, subject_of, time_of};
+use crate::layout::FOLDER;
+use sprag_model as model;
 
 /// The digits of an id that is not cut short.
 const WHOLE_ID: usize = 40;
@@ -93,16 +93,13 @@ pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Comm
 }
 
 /// The commit that a revision names.
-pub(in crate::history::git) fn resolve<'r>(
-    repository: &'r Repository,
-    revision: &str,
-) -> Result<Commit<'r>, HistoryError> {
+pub(in crate::git) fn resolve<'r>(repository: &'r Repository, revision: &str) -> Result<Commit<'r>, HistoryError> {
     let named = repository.revparse_single(revision).and_then(|object| object.peel_to_commit());
     named.map_err(|error| HistoryError::Revision { revision: revision.to_owned(), reason: error.message().to_owned() })
 }
 
 /// `start` or its nearest first-parent ancestor that changes something besides the history.
-pub(in crate::history::git) fn nearest_code<'r>(
+pub(in crate::git) fn nearest_code<'r>(
     repository: &'r Repository,
     start: Commit<'r>,
 ) -> Result<Option<Commit<'r>>, HistoryError> {
@@ -151,8 +148,8 @@ fn is_dirty(repository: &Repository) -> Result<bool, HistoryError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::git::testing::{Fixture, isolated, minute, run};
-    use crate::history::git::{Record, append, target};
+    use crate::git::testing::{Fixture, isolated, minute, run};
+    use crate::git::{Record, append, target};
 
     fn record(fixture: &Fixture, number: i64) {
         let store = fixture.store();

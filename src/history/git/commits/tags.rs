@@ -2,10 +2,10 @@
 
 use git2::{ErrorCode, ObjectType, Oid, TreeWalkMode, TreeWalkResult};
 
-use crate::history::HistoryError;
-use crate::history::git::commits::measured::resolve;
-use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::{Store, failed};
+use crate::HistoryError;
+use crate::git::commits::measured::resolve;
+use crate::git::reading::loose::LooseObjects;
+use crate::git::{Store, failed};
 
 /// The commit that a tag of that name points at; absent where there is no such tag.
 ///
@@ -78,8 +78,8 @@ pub fn files_of(store: &Store, commit: &str, below: &str) -> Result<Vec<(String,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::git::commits::create::{Author, NewCommit, commit_files, create, tag};
-    use crate::history::git::testing::{Fixture, minute};
+    use crate::git::commits::create::{Author, NewCommit, commit_files, create, tag};
+    use crate::git::testing::{Fixture, minute};
 
     #[test]
     fn tags_ancestors_and_files_are_found() {

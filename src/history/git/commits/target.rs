@@ -2,10 +2,10 @@
 
 use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository};
 
-use crate::history::HistoryError;
-use crate::history::git::commits::facts::{Activity, head_branch, short_name};
-use crate::history::git::reading::loose;
-use crate::history::git::{Store, checkout, failed};
+use crate::HistoryError;
+use crate::git::commits::facts::{Activity, head_branch, short_name};
+use crate::git::reading::loose;
+use crate::git::{Store, checkout, failed};
 
 /// The branch that holds the history, or where reading is all that is wanted, HEAD.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub fn check_writable(store: &Store) -> Result<(), HistoryError> {
 }
 
 /// The newest commit of the history, and the ref it was found under; absent where there is none yet.
-pub(in crate::history::git) fn tip<'r>(
+pub(in crate::git) fn tip<'r>(
     repository: &'r Repository,
     target: &Target,
 ) -> Result<Option<(Commit<'r>, String)>, HistoryError> {

@@ -2,13 +2,13 @@
 
 use git2::{Commit, ErrorCode, Repository, Tree};
 
-use crate::history::HistoryError;
-use crate::history::git::failed;
-use crate::history::git::reading::loose::LooseObjects;
-use crate::history::layout::FOLDER;
+use crate::HistoryError;
+use crate::git::failed;
+use crate::git::reading::loose::LooseObjects;
+use crate::layout::FOLDER;
 
 /// The first parent of a commit, as far as this repository knows.
-pub(in crate::history::git) enum FirstParent<'r> {
+pub(in crate::git) enum FirstParent<'r> {
     /// The commit has none.
     None,
     /// It has one that a shallow clone leaves out.
@@ -18,7 +18,7 @@ pub(in crate::history::git) enum FirstParent<'r> {
 }
 
 /// Looks for the first parent of `commit`.
-pub(in crate::history::git) fn first_parent<'r>(
+pub(in crate::git) fn first_parent<'r>(
     repository: &'r Repository,
     loose: &LooseObjects,
     commit: &Commit<'_>,
@@ -37,7 +37,7 @@ pub(in crate::history::git) fn first_parent<'r>(
 }
 
 /// The parents that the commit names, whether or not they are here.
-pub(in crate::history::git) fn parents(commit: &Commit<'_>) -> Vec<String> {
+pub(in crate::git) fn parents(commit: &Commit<'_>) -> Vec<String> {
     let header = String::from_utf8_lossy(commit.raw_header_bytes()).into_owned();
     header.lines().filter_map(|line| line.strip_prefix("parent ")).map(str::to_owned).collect()
 }
@@ -47,10 +47,7 @@ pub(in crate::history::git) fn parents(commit: &Commit<'_>) -> Vec<String> {
 /// A root commit counts unless it holds nothing but a history. Where the trees are not here, as in a clone without
 /// them, the commit counts. The last commit of a shallow clone has nothing to be compared with: there the subject
 /// that record commits bear decides.
-pub(in crate::history::git) fn changes_code(
-    commit: &Commit<'_>,
-    parent: &FirstParent<'_>,
-) -> Result<bool, HistoryError> {
+pub(in crate::git) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<bool, HistoryError> {
     let Some(tree) = present(commit.tree())? else { return Ok(true) };
     match parent {
         FirstParent::Absent => Ok(!looks_like_record(commit)),
@@ -64,7 +61,7 @@ pub(in crate::history::git) fn changes_code(
     }
 }
 
-/// Whether the message is one that [`crate::history::git::append`] writes.
+/// Whether the message is one that [`crate::git::append`] writes.
 fn looks_like_record(commit: &Commit<'_>) -> bool {
     commit.message_bytes().starts_with(b"sprag: ")
 }

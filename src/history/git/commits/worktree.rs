@@ -13,10 +13,10 @@ use std::path::Path;
 use git2::build::CheckoutBuilder;
 use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryInitOptions, Tree};
 
-use crate::history::HistoryError;
-use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::reading::partial;
-use crate::history::git::{Store, failed};
+use crate::HistoryError;
+use crate::git::reading::loose::LooseObjects;
+use crate::git::reading::partial;
+use crate::git::{Store, failed};
 
 /// What a working tree of one commit lacks of what the commit stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,7 +143,7 @@ fn filters_of(content: &[u8]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::git::testing::{Fixture, git_in, isolated};
+    use crate::git::testing::{Fixture, git_in, isolated};
 
     #[test]
     fn the_files_of_a_commit_stand_aside_and_the_repository_stays_as_it_was() {

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use git2::{Oid, Repository};
 
-use crate::history::git::commits::trees::parents;
-use crate::history::git::reading::entries::{Contents, Entries};
-use crate::history::git::reading::past::Past;
-use crate::model::digest::Digest;
-use crate::model::fsck::{Against, Met};
-use crate::model::merkle::{SizedRoot, verify_consistency};
+use crate::git::commits::trees::parents;
+use crate::git::reading::entries::{Contents, Entries};
+use crate::git::reading::past::Past;
+use sprag_model::digest::Digest;
+use sprag_model::fsck::{Against, Met};
+use sprag_model::merkle::{SizedRoot, verify_consistency};
 
 /// How many merged lines are looked at, the newest first.
 const MERGED_LINES: usize = 256;

@@ -6,15 +6,15 @@ use std::collections::{HashMap, HashSet};
 use git2::{Oid, Repository};
 
 use super::tip::{Fault, Tip, TipFile};
-use crate::history::git::reading::entries::record_digest;
-use crate::history::git::reading::loose;
-use crate::history::git::reading::notes::{MISSING, is_here, noted};
-use crate::history::git::reading::partial::{FETCH, Promises};
-use crate::history::git::reading::past::{Past, QUARANTINE, reason};
-use crate::history::layout;
-use crate::model::digest::Digest;
-use crate::model::fsck::{Finding, FindingKind};
-use crate::model::run::{RECORD_ROOT, Run};
+use crate::git::reading::entries::record_digest;
+use crate::git::reading::loose;
+use crate::git::reading::notes::{MISSING, is_here, noted};
+use crate::git::reading::partial::{FETCH, Promises};
+use crate::git::reading::past::{Past, QUARANTINE, reason};
+use crate::layout;
+use sprag_model::digest::Digest;
+use sprag_model::fsck::{Finding, FindingKind};
+use sprag_model::run::{RECORD_ROOT, Run};
 
 /// How the name of a note ends that stands for a submodule.
 pub(super) const SUBMODULE: &str = ".submodule";

@@ -10,14 +10,14 @@ use super::content::{self, RunFacts};
 use super::lost::{self, Losses};
 use super::tip::{Fault, Tip, TipFile};
 use super::{against, surroundings, synced};
-use crate::history::HistoryError;
-use crate::history::git::commits::target::{Target, tip};
-use crate::history::git::reading::entries::{Contents, Digests, Entries};
-use crate::history::git::reading::partial::{FETCH, Promises};
-use crate::history::git::reading::past::{Gap, Past};
-use crate::history::git::{Store, failed};
-use crate::model::digest::Digest;
-use crate::model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION, Severity};
+use crate::HistoryError;
+use crate::git::commits::target::{Target, tip};
+use crate::git::reading::entries::{Contents, Digests, Entries};
+use crate::git::reading::partial::{FETCH, Promises};
+use crate::git::reading::past::{Gap, Past};
+use crate::git::{Store, failed};
+use sprag_model::digest::Digest;
+use sprag_model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION, Severity};
 
 /// How many names a finding about many files lists.
 const NAMED: usize = 3;

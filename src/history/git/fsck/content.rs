@@ -8,19 +8,19 @@ use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
 use super::aside::fetch_first;
 use super::tip::{Fault, Tip, TipFile};
-use crate::history::HistoryError;
-use crate::history::git::failed;
-use crate::history::git::reading::entries::{Digests, record_digest, vouches};
-use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::reading::packs::Packs;
-use crate::history::git::reading::partial::Promises;
-use crate::history::git::reading::past::reason;
-use crate::history::layout::{self, Kind, PLAIN};
-use crate::model::digest::Digest;
-use crate::model::event_record::{EventError, EventRecord};
-use crate::model::fsck::{Finding, FindingKind};
-use crate::model::record::{MAX_RECORD_BYTES, RecordError};
-use crate::model::run::Run;
+use crate::HistoryError;
+use crate::git::failed;
+use crate::git::reading::entries::{Digests, record_digest, vouches};
+use crate::git::reading::loose::LooseObjects;
+use crate::git::reading::packs::Packs;
+use crate::git::reading::partial::Promises;
+use crate::git::reading::past::reason;
+use crate::layout::{self, Kind, PLAIN};
+use sprag_model::digest::Digest;
+use sprag_model::event_record::{EventError, EventRecord};
+use sprag_model::fsck::{Finding, FindingKind};
+use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
+use sprag_model::run::Run;
 
 /// How many files are held in memory to be decoded together.
 const BATCH: usize = 256;

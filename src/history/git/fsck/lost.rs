@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use git2::Oid;
 
-use crate::history::git::reading::entries::{Digests, vouches};
-use crate::history::git::reading::partial::{FETCH, Promises};
-use crate::history::git::reading::past::{Appearance, Past, reason};
-use crate::history::layout::Kind;
-use crate::model::fsck::{Finding, FindingKind};
+use crate::git::reading::entries::{Digests, vouches};
+use crate::git::reading::partial::{FETCH, Promises};
+use crate::git::reading::past::{Appearance, Past, reason};
+use crate::layout::Kind;
+use sprag_model::fsck::{Finding, FindingKind};
 
 /// What was found, and what there is to be done.
 #[derive(Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use git2::{ObjectType, Oid, Repository, Tree};
 
-use crate::history::layout::PLAIN;
+use crate::layout::PLAIN;
 
 /// The mode of a folder.
 const FOLDER: i32 = 0o040_000;

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use git2::{ObjectType, Oid, Repository};
 
 use super::tip::TipFile;
-use crate::history::git::checkout::Checkout;
-use crate::history::git::checkout::index::{IndexError, IndexLock, Removed, kept_out};
-use crate::history::layout::FOLDER;
-use crate::history::state::{Pending, StateFolder};
+use crate::git::checkout::Checkout;
+use crate::git::checkout::index::{IndexError, IndexLock, Removed, kept_out};
+use crate::layout::FOLDER;
+use crate::state::{Pending, StateFolder};
 
 /// Takes the old contents out of a working tree and its index, which is locked unless others hold it; says what stands in
 /// the way.

@@ -4,13 +4,13 @@ use std::fs;
 
 use git2::{Oid, Repository, Status, StatusOptions};
 
-use crate::history::HistoryError;
-use crate::history::git::checkout::Checkouts;
-use crate::history::git::checkout::index::kept_out;
-use crate::history::git::failed;
-use crate::history::layout::FOLDER;
-use crate::history::state::StateFolder;
-use crate::model::fsck::{Finding, FindingKind};
+use crate::HistoryError;
+use crate::git::checkout::Checkouts;
+use crate::git::checkout::index::kept_out;
+use crate::git::failed;
+use crate::layout::FOLDER;
+use crate::state::StateFolder;
+use sprag_model::fsck::{Finding, FindingKind};
 
 /// Looks at the working trees on that branch.
 pub(super) fn working_trees(repository: &Repository, reference: &str) -> Result<Vec<Finding>, HistoryError> {

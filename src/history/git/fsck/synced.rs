@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use git2::Repository;
 
 use super::tip::Tip;
-use crate::history::git::commits::facts::short_name;
-use crate::history::git::reading::loose;
-use crate::model::fsck::{Finding, FindingKind};
+use crate::git::commits::facts::short_name;
+use crate::git::reading::loose;
+use sprag_model::fsck::{Finding, FindingKind};
 
 /// Records of the last sync with each remote that are not among the paths that the branch ever had, as after a `git
 /// reset`. One that a commit took out is told as lost.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::history::git::reading::loose;
-use crate::history::git::reading::partial::{FETCH, Promises};
-use crate::history::git::reading::past::{QUARANTINE, reason};
-use crate::history::layout::{self, FOLDER, Kind};
-use crate::model::fsck::{Finding, FindingKind};
-use crate::model::run::{LAYOUT_VERSION, RECORD_ROOT};
+use crate::git::reading::loose;
+use crate::git::reading::partial::{FETCH, Promises};
+use crate::git::reading::past::{QUARANTINE, reason};
+use crate::layout::{self, FOLDER, Kind};
+use sprag_model::fsck::{Finding, FindingKind};
+use sprag_model::run::{LAYOUT_VERSION, RECORD_ROOT};
 
 /// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
 const RECORD_DEPTH: usize = 3;

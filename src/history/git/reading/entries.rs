@@ -9,15 +9,15 @@ use std::collections::{HashMap, HashSet};
 
 use git2::{Odb, Oid, Repository};
 
-use crate::history::HistoryError;
-use crate::history::git::commits::target::{Target, tip};
-use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::reading::past::{Past, reason};
-use crate::history::git::{Store, failed};
-use crate::history::layout::{self, Kind};
-use crate::model::digest::Digest;
-use crate::model::merkle::MerkleTree;
-use crate::model::record::MAX_RECORD_BYTES;
+use crate::HistoryError;
+use crate::git::commits::target::{Target, tip};
+use crate::git::reading::loose::LooseObjects;
+use crate::git::reading::past::{Past, reason};
+use crate::git::{Store, failed};
+use crate::layout::{self, Kind};
+use sprag_model::digest::Digest;
+use sprag_model::merkle::MerkleTree;
+use sprag_model::record::MAX_RECORD_BYTES;
 
 /// The runs of a branch in the order in which they entered.
 #[derive(Clone, Debug, Default)]
@@ -58,25 +58,25 @@ pub fn entries(store: &Store, target: &Target) -> Result<Entries, HistoryError> 
 }
 
 /// The digests of contents, each computed once.
-pub(in crate::history::git) struct Digests<'r> {
+pub(in crate::git) struct Digests<'r> {
     loose: LooseObjects,
     odb: Odb<'r>,
     known: HashMap<Oid, Option<Digest>>,
 }
 
 impl<'r> Digests<'r> {
-    pub(in crate::history::git) fn of(repository: &'r Repository) -> Result<Digests<'r>, HistoryError> {
+    pub(in crate::git) fn of(repository: &'r Repository) -> Result<Digests<'r>, HistoryError> {
         let odb = repository.odb().map_err(failed("open the object database"))?;
         Ok(Digests { loose: LooseObjects::of(repository), odb, known: HashMap::new() })
     }
 
     /// Tells the digest of a content that somebody else has read.
-    pub(in crate::history::git) fn learn(&mut self, blob: Oid, digest: Option<Digest>) {
+    pub(in crate::git) fn learn(&mut self, blob: Oid, digest: Option<Digest>) {
         self.known.insert(blob, digest);
     }
 
     /// The digest that names of records bear; absent where the content is none that a record may have.
-    pub(in crate::history::git) fn get(&mut self, blob: Oid) -> Result<Option<Digest>, git2::Error> {
+    pub(in crate::git) fn get(&mut self, blob: Oid) -> Result<Option<Digest>, git2::Error> {
         if let Some(known) = self.known.get(&blob) {
             return Ok(*known);
         }
@@ -89,20 +89,20 @@ impl<'r> Digests<'r> {
 }
 
 /// The digest of a record with these bytes: that of all but the line feed at the end.
-pub(in crate::history::git) fn record_digest(bytes: &[u8]) -> Option<Digest> {
+pub(in crate::git) fn record_digest(bytes: &[u8]) -> Option<Digest> {
     bytes.strip_suffix(b"\n").map(|json| Digest::of(&[json]))
 }
 
 /// Whether the name of a record, of a run or an event, bears the start of this digest.
-pub(in crate::history::git) fn vouches(path: &str, digest: Option<&Digest>) -> bool {
+pub(in crate::git) fn vouches(path: &str, digest: Option<&Digest>) -> bool {
     digest.is_some_and(|digest| layout::digits_of(path) == Some(&digest.short()))
 }
 
 /// The contents of a past, as far as they can be read.
-pub(in crate::history::git) struct Contents<'r> {
-    pub(in crate::history::git) digests: Digests<'r>,
+pub(in crate::git) struct Contents<'r> {
+    pub(in crate::git) digests: Digests<'r>,
     /// Paths whose content cannot be read, and why.
-    pub(in crate::history::git) unreadable: Vec<(String, String)>,
+    pub(in crate::git) unreadable: Vec<(String, String)>,
 }
 
 impl Contents<'_> {
@@ -110,7 +110,7 @@ impl Contents<'_> {
     ///
     /// # Errors
     /// When a shallow clone or a missing object leaves a part of the list out.
-    pub(in crate::history::git) fn list_whole(&mut self, past: &Past) -> Result<Entries, HistoryError> {
+    pub(in crate::git) fn list_whole(&mut self, past: &Past) -> Result<Entries, HistoryError> {
         if let Some(gap) = past.unreadable.first() {
             return Err(HistoryError::Incomplete(format!("{} cannot be read, {}", gap.what, gap.why)));
         }
@@ -125,7 +125,7 @@ impl Contents<'_> {
     }
 
     /// The list of the runs of a past.
-    pub(in crate::history::git) fn list(&mut self, past: &Past) -> Entries {
+    pub(in crate::git) fn list(&mut self, past: &Past) -> Entries {
         let mut entries = Entries::default();
         let mut entered = HashSet::new();
         let mut files: Vec<_> = past.files.iter().filter(|file| file.kind == Kind::Run).collect();

@@ -1,13 +1,13 @@
 //! The files of events that the tip of the history has.
 
-use crate::history::HistoryError;
-use crate::history::git::commits::target::{Target, tip};
-use crate::history::git::reading::listing::{Entry, Walk};
-use crate::history::git::reading::load::content;
-use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::{Store, failed};
-use crate::model::event_record::EVENT_ROOT;
-use crate::model::run::Quarantined;
+use crate::HistoryError;
+use crate::git::commits::target::{Target, tip};
+use crate::git::reading::listing::{Entry, Walk};
+use crate::git::reading::load::content;
+use crate::git::reading::loose::LooseObjects;
+use crate::git::{Store, failed};
+use sprag_model::event_record::EVENT_ROOT;
+use sprag_model::run::Quarantined;
 
 /// How many folders lie between [`EVENT_ROOT`] and a record: year and month.
 const EVENT_DEPTH: usize = 2;
@@ -16,7 +16,7 @@ const EVENT_DEPTH: usize = 2;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFiles {
     /// Path and content of each plain file, by path. Whether it is an event record, and named like one, is for
-    /// [`crate::model::event_record::EventRecord::from_file`] to say.
+    /// [`sprag_model::event_record::EventRecord::from_file`] to say.
     pub files: Vec<(String, Vec<u8>)>,
     /// What is no plain file, lies too deep or cannot be read, by path.
     pub quarantined: Vec<Quarantined>,

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::history::git::reading::listing::Entry;
+use crate::git::reading::listing::Entry;
 
 /// Folders by the id of their tree: such as hold plain files that are named like records, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
 
-use crate::history::HistoryError;
-use crate::history::git::checkout::heal;
-use crate::history::git::commits::target::{Target, tip};
-use crate::history::git::reading::known_folders::KnownFolders;
-use crate::history::git::reading::loose;
-use crate::history::git::{Store, failed};
-use crate::history::layout::{self, FOLDER, Name};
-use crate::model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
+use crate::HistoryError;
+use crate::git::checkout::heal;
+use crate::git::commits::target::{Target, tip};
+use crate::git::reading::known_folders::KnownFolders;
+use crate::git::reading::loose;
+use crate::git::{Store, failed};
+use crate::layout::{self, FOLDER, Name};
+use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
 
 /// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
 const RECORD_DEPTH: usize = 3;
@@ -67,7 +67,7 @@ impl Entry {
 }
 
 /// Lists the records of the history. What is misnamed, or no plain file, is quarantined with the reason; whether the
-/// content is a record is seen by [`crate::history::git::read`].
+/// content is a record is seen by [`crate::git::read`].
 ///
 /// Reads trees alone, never the working tree. Folders below `history/v1/` that begin with an underscore hold no runs,
 /// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.
@@ -111,7 +111,7 @@ pub fn list_known(
 }
 
 /// A walk over the folders of the history.
-pub(in crate::history::git) struct Walk<'r> {
+pub(in crate::git) struct Walk<'r> {
     repository: &'r Repository,
     /// How deep files may lie below where the walk begins.
     deepest: usize,
@@ -136,7 +136,7 @@ struct Met {
 }
 
 impl<'r> Walk<'r> {
-    pub(in crate::history::git) fn new(
+    pub(in crate::git) fn new(
         repository: &'r Repository,
         deepest: usize,
         check: fn(&str) -> Result<(), String>,
@@ -154,7 +154,7 @@ impl<'r> Walk<'r> {
     }
 
     /// The plain files with a fitting name, and what else was there, each by path.
-    pub(in crate::history::git) fn found(mut self) -> (Vec<Entry>, Vec<Quarantined>) {
+    pub(in crate::git) fn found(mut self) -> (Vec<Entry>, Vec<Quarantined>) {
         self.entries.sort_by(|a, b| a.path.cmp(&b.path));
         self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
         (self.entries, self.quarantined)
@@ -174,7 +174,7 @@ impl<'r> Walk<'r> {
     }
 
     /// Enters all that lies at a path of a tree, where that is there.
-    pub(in crate::history::git) fn enter_below(&mut self, tree: &Tree<'_>, path: &str) {
+    pub(in crate::git) fn enter_below(&mut self, tree: &Tree<'_>, path: &str) {
         let mut parent = String::new();
         let mut inner: Option<Tree<'r>> = None;
         for name in path.split('/') {
@@ -285,7 +285,7 @@ impl<'r> Walk<'r> {
 }
 
 /// Why an object could not be read.
-pub(in crate::history::git) fn absent_or(error: &git2::Error, what: &str) -> String {
+pub(in crate::git) fn absent_or(error: &git2::Error, what: &str) -> String {
     if error.code() == ErrorCode::NotFound {
         format!("cannot be read: {what} is not in this repository, as in a partial clone")
     } else {

@@ -6,16 +6,16 @@ use std::thread;
 
 use git2::{Odb, OdbLookupFlags, OdbObject, Oid, Repository};
 
-use crate::history::HistoryError;
-use crate::history::git::commits::target::Target;
-use crate::history::git::reading::listing::{Entry, Listing, absent_or, list};
-use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::reading::packs::Packs;
-use crate::history::git::reading::unpack::Unpacker;
-use crate::history::git::{Store, failed};
-use crate::history::layout;
-use crate::model::record::{MAX_RECORD_BYTES, Reader};
-use crate::model::run::{Quarantined, RecordedRun};
+use crate::HistoryError;
+use crate::git::commits::target::Target;
+use crate::git::reading::listing::{Entry, Listing, absent_or, list};
+use crate::git::reading::loose::LooseObjects;
+use crate::git::reading::packs::Packs;
+use crate::git::reading::unpack::Unpacker;
+use crate::git::{Store, failed};
+use crate::layout;
+use sprag_model::record::{MAX_RECORD_BYTES, Reader};
+use sprag_model::run::{Quarantined, RecordedRun};
 
 /// So many records a processor reads at a time, at least; for fewer it does not pay to open the repository once more.
 const SHARE: usize = 16;
@@ -160,7 +160,7 @@ fn read_one(loose: &LooseObjects, odb: &Odb<'_>, reader: &mut Reader, entry: &En
 }
 
 /// The content of a file, or why it cannot be that of a record.
-pub(in crate::history::git) fn content<'o>(
+pub(in crate::git) fn content<'o>(
     loose: &LooseObjects,
     odb: &'o Odb<'_>,
     entry: &Entry,

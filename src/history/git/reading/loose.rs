@@ -11,20 +11,20 @@ use flate2::read::ZlibDecoder;
 use git2::{Commit, ErrorClass, ErrorCode, ObjectType, Oid, Reference, Repository, Tree};
 
 /// Fails where the object lies in a file of its own that does not hold a whole stream.
-pub(in crate::history::git) fn check(repository: &Repository, id: Oid) -> Result<(), git2::Error> {
+pub(in crate::git) fn check(repository: &Repository, id: Oid) -> Result<(), git2::Error> {
     let own = repository.commondir().join("objects");
     let file = open(&own, id).or_else(|| alternates(&own).iter().find_map(|objects| open(objects, id)));
     file.map_or(Ok(()), |file| check_whole(id, file))
 }
 
 /// What [`check`] asks the file system for every object, asked once for many. Objects that come later are not seen.
-pub(in crate::history::git) struct LooseObjects {
+pub(in crate::git) struct LooseObjects {
     /// The folders of objects, and which of their folders there are: in a repository that is packed there are few.
     folders: Vec<(PathBuf, [bool; 256])>,
 }
 
 impl LooseObjects {
-    pub(in crate::history::git) fn of(repository: &Repository) -> LooseObjects {
+    pub(in crate::git) fn of(repository: &Repository) -> LooseObjects {
         let roots = object_folders(repository);
         let present = |root: &PathBuf| {
             let mut present = [false; 256];
@@ -40,7 +40,7 @@ impl LooseObjects {
     }
 
     /// The commit of that id.
-    pub(in crate::history::git) fn find_commit<'r>(
+    pub(in crate::git) fn find_commit<'r>(
         &self,
         repository: &'r Repository,
         id: Oid,
@@ -53,7 +53,7 @@ impl LooseObjects {
     }
 
     /// As [`check`].
-    pub(in crate::history::git) fn check(&self, id: Oid) -> Result<(), git2::Error> {
+    pub(in crate::git) fn check(&self, id: Oid) -> Result<(), git2::Error> {
         let first = usize::from(id.as_bytes()[0]);
         let mut roots = self.folders.iter().filter(|(_, present)| present[first]);
         roots.find_map(|(root, _)| open(root, id)).map_or(Ok(()), |file| check_whole(id, file))
@@ -72,7 +72,7 @@ fn check_whole(id: Oid, file: File) -> Result<(), git2::Error> {
 }
 
 /// The repository's folders of objects: its own, and those that it borrows from.
-pub(in crate::history::git) fn object_folders(repository: &Repository) -> Vec<PathBuf> {
+pub(in crate::git) fn object_folders(repository: &Repository) -> Vec<PathBuf> {
     let own = repository.commondir().join("objects");
     let mut folders = alternates(&own);
     folders.insert(0, own);
@@ -86,13 +86,13 @@ fn alternates(objects: &Path) -> Vec<PathBuf> {
 }
 
 /// The tree of that id.
-pub(in crate::history::git) fn find_tree(repository: &Repository, id: Oid) -> Result<Tree<'_>, git2::Error> {
+pub(in crate::git) fn find_tree(repository: &Repository, id: Oid) -> Result<Tree<'_>, git2::Error> {
     check(repository, id)?;
     repository.find_tree(id)
 }
 
 /// Fails where a folder below the tree lies in such a file.
-pub(in crate::history::git) fn check_below(repository: &Repository, tree: &Tree<'_>) -> Result<(), git2::Error> {
+pub(in crate::git) fn check_below(repository: &Repository, tree: &Tree<'_>) -> Result<(), git2::Error> {
     let folders = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
     for entry in folders {
         match find_tree(repository, entry.id()) {
@@ -106,7 +106,7 @@ pub(in crate::history::git) fn check_below(repository: &Repository, tree: &Tree<
 }
 
 /// The commit that a branch or HEAD is at.
-pub(in crate::history::git) fn commit_at<'r>(
+pub(in crate::git) fn commit_at<'r>(
     repository: &'r Repository,
     reference: &Reference<'_>,
 ) -> Result<Commit<'r>, git2::Error> {

@@ -2,15 +2,15 @@
 
 use git2::{Oid, Repository};
 
-use crate::history::git::reading::loose;
-use crate::history::git::reading::past::QUARANTINE;
-use crate::model::run::RECORD_ROOT;
+use crate::git::reading::loose;
+use crate::git::reading::past::QUARANTINE;
+use sprag_model::run::RECORD_ROOT;
 
 /// How the name of a note ends.
-pub(in crate::history::git) const MISSING: &str = ".missing";
+pub(in crate::git) const MISSING: &str = ".missing";
 
 /// The content that the file at `path` stands for; absent where it is no such note, or cannot be read.
-pub(in crate::history::git) fn noted(repository: &Repository, path: &[u8], note: Oid) -> Option<Oid> {
+pub(in crate::git) fn noted(repository: &Repository, path: &[u8], note: Oid) -> Option<Oid> {
     let folder = format!("{RECORD_ROOT}/{QUARANTINE}/");
     if !path.starts_with(folder.as_bytes()) || !path.ends_with(MISSING.as_bytes()) {
         return None;
@@ -21,6 +21,6 @@ pub(in crate::history::git) fn noted(repository: &Repository, path: &[u8], note:
 }
 
 /// Whether a content can be read.
-pub(in crate::history::git) fn is_here(repository: &Repository, id: Oid) -> bool {
+pub(in crate::git) fn is_here(repository: &Repository, id: Oid) -> bool {
     loose::check(repository, id).and_then(|()| repository.find_blob(id)).is_ok()
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
-use crate::history::git::reading::loose::object_folders;
+use crate::git::reading::loose::object_folders;
 
 /// The most of the indexes that is read, in bytes: of two million objects. Packs beyond that are passed over.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
@@ -20,13 +20,13 @@ const MANY: usize = 64;
 
 /// The packs of a repository, and those that it borrows, as far as their indexes can be read.
 #[derive(Default)]
-pub(in crate::history::git) struct Packs {
+pub(in crate::git) struct Packs {
     packs: Vec<(PathBuf, Index)>,
 }
 
 impl Packs {
     /// The packs, where there are enough objects to be read that it pays to look for them there.
-    pub(in crate::history::git) fn of(repository: &Repository, objects: usize) -> Packs {
+    pub(in crate::git) fn of(repository: &Repository, objects: usize) -> Packs {
         if objects < MANY {
             return Packs::default();
         }
@@ -37,7 +37,7 @@ impl Packs {
 
     /// The places of the items in the order in which the packs hold their objects; those that lie in no pack come last, in
     /// the order given.
-    pub(in crate::history::git) fn order<T>(&self, items: &[T], id: impl Fn(&T) -> Option<Oid>) -> Vec<usize> {
+    pub(in crate::git) fn order<T>(&self, items: &[T], id: impl Fn(&T) -> Option<Oid>) -> Vec<usize> {
         let mut order: Vec<usize> = (0..items.len()).collect();
         let place = |&item: &usize| {
             let found = id(&items[item]).and_then(|id| self.place(id));
@@ -48,13 +48,13 @@ impl Packs {
     }
 
     /// In which pack an object lies, and where it begins there, in bytes.
-    pub(in crate::history::git) fn place(&self, id: Oid) -> Option<(usize, u64)> {
+    pub(in crate::git) fn place(&self, id: Oid) -> Option<(usize, u64)> {
         let of_pack = |(pack, (_, index)): (usize, &(PathBuf, Index))| Some((pack, index.offset(id)?));
         self.packs.iter().enumerate().find_map(of_pack)
     }
 
     /// The file of each pack.
-    pub(in crate::history::git) fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(in crate::git) fn files(&self) -> impl Iterator<Item = &Path> {
         self.packs.iter().map(|(file, _)| file.as_path())
     }
 }
@@ -132,10 +132,10 @@ pub(super) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::history::git::testing::Fixture;
+    use crate::git::testing::Fixture;
 
     /// Commits so many files, which resemble one another.
-    pub(in crate::history::git::reading) fn commit(fixture: &Fixture, folder: &str, files: usize) {
+    pub(in crate::git::reading) fn commit(fixture: &Fixture, folder: &str, files: usize) {
         fs::create_dir(fixture.root.join(folder)).unwrap();
         for file in 0..files {
             let content: String = (0..200).map(|line| format!("{folder} {}\n", line * (file + 1) % 97)).collect();
@@ -146,7 +146,7 @@ pub(super) mod tests {
     }
 
     /// Every blob of the tip.
-    pub(in crate::history::git::reading) fn blobs(fixture: &Fixture) -> Vec<Oid> {
+    pub(in crate::git::reading) fn blobs(fixture: &Fixture) -> Vec<Oid> {
         let listed = fixture.git(&["ls-tree", "-r", "HEAD"]);
         listed.lines().map(|line| Oid::from_str(line.split_whitespace().nth(2).unwrap()).unwrap()).collect()
     }

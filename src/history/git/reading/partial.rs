@@ -2,32 +2,32 @@
 
 use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
-use crate::history::HistoryError;
-use crate::history::git::failed;
+use crate::HistoryError;
+use crate::git::failed;
 
 /// What fetches the rest of a partial clone.
-pub(in crate::history) const FETCH: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
+pub(crate) const FETCH: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
 
 /// What a remote has promised to have.
-pub(in crate::history::git) struct Promises<'r> {
+pub(in crate::git) struct Promises<'r> {
     odb: Odb<'r>,
     is_partial: bool,
 }
 
 impl<'r> Promises<'r> {
-    pub(in crate::history::git) fn of(repository: &'r Repository) -> Result<Promises<'r>, HistoryError> {
+    pub(in crate::git) fn of(repository: &'r Repository) -> Result<Promises<'r>, HistoryError> {
         let odb = repository.odb().map_err(failed("open the object database"))?;
         Ok(Promises { odb, is_partial: is_partial(repository).unwrap_or(false) })
     }
 
     /// Whether an object is not here, and need not be.
-    pub(in crate::history::git) fn cover(&self, id: Oid) -> bool {
+    pub(in crate::git) fn cover(&self, id: Oid) -> bool {
         self.is_partial && !self.odb.exists_ext(id, OdbLookupFlags::NO_REFRESH)
     }
 }
 
 /// Whether objects may be missing because a remote has promised them.
-pub(in crate::history::git) fn is_partial(repository: &Repository) -> Result<bool, git2::Error> {
+pub(in crate::git) fn is_partial(repository: &Repository) -> Result<bool, git2::Error> {
     let config = repository.config()?.snapshot()?;
     let mut entries = config.entries(None)?;
     while let Some(entry) = entries.next() {

@@ -7,49 +7,49 @@ use std::collections::{HashMap, HashSet};
 
 use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
 
-use crate::history::HistoryError;
-use crate::history::git::commits::trees::parents;
-use crate::history::git::failed;
-use crate::history::git::reading::loose::LooseObjects;
-use crate::history::git::reading::partial::Promises;
-use crate::history::layout::{self, Kind};
-use crate::model::run::RECORD_ROOT;
+use crate::HistoryError;
+use crate::git::commits::trees::parents;
+use crate::git::failed;
+use crate::git::reading::loose::LooseObjects;
+use crate::git::reading::partial::Promises;
+use crate::layout::{self, Kind};
+use sprag_model::run::RECORD_ROOT;
 
 /// The folder of what was set aside.
-pub(in crate::history::git) const QUARANTINE: &str = "_quarantine";
+pub(in crate::git) const QUARANTINE: &str = "_quarantine";
 
 /// How deep folders that begin with an underscore are looked into.
 const DEEPEST: usize = 16;
 
 /// The files of a line of commits.
-pub(in crate::history::git) struct Past {
+pub(in crate::git) struct Past {
     /// The commits, oldest first, with their times in seconds.
-    pub(in crate::history::git) commits: Vec<(Oid, i64)>,
+    pub(in crate::git) commits: Vec<(Oid, i64)>,
     /// The files in order of appearance: by commit, then by path. A path that had several contents stands here
     /// with each.
-    pub(in crate::history::git) files: Vec<Appearance>,
+    pub(in crate::git) files: Vec<Appearance>,
     /// Whether the line is here to its first commit.
-    pub(in crate::history::git) is_whole: bool,
+    pub(in crate::git) is_whole: bool,
     /// What could not be read.
-    pub(in crate::history::git) unreadable: Vec<Gap>,
+    pub(in crate::git) unreadable: Vec<Gap>,
 }
 
 /// A commit or a folder that could not be read.
-pub(in crate::history::git) struct Gap {
+pub(in crate::git) struct Gap {
     /// What it is.
-    pub(in crate::history::git) what: String,
-    pub(in crate::history::git) why: String,
+    pub(in crate::git) what: String,
+    pub(in crate::git) why: String,
     /// Whether it need not be here, as in a partial clone.
-    pub(in crate::history::git) is_promised: bool,
+    pub(in crate::git) is_promised: bool,
 }
 
 /// A file when it first had that content.
-pub(in crate::history::git) struct Appearance {
-    pub(in crate::history::git) path: String,
-    pub(in crate::history::git) kind: Kind,
-    pub(in crate::history::git) blob: Oid,
+pub(in crate::git) struct Appearance {
+    pub(in crate::git) path: String,
+    pub(in crate::git) kind: Kind,
+    pub(in crate::git) blob: Oid,
     /// The commit that brought it, as a position in [`Past::commits`].
-    pub(in crate::history::git) commit: usize,
+    pub(in crate::git) commit: usize,
 }
 
 impl Past {
@@ -57,7 +57,7 @@ impl Past {
     ///
     /// # Errors
     /// When the tip is no commit. What cannot be read below is told in the result.
-    pub(in crate::history::git) fn of(repository: &Repository, tip: Oid) -> Result<Past, HistoryError> {
+    pub(in crate::git) fn of(repository: &Repository, tip: Oid) -> Result<Past, HistoryError> {
         let mut past = Past { commits: Vec::new(), files: Vec::new(), is_whole: true, unreadable: Vec::new() };
         let mut trees = Vec::new();
         let loose = LooseObjects::of(repository);
@@ -78,7 +78,7 @@ impl Past {
     }
 
     /// Every path that there ever was.
-    pub(in crate::history::git) fn paths(&self) -> HashSet<&str> {
+    pub(in crate::git) fn paths(&self) -> HashSet<&str> {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
 
@@ -104,7 +104,7 @@ impl Past {
 }
 
 /// Why an object could not be read.
-pub(in crate::history::git) fn reason(error: &git2::Error) -> String {
+pub(in crate::git) fn reason(error: &git2::Error) -> String {
     match error.code() {
         ErrorCode::NotFound => "it is not in this repository".to_owned(),
         _ => error.message().to_owned(),

@@ -12,8 +12,8 @@ use std::rc::Rc;
 use git2::Oid;
 use libdeflater::Decompressor;
 
-use crate::history::git::reading::packs::Packs;
-use crate::model::record::MAX_RECORD_BYTES;
+use crate::git::reading::packs::Packs;
+use sprag_model::record::MAX_RECORD_BYTES;
 
 /// So many bytes of objects a reader keeps at hand, to put others together from: several chains of usual records.
 const AT_HAND: usize = 8 << 20;
@@ -34,7 +34,7 @@ const BLOB: u8 = 3;
 const DIFFERENCE: u8 = 6;
 
 /// Reads blobs out of packs.
-pub(in crate::history::git) struct Unpacker<'p> {
+pub(in crate::git) struct Unpacker<'p> {
     packs: &'p Packs,
     files: Vec<Option<PackFile>>,
     /// The number of the pack that was read last: of others nothing is kept.
@@ -54,13 +54,13 @@ enum Packed {
 }
 
 impl<'p> Unpacker<'p> {
-    pub(in crate::history::git) fn of(packs: &'p Packs) -> Unpacker<'p> {
+    pub(in crate::git) fn of(packs: &'p Packs) -> Unpacker<'p> {
         let files = packs.files().map(PackFile::open).collect();
         Unpacker { packs, files, open: 0, inflate: Decompressor::new(), kept: Kept::default() }
     }
 
     /// The content of a blob. That it is the one of this id is not checked.
-    pub(in crate::history::git) fn blob(&mut self, id: Oid) -> Option<Rc<Vec<u8>>> {
+    pub(in crate::git) fn blob(&mut self, id: Oid) -> Option<Rc<Vec<u8>>> {
         let (pack, offset) = self.packs.place(id)?;
         // Along the chain to what is at hand or whole, and back.
         let mut chain = Vec::new();
@@ -256,8 +256,8 @@ mod tests {
     use git2::Repository;
 
     use super::*;
-    use crate::history::git::reading::packs::tests::{blobs, commit};
-    use crate::history::git::testing::Fixture;
+    use crate::git::reading::packs::tests::{blobs, commit};
+    use crate::git::testing::Fixture;
 
     #[test]
     fn objects_are_read_as_libgit2_reads_them() {

@@ -11,11 +11,11 @@ use super::super::append::durable;
 use super::super::append::signature_at;
 use super::super::failed;
 use super::compare::{Entry, TreePath, tree_of};
-use crate::history::HistoryError;
-use crate::history::layout::FOLDER;
-use crate::model::event_record::EventRecord;
-use crate::model::record::MAX_RECORD_BYTES;
-use crate::model::run::{RECORD_ROOT, Run};
+use crate::HistoryError;
+use crate::layout::FOLDER;
+use sprag_model::event_record::EventRecord;
+use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::run::{RECORD_ROOT, Run};
 
 /// The most records whose subjects stand in the message of a commit.
 const MOST_SUBJECTS: usize = 100;

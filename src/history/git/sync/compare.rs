@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use git2::{ErrorCode, ObjectType, Oid, Repository, Tree};
 
 use super::super::failed;
-use crate::history::HistoryError;
-use crate::history::layout::FOLDER;
-use crate::model::run::RECORD_ROOT;
+use crate::HistoryError;
+use crate::layout::FOLDER;
+use sprag_model::run::RECORD_ROOT;
 
 /// How deep folders of records may lie in each other. The layout needs three.
 const MOST_DEPTH: usize = 16;

@@ -12,8 +12,8 @@ use git2::{ObjectType, Oid};
 use super::super::checkout::Checkout;
 use super::super::checkout::index::{IndexLock, Removed};
 use super::compare::{Entry, TreePath};
-use crate::history::layout::check_path;
-use crate::history::state::StateFolder;
+use crate::layout::check_path;
+use crate::state::StateFolder;
 
 /// Takes the records out of the index, and their files away, where both are what was recorded; says what was not done.
 pub(super) fn let_go(checkout: &Checkout, dropped: &BTreeMap<TreePath, Entry>, state: &StateFolder) -> Vec<String> {

@@ -13,9 +13,9 @@ use super::compare::{Difference, TreePath, compare, outside};
 use super::own::{meeting, own_commits};
 use super::plan::Tips;
 use super::remote::RemoteBranch;
-use crate::history::layout::{PLAIN, check_path};
-use crate::history::state::{Pending, StateFolder};
-use crate::history::{HistoryError, LocalBranch};
+use crate::layout::{PLAIN, check_path};
+use crate::state::{Pending, StateFolder};
+use crate::{HistoryError, LocalBranch};
 
 /// What came of moving the branch.
 pub(super) enum Moved {

@@ -5,7 +5,7 @@ use git2::{Commit, ErrorCode, Oid, Repository};
 use super::super::commits::trees::parents;
 use super::super::{failed, subject_of};
 use super::compare::outside;
-use crate::history::HistoryError;
+use crate::HistoryError;
 
 /// The subjects of the commits of `tip` that none of `published` has and that are the user's, the newest first.
 ///

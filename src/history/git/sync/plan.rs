@@ -11,7 +11,7 @@ use git2::{Oid, Repository};
 use super::super::reading::notes::noted;
 use super::compare::{Difference, Entry, TreePath, compare};
 use super::own::{contains, meeting, own_commits};
-use crate::history::{AfterRewrite, HistoryError, SyncError};
+use crate::{AfterRewrite, HistoryError, SyncError};
 
 /// The three states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::super::append::durable;
 use super::super::commits::facts::short_name;
 use super::super::commits::target::Target;
 use super::super::failed;
-use crate::history::transport::printable;
-use crate::history::{HistoryError, SyncError};
+use crate::transport::printable;
+use crate::{HistoryError, SyncError};
 
 /// A branch of a remote.
 pub(super) struct RemoteBranch {

@@ -17,9 +17,9 @@ use super::build::commit_on;
 use super::local::{Moved, follow, obstacle};
 use super::plan::{Names, Plan, Tips};
 use super::remote::{RemoteBranch, commit_of, odd_graph, set};
-use crate::history::state::{Lock, StateFolder};
-use crate::history::transport::{Fetched, Place, Pushed, Transport};
-use crate::history::{AfterRewrite, CallError, Fault, HistoryError, LocalBranch, SyncError, SyncOptions, Synced};
+use crate::state::{Lock, StateFolder};
+use crate::transport::{Fetched, Place, Pushed, Transport};
+use crate::{AfterRewrite, CallError, Fault, HistoryError, LocalBranch, SyncError, SyncOptions, Synced};
 
 /// How often it is tried.
 const ATTEMPTS: u32 = 20;
@@ -61,7 +61,7 @@ pub fn sync(
 }
 
 /// As [`sync`], tried so often.
-pub(in crate::history::git) fn sync_within(
+pub(in crate::git) fn sync_within(
     attempts: u32,
     store: &Store,
     target: &Target,

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::super::testing::{Fixture, git_in, isolated, minute, run, run_of};
 use super::super::{Record, append, commit_line, heal, load, measured_commit, target};
-use crate::history::HistoryError;
-use crate::model::run::{Run, RunStatus};
+use crate::HistoryError;
+use sprag_model::run::{Run, RunStatus};
 
 #[test]
 fn a_record_becomes_a_commit_a_file_and_an_index_entry() {
@@ -245,7 +245,7 @@ fn any_run() -> impl Strategy<Value = Run> {
     (words, numbers, any::<bool>()).prop_map(|((suite, reason, machine), (minutes, values), ok)| {
         let mut run = run(minutes);
         run.suite = suite.clone();
-        run.machine = crate::model::environment::Machine::named(&machine, &reason);
+        run.machine = sprag_model::environment::Machine::named(&machine, &reason);
         run.status = if ok { RunStatus::Ok } else { RunStatus::Skipped };
         run.reason = Some(format!("because {reason}"));
         Arc::make_mut(&mut run.measurements[0].benchmark).suite = suite;

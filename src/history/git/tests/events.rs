@@ -4,9 +4,9 @@ use std::fs;
 
 use super::super::testing::{Fixture, minute, run};
 use super::super::{EventFiles, Record, append, entries, event_files, load, target};
-use crate::history::HistoryError;
-use crate::model::event_record::EventRecord;
-use crate::model::event_record::example::{opened, retracted};
+use crate::HistoryError;
+use sprag_model::event_record::EventRecord;
+use sprag_model::event_record::example::{opened, retracted};
 
 fn record(fixture: &Fixture, records: &[Record]) {
     let store = fixture.store();

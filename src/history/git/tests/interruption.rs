@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::super::append::{Step, append_watched};
 use super::super::testing::{Fixture, minute, run};
 use super::super::{Record, append, heal, load, open, target};
-use crate::history::state::MANY_FILES;
+use crate::state::MANY_FILES;
 
 const STEPS: [Step; 10] = [
     Step::Locked,

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::super::testing::{Fixture, git_in, isolated, minute, run, try_git_in};
 use super::super::{Activity, Head, Record, append, check_writable, facts, load, open, source, target};
-use crate::history::HistoryError;
+use crate::HistoryError;
 
 #[test]
 fn a_folder_without_a_repository_is_told_apart() {

@@ -2,7 +2,7 @@
 
 use super::super::testing::{Fixture, minute, run};
 use super::super::{Loaded, Record, append, load, target};
-use crate::model::run::Run;
+use sprag_model::run::Run;
 
 /// A history with one good run and what `change` adds, committed by git.
 fn with(change: impl Fn(&Fixture, &Record)) -> Loaded {

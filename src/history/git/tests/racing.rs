@@ -6,7 +6,7 @@ use std::thread;
 use super::super::append::{Step, append_watched};
 use super::super::testing::{Fixture, isolated, minute, run, try_git_in};
 use super::super::{Record, append, load, target};
-use crate::history::HistoryError;
+use crate::HistoryError;
 
 #[test]
 fn racing_appends_all_arrive() {

@@ -6,8 +6,8 @@ use std::fs;
 use super::super::sync::sync_within;
 use super::super::testing::{Fixture, git_in, minute, run};
 use super::super::{Record, append, fsck, load, repair, target};
-use crate::history::{AfterRewrite, SyncError, SyncOptions, Synced};
-use crate::model::fsck::FindingKind;
+use crate::{AfterRewrite, SyncError, SyncOptions, Synced};
+use sprag_model::fsck::FindingKind;
 
 /// A repository with one commit of code, and its remote.
 fn shared() -> Fixture {

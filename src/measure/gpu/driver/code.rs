@@ -6,7 +6,7 @@ use std::rc::Rc;
 use cudarc::driver::{result, sys};
 
 use super::context::{Context, checked};
-use crate::measure::gpu::DeviceError;
+use crate::gpu::DeviceError;
 
 /// A loaded module, whose functions can be launched.
 pub struct Module {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::measure::gpu::DeviceError;
+use crate::gpu::DeviceError;
 
 /// A device's primary context and the one stream that everything runs on. It belongs to the thread that opened it.
 pub struct Context {
@@ -19,7 +19,7 @@ impl Context {
     /// Opens a device by its number and makes its context that of this thread.
     ///
     /// # Errors
-    /// When the driver refuses. The library must be there: [`crate::measure::gpu::probe::device`] says whether it is.
+    /// When the driver refuses. The library must be there: [`crate::gpu::probe::device`] says whether it is.
     #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
     pub fn open(ordinal: i32) -> Result<Rc<Context>, DeviceError> {
         checked("cuInit", result::init())?;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cudarc::driver::{result, sys};
 
 use super::context::{Context, checked};
-use crate::measure::gpu::DeviceError;
+use crate::gpu::DeviceError;
 
 /// Device memory. What it holds at first is undefined.
 pub struct Buffer {

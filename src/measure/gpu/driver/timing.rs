@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cudarc::driver::{result, sys};
 
 use super::context::{Context, checked};
-use crate::measure::gpu::DeviceError;
+use crate::gpu::DeviceError;
 
 /// Launches that were recorded once and are replayed as one.
 pub struct Graph {

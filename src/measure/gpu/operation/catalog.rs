@@ -8,8 +8,8 @@ use super::tile_unpack::TileUnpack;
 use super::tile_unpack_anywhere::TileUnpackAnywhere;
 use super::{Config, Expected, Form, Inputs, Rule, Tiled, shapes};
 use super::{copy, ff_path, fused, fusion_gate, scan, tile_pack, tile_unpack, tile_unpack_anywhere};
-use crate::kernels::shape::MapShape;
-use crate::kernels::tile::Overlap;
+use sprag_kernels::shape::MapShape;
+use sprag_kernels::tile::Overlap;
 
 /// Scans with at most so many steps use the short form untuned: chunks would be few and short.
 const SHORT_STEPS: usize = 1024;

@@ -4,10 +4,10 @@ use super::super::program::{BufferSpec, Content, Data, Dtype, Launch, Program, S
 use super::inputs::with_element;
 use super::tiled::Draw;
 use super::{Config, Form, Inputs, Tiled, source};
-use crate::kernels::element::{E4m3, Element};
-use crate::kernels::shape::MapShape;
-use crate::stats::random::SplitMix64;
 use half::{bf16, f16};
+use sprag_base::stats::random::SplitMix64;
+use sprag_kernels::element::{E4m3, Element};
+use sprag_kernels::shape::MapShape;
 use std::collections::BTreeSet;
 
 /// Shapes that do not divide evenly, with tiles of all kinds of sides, none and many, and more columns than a block.
@@ -59,7 +59,7 @@ pub(super) fn programs(
 }
 
 /// Inputs for a program, made on the host.
-pub(in crate::measure::gpu) fn inputs(program: &Program) -> Inputs {
+pub(in crate::gpu) fn inputs(program: &Program) -> Inputs {
     let given = |spec: &&BufferSpec| !matches!(spec.content, Content::Output | Content::Scratch);
     Inputs::new(program.buffers.iter().take_while(given).map(bytes).collect())
 }

@@ -3,8 +3,8 @@
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
 use super::inputs::with_element;
 use super::{Config, Expected, Form, Inputs, Stored, Tiled, launch};
-use crate::kernels::element::Element;
-use crate::kernels::fused::{self, Affine, Choice, Scratch};
+use sprag_kernels::element::Element;
+use sprag_kernels::fused::{self, Affine, Choice, Scratch};
 use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here a block has `chunk` times as many vectors as its

@@ -3,9 +3,9 @@
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
 use super::inputs::with_element;
 use super::{Config, Expected, Form, Inputs, Stored, launch};
-use crate::kernels::element::Element;
-use crate::kernels::fusion::{self, Gate};
-use crate::kernels::shape::MapShape;
+use sprag_kernels::element::Element;
+use sprag_kernels::fusion::{self, Gate};
+use sprag_kernels::shape::MapShape;
 use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here `chunk` is the number of channels that a thread

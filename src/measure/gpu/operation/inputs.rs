@@ -1,7 +1,7 @@
 //! What the inputs of a program hold, as read back from the device, and what its outputs must come to.
 
-use crate::kernels::element::{E4m3, Element};
 use half::{bf16, f16};
+use sprag_kernels::element::{E4m3, Element};
 
 /// The bytes of the input buffers of a program, by place.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,27 +32,27 @@ pub trait Stored: Element {
 macro_rules! with_element {
     ($dtype:expr, $name:ident => $body:expr) => {
         match $dtype {
-            $crate::measure::gpu::program::Dtype::F32 => {
+            $crate::gpu::program::Dtype::F32 => {
                 type $name = f32;
                 $body
             }
-            $crate::measure::gpu::program::Dtype::F16 => {
+            $crate::gpu::program::Dtype::F16 => {
                 type $name = half::f16;
                 $body
             }
-            $crate::measure::gpu::program::Dtype::Bf16 => {
+            $crate::gpu::program::Dtype::Bf16 => {
                 type $name = half::bf16;
                 $body
             }
-            $crate::measure::gpu::program::Dtype::E4m3 => {
-                type $name = $crate::kernels::element::E4m3;
+            $crate::gpu::program::Dtype::E4m3 => {
+                type $name = sprag_kernels::element::E4m3;
                 $body
             }
         }
     };
 }
 
-pub(in crate::measure::gpu) use with_element;
+pub(in crate::gpu) use with_element;
 
 impl Inputs {
     /// The bytes of each input buffer.

@@ -3,12 +3,12 @@
 use super::super::program::{Argument, BufferSpec, Dtype, Step};
 use super::inputs::with_element;
 use super::{Expected, Inputs, Stored, launch};
-use crate::kernels::KernelError;
-use crate::kernels::element::Element;
-use crate::kernels::shape::MapShape;
-use crate::kernels::tile::unpack_levels::{self, Scratch};
-use crate::kernels::tile::{Overlap, Placement, Tiles};
-use crate::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
+use sprag_kernels::KernelError;
+use sprag_kernels::element::Element;
+use sprag_kernels::shape::MapShape;
+use sprag_kernels::tile::unpack_levels::{self, Scratch};
+use sprag_kernels::tile::{Overlap, Placement, Tiles};
 
 /// The kernels.
 pub(super) const FILE: &str = "tile_unpack.cu";

@@ -9,7 +9,7 @@ use super::assembly::{Assembly, Call, buffers, elements_at_once, int, kernel, op
 use super::inputs::with_element;
 use super::way::{Initial, Merge, Way};
 use super::{Config, Expected, Form, Inputs};
-use crate::kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape, Scratch};
+use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape, Scratch};
 
 /// Threads of a block of the reference.
 const PLAIN_BLOCK: u32 = 128;

@@ -10,12 +10,12 @@ use super::tile_unpack::TileUnpack;
 use super::tile_unpack_anywhere::TileUnpackAnywhere;
 use super::way::{Initial, Merge, Way};
 use super::{Draw, Rule, Tiled, ff_path};
-use crate::kernels::ff;
-use crate::kernels::fused::Affine;
-use crate::kernels::fusion::Gate;
-use crate::kernels::scan::ScanShape;
-use crate::kernels::shape::MapShape;
-use crate::kernels::tile::Overlap;
+use sprag_kernels::ff;
+use sprag_kernels::fused::Affine;
+use sprag_kernels::fusion::Gate;
+use sprag_kernels::scan::ScanShape;
+use sprag_kernels::shape::MapShape;
+use sprag_kernels::tile::Overlap;
 
 /// What the ids of the timed shapes follow from, as the seed has it: the suite's seed and one more.
 const IDS_SEED: u64 = 124;

@@ -3,8 +3,8 @@
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
 use super::inputs::with_element;
 use super::{Config, Expected, Form, Inputs, Stored, Tiled, launch};
-use crate::kernels::element::Element;
-use crate::kernels::tile::pack;
+use sprag_kernels::element::Element;
+use sprag_kernels::tile::pack;
 use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here `chunk` is the number of tiles that a warp reads

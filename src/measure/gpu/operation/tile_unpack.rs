@@ -4,8 +4,8 @@ use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
 use super::inputs::with_element;
 use super::rule::{self, Rule};
 use super::{Config, Expected, Form, Inputs, Tiled, launch};
-use crate::kernels::KernelError;
-use crate::kernels::tile::Placement;
+use sprag_kernels::KernelError;
+use sprag_kernels::tile::Placement;
 use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here a block has `chunk` times as many vectors as its
@@ -120,7 +120,7 @@ pub fn expected(shape: &TileUnpack, dtype: Dtype, inputs: &Inputs) -> Result<Vec
 mod tests {
     use super::super::checks;
     use super::*;
-    use crate::kernels::tile::Overlap;
+    use sprag_kernels::tile::Overlap;
 
     fn shapes() -> Vec<TileUnpack> {
         let overlaps = [Overlap::Override, Overlap::blend(0.3).unwrap()];

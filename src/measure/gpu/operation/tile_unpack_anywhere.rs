@@ -4,10 +4,10 @@ use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
 use super::inputs::with_element;
 use super::rule::{self, Rule};
 use super::{Config, Expected, Form, Inputs, launch};
-use crate::kernels::KernelError;
-use crate::kernels::shape::MapShape;
-use crate::kernels::tile::{Origin, Placement};
-use crate::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
+use sprag_kernels::KernelError;
+use sprag_kernels::shape::MapShape;
+use sprag_kernels::tile::{Origin, Placement};
 use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here `chunk` is the number of channels of a block.
@@ -153,7 +153,7 @@ pub fn expected(shape: &TileUnpackAnywhere, dtype: Dtype, inputs: &Inputs) -> Re
 mod tests {
     use super::super::checks;
     use super::*;
-    use crate::kernels::tile::Overlap;
+    use sprag_kernels::tile::Overlap;
 
     fn shapes() -> Vec<TileUnpackAnywhere> {
         let mut shapes = Vec::new();

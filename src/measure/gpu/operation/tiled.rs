@@ -2,9 +2,9 @@
 
 use super::super::program::BufferSpec;
 use super::launch;
-use crate::kernels::KernelError;
-use crate::kernels::shape::{Grid, MapShape};
-use crate::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
+use sprag_kernels::KernelError;
+use sprag_kernels::shape::{Grid, MapShape};
 
 /// A map and the ids of tiles of it, as many in each sample.
 #[derive(Clone, Debug, PartialEq)]

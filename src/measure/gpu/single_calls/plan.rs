@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::super::program::Dtype;
 use super::super::settings::Settings;
 use super::Subject;
-use crate::measure::process::WorkerCommand;
-use crate::measure::{MeasureError, errand};
+use crate::process::WorkerCommand;
+use crate::{MeasureError, errand};
 
 /// The version of question and answer; parent and worker are the same binary.
 pub const CALLS_VERSION: u32 = 1;

@@ -13,8 +13,8 @@ use super::choosing::{Choosing, selected};
 use super::{
     CALLS_VERSION, CallsAnswer, CallsPlan, CallsTimes, OperationCalls, Outcome, Selected, Series, Subject, Tuned,
 };
-use crate::measure::{MeasureError, clock};
-use crate::model::benchmark::{Parity, ParityStatus};
+use crate::{MeasureError, clock};
+use sprag_model::benchmark::{Parity, ParityStatus};
 
 /// The most characters of a reason that stands in a report.
 const MOST_REASON: usize = 300;
@@ -158,8 +158,8 @@ fn reason(error: &DeviceError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::gpu::program::Dtype;
-    use crate::measure::gpu::settings::Settings;
+    use crate::gpu::program::Dtype;
+    use crate::gpu::settings::Settings;
 
     fn pack() -> Operation {
         Subject::TilePack.operation(&Settings::FIXED).expect("the fixed profile can be")

@@ -7,10 +7,10 @@ use super::super::operation::scan::Shape as Scan;
 use super::super::operation::tile_unpack::TileUnpack;
 use super::super::operation::{Draw, Initial, Operation, Rule, Tiled, Way, ff_path};
 use super::super::settings::Settings;
-use crate::kernels::fusion::Gate;
-use crate::kernels::scan::ScanShape;
-use crate::kernels::shape::MapShape;
-use crate::kernels::tile::Overlap;
+use sprag_kernels::fusion::Gate;
+use sprag_kernels::scan::ScanShape;
+use sprag_kernels::shape::MapShape;
+use sprag_kernels::tile::Overlap;
 
 /// What the seeds of the ids lie above that of the report, as the seed has it.
 const PACK_IDS_SEED: u64 = 1;

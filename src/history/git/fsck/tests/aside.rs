@@ -3,8 +3,8 @@
 use std::fs;
 
 use super::crafted::{checked, commit, file, found, history, repaired};
-use crate::history::git::testing::Fixture;
-use crate::model::fsck::{FindingKind as Kind, FsckStatus};
+use crate::git::testing::Fixture;
+use sprag_model::fsck::{FindingKind as Kind, FsckStatus};
 
 /// What was found, but for the dates of the commits of these tests.
 fn told(fixture: &Fixture) -> Vec<(Kind, String)> {

@@ -1,9 +1,9 @@
 //! A history with three runs, and what is done to it.
 
-use crate::history::git::testing::{Fixture, minute, run};
-use crate::history::git::{Record, Repaired, append, fsck, repair, target};
-use crate::model::fsck::{FindingKind, FsckReport, FsckStatus, Severity};
-use crate::model::run::Run;
+use crate::git::testing::{Fixture, minute, run};
+use crate::git::{Record, Repaired, append, fsck, repair, target};
+use sprag_model::fsck::{FindingKind, FsckReport, FsckStatus, Severity};
+use sprag_model::run::Run;
 
 /// How many runs the history has.
 pub(super) const RUNS: i64 = 3;

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use super::crafted::{RUNS, check, checked, commit, file, found, history, repaired};
-use crate::history::git::testing::{Fixture, run};
-use crate::history::git::{load, target};
-use crate::model::digest;
-use crate::model::fsck::{FindingKind, FsckStatus, Severity};
+use crate::git::testing::{Fixture, run};
+use crate::git::{load, target};
 use FindingKind as Kind;
+use sprag_model::digest;
+use sprag_model::fsck::{FindingKind, FsckStatus, Severity};
 
 /// Commits a change of the text of the second record.
 fn edit(change: impl Fn(&str) -> String) -> impl Fn(&Fixture) {

@@ -3,11 +3,11 @@
 use std::fs;
 
 use super::crafted::{RUNS, check, checked, commit, found, history, repaired};
-use crate::history::git::testing::{Fixture, minute};
-use crate::history::git::{Record, append, event_files, target};
-use crate::model::digest;
-use crate::model::event_record::example::{opened, retracted};
-use crate::model::fsck::{FindingKind as Kind, FsckStatus};
+use crate::git::testing::{Fixture, minute};
+use crate::git::{Record, append, event_files, target};
+use sprag_model::digest;
+use sprag_model::event_record::example::{opened, retracted};
+use sprag_model::fsck::{FindingKind as Kind, FsckStatus};
 
 /// Appends event records in one commit.
 fn record(fixture: &Fixture, records: &[Record]) {
@@ -49,7 +49,7 @@ fn a_sound_event_changes_nothing_that_is_told_of_runs() {
     // The root that was noted down before is still met.
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    let report = crate::history::git::fsck(&store, &target, minute(24 * 60), before.root).unwrap();
+    let report = crate::git::fsck(&store, &target, minute(24 * 60), before.root).unwrap();
     assert_eq!(report.status, FsckStatus::Clean, "{report:#?}");
 }
 

@@ -9,12 +9,12 @@ use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Signature, Time};
 
 use super::crafted::{checked, history};
-use crate::history::git::fsck::content::{Judged, judge};
-use crate::history::git::testing::{Fixture, minute, run};
-use crate::history::git::{Record, fsck, target};
-use crate::model::digest::Digest;
-use crate::model::event_record::example::opened;
-use crate::model::fsck::{FsckStatus, Severity};
+use crate::git::fsck::content::{Judged, judge};
+use crate::git::testing::{Fixture, minute, run};
+use crate::git::{Record, fsck, target};
+use sprag_model::digest::Digest;
+use sprag_model::event_record::example::opened;
+use sprag_model::fsck::{FsckStatus, Severity};
 
 /// How many bits are flipped.
 fn flips() -> u64 {
@@ -35,7 +35,7 @@ fn flip(bytes: &mut [u8], seed: u64) {
 
 /// The records of this project, and of the tests.
 fn records() -> Vec<(String, Vec<u8>)> {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut found = Vec::new();
     let mut folders = vec![root.join("history/v1")];
     while let Some(folder) = folders.pop() {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::crafted::{checked, file, found, history};
-use crate::history::git::testing::{Fixture, git_in, isolated, minute};
-use crate::history::git::{fsck, repair, target};
-use crate::model::fsck::{FindingKind as Kind, FsckReport, FsckStatus};
+use crate::git::testing::{Fixture, git_in, isolated, minute};
+use crate::git::{fsck, repair, target};
+use sprag_model::fsck::{FindingKind as Kind, FsckReport, FsckStatus};
 
 /// A clone of the repository with these options.
 fn clone(origin: &Fixture, name: &str, options: &[&str]) -> PathBuf {

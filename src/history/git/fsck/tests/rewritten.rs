@@ -1,10 +1,10 @@
 //! The list of runs through appends, merges and rewrites, and roots that were noted down.
 
 use super::crafted::{checked, file, history, record};
-use crate::history::git::testing::{Fixture, minute, run};
-use crate::history::git::{Entries, entries, fsck, target};
-use crate::model::digest::Digest;
-use crate::model::fsck::{FindingKind, FsckReport, FsckStatus, Met};
+use crate::git::testing::{Fixture, minute, run};
+use crate::git::{Entries, entries, fsck, target};
+use sprag_model::digest::Digest;
+use sprag_model::fsck::{FindingKind, FsckReport, FsckStatus, Met};
 
 fn list(fixture: &Fixture) -> Entries {
     let store = fixture.store();

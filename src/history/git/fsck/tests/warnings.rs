@@ -5,12 +5,12 @@ use std::fs;
 use chrono::TimeDelta;
 
 use super::crafted::{checked, commit, file, found, history, record, repaired};
-use crate::history::git::testing::{Fixture, git_in, isolated, minute, run, run_of};
-use crate::history::git::{Record, append, commit_at, fsck, source, target};
-use crate::model::digest::Digest;
-use crate::model::fsck::{FindingKind, FsckStatus};
-use crate::model::run::Run;
+use crate::git::testing::{Fixture, git_in, isolated, minute, run, run_of};
+use crate::git::{Record, append, commit_at, fsck, source, target};
 use FindingKind as Kind;
+use sprag_model::digest::Digest;
+use sprag_model::fsck::{FindingKind, FsckStatus};
+use sprag_model::run::Run;
 
 /// Records runs; fails the test unless just these kinds are found, as warnings.
 fn check(runs: &[Run], expected: &[Kind]) {
@@ -30,7 +30,7 @@ fn the_same_run_twice() {
     check(&[Run { timestamp: minute(0), ..run(7) }], &[Kind::Duplicate]);
     // A suite that could not run is the same every time.
     let skipped = |number| Run {
-        status: crate::model::run::RunStatus::Skipped,
+        status: sprag_model::run::RunStatus::Skipped,
         reason: Some("no device".to_owned()),
         measurements: Vec::new(),
         ..run(number)

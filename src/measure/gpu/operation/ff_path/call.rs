@@ -7,8 +7,8 @@ use super::super::{Config, Expected, Form, Inputs};
 use super::layout::Layout;
 use super::shape::Shape;
 use super::{fused, plain};
-use crate::kernels::element::Element;
-use crate::kernels::ff::{self, Outputs, Proxy, Workspace};
+use sprag_kernels::element::Element;
+use sprag_kernels::ff::{self, Outputs, Proxy, Workspace};
 
 /// The configurations worth trying, the one used untuned first: `unroll` is the channels of a block of the last launch,
 /// `chunk` the pixels of a block of the convolution.
@@ -89,8 +89,8 @@ mod tests {
     use super::super::super::super::program::{Content, Launch, Step};
     use super::super::shape::config;
     use super::*;
-    use crate::kernels::ff::Config as Module;
-    use crate::kernels::shape::MapShape;
+    use sprag_kernels::ff::Config as Module;
+    use sprag_kernels::shape::MapShape;
 
     const TYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
 
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn every_form_has_the_same_inputs_and_outputs() {
         let kept = |program: Program| {
-            let shared = |buffer: &crate::measure::gpu::program::BufferSpec| buffer.content != Content::Scratch;
+            let shared = |buffer: &crate::gpu::program::BufferSpec| buffer.content != Content::Scratch;
             let last = program.buffers.iter().rposition(shared).unwrap();
             program.buffers[..=last].to_vec()
         };

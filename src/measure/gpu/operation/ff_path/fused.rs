@@ -4,7 +4,7 @@ use super::super::super::program::{Argument, Content, Data, Dtype};
 use super::super::assembly::{Assembly, Call, buffers, elements_at_once, int, kernel, long, optional};
 use super::super::config::Config;
 use super::layout::{Ends, Level};
-use crate::kernels::shape::MapShape;
+use sprag_kernels::shape::MapShape;
 
 const FILE: &str = "ff_fused.cu";
 /// Threads of a block of the modulation, as the kernel has it.

@@ -3,9 +3,9 @@
 use super::super::super::program::{Content, Data, Distribution, Dtype};
 use super::super::assembly::Assembly;
 use super::shape::Shape;
-use crate::kernels::ff::{PathParameters, ScanParameters};
-use crate::kernels::fusion::softplus;
-use crate::kernels::shape::MapShape;
+use sprag_kernels::ff::{PathParameters, ScanParameters};
+use sprag_kernels::fusion::softplus;
+use sprag_kernels::shape::MapShape;
 
 /// The inputs and outputs of a call.
 pub(super) struct Layout {

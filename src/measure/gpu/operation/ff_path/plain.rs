@@ -3,8 +3,8 @@
 use super::super::super::program::{Argument, Content, Data, Dtype};
 use super::super::assembly::{Assembly, Call, buffers, int, kernel, long};
 use super::layout::{Ends, Level};
-use crate::kernels::scan::DEFAULT_CLAMP;
-use crate::kernels::shape::MapShape;
+use sprag_kernels::scan::DEFAULT_CLAMP;
+use sprag_kernels::shape::MapShape;
 
 /// Threads of a block.
 const BLOCK: u32 = 256;

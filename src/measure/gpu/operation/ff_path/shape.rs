@@ -1,9 +1,9 @@
 //! What a call works on: the map, the tiles chosen in it, and the parameters, all from a seed.
 
-use crate::kernels::ff::{self, Chosen, Config, Parameters};
-use crate::kernels::ordering::{OrderMode, order};
-use crate::kernels::shape::{Grid, MapShape};
-use crate::stats::random::SplitMix64;
+use sprag_base::stats::random::SplitMix64;
+use sprag_kernels::ff::{self, Chosen, Config, Parameters};
+use sprag_kernels::ordering::{OrderMode, order};
+use sprag_kernels::shape::{Grid, MapShape};
 
 /// What the seeds of the utilities and of the parameters lie above that of a call, as the first suite of this module
 /// had it.

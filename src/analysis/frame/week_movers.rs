@@ -1,0 +1,148 @@
+//! What moved in single weeks: each judged series in a week beside the last week before in which it had a value.
+//!
+//! Weeks, medians and directions are those of [`Frame::weeks`], ranks and the order of rows those of [`Frame::movers`]. A
+//! week is told from its own runs and those before it alone: what comes later changes nothing, but for which metric of a
+//! benchmark is judged, which its newest run decides.
+
+use polars::prelude::*;
+
+use super::cells::Cells;
+use super::change::{log_of, relative, worse};
+use super::{Frame, FrameError, movers, weeks};
+use sprag_model::movers::WeekMovers;
+
+impl Frame {
+    /// The newest so many weeks in which something was measured and moved, newest first.
+    ///
+    /// # Errors
+    /// When a dataframe operation fails.
+    pub fn week_movers(&self, most: usize) -> Result<Vec<WeekMovers>, FrameError> {
+        let by_difference = RankOptions { method: RankMethod::Ordinal, descending: true };
+        let before = |column: &str| col(column).shift(lit(1)).over([col("series")]);
+        let week = || col("week").cast(DataType::Int32);
+        let rows = self
+            .weekly_medians()?
+            .with_columns([before("now")?.alias("before"), before("runs_now")?.alias("runs_before")])
+            .filter(col("before").is_not_null().and(week().gt_eq(lit(self.first_week(most)?))))
+            .inner_join(self.series.clone().lazy(), col("series"), col("series"))
+            .with_columns([
+                relative("now", "before").alias("change"),
+                (col("now") - col("before")).alias("difference"),
+                worse(log_of("now") - log_of("before")).alias("worse"),
+            ])
+            .sort(["series"], SortMultipleOptions::default())
+            .with_column(
+                worse(col("difference")).rank(by_difference, None).over([col("week"), col("unit")])?.alias("rank"),
+            )
+            .sort(
+                ["week", "worse", "series"],
+                SortMultipleOptions::default()
+                    .with_order_descending_multi([true, true, false])
+                    .with_nulls_last_multi([true, true, true]),
+            )
+            .collect()?;
+        let mut all: Vec<WeekMovers> = Vec::new();
+        for (week, row) in Cells(&rows).dates("week")?.into_iter().zip(movers::read(&rows)?) {
+            match all.last_mut().filter(|of| of.week == week) {
+                Some(of) => of.movers.push(row),
+                None => all.push(WeekMovers { week, movers: vec![row] }),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The first of the newest so many weeks in which something was measured, in days; beyond all where there is none.
+    fn first_week(&self, most: usize) -> Result<i32, FrameError> {
+        let weeks = self.runs.clone().lazy().select([weeks::week().cast(DataType::Int32)]).collect()?;
+        let mut weeks: Vec<i32> = weeks.column("week")?.i32()?.iter().flatten().collect();
+        weeks.sort_unstable_by(|a, b| b.cmp(a));
+        weeks.dedup();
+        weeks.truncate(most);
+        Ok(weeks.last().copied().unwrap_or(i32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::frame::fixture::{histories, measurement, run};
+    use crate::frame::plain::close;
+    use crate::frame::plain_movers as plain;
+    use sprag_model::commit::CommitLine;
+    use sprag_model::movers::MoverRow;
+    use sprag_model::run::RecordedRun;
+
+    const WEEK: i64 = 7 * 24;
+
+    /// One run a benchmark and value: benchmark, hours after a Monday, value.
+    fn frame(values: &[(&str, i64, f64)]) -> Frame {
+        let runs = values.iter().enumerate().map(|(number, &(name, hours, value))| {
+            run(&format!("r{number}"), hours, &[measurement(name, &[("time", value)])])
+        });
+        Frame::from_runs(&runs.collect::<Vec<RecordedRun>>(), &CommitLine::default()).unwrap()
+    }
+
+    #[test]
+    fn a_week_is_held_against_the_last_one_with_a_value() {
+        // The second week has another benchmark only; medians of the third: 3 of (1, 3, 4), and 5.
+        let values = [
+            ("pack", 1, 2.0),
+            ("scan", WEEK, 8.0),
+            ("pack", 2 * WEEK, 1.0),
+            ("pack", 2 * WEEK + 1, 3.0),
+            ("pack", 2 * WEEK + 2, 4.0),
+            ("scan", 2 * WEEK, 5.0),
+            ("scan", 3 * WEEK, 5.0),
+        ];
+        let weeks = frame(&values).week_movers(9).unwrap();
+        let found: Vec<String> = weeks
+            .iter()
+            .flat_map(|week| week.movers.iter().map(move |row| (week.week, row)))
+            .map(|(week, row)| {
+                let MoverRow { series, before, now, runs_before, runs_now, difference, rank_in_unit, .. } = row;
+                format!("{week} {} {before} {now} {runs_before} {runs_now} {difference} {rank_in_unit}", &series[4..8])
+            })
+            .collect();
+        let expected = ["2025-01-27 scan 5 5 1 1 0 1", "2025-01-20 pack 2 3 1 3 1 1", "2025-01-20 scan 8 5 1 1 -3 2"];
+        assert_eq!(found, expected);
+        assert_eq!(frame(&values).week_movers(1).unwrap().len(), 1);
+        assert_eq!(
+            (frame(&values).week_movers(0).unwrap().len(), frame(&values[..1]).week_movers(3).unwrap().len()),
+            (0, 0)
+        );
+    }
+
+    #[test]
+    fn later_runs_change_nothing() {
+        let values: Vec<(&str, i64, f64)> =
+            (0..40).map(|i| (["pack", "scan"][i % 2], 40 * i as i64, 1.0 + (i * 7 % 11) as f64)).collect();
+        let whole = frame(&values).week_movers(9).unwrap();
+        let until = 6 * WEEK;
+        let early: Vec<_> = values.iter().copied().filter(|(_, hours, _)| *hours < until).collect();
+        let early = frame(&early).week_movers(9).unwrap();
+        assert!(early.len() > 3 && whole.ends_with(&early), "{whole:?} {early:?}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn the_rows_are_those_of_plain_loops(history in histories(), most in 0..8_usize) {
+            let weeks = Frame::from_runs(&history.runs, &history.line).unwrap().week_movers(most).unwrap();
+            let expected = plain::week_movers(&history, most);
+            prop_assert_eq!(weeks.len(), expected.len());
+            for (week, expected) in weeks.into_iter().zip(expected) {
+                prop_assert_eq!(week.week, expected.week);
+                prop_assert_eq!(week.movers.len(), expected.movers.len());
+                for (row, expected) in week.movers.into_iter().zip(expected.movers) {
+                    prop_assert!(close(row.change, expected.change), "{:?} {:?}", row, expected);
+                    prop_assert!(close(row.worse, expected.worse), "{:?} {:?}", row, expected);
+                    let MoverRow { change, worse, .. } = expected;
+                    prop_assert_eq!(MoverRow { change, worse, ..row }, expected);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What changed, and how sure we are: from runs, series and roll-ups to an [`Analysis`](sprag_model::analysis::Analysis).
+//!
+//! Plain values in, plain values out. Nothing here reads a file or a clock, and nothing can fail.
+
+pub mod compare;
+pub mod paired;
+pub mod interleaved;
+pub mod ledger;
+pub mod sample_gate;
+pub mod sides;
+pub mod digest;
+mod tip;
+pub mod rules;
+pub mod restless;
+mod steps;
+pub mod frame;
+pub mod changes;
+pub mod trend;
+pub mod family;
+pub mod whole;
+pub mod reference;
+pub mod baseline_diff;
+pub mod calibrate;
+pub mod method;
+mod sentence;
+
+#[cfg(test)]
+mod example;

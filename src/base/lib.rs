@@ -1,0 +1,3 @@
+//! What every crate needs, once.
+
+pub mod stats;

@@ -1,0 +1,111 @@
+//! Foreign formats, one a file: bytes that another program wrote, read as benchmarks, and values written as bytes that
+//! another program reads. No file is opened here.
+//!
+//! A reader refuses the whole where it cannot tell what it reads. A benchmark that is at fault alone fails alone, with
+//! its reason, and the others stand.
+
+pub mod registry;
+pub mod rows;
+
+pub mod custom;
+pub mod custom_schema;
+pub mod criterion;
+pub mod divan;
+pub mod tango;
+pub mod google_benchmark;
+pub mod nvbench;
+pub mod hyperfine;
+pub mod pyperf;
+pub mod pytest_benchmark;
+pub mod gungraun;
+pub mod callgrind;
+pub mod trtexec;
+pub mod tt_metal;
+pub mod trueno;
+pub mod apex_x;
+pub mod asv;
+pub mod github_action;
+pub mod bencher;
+pub mod long_csv;
+
+pub mod series_table;
+
+pub mod table_csv;
+pub mod values_csv;
+pub mod json_lines;
+pub mod openmetrics;
+
+mod commit_id;
+mod console;
+mod field;
+mod figure;
+mod head;
+mod json;
+mod moment;
+mod notes;
+mod number;
+mod outputs;
+mod peek;
+mod python;
+mod quantity;
+mod source;
+mod table;
+mod unique;
+
+#[cfg(test)]
+mod golden;
+
+use sprag_model::metric::Metric;
+
+/// Why the metric cannot have the value, if it cannot; the reason reads after "is".
+pub fn impossible(metric: &Metric, value: f64) -> Option<String> {
+    metric.fault(value)
+}
+
+/// The most benchmarks that one report may hold: a record of more would be beyond what a record may be.
+pub const MOST_BENCHMARKS: usize = 5_000;
+
+/// The most runs that one file may hold: ten times what years of a history have.
+pub const MOST_RUNS: usize = 100_000;
+
+/// The longest text that the names of many benchmarks may have in common, in bytes: a small file with a long one would
+/// fill the memory.
+pub const LONGEST_PREFIX: usize = 4096;
+
+/// Why the output of a program cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FormatError {
+    /// Nothing was written.
+    #[error("{0} is empty, where a report was expected")]
+    Empty(String),
+    /// Not JSON, cut short, or nested too deep.
+    #[error("{name} is not JSON: {error}")]
+    Json {
+        /// Which output.
+        name: String,
+        /// Where and why.
+        error: serde_json::Error,
+    },
+    /// JSON that is no report of this format.
+    #[error("{name} {reason}")]
+    Schema {
+        /// Which output.
+        name: String,
+        /// What is wrong, and how to mend it.
+        reason: String,
+    },
+    /// A report without a benchmark.
+    #[error("{0} lists no benchmark")]
+    Nothing(String),
+    /// More than [`MOST_BENCHMARKS`].
+    #[error("{name} lists {count} benchmarks, at most {MOST_BENCHMARKS} are read")]
+    Many {
+        /// Which output.
+        name: String,
+        /// How many it lists.
+        count: usize,
+    },
+    /// More than [`MOST_RUNS`].
+    #[error("{0} holds more than {MOST_RUNS} runs; split it")]
+    ManyRuns(String),
+}

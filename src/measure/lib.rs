@@ -1,0 +1,75 @@
+//! Measuring: everything that touches a clock, a device or another process, and ends in measurements.
+//!
+//! A parent plans and spawns fresh worker processes; each worker prepares every benchmark, checks its result, and
+//! times it in blocks; the parent takes the median over workers. What cannot be measured is a value with a reason.
+
+pub mod clock;
+pub mod buffer;
+pub mod memory;
+pub mod pinning;
+pub mod calibration;
+pub mod workload;
+pub mod block;
+pub mod plan;
+pub mod worker;
+mod padding;
+mod last_words;
+pub mod process;
+pub mod campaign;
+pub mod estimate;
+pub mod pool;
+pub mod quality;
+pub mod protocol;
+pub mod tune;
+pub mod paired;
+pub mod clock_cost;
+pub mod noise;
+pub mod sources;
+pub mod environment;
+pub mod gpu;
+pub mod cpu;
+pub mod command;
+pub mod tensorrt;
+mod errand;
+pub mod seed;
+pub mod instructions;
+
+#[cfg(test)]
+mod example;
+
+/// Why a suite could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// A worker process could not be started.
+    #[error("cannot start a worker process with `{}`: {error}", .program.display())]
+    Spawn {
+        /// The program.
+        program: std::path::PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// No worker process gave a result.
+    #[error("no worker process finished: {0}")]
+    Workers(String),
+    /// The build step of a command suite failed.
+    #[error("the build step failed: {0}")]
+    Build(String),
+    /// No process of a command suite gave a result.
+    #[error("the command gave no result: {0}")]
+    Command(String),
+    /// The same of two commands that take turns, where the base is not to blame.
+    #[error("the command gave no result: {0}")]
+    Other(String),
+    /// A plan that this build cannot follow.
+    #[error("cannot follow the plan: {0}")]
+    Plan(String),
+    /// Nobody listens to a worker any more.
+    #[error("cannot tell what was measured: {0}")]
+    Tell(std::io::Error),
+    /// Single calls, as the seed's report needs them, could not be timed.
+    #[error("cannot time single calls: {0}")]
+    SingleCalls(String),
+    /// A benchmark that cannot be named.
+    #[error(transparent)]
+    Benchmark(#[from] sprag_model::benchmark::BenchmarkError),
+}

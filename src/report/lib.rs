@@ -1,0 +1,102 @@
+//! Pages from findings: the static site, the digest as Markdown, the reports of the gate and of the trend.
+//!
+//! A pure function from values to pages: nothing here reads a file or a clock, and equal input gives equal bytes.
+//! Sentences are made once ([`summary`]) and pages and Markdown show the same. Numbers are set by [`number`],
+//! text of others passes [`text`] before anyone sees it. Every page is complete without script and without network,
+//! and its links are relative, so that the site works from a folder.
+
+pub mod chart;
+pub mod date;
+pub mod fit;
+pub mod gate;
+pub mod lean;
+pub mod link;
+pub mod mark;
+pub mod number;
+pub mod order;
+pub mod phrase;
+pub mod summary;
+pub mod text;
+pub mod trend;
+
+use sprag_model::method::Method;
+
+mod advice;
+mod answer;
+mod breaks;
+mod catalog;
+mod compare;
+mod feed;
+mod markdown;
+mod pages;
+mod reasons;
+mod sheet;
+mod shown;
+mod site;
+mod standing;
+mod timeline;
+mod week;
+
+#[cfg(test)]
+mod contrast_checks;
+#[cfg(test)]
+mod event_checks;
+#[cfg(test)]
+mod feed_checks;
+#[cfg(test)]
+mod ledger_checks;
+#[cfg(test)]
+mod matrix_checks;
+#[cfg(test)]
+mod sample_data;
+#[cfg(test)]
+mod series_key_checks;
+#[cfg(test)]
+mod site_checks;
+#[cfg(test)]
+mod size_checks;
+#[cfg(test)]
+mod told_checks;
+
+pub use markdown::digest_markdown;
+pub use site::{Input, Site, Target};
+pub use week::WEEKS;
+
+/// Why the pages could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A name that would become a file name and is none.
+    #[error("cannot name a page after the {of} `{}`: only letters, digits, `-`, `_` and `.` make a file name", .name.escape_debug())]
+    Name {
+        /// What it names.
+        of: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Two pages would be written to one file, on a file system that does not tell upper from lower case.
+    #[error("would write two pages to `{0}`")]
+    Duplicate(String),
+    /// The URL of the site is none.
+    #[error("the site's URL `{}` does not begin with `https://` or `http://`, or holds blanks", .0.escape_debug())]
+    Url(String),
+    /// A template could not be filled.
+    #[error("could not fill the template of `{path}`: {reason}")]
+    Template {
+        /// The page.
+        path: String,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// What a project may choose about its site.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Where the site is published, such as `https://example.org/kernels/`. The page for missing pages uses it, which
+    /// appears under any path, and so do feeds and the list of pages, which want absolute URLs.
+    pub url: Option<String>,
+    /// The rules in figures.
+    pub method: Method,
+    /// Files of all values that lie beside the pages: the path of each, and what it is.
+    pub downloads: Vec<(String, &'static str)>,
+}

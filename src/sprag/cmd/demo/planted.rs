@@ -1,0 +1,112 @@
+//! What is planted in the generated history, where, and the sentences that tell.
+
+use std::ops::Range;
+
+use sprag_model::commit::Commit;
+
+use super::kernels::Kernel;
+use super::machines::{AWAY, Bench, UPGRADED, WITH_GPU};
+use super::project::COMMITS;
+
+/// A change of the time of a kernel's fast variant, for good.
+pub(super) struct Step {
+    /// The commit that brings it, counted from the first.
+    pub(super) position: usize,
+    kernel: &'static str,
+    /// The time after it, as a multiple of the time before.
+    factor: f64,
+}
+
+/// The regression, ten commits before the last.
+pub(super) const SLOWER: Step = Step { position: COMMITS - 11, kernel: "tile_pack", factor: 1.15 };
+
+/// The improvement.
+pub(super) const FASTER: Step = Step { position: 52, kernel: "fusion_gate", factor: 0.88 };
+
+/// A change that comes with the commits of half a year, a little each.
+pub(super) struct Drift {
+    kernel: &'static str,
+    from: usize,
+    each: f64,
+}
+
+/// The drift.
+pub(super) const DRIFT: Drift = Drift { kernel: "infer", from: 30, each: 0.0005 };
+
+/// A change of a machine, and not of the code.
+pub(super) struct Upgrade {
+    /// The first commit measured with the new compiler.
+    pub(super) position: usize,
+    /// The largest change of a kernel's time that comes with it.
+    size: f64,
+}
+
+/// The new compiler, well before the baselines are taken.
+pub(super) const COMPILER: Upgrade = Upgrade { position: 78, size: 0.012 };
+
+/// The commits that one machine did not measure, because it was away.
+pub(super) const GAP: Range<usize> = 58..82;
+
+/// The commit at which the GPU could not be used.
+pub(super) const NO_GPU: usize = 91;
+
+/// Why.
+pub(super) const NO_GPU_REASON: &str = "no CUDA device: the driver is present, and finds none";
+
+/// What the time of a kernel is multiplied by at that commit on that machine. `kernel_number` is its place in the suite.
+pub(super) fn factor(bench: &Bench, kernel: &Kernel, kernel_number: usize, position: usize) -> f64 {
+    let mut factor = 1.0;
+    for step in [&SLOWER, &FASTER] {
+        if kernel.name == step.kernel && kernel.variant == "fast" && position >= step.position {
+            factor *= step.factor;
+        }
+    }
+    if kernel.name == DRIFT.kernel && kernel.variant == "fast" {
+        factor *= 1.0 + DRIFT.each * position.saturating_sub(DRIFT.from) as f64;
+    }
+    if bench.name == UPGRADED && position >= COMPILER.position {
+        // Some kernels gain, some lose.
+        let shares = [0.7, -0.9, 0.5, -0.6, 1.0, -0.8, 0.9, 0.8];
+        factor *= 1.0 + COMPILER.size * shares[kernel_number % shares.len()];
+    }
+    factor
+}
+
+/// What can be found, one sentence each.
+pub(super) fn sentences(commits: &[Commit]) -> Vec<String> {
+    let at = |position: usize| {
+        let commit = &commits[position];
+        format!("{} ({})", commit.short(), commit.subject)
+    };
+    let percent = |factor: f64| format!("{:.0} %", (factor - 1.0).abs() * 100.0);
+    let drifted = DRIFT.each * (COMMITS - 1 - DRIFT.from) as f64;
+    vec![
+        format!(
+            "regression: the time of {} @fast goes up by {} at {}, {} commits before the newest, on {UPGRADED} and {AWAY}",
+            SLOWER.kernel,
+            percent(SLOWER.factor),
+            at(SLOWER.position),
+            COMMITS - 1 - SLOWER.position,
+        ),
+        format!(
+            "improvement: the time of {} @fast goes down by {} at {}, on {UPGRADED} and {AWAY}",
+            FASTER.kernel,
+            percent(FASTER.factor),
+            at(FASTER.position),
+        ),
+        format!(
+            "drift: the time of {} @fast goes up by {:.2} % with each commit after {}, {:.1} % in all",
+            DRIFT.kernel,
+            DRIFT.each * 100.0,
+            at(DRIFT.from),
+            drifted * 100.0,
+        ),
+        format!(
+            "environment: {UPGRADED} has rustc 1.91.0 in place of 1.90.0 since {}, which moves its times by up to {:.1} %",
+            at(COMPILER.position),
+            COMPILER.size * 100.0,
+        ),
+        format!("gap: {AWAY} measured nothing from {} to {}", at(GAP.start), at(GAP.end - 1)),
+        format!("skipped: {WITH_GPU} could not measure {}: {NO_GPU_REASON}", at(NO_GPU)),
+    ]
+}

@@ -1,0 +1,153 @@
+//! `sprag detect`: change points of any table of histories, so that anyone can hold our analysis against another.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context as _;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::distinct::{NamedFile, check_distinct};
+use super::project::{check_writable, write_whole};
+use super::{Advice, Exit, bounded, text};
+use crate::cli::{DetectArgs, SensitivityArg};
+use sprag_analysis::changes::detect::{FEWEST_POINTS, Known, changes_known};
+use sprag_analysis::changes::exact;
+use sprag_analysis::changes::sensitivity::Sensitivity;
+use sprag_formats::series_table::{self, COLUMNS, SeriesTable, TableSeries};
+use sprag_model::change_point::Changes;
+
+/// The most bytes of a table: tens of millions of points.
+const MOST_BYTES: usize = 1 << 30;
+
+/// The most points of a series that is looked at as it grew, alone in its table. What that takes grows with the square of the
+/// points of each series: so many take a minute or two, a million would take days.
+const MOST_GROWING: usize = 20_000;
+
+/// What is found in a series, in the indices of the table.
+#[derive(Serialize)]
+struct Found {
+    /// First points of new levels.
+    changes: Vec<u64>,
+    /// First and last point of each drift's ramp, the last one not part of it.
+    drifts: Vec<[u64; 2]>,
+    /// The first and the last point that each change may lie at.
+    ranges: Vec<[u64; 2]>,
+}
+
+pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let files = [
+        NamedFile::read("FILE", Some(&args.file), "the table"),
+        NamedFile::written("--output", args.output.as_deref(), "what is found"),
+    ];
+    check_distinct(folder, &files)?;
+    if let Some(output) = &args.output {
+        check_writable(&folder.join(output))?;
+    }
+    let bytes = bounded::read(&folder.join(&args.file), MOST_BYTES)
+        .with_context(|| format!("cannot read `{}`", args.file.display()))?;
+    let table = series_table::read(&bytes).map_err(|error| Advice {
+        message: text::printable(&format!("`{}` is no table of histories: {error}", args.file.display())),
+        hint: format!("the header is `{}`; one row is one point", COLUMNS.join(",")),
+    })?;
+    if args.stream {
+        check_growing(&table, &args.file)?;
+    }
+    tell(&table);
+    let sensitivity = sensitivity(args);
+    let known = Known { more_is_better: args.more_is_better, ..Known::default() };
+    let of = |series: &TableSeries, count: usize| changes(series, count, &sensitivity, &known);
+    let json = if args.stream {
+        serde_json::to_vec(&each(&table, |series| growing(series, |count| of(series, count))))
+    } else {
+        serde_json::to_vec(&each(&table, |series| found(series, &of(series, series.values.len()))))
+    };
+    let mut json = json.context("cannot write what was found")?;
+    json.push(b'\n');
+    match &args.output {
+        Some(output) => write_whole(&folder.join(output), &json)?,
+        None => out.write_all(&json)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Refuses a table whose series are too long to be looked at as they grew.
+fn check_growing(table: &SeriesTable, file: &Path) -> anyhow::Result<()> {
+    let square = |points: usize| points.saturating_mul(points);
+    let squares = table.series.iter().map(|series| square(series.values.len())).fold(0, usize::saturating_add);
+    let Some(longest) = table.series.iter().max_by_key(|series| series.values.len()) else { return Ok(()) };
+    if squares <= square(MOST_GROWING) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` is too long for `--stream`, which looks at each beginning of every series anew: the longest of {} series, `{}`, has \
+         {} points",
+        file.display(),
+        table.series.len(),
+        longest.name,
+        longest.values.len()
+    );
+    let hint = format!(
+        "one series of {MOST_GROWING} points can be looked at so, or 400 of a thousand; leave out older points or `--stream`"
+    );
+    Err(Advice { message: text::printable(&message), hint }.into())
+}
+
+fn sensitivity(args: &DetectArgs) -> Sensitivity {
+    let chosen = match args.sensitivity {
+        SensitivityArg::Strict => Sensitivity::STRICT,
+        SensitivityArg::Balanced => Sensitivity::BALANCED,
+        SensitivityArg::Loose => Sensitivity::LOOSE,
+    };
+    args.least.map_or(chosen, |least| chosen.at_least(least))
+}
+
+/// Says what of a table counts otherwise than it stands there.
+fn tell(table: &SeriesTable) {
+    let warn = |count: usize, noun: &str, words: &str| {
+        if count > 0 {
+            // The plural of a series is a series.
+            let counted = if noun == "series" { format!("{count} series") } else { text::count(count, noun) };
+            super::warn(&format!("{counted} {words}"));
+        }
+    };
+    warn(table.without_value, "row", "without a finite value left out");
+    warn(table.pooled, "row", "of an index that another one has: the median of an index counts");
+    warn(table.unordered, "series", "with rows out of order: the index tells it");
+    let short = table.series.iter().filter(|series| series.values.len() < FEWEST_POINTS).count();
+    warn(short, "series", &format!("of fewer than {FEWEST_POINTS} points, in which nothing is looked for"));
+}
+
+/// What comes of each series, by its name.
+fn each<T: Send>(table: &SeriesTable, of: impl Fn(&TableSeries) -> T + Sync) -> BTreeMap<&str, T> {
+    table.series.par_iter().map(|series| (series.name.as_str(), of(series))).collect()
+}
+
+/// What changed in the first points of a series.
+fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, known: &Known<'_>) -> Changes {
+    let values = &series.values[..count];
+    let is_exact = series.exact.contains(&count) && exact::is_steady(values);
+    if is_exact { exact::changes(values, sensitivity) } else { changes_known(values, sensitivity, known) }
+}
+
+fn found(series: &TableSeries, changes: &Changes) -> Found {
+    let index = |place: usize| series.indices[place];
+    // The end of a ramp is the first point after it, which there need not be.
+    let end = |place: usize| series.indices.get(place).copied().unwrap_or_else(|| index(place - 1) + 1);
+    // What lies between two points was not measured and may be it as well.
+    let first = |place: usize| place.checked_sub(1).map_or(index(place), |before| index(before) + 1);
+    Found {
+        changes: changes.points.iter().map(|point| index(point.index)).collect(),
+        drifts: changes.drifts.iter().map(|drift| [index(drift.begin), end(drift.end)]).collect(),
+        ranges: changes.points.iter().map(|point| [first(point.first), index(point.last)]).collect(),
+    }
+}
+
+/// The changes of each beginning of a series that is long enough, by the number of its points: what was told while it grew.
+fn growing(series: &TableSeries, changes: impl Fn(usize) -> Changes + Sync) -> BTreeMap<usize, Vec<u64>> {
+    let told = |count: usize| (count, changes(count).points.iter().map(|point| series.indices[point.index]).collect());
+    // One that is never long enough is told of all the same.
+    let first = FEWEST_POINTS.min(series.values.len());
+    (first..=series.values.len()).into_par_iter().map(told).collect()
+}

@@ -1,0 +1,198 @@
+//! What the doctor found: the document that `--json` prints. `docs/DOCTOR.md` describes it for readers.
+//!
+//! Numbers are in SI base units, shares are of 1, and what is not known is null. A field is never removed or given
+//! another meaning without a new [`SCHEMA_VERSION`].
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The version of the document.
+pub(super) const SCHEMA_VERSION: u32 = 1;
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct Findings {
+    /// The version of the document.
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub(super) schema_version: u32,
+    /// The version of this program.
+    pub(super) sprag: String,
+    /// How long it took, in seconds.
+    pub(super) seconds: f64,
+    /// Which machine this is, and what is known of it.
+    pub(super) machine: MachineFindings,
+    /// What can be measured.
+    pub(super) abilities: Vec<Ability>,
+    /// What the clocks can tell.
+    pub(super) clocks: Clocks,
+    /// What pressed on the machine meanwhile.
+    pub(super) pressure: Pressures,
+    /// How noisy it is.
+    pub(super) noise: NoiseFindings,
+    /// What to change, the most worthwhile first.
+    pub(super) advice: Vec<Advice>,
+}
+
+/// The schema of the document.
+pub(in crate::cmd) fn schema() -> serde_json::Value {
+    sprag_model::schema::of_closed::<Findings>()
+}
+
+/// Which machine this is.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct MachineFindings {
+    /// Sixteen hexadecimal digits.
+    pub(super) id: String,
+    /// What people call it.
+    pub(super) name: String,
+    /// Machines of one class may share a baseline.
+    pub(super) class: String,
+    /// Where the name comes from: `SPRAG_MACHINE`, `sprag.toml` or `hardware`.
+    pub(super) named_by: String,
+    /// Verdicts never cross two of these.
+    pub(super) environment_key: String,
+    /// The facts that a run would record.
+    pub(super) facts: BTreeMap<String, String>,
+}
+
+/// Something that can be measured or done, or why not.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct Ability {
+    /// What, such as `suite cpu`.
+    pub(super) name: String,
+    /// Whether it works here.
+    pub(super) able: bool,
+    /// How, or why not.
+    pub(super) detail: String,
+}
+
+/// What the clocks can tell.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct Clocks {
+    /// The monotonic clock that times kernels.
+    pub(super) wall: Clock,
+    /// The clock of the timing thread, by which preempted samples are known; null where there is none.
+    pub(super) thread: Option<Clock>,
+}
+
+/// What one clock can tell, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct Clock {
+    /// The smallest step seen.
+    pub(super) resolution: Option<f64>,
+    /// What a reading takes.
+    pub(super) cost: f64,
+}
+
+/// What pressed on the machine while it was examined.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct Pressures {
+    /// Load average over a minute at the start, in tasks.
+    pub(super) load_before: Option<f64>,
+    /// Load average over a minute at the end, in tasks.
+    pub(super) load_after: Option<f64>,
+    /// Share of the wanted processor time that the host took.
+    pub(super) steal_share: Option<f64>,
+    /// Scheduler periods in which the control group was held back.
+    pub(super) throttled_periods: Option<u64>,
+    /// Seconds that it was held back for.
+    pub(super) throttled_seconds: Option<f64>,
+    /// Share of the time in which some task waited for a processor.
+    pub(super) waiting_share: Option<f64>,
+    /// What of it would make a run rough.
+    pub(super) reasons: Vec<String>,
+}
+
+/// How noisy the machine is.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct NoiseFindings {
+    /// Worker processes that gave a report.
+    pub(super) processes: usize,
+    /// Workers that gave none, one sentence each.
+    pub(super) faults: Vec<String>,
+    /// How fit the machine is for each class of kernels.
+    pub(super) classes: Vec<ClassFitness>,
+    /// The figures of each kernel.
+    pub(super) kernels: Vec<KernelFindings>,
+}
+
+/// How fit the machine is for kernels of a class.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct ClassFitness {
+    /// `compute`, `cache` or `dram`.
+    pub(super) class: String,
+    /// How fit.
+    pub(super) fitness: Fitness,
+    /// Why it is not good.
+    pub(super) reasons: Vec<String>,
+}
+
+/// How fit a machine is, the best first: of several the last is what counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Fitness {
+    /// A change as small as the gate allows would be seen.
+    Good,
+    /// Changes that matter would be seen.
+    Usable,
+    /// It was not measured.
+    Unknown,
+    /// Only large changes would be seen, or the figures cannot be trusted.
+    Poor,
+}
+
+impl Fitness {
+    /// The word of the document.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Fitness::Good => "good",
+            Fitness::Usable => "usable",
+            Fitness::Poor => "poor",
+            Fitness::Unknown => "unknown",
+        }
+    }
+}
+
+/// The figures of a kernel.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct KernelFindings {
+    /// `compute`, `cache` or `dram`.
+    pub(super) class: String,
+    /// Such as `copy 1 MiB`.
+    pub(super) kernel: String,
+    /// Seconds a call: the median over processes of their medians.
+    pub(super) time: f64,
+    /// Interquartile range over median inside a process.
+    pub(super) within: Option<f64>,
+    /// Coefficient of variation of the processes' medians.
+    pub(super) between: Option<f64>,
+    /// Share of samples during which the thread was kept from running.
+    pub(super) preempted_share: Option<f64>,
+    /// What it was timed beside: `itself`, or another kernel.
+    pub(super) beside: String,
+    /// Whether it was timed beside itself, so that a ratio other than 1 is an error.
+    pub(super) is_control: bool,
+    /// Its time over that of what it was timed beside.
+    pub(super) ratio: Option<f64>,
+    /// The 95 % interval of the ratio over processes.
+    pub(super) ratio_interval: Option<[f64; 2]>,
+    /// The smallest relative change of the time that runs of five processes could show.
+    pub(super) detectable_time: Option<f64>,
+    /// The same of the ratio.
+    pub(super) detectable_ratio: Option<f64>,
+}
+
+/// Something to change.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub(super) struct Advice {
+    /// What it is about, in a word or two.
+    pub(super) about: String,
+    /// What is wrong and what it does to the numbers.
+    pub(super) why: String,
+    /// What to do.
+    pub(super) how: String,
+    /// A command that does it; null where there is none that fits every machine.
+    pub(super) command: Option<String>,
+}

@@ -1,0 +1,124 @@
+//! What a reader can do about a doubt that is held against something stored: advice is given where it can be followed.
+
+use crate::cmd::project::Project;
+use crate::cmd::{revision, text};
+use sprag_analysis::rules::remedy::{Remedy, refit};
+use sprag_measure::environment;
+use sprag_model::gate::SuiteGate;
+use sprag_model::run::Run;
+use sprag_model::verdict::Verdict;
+
+/// What can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Means {
+    /// Where further runs that make the level of this one surer come from.
+    runs: Runs,
+    /// Whether both sides can be built and take turns here.
+    turns: bool,
+}
+
+/// Where further runs come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runs {
+    /// From this machine.
+    Here,
+    /// From the machine of the run.
+    Elsewhere,
+    /// From the tool that measured it.
+    Imported,
+    /// From nowhere: a file, or a run of changed files, is judged alone.
+    None,
+}
+
+/// Says whether both sides could take turns, and has every doubt of a suite advise what can be done about it; `is_file`
+/// where the run is that of a file.
+pub(in crate::cmd) fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: bool) {
+    suite.can_take_turns = can_be_built(project, run) && !run.is_imported();
+    let reasons = suite.comparisons.iter_mut().filter_map(|one| match &mut one.verdict {
+        Verdict::Inconclusive(reason) => Some(reason),
+        _ => None,
+    });
+    let reasons: Vec<&mut String> = reasons.collect();
+    if reasons.is_empty() {
+        return;
+    }
+    let means = Means::of(project, run, suite.base_commit.is_some(), is_file);
+    for reason in reasons {
+        *reason = refit(reason, |remedy| means.words(remedy));
+    }
+}
+
+/// Whether commits are built for suites of that kind.
+fn can_be_built(project: &Project, run: &Run) -> bool {
+    project.config.suites.get(&run.suite).is_some_and(|suite| revision::can_be_built(suite.kind))
+}
+
+impl Means {
+    fn of(project: &Project, run: &Run, has_base_commit: bool, is_file: bool) -> Means {
+        let is_clean = run.commit.as_ref().is_some_and(|commit| !commit.dirty);
+        let can_be_built = can_be_built(project, run);
+        // Where no commit is built the machine may be named by its device, which is not looked for here.
+        let is_here =
+            || !can_be_built || environment::machine(project.machine_name().as_deref(), None).id == run.machine.id;
+        let is_known = is_clean && project.find_store().is_some();
+        let runs = if is_file || !is_known {
+            Runs::None
+        } else if run.is_imported() {
+            Runs::Imported
+        } else if is_here() {
+            Runs::Here
+        } else {
+            Runs::Elsewhere
+        };
+        let turns = is_known && has_base_commit && can_be_built && !run.is_imported() && is_here();
+        Means { runs, turns }
+    }
+
+    /// A remedy in words that can be followed; none where it cannot.
+    fn words(self, remedy: Remedy) -> Option<String> {
+        let words = remedy.words();
+        match (remedy, self.runs) {
+            (Remedy::Pairs(_), _) => Some(words),
+            (Remedy::Runs(_), Runs::Here) => Some(words),
+            (Remedy::Runs(_), Runs::Elsewhere) => {
+                Some(words.replace("of this commit,", "of this commit on its machine,"))
+            }
+            (Remedy::Runs(_), Runs::Imported) => Some(words.replace("of this commit,", "of this commit, imported,")),
+            (Remedy::Runs(more), Runs::None) => {
+                let sessions = text::count(more, "session");
+                let words = format!("about {sessions} more would settle it, and this run is one");
+                let turns = "; builds that take turns may, too: `sprag compare A B --measure`";
+                Some(if self.turns { words + turns } else { words })
+            }
+            (Remedy::Turns | Remedy::TurnsAlone, _) if self.turns => Some(words),
+            (Remedy::Turns, _) => Some("more runs would hardly settle it".to_owned()),
+            (Remedy::TurnsAlone, _) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_can_be_done_is_advised() {
+        let check = |runs: Runs, turns: bool, remedy: Remedy, expected: Option<&str>| {
+            assert_eq!(Means { runs, turns }.words(remedy).as_deref(), expected, "{runs:?} {turns} {remedy:?}");
+        };
+        let three = Remedy::Runs(3);
+        check(Runs::Here, true, three, Some(&three.words()));
+        let there = "about 3 more runs of this commit on its machine, in sessions of their own, would settle it";
+        check(Runs::Elsewhere, false, three, Some(there));
+        let imported = "about 3 more runs of this commit, imported, in sessions of their own, would settle it";
+        check(Runs::Imported, false, three, Some(imported));
+        let alone = "about 3 sessions more would settle it, and this run is one";
+        check(Runs::None, false, three, Some(alone));
+        let turns = format!("{alone}; builds that take turns may, too: `sprag compare A B --measure`");
+        check(Runs::None, true, three, Some(&turns));
+        check(Runs::Here, true, Remedy::Turns, Some(&Remedy::Turns.words()));
+        check(Runs::None, false, Remedy::Turns, Some("more runs would hardly settle it"));
+        check(Runs::None, false, Remedy::TurnsAlone, None);
+        check(Runs::Here, true, Remedy::TurnsAlone, Some(&Remedy::TurnsAlone.words()));
+    }
+}

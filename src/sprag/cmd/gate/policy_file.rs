@@ -1,0 +1,24 @@
+//! `--policy FILE`: the rules of a gate in a file of their own, such as stricter ones for a release.
+
+use std::path::Path;
+
+use crate::cmd::policy;
+use crate::config::Config;
+use sprag_model::rule::Policy;
+
+/// The rules of a policy file.
+pub(in crate::cmd) struct PolicyFile {
+    /// By which rule each metric is judged.
+    pub(in crate::cmd) policy: Policy,
+}
+
+impl PolicyFile {
+    /// Reads a file that holds the section `[rules]` as `sprag.toml` does.
+    ///
+    /// # Errors
+    /// Names the file, line and column of what is wrong.
+    pub(in crate::cmd) fn read(path: &Path) -> anyhow::Result<PolicyFile> {
+        let rules = Config::load_rules(path)?;
+        Ok(PolicyFile { policy: policy::of(&rules) })
+    }
+}

@@ -1,0 +1,349 @@
+//! Runs of other people's tools as runs of the history.
+//!
+//! A record of an import holds nothing of the moment or the place of importing: equal input gives equal bytes, so what
+//! was imported before is found to be there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Datelike as _, SubsecRound as _, Utc};
+use serde_json::{Value, json};
+
+use super::word::{self, Part};
+use sprag_base::stats::{bootstrap, describe};
+use sprag_formats as formats;
+use sprag_model::benchmark::{Attributes, Benchmark, Parity, ParityStatus};
+use sprag_model::commit::Commit;
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::foreign::DEFAULT_VARIANT;
+use sprag_model::imported::{Entry, EntryStatus, ImportedCommit, ImportedRun, Observation};
+use sprag_model::metric::Metric;
+use sprag_model::record::YEARS;
+use sprag_model::run::{IMPORT, Quality, Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement, Role, SKIPPED};
+
+/// The machine of a source that names none.
+pub const NO_MACHINE: &str = "imported";
+
+/// From this number of samples on, a 95th percentile is more than the largest few.
+const FEWEST_FOR_P95: usize = 100;
+
+/// The most medians of processes that a record holds; beyond, the interval alone tells of them.
+const MOST_WORKERS: usize = 30;
+
+/// The most attributes of one benchmark, and the longest of them in characters.
+const MOST_ATTRIBUTES: usize = 16;
+const LONGEST_ATTRIBUTE: usize = 200;
+
+/// What is decided outside of the source.
+pub struct Place {
+    /// The folder of the suite.
+    pub suite: String,
+    /// The commit, where it can be recorded.
+    pub commit: Option<Commit>,
+    /// The name of the machine.
+    pub machine: String,
+    /// When it was measured.
+    pub time: DateTime<Utc>,
+}
+
+/// What holds of all runs of a source.
+pub struct Source {
+    /// The format it was read as.
+    pub format: &'static str,
+    /// The program that measured.
+    pub tool: String,
+    /// Its version, where the source tells.
+    pub tool_version: Option<String>,
+}
+
+/// The run that a record is made of.
+pub fn run(source: &Source, run: ImportedRun, place: Place) -> Run {
+    let class = ["gpu_model", "cpu_model"].iter().find_map(|name| run.facts.get(*name));
+    let class = class.map_or(NO_MACHINE, String::as_str);
+    let measurements = measurements(&place.suite, &run.entries);
+    let (status, reason) = status(&measurements, &run.entries);
+    let tool = match &source.tool_version {
+        Some(version) => format!("{} {version}", source.tool),
+        None => source.tool.clone(),
+    };
+    Run {
+        machine: Machine::named(&place.machine, class),
+        suite: place.suite,
+        timestamp: place.time.trunc_subsecs(0),
+        environment: Environment::from_facts(run.facts.clone()),
+        config: BTreeMap::from([(IMPORT.to_owned(), provenance(source, &run))]),
+        status,
+        reason,
+        quality: Quality {
+            clean: false,
+            reasons: vec![format!("imported: measured by {tool}, and how noisy the machine was is unknown")],
+        },
+        measurements,
+        autotune: Vec::new(),
+        commit: place.commit,
+    }
+}
+
+/// A commit that this repository does not hold, as its source describes it; absent where that has no whole id.
+pub fn described(named: &ImportedCommit, time: DateTime<Utc>) -> Option<Commit> {
+    let time = time.trunc_subsecs(0);
+    (named.named_at.is_none() && named.sha.len() == 40).then(|| Commit {
+        sha: named.sha.clone(),
+        parents: Vec::new(),
+        author_time: time,
+        commit_time: time,
+        subject: named.subject.clone().unwrap_or_default(),
+        branch: named.branch.clone(),
+        dirty: false,
+    })
+}
+
+/// Whether a record can be of that time.
+pub fn is_recordable(time: &DateTime<Utc>) -> bool {
+    YEARS.contains(&time.year())
+}
+
+fn provenance(source: &Source, run: &ImportedRun) -> Value {
+    let mut provenance = json!({ "format": source.format, "tool": source.tool, "sha256": run.digest });
+    let told = [
+        ("tool_version", source.tool_version.clone()),
+        ("suite", run.suite.clone()),
+        ("commit", run.commit.as_ref().map(|commit| commit.sha.clone())),
+    ];
+    for (key, value) in told {
+        if let Some(value) = value {
+            provenance[key] = Value::from(value);
+        }
+    }
+    provenance
+}
+
+/// Ok where anything ran; else skipped or failed with the reason of the first.
+fn status(measurements: &[Measurement], entries: &[Entry]) -> (RunStatus, Option<String>) {
+    if measurements.iter().any(|one| one.failure.is_none()) {
+        return (RunStatus::Ok, None);
+    }
+    let reason = measurements.iter().find_map(|one| one.failure.clone());
+    let reason = reason.unwrap_or_else(|| "the source holds no benchmark".to_owned());
+    let skipped = entries.iter().all(|entry| matches!(entry.status, EntryStatus::Skipped(_)));
+    (if skipped && !entries.is_empty() { RunStatus::Skipped } else { RunStatus::Failed }, Some(reason))
+}
+
+/// One measurement an id; where a source has several of one id, none of them can be told from the other.
+fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
+    let reserved = Metric::reserved();
+    let mut places: BTreeMap<Arc<Benchmark>, usize> = BTreeMap::new();
+    let mut measurements: Vec<Measurement> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let one = measurement(suite, entry, &reserved);
+        match places.get(&one.benchmark) {
+            Some(place) => {
+                let known = &mut measurements[*place];
+                known.estimates.clear();
+                known.failure = Some(format!("`{}` is in the source more than once", known.benchmark.id()));
+            }
+            None => {
+                places.insert(Arc::clone(&one.benchmark), measurements.len());
+                measurements.push(one);
+            }
+        }
+    }
+    measurements
+}
+
+fn measurement(suite: &str, entry: &Entry, reserved: &[Metric]) -> Measurement {
+    let params = entry.params.iter();
+    let benchmark = Benchmark {
+        suite: suite.to_owned(),
+        name: word::part(&entry.name, Part::Name),
+        params: params
+            .map(|(key, value)| (word::part(key, Part::Parameter), word::part(value, Part::Parameter)))
+            .collect(),
+        variant: entry.variant.as_ref().map_or(DEFAULT_VARIANT.to_owned(), |text| word::part(text, Part::Variant)),
+        version: 1,
+    };
+    let (estimates, failure) = match &entry.status {
+        EntryStatus::Ok => match estimates(&entry.observations, reserved) {
+            Ok(estimates) => (estimates, None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        },
+        EntryStatus::Skipped(reason) => (Vec::new(), Some(format!("{SKIPPED}{}", told(reason)))),
+        EntryStatus::Failed(reason) => (Vec::new(), Some(told(reason))),
+    };
+    Measurement {
+        benchmark: benchmark.into(),
+        role: Role::Tracked,
+        attributes: attributes(entry),
+        parity: Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None },
+        estimates,
+        failure,
+    }
+}
+
+/// A reason of a source, on one line and not too long.
+fn told(reason: &str) -> String {
+    let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short: String = line.chars().filter(|c| !word::is_unseen(*c)).take(500).collect();
+    if short.is_empty() { "it did not run, and the source does not say why".to_owned() } else { short }
+}
+
+fn estimates(observations: &[Observation], reserved: &[Metric]) -> Result<Vec<Estimate>, String> {
+    if observations.is_empty() {
+        return Err("the source holds no value of it".to_owned());
+    }
+    let mut estimates: Vec<Estimate> = Vec::with_capacity(observations.len());
+    for observation in observations {
+        let metric = recordable(&observation.metric, reserved);
+        if estimates.iter().any(|known| known.metric.name == metric.name) {
+            return Err(format!("it has the metric `{}` twice", metric.name));
+        }
+        let numbers =
+            observation.samples.iter().chain(&observation.processes).chain(std::iter::once(&observation.value));
+        if let Some(fault) = numbers.into_iter().find_map(|number| formats::impossible(&metric, *number)) {
+            return Err(format!("its metric `{}` is {fault}", metric.name));
+        }
+        estimates.push(estimate(metric, observation));
+    }
+    Ok(estimates)
+}
+
+fn estimate(metric: Metric, observation: &Observation) -> Estimate {
+    let Observation { value, samples, processes, n, .. } = observation;
+    let all = (samples.len() >= FEWEST_FOR_P95).then_some(samples);
+    let few = !processes.is_empty() && processes.len() <= MOST_WORKERS;
+    Estimate {
+        metric,
+        value: *value,
+        workers: if few { processes.clone() } else { vec![*value] },
+        p50: describe::median(samples),
+        p95: all.and_then(|samples| describe::quantile(samples, 0.95)),
+        min: samples.iter().copied().reduce(f64::min),
+        interval: bootstrap::median_interval(processes).filter(|(low, high)| low <= high),
+        detectable: None,
+        n: (*n).max(1),
+    }
+}
+
+/// The metric under a name that a record takes, and that does not stand for something else.
+fn recordable(metric: &Metric, reserved: &[Metric]) -> Metric {
+    let clean: String =
+        metric.name.chars().map(|c| if c.is_whitespace() || word::is_unseen(c) { '_' } else { c }).collect();
+    let short: String = clean.chars().take(60).collect();
+    let name = if short.is_empty() { "value".to_owned() } else { short };
+    let clashes =
+        reserved.iter().any(|known| known.name == name && (known.unit != metric.unit || known.better != metric.better));
+    Metric { name: if clashes { format!("{name}_value") } else { name }, unit: metric.unit, better: metric.better }
+}
+
+/// What the source tells beside, as text; units that are not those of the record; the name, where it had to change.
+fn attributes(entry: &Entry) -> Attributes {
+    let mut attributes = Attributes::new();
+    let mut put = |key: &str, value: String| {
+        if attributes.len() < MOST_ATTRIBUTES && !value.is_empty() {
+            let clean = |text: &str| text.chars().filter(|c| !word::is_unseen(*c)).take(LONGEST_ATTRIBUTE).collect();
+            attributes.insert(clean(key), clean(&value));
+        }
+    };
+    for observation in &entry.observations {
+        if observation.source_unit != observation.metric.unit.symbol() {
+            put(&format!("unit.{}", observation.metric.name), observation.source_unit.clone());
+        }
+    }
+    for (key, value) in &entry.extras {
+        match value {
+            Value::Null => {}
+            Value::String(text) => put(key, text.clone()),
+            Value::Object(fields) => {
+                for (field, value) in fields.iter().filter(|(_, value)| !value.is_object() && !value.is_array()) {
+                    put(&format!("{key}.{field}"), value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                }
+            }
+            single => put(key, single.to_string()),
+        }
+    }
+    attributes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, observations: Vec<Observation>) -> Entry {
+        Entry { series: name.to_owned(), name: name.to_owned(), observations, ..Entry::default() }
+    }
+
+    fn time(samples: &[f64]) -> Observation {
+        Observation::sampled(Metric::time(), "ns", samples[0], samples.to_vec())
+    }
+
+    fn converted(entries: Vec<Entry>) -> Run {
+        let digest = "00".to_owned();
+        let imported = ImportedRun { entries, digest, suite: Some("S x".to_owned()), ..Default::default() };
+        let version = Some("1.2".to_owned());
+        let source = Source { format: "tool-json", tool: "tool".to_owned(), tool_version: version };
+        let time = "2026-01-02T03:04:05.678Z".parse().expect("a time");
+        let place = Place { suite: "s".to_owned(), commit: None, machine: "m".to_owned(), time };
+        let run = run(&source, imported, place);
+        let (_, _, bytes) = run.to_record();
+        assert_eq!(Run::from_record(&bytes).expect("it can be recorded").1, run);
+        run
+    }
+
+    #[test]
+    fn a_record_tells_where_it_is_from() {
+        let run = converted(vec![entry("a", vec![time(&[2e-6, 1e-6, 4e-6])])]);
+        let import =
+            json!({"format": "tool-json", "tool": "tool", "tool_version": "1.2", "sha256": "00", "suite": "S x"});
+        assert_eq!(run.config[IMPORT], import);
+        assert!(run.quality.reasons[0].contains("measured by tool 1.2"), "{:?}", run.quality);
+        let estimate = &run.measurements[0].estimates[0];
+        assert_eq!((estimate.value, estimate.p50, estimate.min, estimate.n), (2e-6, Some(2e-6), Some(1e-6), 3));
+        assert_eq!((estimate.p95, estimate.interval), (None, None));
+        assert_eq!(run.measurements[0].attributes, BTreeMap::from([("unit.time".to_owned(), "ns".to_owned())]));
+    }
+
+    #[test]
+    fn processes_give_an_interval() {
+        let mut observation = time(&[2e-6]);
+        observation.processes = vec![1e-6, 2e-6, 3e-6, 2e-6, 2e-6];
+        let run = converted(vec![entry("a", vec![observation.clone()])]);
+        let estimate = &run.measurements[0].estimates[0];
+        assert!(estimate.workers.len() == 5 && estimate.interval.is_some(), "{estimate:?}");
+        observation.processes = vec![1e-6; 100];
+        let run = converted(vec![entry("a", vec![observation])]);
+        assert_eq!(run.measurements[0].estimates[0].workers, [2e-6]);
+    }
+
+    #[test]
+    fn what_cannot_be_fails_alone() {
+        let failed = |one: Entry, words: &str| {
+            let run = converted(vec![one, entry("fine", vec![time(&[1e-6])])]);
+            assert_eq!(run.status, RunStatus::Ok);
+            let reason = run.measurements[0].failure.as_deref().unwrap_or_default();
+            assert!(reason.contains(words), "{reason}");
+        };
+        failed(entry("a", vec![]), "holds no value");
+        failed(entry("a", vec![time(&[0.0])]), "more than zero is needed");
+        failed(entry("a", vec![time(&[f64::NAN])]), "which is no number");
+        failed(entry("a", vec![time(&[1.0]), time(&[1.0])]), "twice");
+        failed(Entry { status: EntryStatus::Skipped("no\n GPU".into()), ..entry("a", vec![]) }, "skipped: no GPU");
+        let run = converted(vec![entry("a", vec![time(&[1.0])]), entry("a", vec![time(&[2.0])])]);
+        assert_eq!((run.measurements.len(), run.status), (1, RunStatus::Failed));
+        let skipped = Entry { status: EntryStatus::Skipped("why".into()), ..entry("a", vec![]) };
+        assert_eq!(converted(vec![skipped]).status, RunStatus::Skipped);
+        assert_eq!(converted(vec![]).status, RunStatus::Failed);
+    }
+
+    #[test]
+    fn names_of_metrics_keep_their_meaning() {
+        let check = |name: &str, metric: Metric, expected: &str| {
+            let named = Metric { name: name.to_owned(), ..metric };
+            assert_eq!(recordable(&named, &Metric::reserved()).name, expected);
+        };
+        check("time", Metric::time(), "time");
+        check("time", Metric::ratio(), "time_value");
+        check("cpu time", Metric::time(), "cpu_time");
+        check("", Metric::time(), "value");
+    }
+}

@@ -1,0 +1,194 @@
+//! Files and folders that are to be imported, read within bounds and without following a link.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use crate::cmd::Advice;
+use sprag_formats::registry::{self, Format};
+use sprag_model::foreign::Output;
+
+/// The most bytes that one import reads where nothing else is said: ten times the largest history that is known.
+pub(crate) const MOST_BYTES: u64 = 256 << 20;
+
+/// The most files of one folder.
+const MOST_FILES: usize = 200_000;
+
+/// The end of the name of a folder in which nvbench keeps the samples of the file beside it.
+const SIDECAR: &str = "-bin";
+
+/// What lies at a path: one file, with what belongs to it, or all files of a folder that a format could want.
+///
+/// # Errors
+/// When there is nothing, it is a link or no plain file, or it is larger than `most_bytes`.
+pub(crate) fn read(path: &Path, most_bytes: u64) -> anyhow::Result<Vec<Output>> {
+    let metadata = fs::metadata(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let mut budget = Budget { path, left: most_bytes, most_bytes };
+    if metadata.is_dir() {
+        return folder(path, &mut budget);
+    }
+    if !metadata.is_file() {
+        bail!("cannot read `{}`: it is neither a file nor a folder", path.display());
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut outputs = vec![budget.read(path, &name)?];
+    let sidecar = path.with_file_name(format!("{name}{SIDECAR}"));
+    if fs::symlink_metadata(&sidecar).is_ok_and(|metadata| metadata.is_dir()) {
+        for (file, below) in files(&sidecar, &|_| true)? {
+            outputs.push(budget.read(&file, &format!("{name}{SIDECAR}/{below}"))?);
+        }
+    }
+    Ok(outputs)
+}
+
+/// The one format that these outputs are of, with those of them that it reads: the named one, else the one that
+/// recognises them.
+///
+/// # Errors
+/// When the name is unknown, none recognises them, or several do.
+pub(crate) fn format(
+    path: &Path,
+    outputs: Vec<Output>,
+    named: Option<&str>,
+) -> anyhow::Result<(&'static Format, Vec<Output>)> {
+    let format = chosen(path, &outputs, named)?;
+    // A folder may hold more than the format's files; a file alone may be called anything.
+    Ok((format, if path.is_dir() { own(format, outputs) } else { outputs }))
+}
+
+/// The files of a folder that the format consists of.
+fn own(format: &Format, mut outputs: Vec<Output>) -> Vec<Output> {
+    outputs.retain(|output| format.files.iter().any(|end| output.name.ends_with(end)));
+    outputs
+}
+
+/// The formats that recognise the outputs; where none does, those that recognise their own files among them.
+fn recognised(path: &Path, outputs: &[Output]) -> Vec<&'static Format> {
+    let found = registry::recognise(outputs);
+    if !found.is_empty() || !path.is_dir() {
+        return found;
+    }
+    let recognises = |format: &&Format| (format.recognises)(&own(format, outputs.to_vec()));
+    registry::FORMATS.iter().filter(recognises).collect()
+}
+
+fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> anyhow::Result<&'static Format> {
+    let names = || registry::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+    if let Some(name) = named {
+        return registry::named(name).ok_or_else(|| {
+            let message = format!("`{name}` is no format that can be imported");
+            Advice { message, hint: format!("the formats are {}", names()) }.into()
+        });
+    }
+    match recognised(path, outputs)[..] {
+        [format] => Ok(format),
+        [] => {
+            let message = format!("cannot tell the format of `{}`", path.display());
+            let alone = if path.is_dir() { "give its files one by one, or " } else { "" };
+            Err(Advice { message, hint: format!("{alone}name the format with `--format`, one of {}", names()) }.into())
+        }
+        ref several => {
+            let found: Vec<String> = several.iter().map(|format| format!("`--format {}`", format.name)).collect();
+            let message = format!("`{}` may be of several formats", path.display());
+            Err(Advice { message, hint: format!("say which: {}", found.join(" or ")) }.into())
+        }
+    }
+}
+
+/// How much may still be read.
+struct Budget<'a> {
+    path: &'a Path,
+    left: u64,
+    most_bytes: u64,
+}
+
+impl Budget<'_> {
+    fn read(&mut self, file: &Path, name: &str) -> anyhow::Result<Output> {
+        use std::io::Read as _;
+        let open = || -> std::io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            // One byte more than there may be tells a file that is too large, also one that grows meanwhile.
+            fs::File::open(file)?.take(self.left.saturating_add(1)).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = open().with_context(|| format!("cannot read `{}`", file.display()))?;
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let Some(left) = self.left.checked_sub(length) else {
+            return Err(Advice {
+                message: format!("`{}` holds more than {} bytes", self.path.display(), self.most_bytes),
+                hint: "allow more with `--max-bytes`".to_owned(),
+            }
+            .into());
+        };
+        self.left = left;
+        Ok(Output { name: name.to_owned(), bytes })
+    }
+}
+
+fn folder(path: &Path, budget: &mut Budget<'_>) -> anyhow::Result<Vec<Output>> {
+    let ends: BTreeSet<&str> = registry::FORMATS.iter().flat_map(|format| format.files).copied().collect();
+    let wanted = |name: &str| ends.iter().any(|end| name.ends_with(end));
+    let found = files(path, &wanted)?;
+    if found.is_empty() {
+        let ends: Vec<&str> = ends.into_iter().collect();
+        let message = format!("`{}` holds no file that could be imported", path.display());
+        return Err(Advice { message, hint: format!("looked for names that end with {}", ends.join(", ")) }.into());
+    }
+    found.iter().map(|(file, name)| budget.read(file, name)).collect()
+}
+
+/// The plain files below a folder with their names relative to it, in order; links are not followed.
+fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<(PathBuf, String)>> {
+    let mut folders = vec![(root.to_owned(), String::new())];
+    let mut found = Vec::new();
+    while let Some((folder, prefix)) = folders.pop() {
+        let entries = fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
+        for entry in entries {
+            let entry = entry.with_context(|| format!("cannot list `{}`", folder.display()))?;
+            let kind = entry.file_type().with_context(|| format!("cannot read `{}`", entry.path().display()))?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if kind.is_dir() {
+                folders.push((entry.path(), format!("{name}/")));
+            } else if kind.is_file() && wanted(&name) {
+                found.push((entry.path(), name));
+            }
+            if found.len() > MOST_FILES {
+                bail!("`{}` holds more than {MOST_FILES} files", root.display());
+            }
+        }
+    }
+    found.sort_by(|a, b| a.1.cmp(&b.1));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_comes_with_what_belongs_to_it_and_within_bounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("n.json");
+        fs::write(&file, "{}").unwrap();
+        fs::create_dir(folder.path().join("n.json-bin")).unwrap();
+        fs::write(folder.path().join("n.json-bin/0.bin"), [0_u8; 4]).unwrap();
+        let names: Vec<String> = read(&file, 6).unwrap().into_iter().map(|output| output.name).collect();
+        assert_eq!(names, ["n.json", "n.json-bin/0.bin"]);
+        let error = read(&file, 5).unwrap_err();
+        assert!(error.to_string().contains("holds more than 5 bytes"), "{error}");
+        assert!(read(&folder.path().join("absent"), 9).unwrap_err().to_string().contains("cannot read"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_a_folder_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", folder.path().join("a.json")).unwrap();
+        std::os::unix::fs::symlink("..", folder.path().join("loop")).unwrap();
+        assert_eq!(files(folder.path(), &|_| true).unwrap(), []);
+        fs::write(folder.path().join("b.json"), "").unwrap();
+        assert_eq!(files(folder.path(), &|_| true).unwrap().len(), 1);
+    }
+}

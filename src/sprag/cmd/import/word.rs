@@ -1,0 +1,162 @@
+//! Names of others as words that a record may hold.
+//!
+//! The names of benchmarks, parameters and variants keep what they can: what a record reserves, what acts on a terminal
+//! and what cannot be seen is written as `%` and the two hexadecimal digits of each byte, as in a URL, and so is `%`
+//! itself. So two names never become one. A suite names a folder and is held to less.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+use sprag_model::benchmark::MAX_WORD;
+use sprag_model::digest;
+
+/// How long the word of a suite may become: longer ones end in a digest.
+const MAX_SUITE: usize = 60;
+
+/// The digits of a digest that tell apart what was cut or collides.
+const DIGITS: usize = 8;
+
+/// What a part of a benchmark may not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The name.
+    Name,
+    /// The key or the value of a parameter.
+    Parameter,
+    /// The variant.
+    Variant,
+}
+
+/// `text` as a part of a benchmark: in composed form, encoded where a record could not hold it, cut where it is too long.
+pub fn part(text: &str, part: Part) -> String {
+    let reserved: &[char] = match part {
+        Part::Name => &['{', '}', '@', '%'],
+        Part::Parameter => &['{', '}', '=', ',', '%'],
+        Part::Variant => &['{', '}', '@', '/', '%'],
+    };
+    // Most names need no change, and a large history has a hundred thousand.
+    let text = text.trim();
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !reserved.contains(&char::from(byte));
+    let is_short = (1..=MAX_WORD).contains(&text.len()) && !text.starts_with(['-', '.']);
+    if is_short && text.bytes().all(is_plain) && !text.contains("/.") {
+        return text.to_owned();
+    }
+    let text: String = text.nfc().collect();
+    let mut word = String::with_capacity(text.len());
+    for (place, character) in text.chars().enumerate() {
+        let leads = place == 0 && matches!(character, '-' | '.');
+        if leads || reserved.contains(&character) || is_unseen(character) {
+            encode(&mut word, character);
+        } else {
+            word.push(character);
+        }
+    }
+    // No part of a path may lead elsewhere.
+    let step = |part| match part {
+        "." => "%2e",
+        ".." => "%2e%2e",
+        part => part,
+    };
+    let word = word.split('/').map(step).collect::<Vec<_>>().join("/");
+    match word.chars().count() {
+        0 => "%".to_owned(),
+        length if length <= MAX_WORD => word,
+        _ => {
+            let kept: String = word.chars().take(MAX_WORD - DIGITS - 1).collect();
+            format!("{kept}~{}", &digest::sha256_hex(text.as_bytes())[..DIGITS])
+        }
+    }
+}
+
+/// Whether a character acts on a terminal or cannot be seen: controls, and marks of direction and width.
+pub fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+fn encode(word: &mut String, character: char) {
+    for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+        word.push_str(&format!("%{byte:02x}"));
+    }
+}
+
+/// A suite's name as the name of a folder: lower-case letters, digits, `.` and `_`, single dashes for the rest; with a
+/// digest of the name where `others` already has that word for another one.
+pub fn suite(name: &str, others: &dyn Fn(&str) -> bool) -> String {
+    let digits = || digest::sha256_hex(name.as_bytes())[..DIGITS].to_owned();
+    let mut word = String::new();
+    for character in name.nfc().flat_map(char::to_lowercase) {
+        if character.is_ascii_alphanumeric() || matches!(character, '.' | '_') {
+            word.push(character);
+        } else if !word.ends_with('-') {
+            word.push('-');
+        }
+    }
+    let word = word.trim_matches(['-', '.', '_']);
+    let short: String = word.chars().take(MAX_SUITE).collect();
+    let is_reserved = matches!(short.split('.').next(), Some("con" | "prn" | "aux" | "nul"))
+        || (short.len() == 4 && (short.starts_with("com") || short.starts_with("lpt")));
+    let whole = if short.is_empty() || is_reserved { format!("suite-{}", digits()) } else { short.clone() };
+    if short.len() < word.len() || (whole == short && others(&whole)) {
+        let kept: String = whole.chars().take(MAX_SUITE - DIGITS - 1).collect();
+        return format!("{}-{}", kept.trim_end_matches(['-', '.', '_']), digits());
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sprag_model::benchmark::Benchmark;
+
+    #[test]
+    fn what_a_record_cannot_hold_is_encoded() {
+        let check = |text: &str, expected: &str| assert_eq!(part(text, Part::Name), expected);
+        check("cde_collect_1k/3", "cde_collect_1k/3");
+        check("f(8, 'x')", "f(8, 'x')");
+        check("a{b}@c 5%", "a%7bb%7d%40c 5%25");
+        check("-x", "%2dx");
+        check(".hidden", "%2ehidden");
+        check("a/../b", "a/%2e%2e/b");
+        check("../././..", "%2e./%2e/%2e/%2e%2e");
+        check("a/...", "a/...");
+        check("red\u{1b}[31m", "red%1b[31m");
+        check("a\u{202e}b", "a%e2%80%aeb");
+        check("e\u{301}", "é");
+        check("  ", "%");
+        assert_eq!(part("k=v", Part::Parameter), "k%3dv");
+        assert_eq!(part("a/b", Part::Variant), "a%2fb");
+        let long = part(&"x".repeat(500), Part::Name);
+        assert_eq!(long.chars().count(), MAX_WORD);
+        assert_ne!(long, part(&"x".repeat(501), Part::Name));
+    }
+
+    #[test]
+    fn a_suite_names_a_folder() {
+        let check = |text: &str, expected: &str| assert_eq!(suite(text, &|_| false), expected);
+        check("KomaMRI Benchmarks", "komamri-benchmarks");
+        check("Execution cycles", "execution-cycles");
+        check("../../etc", "etc");
+        check("_events", "events");
+        for odd in ["", "日本", "con", "NUL.txt", "com1"] {
+            assert!(suite(odd, &|_| false).starts_with("suite-"), "{odd}");
+        }
+        let long = "Throughput Benchmark - Peak Memory Usage (S3 Express One Zone, Incremental Upload, Memory-Limited)";
+        assert!(suite(long, &|_| false).len() <= MAX_SUITE);
+        let second = suite("a b", &|word| word == "a-b");
+        assert!(second.starts_with("a-b-") && second.len() == 12, "{second}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_name_can_be_recorded_and_no_two_become_one(a in "\\PC{0,30}|.{0,30}|[a./-]{0,9}", b in "\\PC{0,30}|.{0,30}|[a./-]{0,9}") {
+            let (one, other) = (part(&a, Part::Name), part(&b, Part::Name));
+            proptest::prop_assert!(Benchmark::new("s", &one, &[], "default").is_ok(), "{:?}", one);
+            let same = |text: &str| text.trim().nfc().collect::<String>();
+            proptest::prop_assert_eq!(one == other, same(&a) == same(&b));
+        }
+    }
+}

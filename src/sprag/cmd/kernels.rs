@@ -1,0 +1,221 @@
+//! `sprag kernels`: whether every CUDA kernel compiles in every variant, and whether it is right on the device.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::{Exit, text};
+use crate::cli::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
+use sprag_measure::gpu::{facts, survey};
+use sprag_measure::workload;
+use sprag_model::schema;
+
+/// The version of the JSON of both commands.
+const SCHEMA_VERSION: u32 = 1;
+
+pub(super) fn run(command: &KernelsCommand, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match command {
+        KernelsCommand::Compile(args) => compile(args, out),
+        KernelsCommand::Check(args) => check(args, out),
+    }
+}
+
+/// Compiles every variant. What does not compile fails the command; registers that spill are told.
+fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let compiled = match survey::compile(&args.architectures) {
+        Ok(compiled) => compiled,
+        Err(error) => return skipped("kernels", &error.to_string(), args.json, out),
+    };
+    let failed = compiled.iter().filter(|one| one.status != "ok").count();
+    let spilling = compiled.iter().filter(|one| one.spill_bytes.is_some_and(|bytes| bytes > 0)).count();
+    let faults = failed + if args.no_spills { spilling } else { 0 };
+    if args.json {
+        let status = if faults > 0 { "failed" } else { "ok" };
+        writeln!(out, "{}", serde_json::to_string_pretty(&compile_report(status, &compiled))?)?;
+        return Ok(exit(faults));
+    }
+    let mut rows =
+        vec![["kernel", "type", "variant", "for", "registers", "shared", "spills"].map(str::to_owned).to_vec()];
+    let number =
+        |value: Option<u32>, unit: &str| value.map_or_else(|| "–".to_owned(), |value| format!("{value}{unit}"));
+    // Those whose registers spill, unless all are asked for.
+    for one in compiled.iter().filter(|one| args.all || one.spill_bytes.is_some_and(|bytes| bytes > 0)) {
+        let variant: Vec<String> = one.defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        rows.push(vec![
+            one.entry.clone(),
+            one.dtype.to_owned(),
+            variant.join(" "),
+            one.arch.clone(),
+            number(one.registers, ""),
+            number(one.shared_bytes, " B"),
+            number(one.spill_bytes, " B"),
+        ]);
+    }
+    if rows.len() > 1 {
+        write!(out, "{}", text::columns(&rows, &[4, 5, 6]))?;
+    }
+    for one in compiled.iter().filter(|one| one.status != "ok") {
+        let log = one.log.as_deref().unwrap_or_default();
+        writeln!(
+            out,
+            "failed: {} ({}, {:?}, {}): {}",
+            one.file,
+            one.dtype,
+            one.defines,
+            one.arch,
+            text::printable(log)
+        )?;
+    }
+    let most = compiled.iter().filter_map(|one| one.registers).max().unwrap_or(0);
+    writeln!(
+        out,
+        "{} kernels compiled, {failed} failed, {spilling} spill; the most registers of a thread are {most}",
+        compiled.len() - failed
+    )?;
+    Ok(exit(faults))
+}
+
+/// Checks every variant on the device against the CPU reference.
+fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let device = match facts::read() {
+        Ok(device) => device,
+        Err(error) => return skipped("checks", &error.to_string(), args.json, out),
+    };
+    let checks = survey::checks(&args.filters, device.compute_capability);
+    if checks.is_empty() {
+        return Err(super::Advice {
+            message: format!("no check is called `{}`", args.filters.join("` or `")),
+            hint: "name a part of an operation, shape, element type or configuration, such as `tile_pack`".to_owned(),
+        }
+        .into());
+    }
+    let progress = Progress::new();
+    progress.begin(
+        &format!("compiling kernels, then {} on {}", text::count(checks.len(), "check"), device.model),
+        checks.len() as u64,
+    );
+    let checked = survey::check(&checks, args.seed, &mut |done| progress.step(done as u64))?;
+    progress.end();
+    let is_wrong = |one: &&survey::Checked| !matches!(one.status, "exact" | "within");
+    let wrong = checked.iter().filter(is_wrong).count();
+    let broken = (checked.len() < checks.len())
+        .then(|| format!("the device broke after {} of {}", checked.len(), text::count(checks.len(), "check")));
+    if args.json {
+        let status = if wrong > 0 { "failed" } else { "ok" };
+        let report = check_report(status, broken.as_deref(), &device.model, &checked);
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        return Ok(exit(wrong));
+    }
+    for one in checked.iter().filter(is_wrong) {
+        let how = one.reason.clone().unwrap_or_else(|| workload::difference(one.max_abs_error));
+        let configuration = one.configuration.as_deref().unwrap_or("reference");
+        let how = text::printable(&how);
+        writeln!(out, "{}: {} {} {} {configuration}: {how}", one.status, one.operation, one.shape, one.dtype)?;
+    }
+    if let Some(broken) = broken {
+        writeln!(out, "{broken}")?;
+    }
+    writeln!(out, "{} on {}: {wrong} failed", text::count(checked.len(), "check"), text::printable(&device.model))?;
+    Ok(exit(wrong))
+}
+
+fn compile_report(status: &str, compiled: &[survey::CompiledKernel]) -> Value {
+    json!({ "schema_version": SCHEMA_VERSION, "status": status, "kernels": compiled })
+}
+
+fn check_report(status: &str, reason: Option<&str>, device: &str, checked: &[survey::Checked]) -> Value {
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "status": status,
+        "reason": reason,
+        "device": device,
+        "checks": checked,
+    })
+}
+
+fn skipped_report(list: &str, reason: &str) -> Value {
+    json!({ "schema_version": SCHEMA_VERSION, "status": "skipped", "reason": reason, list: Vec::<Value>::new() })
+}
+
+/// The schema of what `kernels compile --json` prints.
+pub(super) fn compile_schema() -> Value {
+    let kernels = schema::list(schema::of_closed::<survey::CompiledKernel>());
+    let list = |kernels| [("schema_version", json!({ "const": SCHEMA_VERSION })), ("kernels", kernels)];
+    either(&list(kernels), &list(json!({ "maxItems": 0 })), &[])
+}
+
+/// The schema of what `kernels check --json` prints.
+pub(super) fn check_schema() -> Value {
+    let checks = schema::list(schema::of_closed::<survey::Checked>());
+    let list = |checks| [("schema_version", json!({ "const": SCHEMA_VERSION })), ("checks", checks)];
+    let more = [("reason", schema::or_null(schema::text())), ("device", schema::text())];
+    either(&list(checks), &list(json!({ "maxItems": 0 })), &more)
+}
+
+/// What was done, or why nothing.
+fn either(done: &[(&str, Value)], nothing: &[(&str, Value)], more: &[(&str, Value)]) -> Value {
+    let status = |words: &[&str]| ("status", schema::words(words));
+    let done: Vec<(&str, Value)> = [status(&["ok", "failed"])].iter().chain(done).chain(more).cloned().collect();
+    let skipped = [status(&["skipped"]), ("reason", schema::text())];
+    let nothing: Vec<(&str, Value)> = skipped.iter().chain(nothing).cloned().collect();
+    json!({ "oneOf": [schema::object(&done), schema::object(&nothing)] })
+}
+
+fn skipped(list: &str, reason: &str, is_json: bool, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    if is_json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&skipped_report(list, reason))?)?;
+    } else {
+        writeln!(out, "skipped: {}", text::printable(reason))?;
+    }
+    Ok(Exit::NotMeasured)
+}
+
+fn exit(faults: usize) -> Exit {
+    if faults > 0 { Exit::Failed } else { Exit::Done }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn what_is_printed_follows_its_schema() {
+        let check = |schema: Value, document: Value, expected: bool| {
+            assert_eq!(jsonschema::is_valid(&schema, &document), expected, "{document}");
+        };
+        let kernel = survey::CompiledKernel {
+            file: "scan.cu",
+            entry: "scan".to_owned(),
+            dtype: "f16",
+            defines: BTreeMap::from([("BLOCK", 128)]),
+            arch: "sm_90".to_owned(),
+            status: "ok",
+            registers: Some(32),
+            shared_bytes: None,
+            spill_bytes: Some(0),
+            log: None,
+        };
+        check(compile_schema(), compile_report("ok", &[kernel]), true);
+        check(compile_schema(), skipped_report("kernels", "no NVRTC"), true);
+        check(compile_schema(), skipped_report("checks", "no NVRTC"), false);
+        check(compile_schema(), json!({ "schema_version": 1, "status": "ok", "kernels": [{}] }), false);
+        let checked = survey::Checked {
+            operation: "scan",
+            shape: "b=1".to_owned(),
+            dtype: "f16",
+            form: "tuned",
+            configuration: Some("block128".to_owned()),
+            status: "within",
+            max_abs_error: Some(1e-3),
+            tolerance: Some(1e-2),
+            reason: None,
+        };
+        check(check_schema(), check_report("ok", None, "H200", std::slice::from_ref(&checked)), true);
+        check(check_schema(), check_report("failed", Some("the device broke"), "H200", &[checked]), true);
+        check(check_schema(), check_report("fine", None, "H200", &[]), false);
+        check(check_schema(), skipped_report("checks", "no device"), true);
+    }
+}

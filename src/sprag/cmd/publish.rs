@@ -1,0 +1,230 @@
+//! The site on disk: built aside, then swapped in, so that a reader or a failure meets the old site or the new one.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use chrono::{DateTime, NaiveDate, Utc};
+
+use super::Advice;
+use super::export::downloads;
+use super::known_pages::KnownPages;
+use super::ledger;
+use super::method;
+use super::policy;
+use super::project::Project;
+use super::release;
+use super::study::Study;
+use super::trend;
+use super::whole_folder::{Kind, Standing, WholeFolder};
+use sprag_analysis::calibrate::reruns;
+use sprag_analysis::ledger::tell_events;
+use sprag_history::{self as history, Entry};
+use sprag_model::digest::Digest;
+use sprag_model::ledger::day;
+use sprag_model::movers::WeekMovers;
+use sprag_model::page::Page;
+use sprag_model::run::Quarantined;
+use sprag_model::trend::Trend;
+use sprag_report::{self as report, Target, lean, link};
+
+/// The folder of a site.
+const SITE: Kind = Kind { name: "site", marker: ".sprag-site" };
+
+/// How many runs are in memory as a whole at one time.
+const BATCH: usize = 256;
+
+/// Renders the site of a study into `out`, or the configured folder, and tells where it lies.
+///
+/// # Errors
+/// When the folder is not ours to replace or cannot be written; what was there then stands.
+pub(super) fn publish(project: &Project, study: &mut Study, out: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let movers = take_movers(study)?;
+    let trend = trend_of(project, study)?;
+    put(project, study, trend, &movers, out)
+}
+
+/// Likewise, with its trend as of [`present`], which is known already.
+///
+/// # Errors
+/// As [`publish`].
+pub(super) fn publish_trend(
+    project: &Project,
+    study: &mut Study,
+    trend: Trend,
+    out: Option<&Path>,
+) -> anyhow::Result<PathBuf> {
+    let movers = take_movers(study)?;
+    put(project, study, trend, &movers, out)
+}
+
+/// What moved in single weeks, the last that a site is told by the dataframe, which goes with it.
+fn take_movers(study: &mut Study) -> anyhow::Result<Vec<WeekMovers>> {
+    let frame = study.frame.take().context("a study makes one site, and its dataframe is gone")?;
+    frame.week_movers(report::WEEKS).context("cannot tell what moved in single weeks")
+}
+
+fn put(
+    project: &Project,
+    study: &mut Study,
+    mut trend: Trend,
+    movers: &[WeekMovers],
+    out: Option<&Path>,
+) -> anyhow::Result<PathBuf> {
+    let folder = site_folder(project, out)?;
+    let site = WholeFolder::begin(project, SITE, &folder)?;
+    let today = tell_ledger(project, study, &mut trend)?;
+    let mut target = Built { pages: KnownPages::of(project), site: &site };
+    each_page(project, study, &trend, movers, today, &mut target)?;
+    target.pages.keep();
+    site.put()?;
+    Ok(folder)
+}
+
+/// A folder that is being built.
+struct Built<'a> {
+    pages: KnownPages,
+    site: &'a WholeFolder,
+}
+
+impl Target<anyhow::Error> for Built<'_> {
+    fn take(&mut self, page: Page) -> anyhow::Result<()> {
+        let page = lean::page(page);
+        self.pages.rendered(&page.path, &page.bytes);
+        self.site.write(&page.path, &page.bytes)
+    }
+
+    fn has(&mut self, path: &str, key: &dyn Fn() -> Digest) -> bool {
+        self.pages.has(path, key, |digest| self.site.take_over(path, digest))
+    }
+}
+
+/// A site that stands, and what of it differs.
+struct Compared<'a> {
+    site: Standing<'a>,
+    others: BTreeSet<String>,
+    differences: Vec<String>,
+}
+
+impl Target<anyhow::Error> for Compared<'_> {
+    fn take(&mut self, page: Page) -> anyhow::Result<()> {
+        let Page { path, bytes } = &lean::page(page);
+        match self.others.remove(path) {
+            false => self.differences.push(format!("missing: {path}")),
+            true if self.site.read(path)? != *bytes => self.differences.push(format!("differs: {path}")),
+            true => {}
+        }
+        Ok(())
+    }
+}
+
+/// Holds the site that lies in `out`, or the configured folder, against what a study gives: what differs, a line a file.
+///
+/// # Errors
+/// When there is no site of ours, or it cannot be read.
+pub(super) fn differences(project: &Project, study: &mut Study, out: Option<&Path>) -> anyhow::Result<Vec<String>> {
+    let folder = site_folder(project, out)?;
+    let site = SITE.open(&folder)?;
+    let mut target = Compared { others: site.files()?, site, differences: Vec::new() };
+    let movers = take_movers(study)?;
+    let mut trend = trend_of(project, study)?;
+    let today = tell_ledger(project, study, &mut trend)?;
+    each_page(project, study, &trend, &movers, today, &mut target)?;
+    let Compared { others, mut differences, .. } = target;
+    differences.extend(others.into_iter().map(|path| format!("not of this site: {path}")));
+    differences.sort();
+    Ok(differences)
+}
+
+/// The clock of the site is the newest run: equal histories give equal bytes.
+pub(super) fn present(study: &Study) -> DateTime<Utc> {
+    study.analysis.as_of.unwrap_or_default()
+}
+
+fn trend_of(project: &Project, study: &Study) -> anyhow::Result<Trend> {
+    Ok(trend::of_study(project, study, &trend::Wish::events(present(study)), &|_| true)?.trend)
+}
+
+/// Writes to regressions and events what the ledger says to them on the day of the site, which it gives.
+fn tell_ledger(project: &Project, study: &mut Study, trend: &mut Trend) -> anyhow::Result<NaiveDate> {
+    let time = ledger::time(project, present(study))?;
+    tell_events(&mut trend.events, &study.ledger, day(time));
+    ledger::tell_newest(study, trend, time);
+    Ok(day(time))
+}
+
+/// Renders every file of the site, one after the other.
+fn each_page(
+    project: &Project,
+    study: &Study,
+    trend: &Trend,
+    movers: &[WeekMovers],
+    today: NaiveDate,
+    target: &mut dyn Target<anyhow::Error>,
+) -> anyhow::Result<()> {
+    let site = &project.config.site;
+    let downloads = if site.downloads { downloads::list() } else { Vec::new() };
+    let settings = report::Settings { url: site.url.clone(), method: method::method(), downloads };
+    let Study { analysis, line, heads, newest, ledger, .. } = study;
+    let releases = release::reports(project)?;
+    let reruns = reruns(&analysis.series, heads, &policy::of(&project.config.rules));
+    let input = report::Input {
+        analysis,
+        trend,
+        line,
+        heads,
+        movers,
+        newest,
+        ledger,
+        today,
+        releases: &releases,
+        reruns: &reruns,
+    };
+    let whole = report::Site::new(&input);
+    whole.render(&settings, target).map_err(|error| {
+        if error.is::<report::ReportError>() { error.context("cannot render the site") } else { error }
+    })?;
+    let shown =
+        study.heads.iter().zip(&study.entries).filter(|(head, _)| whole.shown_runs().contains(head.id.as_str()));
+    let records = shown.filter(|(head, entry)| !target.has(&link::run(&head.id), &|| whole.run_key(head, &entry.blob)));
+    let records: Vec<Entry> = records.map(|(_, entry)| entry.clone()).collect();
+    for entries in records.chunks(BATCH) {
+        let runs = history::read(project.store()?, entries).context("cannot read the history")?;
+        let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
+        let runs = runs.map_err(damaged_since)?;
+        let pages = whole.render_runs(&runs).context("cannot render the site")?;
+        pages.into_iter().try_for_each(|page| target.take(page))?;
+    }
+    if site.downloads {
+        downloads::each(project, &study.entries, &mut |page| target.take(page))?;
+    }
+    Ok(())
+}
+
+/// A record that cannot be read any more, though it could be when the cache took it in.
+fn damaged_since(bad: Quarantined) -> Advice {
+    Advice {
+        message: format!("cannot render the site: `{}` {}", bad.path, bad.reason),
+        hint: "it could be read before, so restore it; with SPRAG_CACHE=off the site does without it".to_owned(),
+    }
+}
+
+/// Fails early where the site could not be written in the end.
+///
+/// # Errors
+/// As [`publish`].
+pub(super) fn check(project: &Project, out: Option<&Path>) -> anyhow::Result<()> {
+    let folder = site_folder(project, out)?;
+    SITE.check_replaceable(&folder)
+}
+
+fn site_folder(project: &Project, out: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if project.is_bare && out.is_none() {
+        return Err(Advice {
+            message: "a bare repository has no working tree to put the site in".to_owned(),
+            hint: "name a folder with `--out`".to_owned(),
+        }
+        .into());
+    }
+    Ok(project.root.join(out.unwrap_or(&project.config.site.out)))
+}

@@ -1,0 +1,229 @@
+//! `sprag replay`: manifests of deterministic runs, recorded and verified.
+
+pub(super) mod selection;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read as _, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::{Map, Value};
+
+use super::distinct::{NamedFile, check_distinct};
+use super::project::{check_writable, write_whole};
+use super::{Advice, Exit, bounded, text};
+use crate::cli::{RecordArgs, ReplayCommand, VerifyArgs};
+use sprag_evidence::file;
+use sprag_evidence::fixture::{Expected, Fixture};
+use sprag_evidence::manifest::{Artifact, Manifest};
+use sprag_evidence::trace::Trace;
+use sprag_model::digest::{RunningHash, sha256_hex};
+
+/// The most bytes of a manifest, a configuration or a fixture.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The name of the trace in the manifest of a fixture.
+const TRACE: &str = "trace";
+
+pub(super) fn run(folder: &Path, command: &ReplayCommand, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match command {
+        ReplayCommand::Record(args) => record(folder, args, out),
+        ReplayCommand::Verify(args) => verify(folder, args, out),
+    }
+}
+
+fn record(folder: &Path, args: &RecordArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    check_distinct(
+        folder,
+        &[
+            NamedFile::read("--config", args.config.as_deref(), "the settings"),
+            NamedFile::read("--fixture", args.fixture.as_deref(), "the fixture"),
+            NamedFile::written("--trace", args.trace.as_deref(), "the trace"),
+            NamedFile::written("--manifest", args.manifest.as_deref(), "the manifest"),
+            NamedFile::written("--output", args.output.as_deref(), "what comes of it"),
+        ],
+    )?;
+    for path in [&args.trace, &args.manifest, &args.output].into_iter().flatten() {
+        check_writable(&folder.join(path))?;
+    }
+    let bytes = match (&args.config, &args.fixture) {
+        (Some(config), _) => of_config(folder, config, args)?.to_file(),
+        (None, Some(fixture)) => of_fixture(folder, fixture, args)?.to_file(),
+        (None, None) => anyhow::bail!("neither `--config` nor `--fixture` is given"),
+    };
+    match &args.output {
+        Some(output) => write_whole(&folder.join(output), &bytes)?,
+        None => out.write_all(&bytes)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The manifest of a run with these settings.
+fn of_config(folder: &Path, config: &Path, args: &RecordArgs) -> anyhow::Result<Manifest> {
+    let mut artifacts: BTreeMap<String, Artifact> = BTreeMap::new();
+    for artifact in &args.artifacts {
+        let named = artifact.split_once('=').map(|(name, path)| (name.trim(), path.trim()));
+        let (name, path) = named.filter(|(name, path)| !name.is_empty() && !path.is_empty()).ok_or_else(|| Advice {
+            message: text::printable(&format!("`--artifact {artifact}` names no file")),
+            hint: "give a name and a path, such as `--artifact trace=out/trace.json`".to_owned(),
+        })?;
+        let sha256 =
+            digest_of(&folder.join(path)).with_context(|| format!("cannot read the file `{name}`, `{path}`"))?;
+        let one = Artifact { path: path.to_owned(), sha256 };
+        if artifacts.insert(name.to_owned(), one).is_some() {
+            return Err(Advice {
+                message: text::printable(&format!("two files are named `{name}`")),
+                hint: "give each `--artifact` a name of its own".to_owned(),
+            }
+            .into());
+        }
+    }
+    let mut manifest = Manifest::of(args.seed.unwrap_or_default(), settings(folder, config)?, artifacts);
+    manifest.determinism_state = Some(determinism_state());
+    Ok(manifest)
+}
+
+/// The settings in a file.
+fn settings(folder: &Path, config: &Path) -> anyhow::Result<Map<String, Value>> {
+    let bytes = read(folder, config)?;
+    let refused = |reason: String| Advice {
+        message: text::printable(&format!("`{}` holds no settings: {reason}", config.display())),
+        hint: "it must be one JSON object, with each key once and whole numbers of at most 64 bits".to_owned(),
+    };
+    match file::value(&bytes) {
+        Ok(Value::Object(settings)) => Ok(settings),
+        Ok(_) => Err(refused("it is no object".to_owned()).into()),
+        Err(error) => Err(refused(error.to_string()).into()),
+    }
+}
+
+/// The fixture with what this build comes to. Its trace and manifest are written where they are asked for.
+fn of_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> anyhow::Result<Fixture> {
+    let fixture = Fixture::read(&read(folder, path)?).map_err(|error| Advice {
+        message: text::printable(&format!("`{}` is no fixture: {error}", path.display())),
+        hint: "`sprag schema replay-fixture-1` prints what one holds".to_owned(),
+    })?;
+    let trace_path = args.trace.as_deref().unwrap_or(Path::new("trace.json")).display().to_string();
+    let played = play(&fixture, &trace_path).with_context(|| format!("cannot run `{}`", path.display()))?;
+    if let Some(trace) = &args.trace {
+        write_whole(&folder.join(trace), played.trace.to_file().as_bytes())?;
+    }
+    if let Some(manifest) = &args.manifest {
+        write_whole(&folder.join(manifest), &played.manifest.to_file())?;
+    }
+    Ok(Fixture { expected: Some(played.expected), ..fixture })
+}
+
+/// What this build comes to with a fixture.
+pub(super) struct Played {
+    pub(super) trace: Trace,
+    pub(super) manifest: Manifest,
+    pub(super) expected: Expected,
+}
+
+/// Runs a fixture, whose trace lies or will lie at that path.
+pub(super) fn play(fixture: &Fixture, trace_path: &str) -> anyhow::Result<Played> {
+    let chosen = selection::choose(fixture)?;
+    let trace = fixture.trace(chosen.selections)?;
+    let file = Artifact { path: trace_path.to_owned(), sha256: sha256_hex(trace.to_file().as_bytes()) };
+    let artifacts = BTreeMap::from([(TRACE.to_owned(), file)]);
+    let mut manifest = Manifest::of(fixture.seed, fixture.config.clone(), artifacts);
+    manifest.determinism_state = Some(determinism_state());
+    let expected = Expected {
+        summary: chosen.summary,
+        trace_sha256: trace.sha256(),
+        manifest_sha256: manifest.manifest_sha256.clone(),
+    };
+    Ok(Played { trace, manifest, expected })
+}
+
+/// What is known of the program: CPU code without a switch that would make it deterministic, as it always is.
+fn determinism_state() -> Map<String, Value> {
+    let state = [
+        ("deterministic_enabled", Value::Bool(true)),
+        ("has_torch", Value::Bool(false)),
+        ("cuda_available", Value::Bool(false)),
+        ("torch_deterministic_algorithms", Value::Null),
+        ("cudnn_deterministic", Value::Null),
+        ("cudnn_benchmark", Value::Null),
+        ("cublas_workspace_config", Value::Null),
+    ];
+    state.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+}
+
+fn verify(folder: &Path, args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let root = args.root.as_ref().map_or_else(|| folder.to_owned(), |root| folder.join(root));
+    if !root.is_dir() {
+        return Err(Advice {
+            message: format!("`--root {}` is no folder", root.display()),
+            hint: "name the folder that the paths of the manifests count from".to_owned(),
+        }
+        .into());
+    }
+    let mut failed = 0;
+    for path in &args.files {
+        let faults = faults(folder, path, &root)?;
+        let shown = text::printable(&path.display().to_string());
+        match faults.len() {
+            0 => writeln!(out, "holds: {shown}")?,
+            _ => failed += 1,
+        }
+        for fault in faults {
+            writeln!(out, "fails: {shown}: {}", text::printable(&fault))?;
+        }
+    }
+    Ok(if failed > 0 { Exit::Integrity } else { Exit::Done })
+}
+
+/// What of a manifest or a fixture does not hold, a sentence each.
+fn faults(folder: &Path, path: &Path, root: &Path) -> anyhow::Result<Vec<String>> {
+    let bytes = read(folder, path)?;
+    let digest = |named: &str| digest_of(&root.join(named)).map_err(|error| format!("cannot be read: {error}"));
+    faults_of(&bytes, path, &digest)
+}
+
+/// What of the manifest or fixture with these bytes does not hold, a sentence each; `digest` gives that of a file by the
+/// path that a manifest names.
+///
+/// # Errors
+/// When they are neither, or a fixture that cannot be run; `path` is for messages.
+pub(super) fn faults_of(
+    bytes: &[u8],
+    path: &Path,
+    digest: &dyn Fn(&str) -> Result<String, String>,
+) -> anyhow::Result<Vec<String>> {
+    let unreadable = |what: &str, error: &dyn std::fmt::Display| Advice {
+        message: text::printable(&format!("`{}` is no {what}: {error}", path.display())),
+        hint: "`sprag schema replay-manifest-1` and `replay-fixture-1` print what is verified".to_owned(),
+    };
+    let value = file::value(bytes).map_err(|error| unreadable("manifest and no fixture", &error))?;
+    if value.get("inputs").is_some() {
+        let fixture = Fixture::read(bytes).map_err(|error| unreadable("fixture", &error))?;
+        let Some(expected) = &fixture.expected else {
+            return Err(unreadable("fixture that can be verified", &"it has no `expected`").into());
+        };
+        let played = play(&fixture, "trace.json").with_context(|| format!("cannot run `{}`", path.display()))?;
+        return Ok(expected.differences(&played.expected));
+    }
+    let manifest = Manifest::read(bytes).map_err(|error| unreadable("manifest", &error))?;
+    Ok(manifest.faults(digest))
+}
+
+/// The digest of a file of any size.
+pub(super) fn digest_of(path: &Path) -> std::io::Result<String> {
+    let mut hasher = RunningHash::default();
+    let mut file = File::open(path)?;
+    let mut part = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(hasher.hex()),
+            count => hasher.add(&part[..count]),
+        }
+    }
+}
+
+fn read(folder: &Path, path: &Path) -> anyhow::Result<Vec<u8>> {
+    let whole: PathBuf = folder.join(path);
+    bounded::read(&whole, MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))
+}

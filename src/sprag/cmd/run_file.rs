@@ -1,0 +1,82 @@
+//! A file that a command is given: a record, a baseline, or what another tool wrote.
+
+use std::path::Path;
+
+use super::import::foreign;
+use super::{Advice, baseline, bounded, choose, hint};
+use sprag_formats::registry;
+use sprag_model::baseline::{Baseline, BaselineError};
+use sprag_model::foreign::Output;
+use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::run::{RecordedRun, Run};
+
+/// What a file holds.
+pub(super) enum RunFile {
+    /// A run.
+    Run(Box<RecordedRun>),
+    /// A baseline.
+    Baseline(Box<Baseline>),
+}
+
+/// Reads a record, a baseline, or results in a format that `sprag import` knows.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub(super) fn read(path: &Path) -> anyhow::Result<RunFile> {
+    let bytes = match path.is_dir() {
+        true => Vec::new(),
+        false => bounded::read(path, MAX_RECORD_BYTES)
+            .map_err(|error| anyhow::anyhow!("cannot read `{}`: {error}", path.display()))?,
+    };
+    // Each try reads all of the file.
+    let looks_like_baseline = is_baseline(&bytes);
+    if !looks_like_baseline && let Ok((id, run)) = Run::from_json(&bytes) {
+        return Ok(RunFile::Run(Box::new(RecordedRun { path: path.display().to_string(), id, run })));
+    }
+    match Baseline::from_json(&bytes) {
+        Ok(baseline) => return Ok(RunFile::Baseline(Box::new(baseline))),
+        // Of records and of other tools it is no baseline either.
+        Err(BaselineError::Foreign | BaselineError::Json(_)) => {}
+        Err(BaselineError::Schema { .. }) if !looks_like_baseline => {}
+        Err(error) => {
+            let message = format!("`{}` {error}", path.display());
+            return Err(Advice { message, hint: baseline::hint(&error).to_owned() }.into());
+        }
+    }
+    let of_record = match choose::read_run(path) {
+        Ok(run) => return Ok(RunFile::Run(Box::new(run))),
+        Err(error) => error,
+    };
+    match foreign(path) {
+        Ok(run) => Ok(RunFile::Run(Box::new(run))),
+        // A file of ours that is broken is told of as such, and so is JSON that ends too early.
+        Err(_) if is_ours(&bytes) => Err(of_record),
+        // JSON of no format could be meant as anything.
+        Err(error) if begins_object(&bytes) && is_unknown(path, &bytes) => {
+            let hint = hint(&error).unwrap_or_default();
+            Err(Advice { message: of_record.to_string(), hint }.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a file is in no format that is known.
+fn is_unknown(path: &Path, bytes: &[u8]) -> bool {
+    registry::recognise(&[Output { name: path.display().to_string(), bytes: bytes.to_vec() }]).is_empty()
+}
+
+/// Whether a file is meant as a baseline: it has its keys, and not those of a record.
+fn is_baseline(bytes: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(bytes) else { return false };
+    let has = |key: &str| text.contains(key);
+    has("\"machine_class\"") && has("\"metrics\"") && !has("\"benchmarks\"")
+}
+
+fn is_ours(bytes: &[u8]) -> bool {
+    let names_version = bytes.windows(16).any(|part| part == b"\"schema_version\"");
+    names_version || begins_object(bytes) && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err()
+}
+
+fn begins_object(bytes: &[u8]) -> bool {
+    bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}

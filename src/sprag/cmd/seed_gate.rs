@@ -1,0 +1,342 @@
+//! `sprag check`, `sprag compare` and `sprag baseline emit` on the files of the seed: its reports and baselines, by its own rules.
+//!
+//! A file is known by what it holds. The seed lets an empty baseline pass everything, compares a report with the baseline
+//! of another suite, and overwrites baselines; here each of these is refused. Exit codes are Sprag's own.
+
+mod fitness;
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use fitness::{refuse_baseline, refuse_numbers};
+
+use super::distinct::NamedFile;
+use super::project::{check_writable, write_whole};
+use super::{Advice, Exit, bounded, compare_stored, gate, gate_reports, text};
+use crate::cli::{BaselineEmitArgs, CheckArgs, CompareArgs, Inconclusive};
+use sprag_formats::apex_x::baseline_template::Template;
+use sprag_formats::apex_x::compare::{self, CheckStatus, Comparison};
+use sprag_formats::apex_x::compare_text;
+use sprag_formats::apex_x::json::Json;
+use sprag_formats::apex_x::suite::SeedSuite;
+use sprag_model::gate::Gate;
+use sprag_model::metric::Metric;
+use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::verdict::{Effect, Verdict};
+
+/// The status of a report of which nothing was measured.
+const SKIPPED: &str = "skipped";
+
+/// A file as it was read.
+struct File {
+    shown: String,
+    value: Json,
+}
+
+/// Judges a report of the seed, where that is what `--run` names; `None` where it is not.
+///
+/// # Errors
+/// When only one of the two files is the seed's, or they cannot be compared.
+pub(super) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Option<Exit>> {
+    let report = args.run.as_ref().and_then(|path| read_seed(&folder.join(path)));
+    let baseline = args.baseline.as_ref().and_then(|path| read_seed(&folder.join(path)));
+    let of_seed = "--run REPORT.json --baseline BASELINE.json, both of Apex-X";
+    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
+        // One that is not there is told of by its other reader.
+        let is_there = args.run.as_ref().is_none_or(|path| folder.join(path).is_file());
+        if let Some(file) = baseline.filter(|file| is_there && is_baseline(&file.value)) {
+            return Err(no_report(&file, of_seed).into());
+        }
+        return Ok(None);
+    };
+    refuse_suites(&args.suites, &report)?;
+    let Some(path) = args.baseline.as_ref().map(|path| folder.join(path)) else {
+        let message = format!("`{}` is a report of Apex-X, which a baseline of Apex-X judges", report.shown);
+        return Err(Advice { message, hint: format!("name one: `{of_seed}`") }.into());
+    };
+    let baseline = read(&path)?;
+    refuse_baseline(suite, &report, &baseline)?;
+    refuse_policy(args.policy.as_deref())?;
+    let wishes = gate_reports::parse(&args.reports)?;
+    let mut files = gate_reports::read_by_check(args);
+    files.extend([
+        NamedFile::written("--summary", args.summary.as_deref(), "the summary"),
+        NamedFile::written("--trend-output", args.trend_output.as_deref(), "the trend"),
+    ]);
+    gate_reports::check(folder, &wishes, files)?;
+    for path in args.summary.iter().chain(&args.trend_output) {
+        check_writable(&folder.join(path))?;
+    }
+    let Judged { comparison, exit, gate } = judge(("check", args.inconclusive), suite, &report, &baseline)?;
+    let mut nowhere = std::io::sink();
+    let told: &mut dyn Write = if gate_reports::own_stdout(&wishes) { &mut nowhere } else { out };
+    write_files(folder, args, &comparison, told)?;
+    for line in compare_text::lines(&comparison) {
+        writeln!(told, "{}", text::printable(&line))?;
+    }
+    writeln!(told, "{}", summary("check", &comparison, exit))?;
+    gate_reports::write(folder, &wishes, &gate, out)?;
+    Ok(Some(if args.bisect { gate::for_bisection(&gate, exit) } else { exit }))
+}
+
+/// Compares a baseline of the seed with a report of it; `None` where the two sides are not files of which the base is such a
+/// baseline, or what is held against it would be one.
+///
+/// # Errors
+/// When the other file is none that goes with it, or they cannot be compared.
+pub(super) fn compare(
+    folder: &Path,
+    args: &CompareArgs,
+    files: Vec<NamedFile<'_>>,
+    out: &mut dyn Write,
+) -> anyhow::Result<Option<Exit>> {
+    let [base, other] = [&args.base, &args.other].map(|named| folder.join(named));
+    if !base.is_file() || !other.is_file() {
+        return Ok(None);
+    }
+    let [baseline, report] = [base, other].map(|path| read_seed(&path));
+    let of_seed = "sprag compare BASELINE.json REPORT.json";
+    // Without a metric it could be a baseline as well as a report.
+    let metrics = |file: &File| file.value.get("metrics").and_then(Json::fields).map_or(0, <[_]>::len);
+    if let Some(file) = report.as_ref().filter(|file| holds_baseline(&file.value) && metrics(file) > 0) {
+        let message =
+            format!("`{}` is a baseline of Apex-X, and what is held against something is a report", file.shown);
+        return Err(Advice { message, hint: format!("turn the two sides around, as in `{of_seed}`") }.into());
+    }
+    let Some(baseline) = baseline.filter(|file| holds_baseline(&file.value)) else { return Ok(None) };
+    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
+        return Err(no_report(&baseline, of_seed).into());
+    };
+    refuse_suites(&args.suites, &report)?;
+    refuse_baseline(suite, &report, &baseline)?;
+    refuse_policy(args.policy.as_deref())?;
+    let wishes = gate_reports::parse(&args.reports)?;
+    gate_reports::check(folder, &wishes, files)?;
+    let Judged { comparison, exit, gate } = judge(("compare", args.inconclusive), suite, &report, &baseline)?;
+    let head = text::printable(&format!("{} against {}, by tolerance", report.shown, baseline.shown));
+    let table = gate::table_text(&gate.suites[0], args.only_changed);
+    let text = format!("{head}\n{table}{}\n", summary("compare", &comparison, exit));
+    compare_stored::tell(folder, args, (&gate, &wishes), &text, out)?;
+    Ok(Some(if args.bisect { gate::for_bisection(&gate, exit) } else { exit }))
+}
+
+/// What a report and a baseline come to.
+struct Judged {
+    comparison: Comparison,
+    exit: Exit,
+    gate: Gate,
+}
+
+fn judge(
+    (command, inconclusive): (&'static str, Inconclusive),
+    suite: SeedSuite,
+    report: &File,
+    baseline: &File,
+) -> anyhow::Result<Judged> {
+    let comparison = compare::compare_values(suite, &report.value, &baseline.value).map_err(|error| Advice {
+        message: format!("cannot hold `{}` against `{}`: {error}", report.shown, baseline.shown),
+        hint: "mend the file, or take a baseline anew from a report with `sprag baseline emit --run REPORT.json`"
+            .to_owned(),
+    })?;
+    refuse_numbers(report, baseline, &comparison)?;
+    let exit = exit(&comparison);
+    let disagree = |statuses: &compare::Statuses| {
+        let compare::Statuses { current, required } = statuses;
+        (!statuses.agree()).then(|| format!("its status is {current} where {required} is required"))
+    };
+    let reason = comparison.statuses.as_ref().and_then(disagree);
+    let found = comparison.checks.iter().map(verdict).collect();
+    let outcome = (exit, reason, inconclusive);
+    let gate = gate::of_files(command, suite.name(), [&report.shown, &baseline.shown], found, outcome);
+    Ok(Judged { comparison, exit, gate })
+}
+
+/// One check of the seed as a verdict of its rule, in seconds.
+fn verdict(check: &compare::Check) -> sprag_model::verdict::Comparison {
+    let seconds = |milliseconds: Option<f64>| milliseconds.map(|value| value * 1e-3).filter(|value| value.is_finite());
+    let change = check.regression_ratio.filter(|change| change.is_finite());
+    sprag_model::verdict::Comparison {
+        benchmark: check.metric.clone(),
+        metric: Metric::time(),
+        series: None,
+        baseline: seconds(check.baseline),
+        allowed: seconds(check.allowed),
+        current: seconds(check.current),
+        effect: change.map(|change| Effect { change, interval: None, detectable: None }),
+        p_value: None,
+        rule: "tolerance",
+        verdict: match check.status {
+            CheckStatus::Pass => Verdict::Unchanged,
+            CheckStatus::Fail => Verdict::Regressed,
+            CheckStatus::Missing => Verdict::Missing,
+        },
+        note: None,
+        answer: None,
+    }
+}
+
+/// Writes the seed's baseline of a report of the seed, where that is what `--run` names; `None` where it is not.
+///
+/// # Errors
+/// When the report has nothing that later ones could be held against, or there is a file already.
+pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Option<Exit>> {
+    let report = args.run.as_ref().and_then(|path| read_seed(&folder.join(path)));
+    let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
+        return Ok(None);
+    };
+    refuse_suites(&args.suites, &report)?;
+    let Some(path) = args.output.as_ref().map(|path| folder.join(path)) else {
+        let message = format!("`{}` is a report of Apex-X, whose baseline has no usual place", report.shown);
+        return Err(Advice { message, hint: "name the file: `--output BASELINE.json`".to_owned() }.into());
+    };
+    let status = report.value.get("status").and_then(Json::text);
+    if suite.has_status() && status != Some("ok") {
+        let status = status.unwrap_or("unknown");
+        let message = format!("`{}` has the status `{}`", report.shown, status.escape_debug());
+        let hint = "take a baseline from a report that is `ok`: of another one it would let pass what was not measured";
+        return Err(Advice { message, hint: hint.to_owned() }.into());
+    }
+    let template = Template::of(suite, &report.value)
+        .with_context(|| format!("cannot take a baseline from `{}`", report.shown))?;
+    if template.metrics.is_empty() {
+        let message = format!("`{}` holds no figure that a baseline takes", report.shown);
+        return Err(Advice { message, hint: "an empty baseline would let anything pass".to_owned() }.into());
+    }
+    if path.exists() {
+        let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
+        return Err(Advice { message, hint: "name another file, or move this one away".to_owned() }.into());
+    }
+    write_whole(&path, template.to_json(args.notes.as_deref()).as_bytes())?;
+    let count = text::count(template.metrics.len(), "metric");
+    writeln!(out, "wrote {}: {count} of {}", text::printable(&path.display().to_string()), suite.name())?;
+    Ok(Some(Exit::Done))
+}
+
+/// A file that may be the seed's; nothing where it cannot be read as such, which its other reader explains.
+fn read_seed(path: &Path) -> Option<File> {
+    let shown = path.display().to_string();
+    let text = read_text(path, &shown).ok()?;
+    // Our own files can be large, and need not be parsed to see that they are not the seed's.
+    let has = |word: &str| text.contains(word);
+    let is_ours = has("\"machine_class\"") || (has("\"machine\"") && has("\"benchmarks\""));
+    if is_ours && !SeedSuite::ALL.iter().any(|suite| has(suite.name())) {
+        return None;
+    }
+    parse(shown, &text).ok().filter(|file| file.value.fields().is_some())
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let shown = path.display().to_string();
+    let text = read_text(path, &shown)?;
+    parse(shown, &text)
+}
+
+fn read_text(path: &Path, shown: &str) -> anyhow::Result<String> {
+    let bytes = bounded::read(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{shown}`"))?;
+    String::from_utf8(bytes).with_context(|| format!("`{shown}` is no UTF-8 text"))
+}
+
+fn parse(shown: String, text: &str) -> anyhow::Result<File> {
+    let value = Json::parse(text).with_context(|| format!("`{shown}`"))?;
+    Ok(File { shown, value })
+}
+
+fn report_suite(report: &Json) -> Option<SeedSuite> {
+    report.get("suite").and_then(Json::text).and_then(SeedSuite::from_name)
+}
+
+/// Whether a file that is no baseline of ours is one of the seed.
+pub(super) fn is_seed_baseline(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).ok().and_then(|text| Json::parse(text).ok()).is_some_and(|value| holds_baseline(&value))
+}
+
+fn holds_baseline(value: &Json) -> bool {
+    // A report of it may have metrics, too, but plain numbers.
+    let metrics = value.get("metrics").and_then(Json::fields);
+    let of_suite = report_suite(value).is_some();
+    let is_meant = |all: &[(String, Json)]| match of_suite {
+        true => all.is_empty() || all.iter().any(|(_, one)| one.fields().is_some()),
+        false => all.iter().all(|(_, one)| one.get("value_ms").is_some()),
+    };
+    is_baseline(value) && metrics.is_some_and(is_meant)
+}
+
+/// Whether this is a baseline of the seed: its suite is, or it has metrics and is of no class of machine, as ours are.
+fn is_baseline(value: &Json) -> bool {
+    let named = value.get("suite").map(|suite| suite.text().and_then(SeedSuite::from_name));
+    let bare = named.is_none() && value.get("metrics").is_some() && value.get("machine_class").is_none();
+    named.flatten().is_some() || bare
+}
+
+fn refuse_suites(suites: &[String], report: &File) -> Result<(), Advice> {
+    if suites.is_empty() {
+        return Ok(());
+    }
+    let message = format!("`--suite` names suites of Sprag, and `{}` is a report of Apex-X", report.shown);
+    Err(Advice { message, hint: "leave it out: the report says which suite it is of".to_owned() })
+}
+
+fn refuse_policy(policy: Option<&Path>) -> Result<(), Advice> {
+    if policy.is_none() {
+        return Ok(());
+    }
+    let message = "`--policy` names rules, and a report of Apex-X is judged by those of its own baseline".to_owned();
+    Err(Advice { message, hint: "leave it out, and change the tolerances in the baseline".to_owned() })
+}
+
+/// That a baseline is to judge what is no report; `usage` is how it is done.
+fn no_report(baseline: &File, usage: &str) -> Advice {
+    let message = format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", baseline.shown);
+    Advice { message, hint: format!("give two files of one kind, as in `{usage}`") }
+}
+
+/// Writes the files that were asked for, and says so in the words of the seed's tool.
+fn write_files(folder: &Path, args: &CheckArgs, comparison: &Comparison, out: &mut dyn Write) -> anyhow::Result<()> {
+    let (prefix, status) = (comparison.suite.prefix(), compare_text::overall(comparison));
+    let shown = |path: &Path| text::printable(&path.display().to_string());
+    if let Some(path) = &args.trend_output {
+        let timestamp = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, true);
+        write_whole(&folder.join(path), compare_text::trend(comparison, &timestamp).as_bytes())?;
+        let failed = compare_text::failed(comparison);
+        writeln!(out, "{prefix}_trend status={status} failed_metrics={failed} output={}", shown(path))?;
+    }
+    if let Some(path) = &args.summary {
+        write_whole(&folder.join(path), compare_text::summary(comparison).as_bytes())?;
+        writeln!(out, "{prefix}_compare status={status} summary={}", shown(path))?;
+    }
+    Ok(())
+}
+
+/// Nothing measured is no failure of what was to be measured.
+fn exit(comparison: &Comparison) -> Exit {
+    let skipped = |statuses: &compare::Statuses| !statuses.agree() && statuses.current == SKIPPED;
+    if comparison.statuses.as_ref().is_some_and(skipped) {
+        Exit::NotMeasured
+    } else if comparison.passes() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    }
+}
+
+fn summary(command: &str, comparison: &Comparison, exit: Exit) -> String {
+    let count = |status: CheckStatus| comparison.checks.iter().filter(|check| check.status == status).count();
+    let mut words = vec![format!("{} passed", count(CheckStatus::Pass))];
+    for (number, word) in [(count(CheckStatus::Fail), "failed"), (count(CheckStatus::Missing), "missing")] {
+        if number > 0 {
+            words.push(format!("{number} {word}"));
+        }
+    }
+    if let Some(statuses) = comparison.statuses.as_ref().filter(|statuses| !statuses.agree()) {
+        let (current, required) = (text::printable(&statuses.current), text::printable(&statuses.required));
+        words.push(format!("the status is {current} where {required} is required"));
+    }
+    let word = match exit {
+        Exit::Done => "pass",
+        Exit::NotMeasured => "not measured",
+        _ => "fail",
+    };
+    format!("{command}: {word}; {}", words.join(", "))
+}

@@ -1,0 +1,178 @@
+//! `sprag run --output`: the reports that the tools of the seed, Apex-X, read.
+
+mod options;
+mod cpu;
+mod launches;
+mod engine;
+mod gpu;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::gpu_suite::{self, GpuWish};
+use super::progress::Progress;
+use super::project::{Project, check_writable, write_whole};
+use super::suites::Taken;
+use super::{Advice, text};
+use crate::cli::RunArgs;
+use crate::config::{Suite, SuiteKind};
+use sprag_formats::apex_x::{cpu_report, gpu_report, trt_report};
+
+/// A report that was asked for and can be written.
+pub(super) struct Wanted {
+    suite: String,
+    json: Option<PathBuf>,
+    markdown: Option<PathBuf>,
+    what: What,
+}
+
+/// What a report is timed on, by the kind of its suite.
+enum What {
+    Cpu(cpu_report::Settings),
+    Gpu(Box<gpu::Asked>),
+    /// The sweep over shapes, of what was measured for the record.
+    Trt,
+}
+
+/// What the report needs, checked before anything is measured; `None` where none is asked for.
+///
+/// # Errors
+/// When options do not go together, another number of suites than one would run, there is no report of its kind, or a
+/// file cannot be written.
+pub(super) fn wanted(folder: &Path, args: &RunArgs, asked: &[(&str, &Suite)]) -> anyhow::Result<Option<Wanted>> {
+    options::check(args, asked)?;
+    let [json, markdown] = [&args.output, &args.report.output_md].map(|path| path.as_ref().map(|one| folder.join(one)));
+    let option = match (&json, &markdown) {
+        (None, None) => return Ok(None),
+        (Some(_), _) => "--output",
+        (None, Some(_)) => "--output-md",
+    };
+    let advice = |message: String| Advice {
+        message,
+        hint: "name one suite of kind `cpu`, `gpu` or `trt` with `--suite`; `--output-run` writes the record of any"
+            .to_owned(),
+    };
+    let [(name, suite)] = asked else {
+        let count = asked.len();
+        return Err(advice(format!("`{option}` takes the report of one suite, and {count} would run")).into());
+    };
+    let what = match suite.kind {
+        SuiteKind::Cpu => What::Cpu(options::cpu_settings(args)),
+        SuiteKind::Gpu => What::Gpu(Box::new(gpu::Asked::of(folder, args)?)),
+        SuiteKind::Trt => What::Trt,
+        SuiteKind::Command => {
+            let message = format!("`{option}` writes the report of kernels or of TensorRT, and `{name}` is neither");
+            return Err(advice(message).into());
+        }
+    };
+    for path in [&json, &markdown].into_iter().flatten() {
+        check_writable(path)?;
+    }
+    Ok(Some(Wanted { suite: (*name).to_owned(), json, markdown, what }))
+}
+
+/// What a GPU suite runs by the options: the sizes where one is named, the element type where it is.
+///
+/// # Errors
+/// Names the first setting that cannot be.
+pub(super) fn gpu_wish(args: &RunArgs) -> Result<GpuWish, Advice> {
+    let sizes = options::of_gpu_sizes(args);
+    if sizes.is_empty() {
+        return Ok(GpuWish::default());
+    }
+    let settings = options::gpu_settings(args)?;
+    Ok(GpuWish {
+        profile: sizes.iter().any(|option| *option != "--dtype").then_some(settings.profile),
+        dtype: args.gpu.dtype.map(|_| settings.dtype),
+    })
+}
+
+/// Times the kernels and writes the report. Whether it came about: where a kernel is wrong or the process fails there
+/// is no report, an older file stands as it was, and a warning says why.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(super) fn write(
+    wanted: &Wanted,
+    taken: &Taken,
+    project: &Project,
+    progress: &Progress,
+    out: &mut dyn Write,
+) -> anyhow::Result<bool> {
+    let texts = match &wanted.what {
+        What::Cpu(settings) => {
+            progress.begin("single calls for the report", 1);
+            let report = cpu::report(&wanted.suite, settings)?;
+            progress.end();
+            report.map(|json| (json, String::new()))
+        }
+        What::Gpu(asked) => match taken.runs.iter().find(|run| run.suite == wanted.suite) {
+            Some(run) => {
+                progress.begin("single calls for the report", 1);
+                let report = gpu::report(asked, run, gpu_suite::compiled(project))?;
+                progress.end();
+                report.and_then(|report| gpu_texts(&report))
+            }
+            None => Err("the suite gave no times for the report".to_owned()),
+        },
+        What::Trt => match taken.sweeps.first() {
+            Some(report) => Ok((report.to_json(), trt_report::to_markdown(&report.to_value()))),
+            None => Err("no case of the sweep was asked for".to_owned()),
+        },
+    };
+    let files: Vec<&PathBuf> = [&wanted.json, &wanted.markdown].into_iter().flatten().collect();
+    let (json, markdown) = match texts {
+        Ok(texts) => texts,
+        Err(reason) => {
+            for path in files {
+                super::warn(&format!("{reason}; `{}` is not written", path.display()));
+            }
+            return Ok(false);
+        }
+    };
+    for (path, content) in [(&wanted.json, json), (&wanted.markdown, markdown)] {
+        let Some(path) = path else { continue };
+        write_whole(path, content.as_bytes())?;
+        writeln!(out, "wrote {}", text::printable(&path.display().to_string()))?;
+    }
+    Ok(true)
+}
+
+/// A report as JSON and as Markdown.
+fn gpu_texts(report: &gpu_report::GpuReport) -> Result<(String, String), String> {
+    let markdown = gpu_report::to_markdown(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
+    Ok((report.to_json()?, markdown))
+}
+
+/// The platform as Python words it, such as `Linux-6.1.0-x86_64-with-glibc2.36`.
+pub(super) fn platform(facts: &BTreeMap<String, String>) -> String {
+    let system = match std::env::consts::OS {
+        "linux" => "Linux",
+        "macos" => "macOS",
+        "windows" => "Windows",
+        other => other,
+    };
+    let mut platform = system.to_owned();
+    for part in [facts.get("os_release").map(String::as_str), Some(std::env::consts::ARCH)].into_iter().flatten() {
+        platform.push_str(&format!("-{}", part.replace(' ', "_")));
+    }
+    if let Some(libc) = facts.get("libc") {
+        platform.push_str(&format!("-with-{}", libc.replace(' ', "")));
+    }
+    platform
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_platform_is_worded_as_python_does() {
+        let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let full = platform(&BTreeMap::from([fact("os_release", "6.1.0-9"), fact("libc", "glibc 2.36")]));
+        let architecture = std::env::consts::ARCH;
+        assert!(full.ends_with(&format!("-6.1.0-9-{architecture}-with-glibc2.36")), "{full}");
+        assert!(platform(&BTreeMap::new()).ends_with(architecture));
+    }
+}

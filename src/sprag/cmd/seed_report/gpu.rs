@@ -1,0 +1,269 @@
+//! The report of a GPU suite, out of what its run came to: single calls in one more process, or why there are none.
+
+use std::path::{Path, PathBuf};
+
+use chrono::Utc;
+
+use super::engine::AskedEngine;
+use super::launches::{self, Chosen};
+use super::platform;
+use crate::cli::RunArgs;
+use crate::cmd::Advice;
+use crate::cmd::kernel_suite::worker_command;
+use crate::cmd::trt_options::plugin_of_environment;
+use sprag_formats::apex_x::gpu_report::{
+    self, Backend, Benchmarks, Calls, Device, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
+    Selection,
+};
+use sprag_measure::environment::redact::redacted;
+use sprag_measure::gpu::precision::fp8_unavailable;
+use sprag_measure::gpu::probe::{self, GpuError};
+use sprag_measure::gpu::program::Dtype;
+use sprag_measure::gpu::settings::Settings;
+use sprag_measure::gpu::single_calls::{self, CALLS_VERSION, CallsPlan, CallsTimes, OperationCalls, Series, Subject};
+use sprag_measure::gpu::suite;
+use sprag_model::autotune::Snapshot;
+use sprag_model::run::{Run, RunStatus};
+
+/// What is asked for.
+pub(super) struct Asked {
+    settings: Settings,
+    /// The engine as the user wrote it.
+    engine: String,
+    plugin: String,
+    shapes: Vec<String>,
+    /// Where the user is: paths count from there.
+    folder: PathBuf,
+}
+
+impl Asked {
+    /// What the options ask for.
+    ///
+    /// # Errors
+    /// Names the first that cannot be.
+    pub(super) fn of(folder: &Path, args: &RunArgs) -> Result<Asked, Advice> {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let plugin = args.report.trt_plugin_lib.as_ref().map(text);
+        let plugin = plugin.or_else(|| plugin_of_environment(folder).map(|(_, shown)| shown));
+        Ok(Asked {
+            settings: super::options::gpu_settings(args)?,
+            engine: args.report.trt_engine_path.as_ref().map(text).unwrap_or_default(),
+            plugin: plugin.unwrap_or_default(),
+            shapes: args.gpu.trt_input_shapes.clone(),
+            folder: folder.to_owned(),
+        })
+    }
+
+    fn config(&self) -> GpuConfig {
+        let Settings { profile, dtype, warmup, iters, seed, budgets } = self.settings;
+        GpuConfig {
+            batch: profile.batch.into(),
+            channels: profile.channels.into(),
+            height: profile.height.into(),
+            width: profile.width.into(),
+            tile_size: profile.tile_size.into(),
+            kmax: profile.kmax.into(),
+            steps: profile.scan.steps.into(),
+            warmup: warmup.into(),
+            iters: iters.into(),
+            seed,
+            dtype: dtype.word().to_owned(),
+            budget_b1: budgets.b1,
+            budget_b2: budgets.b2,
+            budget_total: budgets.total,
+            trt_engine_path: self.engine.clone(),
+            trt_plugin_lib: self.plugin.clone(),
+            trt_input_shapes: self.shapes.clone(),
+        }
+    }
+
+    fn engine(&self) -> AskedEngine {
+        let named = |text: &str| (!text.is_empty()).then(|| self.folder.join(text));
+        let Settings { warmup, iters, .. } = self.settings;
+        AskedEngine {
+            engine: named(&self.engine).map(|path| (path, self.engine.clone())),
+            // As in the seed, a library that is not there is none.
+            plugin: named(&self.plugin).filter(|path| path.is_file()),
+            shapes: self.shapes.clone(),
+            warmup,
+            iters,
+            batch: self.settings.profile.batch,
+        }
+    }
+}
+
+/// The report of a run; or why there is none. Compiled kernels lie in `compiled`.
+///
+/// # Errors
+/// When this program cannot be found to run again.
+pub(super) fn report(asked: &Asked, run: &Run, compiled: Option<PathBuf>) -> anyhow::Result<Result<GpuReport, String>> {
+    let device = probe::device();
+    match run.status {
+        RunStatus::Skipped => {
+            let reason = match &device {
+                Ok(_) => code(run.reason.as_deref().unwrap_or_default()).to_owned(),
+                Err(error) => seed_word(error).to_owned(),
+            };
+            Ok(Ok(assembled(asked, run, device, Outcome::Skipped(reason), Snapshot::default())))
+        }
+        RunStatus::Failed => Ok(Err("the suite gave no times for the report".to_owned())),
+        RunStatus::Ok => measured(asked, run, device, compiled),
+    }
+}
+
+/// Times the single calls.
+fn measured(
+    asked: &Asked,
+    run: &Run,
+    device: Result<probe::Device, GpuError>,
+    compiled: Option<PathBuf>,
+) -> anyhow::Result<Result<GpuReport, String>> {
+    let effective = asked.settings.dtype.effective(device.as_ref().ok().and_then(capability_of));
+    let chosen = Chosen::of(run, |subject| tuned_id(run, subject, &asked.settings, effective.dtype));
+    let plan = CallsPlan {
+        version: CALLS_VERSION,
+        settings: asked.settings,
+        dtype: effective.dtype,
+        compiled,
+        configurations: chosen.configurations.clone(),
+    };
+    let times = match single_calls::measure(&worker_command("gpu-calls")?, &plan) {
+        Ok(times) => times,
+        Err(error) => return Ok(Err(redacted(&error.to_string()))),
+    };
+    let autotune = launches::snapshot(&times, &asked.settings, effective.word(), &chosen);
+    let benchmarks = benchmarks(&times, &asked.engine());
+    let outcome = benchmarks.map(|benchmarks| Outcome::Measured(Box::new(benchmarks)));
+    Ok(outcome.map(|outcome| assembled(asked, run, device, outcome, autotune)))
+}
+
+/// The id of the benchmark whose configuration an operation runs with.
+fn tuned_id(run: &Run, subject: Subject, settings: &Settings, dtype: Dtype) -> Option<String> {
+    suite::tuned_id(&run.suite, &subject.operation(settings).ok()?, dtype).ok()
+}
+
+fn benchmarks(times: &CallsTimes, engine: &AskedEngine) -> Result<Benchmarks, String> {
+    let of = |subject: Subject| {
+        let calls =
+            times.operations.get(&subject).ok_or_else(|| format!("there are no times of `{}`", subject.word()))?;
+        let operation = operation(calls);
+        if let Some(reason) = &operation.fallback_reason {
+            crate::cmd::warn(&format!("`{}` ran in its plain form in the report: {reason}", subject.word()));
+        }
+        Ok::<Operation, String>(operation)
+    };
+    let path = of(Subject::EndToEnd)?;
+    let selection = Selection {
+        level_0: times.selected.level_0,
+        level_1: times.selected.level_1,
+        budget_b1_spent: times.selected.budget_b1_spent,
+        budget_b2_spent: times.selected.budget_b2_spent,
+    };
+    Ok(Benchmarks {
+        tilepack: of(Subject::TilePack)?,
+        tileunpack: of(Subject::TileUnpack)?,
+        fusion_gate: of(Subject::FusionGate)?,
+        tilessm: of(Subject::Scan)?,
+        tilessm_plugin: engine.plugin(),
+        end_to_end: EndToEnd {
+            reference: gpu_report::Path { calls: path.reference, selection, fallback_reason: None },
+            dispatch: gpu_report::Path { calls: path.dispatch, selection, fallback_reason: path.fallback_reason },
+            engine: engine.measure(),
+        },
+    })
+}
+
+fn operation(calls: &OperationCalls) -> Operation {
+    let series = |series: &Series| Calls {
+        milliseconds: series.nanos.iter().map(|nanos| *nanos as f64 / 1e6).collect(),
+        peak_bytes: Some(series.peak_bytes),
+    };
+    let fallback_reason = calls.tuned.as_ref().err().map(|reason| redacted(reason));
+    Operation {
+        reference: series(&calls.reference),
+        dispatch: series(&calls.dispatch),
+        backend: if fallback_reason.is_none() { Backend::Cuda } else { Backend::Reference },
+        fallback_reason,
+    }
+}
+
+/// The report, with the device that it is of.
+fn assembled(
+    asked: &Asked,
+    run: &Run,
+    device: Result<probe::Device, GpuError>,
+    outcome: Outcome,
+    autotune: Snapshot,
+) -> GpuReport {
+    let capability = device.as_ref().ok().and_then(capability_of);
+    let effective = asked.settings.dtype.effective(capability);
+    let text = |reason: Option<&str>| reason.map(str::to_owned);
+    GpuReport {
+        timestamp: Utc::now(),
+        environment: Environment {
+            platform: platform(&run.environment.facts),
+            device: device.map_err(|error| seed_word(&error).to_owned()).map(|device| Device {
+                count: device.count,
+                name: device.name,
+                compute_capability: Some(device.compute_capability),
+                can_compile: probe::nvrtc().is_ok(),
+            }),
+            requested_dtype: asked.settings.dtype.word().to_owned(),
+            effective_dtype: effective.word().to_owned(),
+            fp8_fallback_reason: text(effective.fallback_reason),
+            fp8_unavailable: text(fp8_unavailable(capability)),
+        },
+        config: asked.config(),
+        outcome,
+        autotune,
+    }
+}
+
+fn capability_of(device: &probe::Device) -> Option<(u32, u32)> {
+    capability(&device.compute_capability)
+}
+
+/// The word that the seed has for the absence of a device.
+fn seed_word(error: &GpuError) -> &'static str {
+    match error {
+        GpuError::NoDriver => "cuda_unavailable",
+        GpuError::NoDevice => "cuda_device_not_found",
+        GpuError::OldDriver(_) | GpuError::Init(_) | GpuError::NoCompiler | GpuError::OldCompiler(_) => {
+            "cuda_query_failed"
+        }
+    }
+}
+
+/// The code that a reason begins with.
+fn code(reason: &str) -> &str {
+    reason.split(':').next().unwrap_or(reason)
+}
+
+/// A compute capability such as `9.0` as two numbers.
+fn capability(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absences_have_the_words_of_the_seed() {
+        let check = |error: GpuError, word: &str| assert_eq!(seed_word(&error), word);
+        check(GpuError::NoDriver, "cuda_unavailable");
+        check(GpuError::NoDevice, "cuda_device_not_found");
+        check(GpuError::OldDriver("cuInit"), "cuda_query_failed");
+        check(GpuError::Init("CUDA_ERROR_UNKNOWN".to_owned()), "cuda_query_failed");
+        assert_eq!(code("nvrtc_not_found: no compiler"), "nvrtc_not_found");
+        assert_eq!(code(""), "");
+    }
+
+    #[test]
+    fn a_capability_is_two_numbers() {
+        assert_eq!(capability("10.3"), Some((10, 3)));
+        assert_eq!(capability("9"), None);
+        assert_eq!(capability("a.b"), None);
+    }
+}

@@ -1,0 +1,366 @@
+//! `sprag trend`: what changed over the recorded history, when, by how much, how sure that is, and which commits are suspect.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context as _;
+use chrono::{DateTime, Utc};
+
+use super::kept::Kept;
+use super::project::{Project, check_writable, write_whole};
+use super::revision::can_be_built;
+use super::study::{self, Along, Study};
+use super::{Advice, Exit, ledger, text};
+use crate::cli::{SensitivityArg, TrendArgs, TrendFormat};
+use crate::config::{self, FILE_NAME, SensitivityName};
+use sprag_analysis::changes::sensitivity::Sensitivity;
+use sprag_analysis::ledger::tell_events;
+use sprag_analysis::trend::found::Setting;
+use sprag_analysis::trend::memory::Memory;
+use sprag_analysis::trend::whole::{self, Input, Output};
+use sprag_history::{self as history, HistoryError, Record};
+use sprag_measure::clock;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::event_record::EventRecord;
+use sprag_model::ledger::day;
+use sprag_model::trend::{Tables, Trend};
+use sprag_report as report;
+
+pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let project = Project::open(folder)?;
+    if let Some(output) = &args.output {
+        check_writable(&folder.join(output))?;
+    }
+    check_whole(args)?;
+    // Before the first commit HEAD names none, and there is nothing to be along.
+    let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
+    let along = Along { revision, all_parents: args.all_parents };
+    let mut study = study::study_along(&project, along).map_err(|error| no_commit(&project, args, error))?;
+    study.line.named = revision.is_some();
+    if args.record && study.line.shallow {
+        return Err(Advice {
+            message: "no event is recorded: this clone is shallow, so what came before is not known".to_owned(),
+            hint: "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned(),
+        }
+        .into());
+    }
+    let selection = Selection::of(args, &study)?;
+    tell_unfit(&project, &study);
+    tell_early(args, &study);
+    let wish = Wish {
+        now: args.as_of.unwrap_or_else(clock::now),
+        sensitivity: args.sensitivity,
+        least: args.least,
+        days: Some(args.days),
+    };
+    let output = of_study(&project, &study, &wish, &|one| selection.has(one))?;
+    if selection.is_all() {
+        ledger::tell_unknown(&study.ledger, &output.trend);
+    }
+    let text = match args.format {
+        TrendFormat::Table => report::trend::table(&output.trend, args.all).into_bytes(),
+        TrendFormat::Md => report::trend::markdown(&output.trend, args.all).into_bytes(),
+        TrendFormat::Json => report::trend::json(&output.trend),
+    };
+    match &args.output {
+        Some(output) => write_whole(&folder.join(output), &text)?,
+        None => out.write_all(&text)?,
+    }
+    if args.record {
+        record(&project, &output.steps)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What is wrong where `--branch` names no commit; any other error as it is.
+fn no_commit(project: &Project, args: &TrendArgs, error: anyhow::Error) -> anyhow::Error {
+    if !matches!(error.downcast_ref(), Some(HistoryError::Revision { .. })) {
+        return error;
+    }
+    let is_shallow = || project.store().and_then(|store| Ok(history::facts(store)?.shallow)).unwrap_or(false);
+    let message = format!("`--branch {}` names no commit of this repository", text::printable(&words(&args.branch)));
+    let hint = if is_shallow() {
+        "this clone is shallow: run `git fetch --unshallow`, in a workflow set `fetch-depth: 0`"
+    } else {
+        "name a branch, a tag or a commit, as `git log` takes it; without `--branch` it is HEAD"
+    };
+    Advice { message, hint: hint.to_owned() }.into()
+}
+
+/// A word of a command line, in quotes where nobody would see it otherwise.
+fn words(word: &str) -> String {
+    if word.trim().is_empty() { format!("'{word}'") } else { word.to_owned() }
+}
+
+/// What is recorded is of the whole history, as `sprag.toml` says: a part of it would take back what it does not look at.
+fn check_whole(args: &TrendArgs) -> anyhow::Result<()> {
+    let others = [
+        ("--suite", !args.suites.is_empty()),
+        ("--machine", args.machine.is_some()),
+        ("--filter", !args.filters.is_empty()),
+        ("--sensitivity", args.sensitivity.is_some()),
+        ("--least", args.least.is_some()),
+        ("--branch", args.branch != "HEAD"),
+        ("--all-parents", args.all_parents),
+    ];
+    match others.iter().find(|(_, is_given)| args.record && *is_given) {
+        None => Ok(()),
+        Some((other, _)) => Err(Advice {
+            message: format!("`--record` writes what became of all events, so it does not go with `{other}`"),
+            hint: format!("leave out `{other}`, or `--record`; settings that are to stay belong in `{FILE_NAME}`"),
+        }
+        .into()),
+    }
+}
+
+/// What a trend is asked for beyond what `sprag.toml` says.
+pub(super) struct Wish {
+    /// The present.
+    pub(super) now: DateTime<Utc>,
+    sensitivity: Option<SensitivityArg>,
+    least: Option<f64>,
+    /// The window of the tables beside the events; without one there are none.
+    days: Option<u32>,
+}
+
+impl Wish {
+    /// The events alone, as `sprag.toml` says.
+    pub(super) fn events(now: DateTime<Utc>) -> Wish {
+        Wish { now, sensitivity: None, least: None, days: None }
+    }
+
+    /// Whether series are looked at in another way than `sprag.toml` says.
+    fn is_other(&self) -> bool {
+        self.sensitivity.is_some() || self.least.is_some()
+    }
+}
+
+/// The trend of a studied history.
+///
+/// # Errors
+/// When what was told of events before cannot be read; single bad records are warnings.
+pub(super) fn of_study(
+    project: &Project,
+    study: &Study,
+    wish: &Wish,
+    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
+) -> anyhow::Result<Output> {
+    Ok(of_study_at(project, study, wish, None, selected)?.0)
+}
+
+/// Likewise, and as of another time.
+///
+/// # Errors
+/// As [`of_study`].
+pub(super) fn of_study_at(
+    project: &Project,
+    study: &Study,
+    wish: &Wish,
+    other: Option<DateTime<Utc>>,
+    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
+) -> anyhow::Result<(Output, Option<Trend>)> {
+    let config = &project.config.trend;
+    let setting = |benchmark: &str, metric: &str| setting(config, wish, benchmark, metric);
+    let tables = match wish.days {
+        None => Tables::default(),
+        Some(days) => {
+            let frame = study.frame.as_ref().context("the dataframe is gone, of which tables are made")?;
+            Tables {
+                days,
+                movers: frame.movers(days).context("cannot tell what moved")?,
+                geomeans: frame.geomeans(days).context("cannot make the geometric means")?,
+                noise: frame.suite_noise().context("cannot make the table of noise")?,
+                weeks: study.analysis.weeks.clone(),
+            }
+        }
+    };
+    let suites =
+        project.config.known_suites().map(|(name, suite)| (name.to_owned(), can_be_built(suite.kind))).collect();
+    let records = told_before(project)?;
+    let input = Input {
+        analysis: &study.analysis,
+        line: &study.line,
+        heads: &study.heads,
+        now: wish.now,
+        setting: &setting,
+        selected,
+        suites: &suites,
+        records: &records,
+        tables,
+    };
+    let kept = Kept::at(project, "found");
+    let known = kept.as_ref().and_then(Kept::read).unwrap_or_default();
+    let memory = Memory::from_bytes(&known).unwrap_or_default();
+    let (mut output, mut as_of_other) = whole::analyse_at(input, other, &memory);
+    if let Some(kept) = kept.filter(|_| !wish.is_other()) {
+        let found = output.memory.to_bytes();
+        if found != known {
+            kept.write(&found);
+        }
+    }
+    tell_events(&mut output.trend.events, &study.ledger, day(wish.now));
+    if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
+        tell_events(&mut trend.events, &study.ledger, day(time));
+    }
+    Ok((output, as_of_other))
+}
+
+fn setting(config: &config::Trend, wish: &Wish, benchmark: &str, metric: &str) -> Setting {
+    let (name, least) = config.of(benchmark, metric);
+    let name = match wish.sensitivity {
+        None => name,
+        Some(SensitivityArg::Strict) => SensitivityName::Strict,
+        Some(SensitivityArg::Balanced) => SensitivityName::Balanced,
+        Some(SensitivityArg::Loose) => SensitivityName::Loose,
+    };
+    let least = wish.least.unwrap_or(least);
+    let (word, limits) = match name {
+        SensitivityName::Strict => ("strict", Sensitivity::STRICT),
+        SensitivityName::Balanced => ("balanced", Sensitivity::BALANCED),
+        SensitivityName::Loose => ("loose", Sensitivity::LOOSE),
+    };
+    Setting { name: word.to_owned(), least, sensitivity: limits.at_least(least) }
+}
+
+/// The records of events. One that cannot be read is told of and left out: an event then has the id of the present data.
+fn told_before(project: &Project) -> anyhow::Result<Vec<EventRecord>> {
+    let store = project.store()?;
+    let source = project.source()?;
+    let files = history::event_files(store, &source).context("cannot read the records of events")?;
+    let mut records = Vec::new();
+    let mut bad: Vec<(String, String)> = files.quarantined.into_iter().map(|one| (one.path, one.reason)).collect();
+    for (path, bytes) in files.files {
+        match EventRecord::from_file(&path, &bytes) {
+            Ok(record) => records.push(record),
+            Err(reason) => bad.push((path, reason)),
+        }
+    }
+    for (path, reason) in bad {
+        super::warn(&format!("`{path}` {reason}; `sprag history fsck` tells more"));
+    }
+    Ok(records)
+}
+
+/// Commits what became of events to the history.
+///
+/// # Errors
+/// When the history cannot take it; it is told again the next time.
+pub(super) fn record(project: &Project, steps: &[EventRecord]) -> anyhow::Result<()> {
+    if steps.is_empty() {
+        super::say("no event is new, narrowed or retracted");
+        return Ok(());
+    }
+    let store = project.store()?;
+    let target = history::target(store, project.config.history.reference.as_deref())?;
+    let records: Vec<Record> = steps.iter().map(Record::of_event).collect();
+    let appended = history::append(store, &target, &records, clock::now()).context("cannot record the events")?;
+    appended.warnings.iter().for_each(|warning| super::warn(warning));
+    let branch = appended.reference.trim_start_matches("refs/heads/");
+    super::say(&format!("recorded {} of events on {branch}", text::count(appended.added.len(), "change")));
+    Ok(())
+}
+
+/// Which series are looked at.
+struct Selection<'a> {
+    suites: &'a [String],
+    machine: Option<String>,
+    filters: &'a [String],
+}
+
+impl<'a> Selection<'a> {
+    /// # Errors
+    /// When it names a suite or a machine that the history does not have, or no series is left.
+    fn of(args: &'a TrendArgs, study: &Study) -> anyhow::Result<Selection<'a>> {
+        let series = || study.analysis.series.iter().map(|one| &one.series);
+        let none = |what: &str, asked: &str, mut known: Vec<&str>| {
+            known.sort_unstable();
+            known.dedup();
+            let near =
+                config::nearest(asked, &known).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            Advice {
+                message: text::printable(&format!("the history has no series of the {what} `{asked}`")),
+                hint: text::printable(&format!("{near}it has: {list}")),
+            }
+        };
+        for suite in &args.suites {
+            if series().all(|one| one.suite != *suite) {
+                return Err(none("suite", suite, series().map(|one| one.suite.as_str()).collect()).into());
+            }
+        }
+        let machine = match &args.machine {
+            None => None,
+            Some(asked) => {
+                let is_meant =
+                    |id: &str, name: &str| name == asked || (asked.len() >= 8 && id.starts_with(asked.as_str()));
+                let mut ids: Vec<&str> =
+                    series().filter(|one| is_meant(&one.machine, &one.machine_name)).map(|one| &*one.machine).collect();
+                ids.sort_unstable();
+                ids.dedup();
+                match ids[..] {
+                    [id] => Some(id.to_owned()),
+                    [] => {
+                        let names = series().map(|one| one.machine_name.as_str()).collect();
+                        return Err(none("machine", asked, names).into());
+                    }
+                    _ => {
+                        let message = format!("several machines are called `{asked}`");
+                        let hint = format!("name one by its id: {}", ids.join(", "));
+                        return Err(Advice { message: text::printable(&message), hint }.into());
+                    }
+                }
+            }
+        };
+        let selection = Selection { suites: &args.suites, machine, filters: &args.filters };
+        if !study.analysis.series.is_empty() && !study.analysis.series.iter().any(|one| selection.has(one)) {
+            let message = "no series of the history is selected".to_owned();
+            return Err(Advice { message, hint: "a filter is a part of the id of a benchmark".to_owned() }.into());
+        }
+        Ok(selection)
+    }
+
+    /// Whether nothing was narrowed.
+    fn is_all(&self) -> bool {
+        self.suites.is_empty() && self.machine.is_none() && self.filters.is_empty()
+    }
+
+    fn has(&self, one: &SeriesAnalysis) -> bool {
+        let series = &one.series;
+        (self.suites.is_empty() || self.suites.contains(&series.suite))
+            && self.machine.as_ref().is_none_or(|machine| *machine == series.machine)
+            && (self.filters.is_empty() || self.filters.iter().any(|part| series.benchmark.contains(part.as_str())))
+    }
+}
+
+/// Warns where the present that is asked for lies before what was measured.
+fn tell_early(args: &TrendArgs, study: &Study) {
+    let newest = study.heads.iter().map(|head| head.timestamp).max();
+    if let Some((asked, newest)) = args.as_of.zip(newest).filter(|(asked, newest)| asked < newest) {
+        super::warn(&format!(
+            "`--as-of {}` lies before the newest run, of {}; later runs are told of all the same, and nothing is overdue",
+            asked.format("%Y-%m-%dT%H:%M:%SZ"),
+            newest.format("%Y-%m-%dT%H:%M:%SZ")
+        ));
+    }
+}
+
+/// Warns of entries in `sprag.toml` that fit no metric of the history.
+fn tell_unfit(project: &Project, study: &Study) {
+    let keys: Vec<String> = study
+        .analysis
+        .series
+        .iter()
+        .map(|one| format!("{} {}", one.series.benchmark, one.series.metric.name))
+        .collect();
+    if keys.is_empty() {
+        return;
+    }
+    for entry in &project.config.trend.metric {
+        if !keys.iter().any(|key| key.contains(&entry.part)) {
+            super::warn(&format!(
+                "`match = \"{}\"` under `[[trend.metric]]` in `{FILE_NAME}` fits no metric of the history",
+                entry.part
+            ));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `sprag weekly`: the scheduled build, from measuring to the digest.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::effort::Effort;
+use super::pending::Origin;
+use super::progress::Progress;
+use super::project::Project;
+use super::suites::{self, Wish};
+use super::trt_options::TrtOptions;
+use super::{Exit, ledger, pending, publish, study, trend};
+use crate::cli::WeeklyArgs;
+use sprag_analysis::digest;
+use sprag_history::Record;
+use sprag_measure::clock;
+use sprag_model::analysis::NoBaseline;
+use sprag_model::run::Run;
+use sprag_model::trend::Trend;
+use sprag_model::verdict::Counts;
+use sprag_report as report;
+
+pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let effort = Effort::of(&args.effort)?;
+    let project = Project::open(folder)?;
+    // A relative `--out` counts from where the user is, a relative setting from the root of the project.
+    let site_folder = args.out.as_ref().map(|path| folder.join(path));
+    // What would make the end fail is told before minutes of measuring, not after.
+    pending::foretell(&project, None)?;
+    publish::check(&project, site_folder.as_deref())?;
+    ledger::read(&project)?;
+    let asked = project.config.select(&[]).map_err(anyhow::Error::msg)?;
+    let progress = Progress::new();
+    let trt = TrtOptions::none(folder);
+    trt.check(&project, &asked)?;
+    let wish = Wish::whole(effort, &trt);
+    let runs = suites::measure(&project, &asked, &wish, &progress)?.runs;
+    progress.begin("recording", 1);
+    pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
+    progress.begin("analysing the history", 1);
+    let mut study = study::study(&project)?;
+    // The digest is of now, the site of the newest run.
+    let now = clock::now();
+    let (wish, present) = (trend::Wish::events(now), Some(publish::present(&study)));
+    let (found, as_of_newest) = trend::of_study_at(&project, &study, &wish, present, &|_| true)?;
+    // A clone that is cut short cannot tell what is new.
+    let has_news = !found.steps.is_empty() && !study.line.shallow;
+    if has_news {
+        trend::record(&project, &found.steps)?;
+    }
+    progress.begin("rendering the site", 1);
+    let site = match as_of_newest {
+        // What is recorded now is told from now on, and has a say in what is found.
+        Some(trend) if !has_news => publish::publish_trend(&project, &mut study, trend, site_folder.as_deref())?,
+        _ => publish::publish(&project, &mut study::study(&project)?, site_folder.as_deref())?,
+    };
+    progress.end();
+    ledger::tell_newest(&mut study, &found.trend, now);
+    out.write_all(report::digest_markdown(&study.analysis, &found.trend).as_bytes())?;
+    out.write_all(b"\n")?;
+    out.write_all(report::trend::digest(&found.trend).as_bytes())?;
+    writeln!(out, "\nSite: {}", site.join("index.html").display())?;
+    Ok(exit(&study, &found.trend, &runs))
+}
+
+/// What the build of these runs comes to: only what was measured now decides, not what else the history holds.
+fn exit(study: &study::Study, trend: &Trend, runs: &[Run]) -> Exit {
+    let mut counts = Counts::default();
+    let mut unusable = false;
+    for run in runs {
+        let found = digest::find_baseline(&study.baselines, &run.suite, &run.machine.class);
+        if let Err(fault @ NoBaseline::Unusable { .. }) = &found {
+            super::warn(&format!("{fault}; nothing of `{}` was judged", run.suite));
+            unusable = true;
+        }
+        let mut comparisons = digest::judge(run, &found);
+        let base = found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
+        ledger::tell_runs(study, trend, [(run, base, comparisons.as_mut_slice())]);
+        counts = counts.plus(Counts::of(&comparisons));
+    }
+    match (counts.failing() > 0, unusable) {
+        (true, _) => Exit::Failed,
+        (false, true) => Exit::Usage,
+        (false, false) => suites::exit(runs),
+    }
+}

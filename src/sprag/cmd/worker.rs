@@ -1,0 +1,76 @@
+//! The hidden entry of a measuring process: a plan in, a report out.
+
+use std::io::{BufRead, Read as _, Write};
+
+use anyhow::Context as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Exit;
+use crate::cli::{Task, WorkerArgs};
+use sprag_measure::gpu::scope::Scope;
+use sprag_measure::gpu::single_calls::{self, CallsPlan};
+use sprag_measure::instructions::worker::{self as count, CountPlan};
+use sprag_measure::plan::{Message, Plan};
+use sprag_measure::seed::{self, SeedPlan};
+use sprag_measure::workload::Workload;
+use sprag_measure::{MeasureError, cpu, gpu, noise, worker};
+
+/// The largest plan that is read, in bytes: a plan names benchmarks, no more.
+const MOST_PLAN_BYTES: u64 = 1 << 20;
+
+pub(super) fn run(args: &WorkerArgs, input: &mut dyn BufRead, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let scope = args.gpu.as_ref().map(|text| serde_json::from_str(text).context("cannot read the scope"));
+    let scope: Option<Scope> = scope.transpose()?;
+    let workloads = |suite: &str| workloads(suite, scope.as_ref());
+    match args.task {
+        Task::Time => {
+            let plan: Plan = read(input)?;
+            let workloads = workloads(&plan.suite)?;
+            let mut tell = worker::teller(out);
+            let report = worker::follow(&plan, &workloads, &mut tell)?;
+            tell(Message::Report(report))?;
+        }
+        Task::Serve => {
+            let plan: Plan = read(input)?;
+            let workloads = workloads(&plan.suite)?;
+            worker::serve(&plan, &workloads, input, &mut worker::teller(out))?;
+        }
+        Task::Seed => {
+            let plan: SeedPlan = read(input)?;
+            answer(&seed::follow(&plan, &workloads(&plan.suite)?)?, out)?;
+        }
+        Task::GpuCalls => {
+            let plan: CallsPlan = read(input)?;
+            answer(&single_calls::follow(&plan)?, out)?;
+        }
+        Task::Count => {
+            let plan: CountPlan = read(input)?;
+            answer(&count::follow(&plan, &cpu::workloads(&plan.suite)?)?, out)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The benchmarks of a suite by its name: those of a device where a scope is given, the doctor's own, else the CPU
+/// kernels.
+fn workloads(suite: &str, scope: Option<&Scope>) -> Result<Vec<Workload>, MeasureError> {
+    match scope {
+        Some(scope) => gpu::suite::workloads(suite, scope),
+        None if suite == noise::SUITE => Ok(noise::workloads()),
+        None => cpu::workloads(suite),
+    }
+}
+
+/// The plan stands on one line; what follows it is for those who are asked for more.
+fn read<P: DeserializeOwned>(input: &mut dyn BufRead) -> anyhow::Result<P> {
+    let mut text = String::new();
+    input.take(MOST_PLAN_BYTES).read_line(&mut text).context("cannot read the plan")?;
+    serde_json::from_str(&text).context("cannot read the plan")
+}
+
+fn answer(report: &impl Serialize, out: &mut dyn Write) -> anyhow::Result<()> {
+    out.write_all(serde_json::to_string(report).context("cannot write the report")?.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}

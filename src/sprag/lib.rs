@@ -1,0 +1,11 @@
+//! Sprag keeps compute kernels fast.
+//!
+//! It measures kernel suites, records every result in git, finds what got slower and since which commit, and
+//! renders a site that others can check. One straight line: measure, run, history, frame, analysis, pages; every
+//! stage is a function from plain values to plain values, and only the commands join two stages.
+
+pub mod testing;
+
+pub mod config;
+pub mod cli;
+pub mod cmd;
