@@ -20,7 +20,6 @@ const RUNS: [usize; 3] = [100, 1_000, 10_000];
 /// Benchmarks a run, with two metrics each.
 const BENCHMARKS: usize = 50;
 
-/// Runs a commit.
 const RUNS_A_COMMIT: usize = 2;
 
 /// Days of a window of movers: the smallest history, of twelve and a half days, begins within the second.

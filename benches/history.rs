@@ -16,7 +16,6 @@ use sprag_model::sample::{Estimate, Measurement};
 /// Runs that the history has already.
 const RUNS: usize = 10_000;
 
-/// Benchmarks a run.
 const BENCHMARKS: usize = 100;
 
 /// Where the number of the next new run stands.

@@ -19,18 +19,14 @@ pub(crate) struct Planted {
 /// A series with its truth.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
-    /// The name of the family.
     pub(crate) family: String,
-    /// One value a point.
     pub(crate) values: Vec<f64>,
-    /// The changes in order.
     pub(crate) changes: Vec<Planted>,
     /// Ramps without a first commit, first point and end.
     pub(crate) drifts: Vec<(usize, usize)>,
 }
 
 impl Labelled {
-    /// Whether nothing changed.
     pub(crate) fn is_null(&self) -> bool {
         self.changes.is_empty() && self.drifts.is_empty()
     }

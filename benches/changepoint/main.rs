@@ -37,7 +37,6 @@ const NULLS: [(usize, u64); 5] = [(30, 4000), (100, 2000), (200, 1000), (400, 10
 /// How many series of each family grow point by point.
 const GROWING: u64 = 60;
 
-/// The longest series that grows.
 const LONGEST_GROWING: usize = 400;
 
 /// The most false alarms in 1,000 points, and the most alarmed series, of those that hold nothing.

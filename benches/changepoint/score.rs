@@ -15,7 +15,6 @@ pub(crate) struct Prediction {
     pub(crate) scores: Vec<f64>,
 }
 
-/// Counts over series.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) series: usize,
@@ -115,7 +114,6 @@ impl Tally {
         }
     }
 
-    /// Both together.
     pub(crate) fn plus(self, other: Tally) -> Tally {
         Tally {
             series: self.series + other.series,

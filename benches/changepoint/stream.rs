@@ -54,7 +54,6 @@ impl Growth {
         growth
     }
 
-    /// Both together.
     pub(crate) fn plus(mut self, other: Growth) -> Growth {
         self.delays.extend(other.delays);
         Growth {

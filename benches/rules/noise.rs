@@ -9,7 +9,6 @@ use sprag_base::stats::random::SplitMix64;
 pub(crate) struct Noise {
     /// A short name.
     pub(crate) name: &'static str,
-    /// What it is, in words.
     pub(crate) words: &'static str,
     kind: Kind,
 }
@@ -31,7 +30,6 @@ enum Kind {
     Ramp { rise: f64, between: f64, within: f64 },
 }
 
-/// All of them.
 pub(crate) const NOISES: [Noise; 12] = [
     Noise { name: "N1", words: "each sample by itself, 1 %", kind: Kind::Samples(0.01) },
     Noise { name: "N2", words: "each sample by itself, 5 %", kind: Kind::Samples(0.05) },

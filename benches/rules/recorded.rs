@@ -19,7 +19,6 @@ const ROWS: [(&str, f64, f64); 4] = [
     ("a change by 5 % found, tolerance 1 %", 1.05, 0.01),
 ];
 
-/// Every kernel.
 pub(crate) fn table() -> Table {
     let text = include_str!("../../fixtures/golden/stats/aa_invocations.json");
     let recording: Value = serde_json::from_str(text).expect("the recording is JSON");

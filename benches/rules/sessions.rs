@@ -18,10 +18,8 @@ use crate::{random, seeds, turns};
 /// Both builds now, in turns.
 pub(crate) const TURNS: &str = "interval, 10 pairs, tolerance 0 %";
 
-/// The last eight sessions.
 pub(crate) const EIGHT: &str = "interval, last 8 sessions, tolerance 0 %";
 
-/// The rows.
 const NAMES: [&str; 8] = [
     seeds::NAMES[0],
     seeds::NAMES[2],

@@ -22,7 +22,6 @@ pub struct Input<'a> {
     pub project: &'a str,
     /// How often a run is due, in days.
     pub every_days: u32,
-    /// What the history held.
     pub history: HistoryFacts,
     /// The heads of all runs that could be read, in any order.
     pub heads: &'a [RunHead],
@@ -32,13 +31,11 @@ pub struct Input<'a> {
     pub records: &'a [RecordedRun],
     /// The baseline files of the project.
     pub baselines: &'a [BaselineFile],
-    /// All series, by id.
     pub series: Vec<Series>,
     /// The ids of the series that a gate looks at.
     pub judged: BTreeSet<String>,
     /// The newest row of each series.
     pub latest: Vec<LatestRow>,
-    /// The weekly roll-up.
     pub weeks: Vec<WeekRow>,
     /// The roll-up by suite and machine.
     pub suites: Vec<SuiteRow>,
@@ -53,7 +50,6 @@ pub struct Newest<'a> {
     last: DateTime<Utc>,
     /// The ids of probes, which tell nothing about the newest state.
     probes: BTreeSet<&'a str>,
-    /// The run before it.
     previous: Option<&'a RunHead>,
     /// What is awaited of sets of shards that are younger, one sentence each.
     unfinished: Vec<String>,
@@ -180,7 +176,6 @@ pub fn judge(run: &Run, found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Co
     }
 }
 
-/// Each suite on each machine.
 fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
     let finding = |newest: &Newest<'_>| {
         let head = newest.whole.newest();

@@ -31,13 +31,11 @@ pub struct Accepting<'a> {
 /// Which run was held against what.
 #[derive(Clone, Copy, Debug)]
 pub struct Held<'a> {
-    /// The id of the machine.
     pub machine: &'a str,
     /// What people call it.
     pub machine_name: &'a str,
     /// The commit of what it is held against.
     pub base: Option<&'a str>,
-    /// The commit that was measured.
     pub commit: Option<&'a str>,
 }
 

@@ -98,7 +98,6 @@ pub fn sessions(runs: &[&RecordedRun]) -> BTreeMap<String, usize> {
 
 /// What is known of a metric: the time and value of each run, in any order.
 pub struct Known<'a> {
-    /// The metric.
     pub metric: &'a Metric,
     /// The 95 % interval of the newest of the base runs over its processes; no entry has one that its value is not in.
     pub interval: Option<(f64, f64)>,
@@ -108,7 +107,6 @@ pub struct Known<'a> {
     pub past: &'a [(DateTime<Utc>, f64)],
 }
 
-/// The entry of a baseline for the metric of that key.
 pub fn entry(key: &str, known: &Known<'_>, level: Level, policy: &Policy) -> BaselineMetric {
     let Known { metric, interval, own, past } = *known;
     let newest = own.iter().max_by_key(|(time, _)| *time).map_or(0.0, |(_, value)| *value);
@@ -178,7 +176,6 @@ pub fn rule(policy: &Policy, key: &str, restlessness: Option<&Restlessness>, ses
 struct Series<'a> {
     values: Vec<(DateTime<Utc>, f64)>,
     newest: &'a Estimate,
-    /// The version of the benchmark.
     version: u32,
 }
 

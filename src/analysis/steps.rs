@@ -55,7 +55,6 @@ fn two_places(count: usize) -> Vec<Vec<usize>> {
     (FEWEST..count).flat_map(second).collect()
 }
 
-/// The parts between places.
 fn between(places: &[usize], count: usize) -> Vec<Range<usize>> {
     let begins = std::iter::once(0).chain(places.iter().copied());
     begins.zip(places.iter().copied().chain([count])).map(|(begin, end)| begin..end).collect()

@@ -19,7 +19,6 @@ pub(super) struct Runs<'a> {
     pub(super) tip: Option<Whole<'a>>,
     /// When it was last measured, probes left out where there is another run.
     pub(super) last: DateTime<Utc>,
-    /// The ids of probes.
     pub(super) probes: BTreeSet<&'a str>,
     /// Sets of shards of which some are missing.
     pub(super) incomplete: Vec<Incomplete>,

@@ -12,7 +12,6 @@ pub const ARTIFACTS: &str = "artifacts.json";
 /// The name of the page that says how to verify.
 pub const VERIFY_MD: &str = "VERIFY.md";
 
-/// The folder of the artifacts.
 const FOLDER: &str = "artifacts";
 
 /// An artifact of the checklist.
@@ -34,7 +33,6 @@ pub fn place(key: &str, path: &str) -> String {
     if sums::is_plain(&plain) { plain } else { format!("{FOLDER}/{key}/file") }
 }
 
-/// The list as a file.
 pub fn to_file(listed: &[Listed]) -> Vec<u8> {
     file::text(&listed).into_bytes()
 }

@@ -15,10 +15,7 @@ pub enum Found {
     /// Evidence that does not hold together, and what is wrong with it.
     Damaged(String),
     /// The suite has no run at this commit.
-    NoRun {
-        /// The suite.
-        suite: String,
-    },
+    NoRun { suite: String },
     /// What the gate says of the runs of a suite, one a machine.
     Verdicts(Vec<Judged>),
     /// The files that were asked for.
@@ -62,7 +59,6 @@ pub struct Judged {
 /// A file that an item needs, as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Which one.
     pub needed: NeededFile,
     /// Its digest and size; absent where it is not there.
     pub content: Option<(String, u64)>,
@@ -88,7 +84,6 @@ pub struct Checked {
 pub struct Surroundings {
     /// What people call the machine.
     pub machine: String,
-    /// The key of its environment.
     pub key: String,
     /// Whether files differed from the commit.
     pub dirty: bool,

@@ -25,7 +25,6 @@ pub fn decoded(field: &str) -> Option<Vec<u8>> {
     STANDARD.decode(field).ok()
 }
 
-/// The file of an envelope.
 pub fn to_file(envelope: &Envelope) -> Vec<u8> {
     file::text(envelope).into_bytes()
 }

@@ -28,7 +28,6 @@ pub fn value(bytes: &[u8]) -> Result<Value, FileError> {
     }
 }
 
-/// What a file holds.
 pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FileError> {
     Ok(serde_json::from_value(value(bytes)?)?)
 }

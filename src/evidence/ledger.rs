@@ -14,9 +14,7 @@ pub const MOST_BYTES: usize = 1 << 20;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}:{line}: {message}")]
 pub struct LedgerError {
-    /// Which file.
     pub path: String,
-    /// Line, from 1.
     pub line: usize,
     /// What is wrong, and what it must be.
     pub message: String,

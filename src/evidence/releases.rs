@@ -11,7 +11,6 @@ use sprag_model::checklist::{HistoryPoint, RuntimeTarget};
 use sprag_model::digest::Digest;
 use sprag_model::release::{Release, Releases};
 
-/// Where the releases are listed.
 pub const RELEASES_PATH: &str = "release/releases.toml";
 
 #[derive(Deserialize)]

@@ -12,7 +12,6 @@ pub const SUMS: &str = "SHA256SUMS";
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} {message}")]
 pub struct SumsError {
-    /// Which line.
     pub line: usize,
     /// What is wrong, as it reads after that.
     pub message: String,

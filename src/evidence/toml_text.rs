@@ -16,11 +16,8 @@ const SCHEMA_VERSION: u64 = 1;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}:{line}: {message}")]
 pub struct ChecklistError {
-    /// Which file.
     pub path: String,
-    /// Line, from 1.
     pub line: usize,
-    /// What is wrong.
     pub message: String,
 }
 
@@ -64,7 +61,6 @@ impl<'a> Text<'a> {
     }
 }
 
-/// What a name must be.
 pub(super) const WORD: &str = "a name has letters, digits, `_`, `-` and `.`, and begins with a letter or a digit";
 
 /// Whether a name may become part of a path.

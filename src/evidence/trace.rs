@@ -52,14 +52,7 @@ pub enum TraceError {
     Order(String),
     /// A budget below zero.
     #[error("the budget `{budget}` of {level} is {spent}, which no budget can be")]
-    Budget {
-        /// The level.
-        level: String,
-        /// Its name.
-        budget: String,
-        /// What was spent.
-        spent: f64,
-    },
+    Budget { level: String, budget: String, spent: f64 },
 }
 
 impl Trace {

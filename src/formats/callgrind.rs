@@ -57,7 +57,6 @@ struct Profile {
 }
 
 impl Profile {
-    /// Adds what a part counted.
     fn add(&mut self, part: &mut Option<Vec<f64>>) {
         let Some(part) = part.take() else { return };
         self.parts += 1;

@@ -8,7 +8,6 @@ use sprag_model::metric::LARGEST;
 use sprag_model::metric::{Better, Metric};
 use sprag_model::schema::{object, object_with, patterns, text, word, words};
 
-/// The schema of a report.
 pub fn schema() -> Value {
     let metric = json!({
         "type": "object",

@@ -15,7 +15,6 @@ use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use sprag_model::metric::Metric;
 
-/// The columns, in their order.
 const COLUMNS: [&str; 6] = ["fastest", "slowest", "median", "mean", "samples", "iters"];
 
 /// The place of the median among the columns.
@@ -55,7 +54,6 @@ pub fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
 /// The benchmarks of one bench.
 struct Tree {
     root: String,
-    /// Its lines.
     text: String,
     /// The names on the way to the line that was read last.
     path: Vec<String>,
@@ -191,7 +189,6 @@ fn allocated(entry: &mut Entry, block: &str, place: usize, median: &str) -> bool
     true
 }
 
-/// The unit in a cell.
 fn unit<'a>(cell: Option<&&'a str>) -> &'a str {
     console::number_and_unit(cell.copied().unwrap_or_default()).1
 }

@@ -12,7 +12,6 @@ use super::rows::{self, ReadSource};
 use sprag_model::foreign::Output;
 use sprag_model::imported::Imported;
 
-/// What reads a format.
 pub(super) type Read = fn(&[Output]) -> Result<Imported, FormatError>;
 
 fn root() -> PathBuf {

@@ -10,7 +10,6 @@ use sprag_model::flat::{Cell, Kind, Row, SCHEMA_VERSION, VALUES};
 /// The name of the field with the version.
 const VERSION: &str = "schema_version";
 
-/// One line a row.
 pub fn lines(rows: &[Row<'_>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for row in rows {
@@ -35,7 +34,6 @@ fn value(cell: &Cell<'_>) -> Value {
     }
 }
 
-/// The schema of a line.
 pub fn schema() -> Value {
     let mut properties = Map::new();
     properties.insert(VERSION.to_owned(), json!({ "const": SCHEMA_VERSION }));

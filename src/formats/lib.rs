@@ -75,21 +75,14 @@ pub const LONGEST_PREFIX: usize = 4096;
 /// Why the output of a program cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
-    /// Nothing was written.
     #[error("{0} is empty, where a report was expected")]
     Empty(String),
     /// Not JSON, cut short, or nested too deep.
     #[error("{name} is not JSON: {error}")]
-    Json {
-        /// Which output.
-        name: String,
-        /// Where and why.
-        error: serde_json::Error,
-    },
+    Json { name: String, error: serde_json::Error },
     /// JSON that is no report of this format.
     #[error("{name} {reason}")]
     Schema {
-        /// Which output.
         name: String,
         /// What is wrong, and how to mend it.
         reason: String,
@@ -100,7 +93,6 @@ pub enum FormatError {
     /// More than [`MOST_BENCHMARKS`].
     #[error("{name} lists {count} benchmarks, at most {MOST_BENCHMARKS} are read")]
     Many {
-        /// Which output.
         name: String,
         /// How many it lists.
         count: usize,

@@ -24,7 +24,6 @@ impl Notes {
         }
     }
 
-    /// One sentence a kind.
     pub(super) fn sentences(self) -> Vec<String> {
         let sentence = |(what, (count, place)): (String, (usize, String))| match count {
             1 => format!("{place}: {what}"),

@@ -27,7 +27,6 @@ pub struct Newest {
 
 #[derive(Clone, Debug)]
 struct Sample {
-    /// The commit, as a label.
     commit: String,
     value: f64,
 }
@@ -57,7 +56,6 @@ impl Newest {
         }
     }
 
-    /// The whole text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         if !self.runs.is_empty() {

@@ -6,7 +6,6 @@ use sprag_model::unit::Unit;
 /// What a unit of a source stands for: one of it is `factor` of `unit`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quantity {
-    /// The base unit.
     pub(super) unit: Unit,
     /// Base units in one of the source's.
     pub(super) factor: f64,

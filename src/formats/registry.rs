@@ -17,7 +17,6 @@ pub struct Format {
     pub title: &'static str,
     /// Whether these outputs look like it: cheap, by names and the first bytes, and never by guessing.
     pub recognises: fn(&[Output]) -> bool,
-    /// Reads them.
     pub read: fn(&[Output]) -> Result<Imported, FormatError>,
     /// How the names of the files end that a folder of this format consists of; a file alone may be called anything.
     pub files: &'static [&'static str],
@@ -144,7 +143,6 @@ pub const FORMATS: &[Format] = &[
     },
 ];
 
-/// The format of that name.
 pub fn named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }

@@ -18,7 +18,6 @@ const TOLERANCE: f64 = 1e-12;
 pub struct ReadSource {
     /// Its name; that of a file without folders.
     pub name: String,
-    /// What it holds.
     pub imported: Imported,
 }
 

@@ -22,12 +22,7 @@ const TELLING: usize = 5;
 pub enum SeriesTableError {
     /// No CSV, or not of one width.
     #[error("line {line}: {reason}")]
-    Row {
-        /// The line, from 1.
-        line: u64,
-        /// What is wrong.
-        reason: String,
-    },
+    Row { line: u64, reason: String },
     /// A column that must be there is not.
     #[error("line 1 has no column `{0}`")]
     Column(&'static str),
@@ -39,21 +34,17 @@ pub enum SeriesTableError {
     Nothing,
 }
 
-/// One series of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableSeries {
-    /// Its name.
     pub name: String,
     /// What the table calls each point, in order.
     pub indices: Vec<u64>,
-    /// The value of each point.
     pub values: Vec<f64>,
     /// How many of the first points tell that they are a count, without noise: in them the rows of one index never differ, and
     /// several rows have one often enough. What comes behind a point decides nothing about those up to it.
     pub exact: RangeInclusive<usize>,
 }
 
-/// What a table holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeriesTable {
     /// The series, in the order of their first rows.

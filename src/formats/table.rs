@@ -14,7 +14,6 @@ const LONGEST_LINE: usize = 1 << 20;
 /// How far the header may lie from the beginning: the context that some tools print above it.
 const FARTHEST_HEADER: usize = 64 << 10;
 
-/// The most columns.
 const MOST_COLUMNS: usize = 1_000;
 
 /// The most rows: many times what a tool writes, as each is a benchmark.
@@ -28,7 +27,6 @@ pub(super) struct Table {
     rows: Vec<Row>,
 }
 
-/// One row of a table.
 #[derive(Debug)]
 pub(super) struct Row {
     /// The line of the file that it begins in, counted from one.

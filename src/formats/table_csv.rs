@@ -14,7 +14,6 @@ pub fn header(table: Table) -> Vec<u8> {
     line(table.columns().map(|column| column.name.to_owned()))
 }
 
-/// One line a row.
 pub fn lines(table: Table, rows: &[Row<'_>]) -> Vec<u8> {
     rows.iter().flat_map(|row| line(table.columns().map(|column| cell_text(&(column.cell)(row))))).collect()
 }

@@ -22,7 +22,6 @@ use sprag_model::unit::Unit;
 /// How the names of the files end.
 pub const FILES: &[&str] = &[".json"];
 
-/// The two files.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Times,

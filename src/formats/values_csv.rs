@@ -15,7 +15,6 @@ use sprag_model::flat::Row;
 use sprag_model::foreign::DEFAULT_VARIANT;
 use sprag_model::metric::Better;
 
-/// The names of the columns.
 pub const COLUMNS: [&str; 10] =
     ["suite", "benchmark", "metric", "unit", "better", "commit", "commit_time", "machine", "value", "params"];
 

@@ -17,7 +17,6 @@ pub(super) const PLAIN: i32 = 0o100_644;
 pub(super) enum Kind {
     /// A run record.
     Run,
-    /// An event record.
     Event,
     /// Something kept beside the runs, in a folder whose name begins with an underscore.
     Aside,

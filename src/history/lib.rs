@@ -47,20 +47,10 @@ pub enum HistoryError {
     Owner(PathBuf),
     /// There is a repository, but it cannot be opened.
     #[error("cannot open the repository at `{path}`: {reason}")]
-    Unreadable {
-        /// Where it lies.
-        path: PathBuf,
-        /// What git says.
-        reason: String,
-    },
+    Unreadable { path: PathBuf, reason: String },
     /// A revision that names no commit here.
     #[error("`{revision}` names no commit of this repository: {reason}")]
-    Revision {
-        /// As it was given.
-        revision: String,
-        /// What git says.
-        reason: String,
-    },
+    Revision { revision: String, reason: String },
     /// The clone ends before the commit that was measured.
     #[error("this shallow clone ends at a record commit, so the commit that was measured cannot be told")]
     Shallow,
@@ -70,7 +60,6 @@ pub enum HistoryError {
     /// Files of a commit are not here.
     #[error("the files of {commit} are not all in this repository")]
     NotHere {
-        /// Which commit.
         commit: String,
         /// Whether they are at a remote, as in a partial clone.
         promised: bool,
@@ -81,35 +70,23 @@ pub enum HistoryError {
     /// The branch is in the middle of an operation that a new commit would disturb.
     #[error("a {activity} is under way on `{reference}`, so nothing can be recorded there")]
     Busy {
-        /// The operation.
         activity: Activity,
         /// The branch it works on.
         reference: String,
     },
     /// A `[history] ref` that cannot hold records.
     #[error("`{name}` cannot be the ref of the history: {reason}")]
-    BadRef {
-        /// As it was given.
-        name: String,
-        /// Why not.
-        reason: &'static str,
-    },
+    BadRef { name: String, reason: &'static str },
     /// A file that loading would refuse.
     #[error("`{path}` cannot be recorded: it {reason}")]
     BadRecord {
         /// Where it should go.
         path: String,
-        /// What is wrong with it.
         reason: String,
     },
     /// The path holds something else already, and the history is append-only.
     #[error("`{path}` is in the history of `{reference}` already, with different content")]
-    Different {
-        /// The path.
-        path: String,
-        /// The branch.
-        reference: String,
-    },
+    Different { path: String, reference: String },
     /// Two paths that some file systems cannot hold both.
     #[error("`{path}` cannot be recorded beside `{other}`: they differ only by case or Unicode form")]
     Alike {
@@ -120,16 +97,10 @@ pub enum HistoryError {
     },
     /// A file lies where a folder of the history should be.
     #[error("`{path}` is not a folder on `{reference}`, so nothing can be recorded below it")]
-    NotAFolder {
-        /// The path.
-        path: String,
-        /// The branch.
-        reference: String,
-    },
+    NotAFolder { path: String, reference: String },
     /// The branch kept moving, or stayed locked.
     #[error("cannot move `{reference}` after {attempts} attempts: {reason}")]
     Contended {
-        /// The branch.
         reference: String,
         /// How often it was tried.
         attempts: u32,
@@ -141,22 +112,9 @@ pub enum HistoryError {
     Locked(PathBuf),
     /// The file system refused.
     #[error("cannot {action} `{path}`: {reason}")]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why not.
-        reason: io::Error,
-    },
-    /// Git refused.
+    Io { action: &'static str, path: PathBuf, reason: io::Error },
     #[error("cannot {action}: {reason}")]
-    Git {
-        /// What was tried.
-        action: &'static str,
-        /// What git says.
-        reason: String,
-    },
+    Git { action: &'static str, reason: String },
 }
 
 impl HistoryError {

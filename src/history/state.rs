@@ -38,9 +38,7 @@ const KEPT: &str = "journal-";
 pub(super) struct Pending {
     /// The branch, in full.
     pub(super) reference: String,
-    /// The path in its tree.
     pub(super) path: String,
-    /// The id of the blob.
     pub(super) blob: String,
     /// Whether the file could not be brought to its place, though the index may have it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

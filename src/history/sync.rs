@@ -29,7 +29,6 @@ pub enum AfterRewrite {
     Accept,
 }
 
-/// What a sync came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Synced {
     /// The remote and its branch, as `origin/main`.
@@ -59,7 +58,6 @@ pub enum LocalBranch {
     Waits {
         /// A clause that reads after the name of the branch.
         reason: &'static str,
-        /// What to run.
         command: String,
     },
 }
@@ -67,7 +65,6 @@ pub enum LocalBranch {
 /// Why the history could not be brought together with that of a remote.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
-    /// The local side.
     #[error(transparent)]
     History(#[from] HistoryError),
     /// There is no remote, or it is not clear which.
@@ -75,35 +72,19 @@ pub enum SyncError {
     NoRemote(String),
     /// A remote that cannot be synced with as it is set up.
     #[error("the remote `{remote}` cannot be used: {reason}")]
-    BadRemote {
-        /// Its name.
-        remote: String,
-        /// Why not.
-        reason: String,
-    },
+    BadRemote { remote: String, reason: String },
     /// Another sync is under way here.
     #[error("another sync is under way in this repository: `{0}` stays locked")]
     Running(PathBuf),
     /// Git could not be run, or gave nothing.
     #[error("the remote `{remote}` {}", told(cause))]
-    Call {
-        /// The remote.
-        remote: String,
-        /// What happened.
-        cause: CallError,
-    },
+    Call { remote: String, cause: CallError },
     /// The remote does not take the records.
     #[error("the remote `{remote}` refused them: {words}")]
-    Refused {
-        /// The remote.
-        remote: String,
-        /// What it said.
-        words: String,
-    },
+    Refused { remote: String, words: String },
     /// Somebody else was always faster.
     #[error("`{branch}` kept moving, given up after {attempts} attempts: {words}")]
     Outrun {
-        /// The remote and its branch.
         branch: String,
         /// How often it was tried.
         attempts: u32,
@@ -112,64 +93,31 @@ pub enum SyncError {
     },
     /// The local branch has commits of the user's, which no sync publishes.
     #[error("`{local}` has {} that `{branch}` lacks: {}", many(*count, "commit of code"), quoted(first))]
-    Unpublished {
-        /// The local branch.
-        local: String,
-        /// The remote and its branch.
-        branch: String,
-        /// How many.
-        count: usize,
-        /// The first few.
-        first: Vec<String>,
-    },
+    Unpublished { local: String, branch: String, count: usize, first: Vec<String> },
     /// A record that is not the same on both sides.
     #[error("{} here and on `{branch}` with different content: {}", are(paths.len(), "record"), quoted(paths))]
-    Different {
-        /// The remote and its branch.
-        branch: String,
-        /// Their paths.
-        paths: Vec<String>,
-    },
+    Different { branch: String, paths: Vec<String> },
     /// The remote lacks records that it had.
     #[error("{}", lost_text(branch, lost, changed, *rewritten, *is_gone))]
     Lost {
-        /// The remote and its branch.
         branch: String,
         /// The paths that are gone.
         lost: Vec<String>,
         /// The paths whose content is another.
         changed: Vec<String>,
-        /// Whether its commits were rewritten.
         rewritten: bool,
         /// Whether the branch is gone altogether.
         is_gone: bool,
     },
     /// The local branch lacks records that a commit below it had.
     #[error("{} removed or changed on `{local}` by a commit: {}", are(paths.len(), "record"), quoted(paths))]
-    LostHere {
-        /// The local branch.
-        local: String,
-        /// Their paths.
-        paths: Vec<String>,
-    },
+    LostHere { local: String, paths: Vec<String> },
     /// A lost history cannot be taken for the truth while the working tree is of another one.
     #[error("what `{branch}` lost cannot be dropped from `{local}`, {reason}")]
-    CannotDrop {
-        /// The local branch.
-        local: String,
-        /// The remote and its branch.
-        branch: String,
-        /// Why not.
-        reason: &'static str,
-    },
+    CannotDrop { local: String, branch: String, reason: &'static str },
     /// The clone ends before the histories meet.
     #[error("this shallow clone ends before `{local}` and `{branch}` meet")]
-    Unmet {
-        /// The local branch.
-        local: String,
-        /// The remote and its branch.
-        branch: String,
-    },
+    Unmet { local: String, branch: String },
 }
 
 impl SyncError {

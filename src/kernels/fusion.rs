@@ -24,7 +24,6 @@ pub use mix::{CANDIDATES, Config, Stores};
 /// Above this, `ln(1 + e^x)` equals x in `f32`.
 const SOFTPLUS_THRESHOLD: f32 = 20.0;
 
-/// The parameters of the gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
     /// `wb`; its softplus weighs the boundary.

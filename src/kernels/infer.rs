@@ -43,7 +43,6 @@ pub struct Frame {
     pub signals: Vec<f32>,
     /// Tiles chosen, best first.
     pub selected_tiles: Vec<u32>,
-    /// What they cost.
     pub spent_budget: f64,
     /// Which tiles the hysteresis holds on after this call.
     pub hysteresis_mask: Vec<bool>,

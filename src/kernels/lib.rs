@@ -35,7 +35,6 @@ pub enum KernelError {
     /// A slice does not hold as many elements as its shape says.
     #[error("`{what}` holds {got} elements, its shape asks for {expected}")]
     Length {
-        /// The argument.
         what: &'static str,
         /// Elements that the shape asks for.
         expected: usize,
@@ -45,27 +44,20 @@ pub enum KernelError {
     /// A per-sample list cannot be cut into one row a sample.
     #[error("`{what}` holds {got} elements, which {batch} samples cannot share equally")]
     Rows {
-        /// The argument.
         what: &'static str,
-        /// Samples.
         batch: usize,
         /// Elements that it holds.
         got: usize,
     },
     /// A shape has an axis of length zero, or a grid more tiles than 32 bits count.
     #[error("`{what}` has an axis of length zero or too many elements")]
-    Empty {
-        /// The argument.
-        what: &'static str,
-    },
+    Empty { what: &'static str },
     /// A batch has another size than the kernel handles.
     #[error("`{what}` has a batch of {got}, only {expected} is handled")]
     Batch {
-        /// The argument.
         what: &'static str,
         /// The batch that is handled.
         expected: usize,
-        /// The batch given.
         got: usize,
     },
     /// The side of a tile is zero or does not divide the map.
@@ -88,12 +80,7 @@ pub enum KernelError {
     },
     /// A tile id lies outside the grid.
     #[error("tile {index} is outside a grid of {tiles} tiles")]
-    TileIndex {
-        /// The id.
-        index: u32,
-        /// Tiles of the grid.
-        tiles: u32,
-    },
+    TileIndex { index: u32, tiles: u32 },
     /// A tile does not lie inside the map.
     #[error("a tile of {tile_size} at row {y}, column {x} leaves a map of {height} by {width}")]
     Origin {
@@ -110,12 +97,7 @@ pub enum KernelError {
     },
     /// A tile is named twice in a row that must name each once.
     #[error("tile {index} occurs twice in row {row}")]
-    DuplicateTile {
-        /// The sample.
-        row: usize,
-        /// The id.
-        index: u32,
-    },
+    DuplicateTile { row: usize, index: u32 },
     /// A name of an order of tiles is unknown.
     #[error("unknown order mode `{0}`")]
     OrderMode(String),
@@ -136,42 +118,27 @@ pub enum KernelError {
     LevelSpread {
         /// Largest level less smallest.
         spread: i64,
-        /// Tiles a sample.
         tiles: usize,
     },
     /// A number that must be finite is not.
     #[error("`{what}` is not finite at position {position}")]
     NotFinite {
-        /// The argument.
         what: &'static str,
         /// Linear position, 0 for a scalar.
         position: usize,
     },
     /// A budget is negative or not finite.
     #[error("`{what}` is {value}, a budget is finite and not negative")]
-    Budget {
-        /// The argument.
-        what: &'static str,
-        /// The value given.
-        value: f64,
-    },
+    Budget { what: &'static str, value: f64 },
     /// A point lies outside the square of a Hilbert curve, or its side is no power of two.
     #[error("column {x}, row {y} is not on a Hilbert curve of side {side}")]
-    HilbertPoint {
-        /// Side of the square.
-        side: u32,
-        /// Column.
-        x: u32,
-        /// Row.
-        y: u32,
-    },
+    HilbertPoint { side: u32, x: u32, y: u32 },
     /// A named parameter tensor is absent.
     #[error("parameter `{0}` is absent")]
     ParameterMissing(String),
     /// A named parameter tensor has the wrong number of elements.
     #[error("parameter `{name}` holds {got} elements, its shape asks for {expected}")]
     ParameterLength {
-        /// Its dotted name.
         name: String,
         /// Elements that its shape asks for.
         expected: usize,

@@ -13,7 +13,6 @@
 use super::KernelError;
 use super::shape::Grid;
 
-/// An order of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OrderMode {
     /// Along the Hilbert curve.

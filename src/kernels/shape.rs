@@ -77,17 +77,14 @@ impl Grid {
         Grid::new(rows, u32::try_from(width / tile_size).map_err(too_large)?)
     }
 
-    /// Rows of tiles.
     pub fn height(self) -> u32 {
         self.height
     }
 
-    /// Columns of tiles.
     pub fn width(self) -> u32 {
         self.width
     }
 
-    /// Tiles.
     pub fn tiles(self) -> u32 {
         self.height * self.width
     }

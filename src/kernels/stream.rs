@@ -28,7 +28,6 @@ pub(super) fn lines<T>(target: &mut [T]) -> (&mut [T], Lines<'_, T>, &mut [T]) {
 }
 
 impl<T: Copy> Lines<'_, T> {
-    /// Elements of all lines.
     #[inline(always)]
     pub(super) fn elements(&self) -> usize {
         self.0.len() * LINE

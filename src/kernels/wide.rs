@@ -11,7 +11,6 @@
 
 /// A piece of work over slices.
 pub(super) trait Work {
-    /// What it gives.
     type Output;
 
     /// Does it. Implementations and what they call are `#[inline(always)]`, else they stay at the plain width.

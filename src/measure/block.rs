@@ -37,22 +37,17 @@ const WARMED_UP: usize = 6;
 pub struct Subject {
     /// What takes the samples.
     pub timer: Timer,
-    /// Samples in a block.
     pub samples: usize,
 }
 
 /// What takes the samples.
 pub enum Timer {
-    /// The clocks of the host.
     Host {
-        /// One call.
         call: Box<dyn FnMut()>,
         /// Whether the work stays on the calling thread.
         on_this_thread: bool,
-        /// Calls in a sample.
         calls: u32,
     },
-    /// The clock of a device.
     Device(Meter),
 }
 
@@ -60,7 +55,6 @@ pub enum Timer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
-    /// All samples.
     pub samples: Vec<Sample>,
     /// How many of the first have not settled.
     pub unsettled: usize,
@@ -70,7 +64,6 @@ pub struct Block {
 }
 
 impl Timer {
-    /// Calls in a sample.
     pub fn calls(&self) -> u32 {
         match self {
             Timer::Host { calls, .. } => *calls,
@@ -78,7 +71,6 @@ impl Timer {
         }
     }
 
-    /// Takes one sample.
     pub fn sample(&mut self) -> Sample {
         match self {
             Timer::Host { call, on_this_thread, calls } => clock::sample(*calls, *on_this_thread, call),
@@ -134,7 +126,6 @@ fn is_falling(samples: &[Sample]) -> bool {
 }
 
 impl Block {
-    /// The samples that have settled.
     pub fn settled(&self) -> &[Sample] {
         &self.samples[self.unsettled.min(self.samples.len())..]
     }

@@ -27,27 +27,13 @@ pub enum Calibration {
     /// Multiplies and adds in registers: the clock of the core.
     MultiplyAdd,
     /// Copies one array to another.
-    Copy {
-        /// Bytes of an array.
-        bytes: usize,
-    },
+    Copy { bytes: usize },
     /// `a = b + s * c` over three arrays (McCalpin, "Memory bandwidth and machine balance", 1995).
-    Triad {
-        /// Bytes of an array.
-        bytes: usize,
-    },
+    Triad { bytes: usize },
     /// Copies one array in the memory of a device to another.
-    DeviceCopy {
-        /// Bytes of an array.
-        bytes: usize,
-        /// How it is timed.
-        track: Track,
-    },
+    DeviceCopy { bytes: usize, track: Track },
     /// Launches a kernel that does nothing: the floor under every launch.
-    DeviceLaunch {
-        /// How it is timed.
-        track: Track,
-    },
+    DeviceLaunch { track: Track },
 }
 
 impl Calibration {
@@ -97,7 +83,6 @@ impl Calibration {
         }
     }
 
-    /// Whether a device runs it.
     pub fn is_on_device(self) -> bool {
         matches!(self, Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. })
     }

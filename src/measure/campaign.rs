@@ -32,7 +32,6 @@ pub struct Campaign {
     pub faults: Vec<String>,
     /// Whether each worker stayed where it was told to; empty where it was told nothing.
     pub pinned: Vec<bool>,
-    /// Why it ended.
     pub stop: StopReason,
     /// How long it took.
     pub seconds: f64,
@@ -42,11 +41,8 @@ pub struct Campaign {
 pub struct Brief<'a> {
     /// The suite that the benchmarks are named under.
     pub suite: &'a str,
-    /// The benchmarks.
     pub planned: Vec<Planned>,
-    /// How to measure.
     pub protocol: &'a Protocol,
-    /// How to start a worker.
     pub command: &'a WorkerCommand,
 }
 

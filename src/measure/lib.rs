@@ -42,12 +42,7 @@ mod example;
 pub enum MeasureError {
     /// A worker process could not be started.
     #[error("cannot start a worker process with `{}`: {error}", .program.display())]
-    Spawn {
-        /// The program.
-        program: std::path::PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
+    Spawn { program: std::path::PathBuf, error: std::io::Error },
     /// No worker process gave a result.
     #[error("no worker process finished: {0}")]
     Workers(String),

@@ -37,7 +37,6 @@ const KERNELS: [(Class, Calibration, Option<Calibration>); 5] = [
     (Class::Dram, Calibration::Triad { bytes: 8 << 20 }, Some(Calibration::Copy { bytes: 8 << 20 })),
 ];
 
-/// What was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noise {
     /// Worker processes that gave a report.
@@ -51,7 +50,6 @@ pub struct Noise {
 /// The noise of one kernel; shares are of 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelNoise {
-    /// What limits it.
     pub class: Class,
     /// Word and size, such as `copy 1 MiB`.
     pub kernel: String,
@@ -74,7 +72,6 @@ pub struct KernelNoise {
     /// The smallest relative change of the time that two runs of five processes could show; absent below three
     /// processes.
     pub detectable_time: Option<f64>,
-    /// The same of the ratio.
     pub detectable_ratio: Option<f64>,
 }
 

@@ -21,7 +21,6 @@ pub struct Protocol {
     pub processes: u32,
     /// Rounds a worker makes; each times one block of every benchmark.
     pub rounds: u32,
-    /// Samples in a block.
     pub block_samples: u32,
     /// The length of a sample, in seconds: fast calls are repeated to fill it.
     pub sample_seconds: f64,
@@ -87,7 +86,6 @@ pub const MOST_PROCESSES: u32 = 100;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planned {
-    /// The benchmark's id.
     pub id: String,
     /// The configuration to use; that of an untuned benchmark where absent.
     pub configuration: Option<String>,
@@ -103,7 +101,6 @@ pub struct Plan {
     pub suite: String,
     /// The benchmarks to time, in the order of the suite.
     pub benchmarks: Vec<Planned>,
-    /// How to measure.
     pub protocol: Protocol,
     /// Which worker this is, from 0: it orders the benchmarks differently from the others.
     pub worker: u32,
@@ -121,7 +118,6 @@ pub enum Message {
     Ready(Vec<Readiness>),
     /// A block that was asked for.
     Block {
-        /// What was taken.
         block: Block,
         /// Whether the system permitted the processor that was asked for; absent where none was.
         pinned: Option<bool>,
@@ -134,7 +130,6 @@ pub enum Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readiness {
-    /// The benchmark's id.
     pub id: String,
     /// Why it cannot be timed.
     pub failure: Option<String>,
@@ -152,7 +147,6 @@ pub struct Request {
     pub processor: Option<u32>,
 }
 
-/// What a worker measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerReport {
@@ -166,20 +160,17 @@ pub struct WorkerReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerSeries {
-    /// The benchmark's id.
     pub id: String,
     /// Whether its result was right.
     pub parity: Parity,
     /// Why it was not timed.
     pub failure: Option<String>,
-    /// Calls in a sample.
     pub calls: u32,
     /// The most bytes that it held at one time.
     pub peak_bytes: Option<u64>,
     /// The most bytes that the memory pool of a device had handed out to the process when it was ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_bytes: Option<u64>,
-    /// Its turns, in order.
     pub turns: Vec<Turn>,
 }
 
@@ -187,7 +178,6 @@ pub struct WorkerSeries {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// The benchmark's own.
     pub own: Block,
     /// Of the same work on other memory, for a control.
     pub twin: Option<Block>,

@@ -22,16 +22,13 @@ const LONGEST_MESSAGE: u64 = 256 << 20;
 /// How to start a worker process: it reads a plan from standard input and writes messages to standard output.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<String>,
 }
 
 /// What went wrong with one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What.
     pub reason: String,
     /// The number in the plan of the benchmark that it was at.
     pub at: Option<usize>,

@@ -38,7 +38,6 @@ pub struct SeedPlan {
     pub micro_warmup: u32,
     /// Calls of each other kernel that count.
     pub micro_iters: u32,
-    /// The seed of the inputs.
     pub seed: u64,
 }
 

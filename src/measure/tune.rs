@@ -19,7 +19,6 @@ use sprag_base::stats::describe;
 /// Worker processes of a tuning: what one process likes may be the layout of its memory.
 const PROCESSES: u32 = 3;
 
-/// Rounds of a tuning.
 const ROUNDS: u32 = 6;
 
 /// By how much a challenger must be faster, as a share, beside being faster in every process.
@@ -28,11 +27,8 @@ const MARGIN: f64 = 0.02;
 /// What was chosen for one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The benchmark's id.
     pub benchmark: String,
-    /// The chosen configuration.
     pub selected: String,
-    /// Why it.
     pub source: Source,
     /// Every candidate with its time over that of the one in use; absent where it could not be timed.
     pub candidates: Vec<(String, Option<f64>)>,

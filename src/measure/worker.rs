@@ -81,7 +81,6 @@ pub fn serve(
     }
 }
 
-/// Writes messages as lines.
 pub fn teller(out: &mut dyn Write) -> impl FnMut(Message) -> Result<(), MeasureError> {
     move |message| {
         let mut line = serde_json::to_string(&message).expect("a message holds nothing that JSON cannot");

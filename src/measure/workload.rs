@@ -9,11 +9,8 @@ use sprag_model::sample::Role;
 
 /// One benchmark of a suite.
 pub struct Workload {
-    /// Its identity.
     pub benchmark: Benchmark,
-    /// What it is there for.
     pub role: Role,
-    /// What it is limited by.
     pub class: Class,
     /// How many threads work in a call. The thread clock tells only about one.
     pub threads: u32,
@@ -104,7 +101,6 @@ pub struct Prepared {
 
 /// Takes samples of work that a device does, by its own clock.
 pub struct Meter {
-    /// Calls in a sample.
     pub calls: u32,
     /// Takes a sample: the seconds of one call.
     pub sample: Box<dyn FnMut() -> f64>,

@@ -18,17 +18,14 @@ pub struct Analysis {
     pub as_of: Option<DateTime<Utc>>,
     /// How often a run is due, in days.
     pub every_days: u32,
-    /// What the history held.
     pub history: HistoryFacts,
     /// Each suite on each machine, by suite and machine name.
     pub suites: Vec<SuiteAnalysis>,
-    /// Each series, by id.
     pub series: Vec<SeriesAnalysis>,
     /// Each week of each suite and machine, newest first.
     pub weeks: Vec<WeekRow>,
 }
 
-/// What the history held.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryFacts {
     /// The ref it was read from, such as `refs/heads/main`; absent without a repository.
@@ -45,16 +42,12 @@ pub struct HistoryFacts {
     pub warnings: Vec<String>,
 }
 
-/// One suite on one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteAnalysis {
-    /// The suite.
     pub suite: String,
-    /// The machine's id.
     pub machine: String,
     /// What people call the machine.
     pub machine_name: String,
-    /// The machine's class.
     pub machine_class: String,
     /// The newest run: the whole one of the newest commit on the line, and of one commit the youngest.
     pub run: String,
@@ -64,11 +57,8 @@ pub struct SuiteAnalysis {
     pub narrowed: bool,
     /// When the suite was last measured there as a whole, and no older commit than before.
     pub last: DateTime<Utc>,
-    /// What it measured.
     pub commit: Option<Commit>,
-    /// Whether it ran.
     pub status: RunStatus,
-    /// Why not.
     pub reason: Option<String>,
     /// Whether its numbers can be trusted.
     pub quality: Quality,
@@ -96,29 +86,20 @@ pub enum NoBaseline {
     Absent(String),
     /// There is a file, and it is no baseline of the suite: never to be taken for one that is absent.
     #[error("`{path}` {fault}")]
-    Unusable {
-        /// Where it lies.
-        path: String,
-        /// What is wrong with it.
-        fault: String,
-    },
+    Unusable { path: String, fault: String },
 }
 
-/// Where a baseline came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaselineFacts {
-    /// Its path in the project.
     pub path: String,
     /// The commit it was taken from.
     pub commit: Option<String>,
-    /// When.
     pub time: DateTime<Utc>,
 }
 
 /// One series with what was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesAnalysis {
-    /// The series.
     pub series: Series,
     /// Whether a gate looks at it: one metric a benchmark is judged.
     pub judged: bool,

@@ -9,14 +9,12 @@ pub enum Band {
     Warned,
     /// Better by more than the narrower band.
     Improved,
-    /// None of these.
     Unchanged,
 }
 
 /// A benchmark that both sides have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandRow {
-    /// Its name.
     pub name: String,
     /// Its time on the base, in nanoseconds.
     pub base_nanos: f64,
@@ -24,7 +22,6 @@ pub struct BandRow {
     pub current_nanos: f64,
     /// `(current - base) / base`.
     pub change: f64,
-    /// Where that lies.
     pub band: Band,
 }
 
@@ -44,7 +41,6 @@ pub struct BandReport {
 }
 
 impl BandReport {
-    /// The rows in a band.
     pub fn in_band(&self, band: Band) -> impl Iterator<Item = &BandRow> {
         self.rows.iter().filter(move |row| row.band == band)
     }

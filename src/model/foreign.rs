@@ -11,7 +11,6 @@ pub const DEFAULT_VARIANT: &str = "default";
 pub struct Output {
     /// Where it was found: a path with `/`, relative to the folder of results; `standard output` for that.
     pub name: String,
-    /// Its bytes, as they are.
     pub bytes: Vec<u8>,
 }
 
@@ -29,7 +28,6 @@ pub struct Reported {
 /// One metric of a benchmark as one process reported it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportedMetric {
-    /// What was measured.
     pub metric: Metric,
     /// The observations, at least one, in the base unit of the metric; each can be a value of that unit.
     pub samples: Vec<f64>,

@@ -20,7 +20,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The words of all outcomes.
     pub const WORDS: [&str; 4] = ["pass", "fail", "inconclusive", "not measured"];
 
     /// The word that summaries bear.
@@ -34,14 +33,12 @@ impl Outcome {
     }
 }
 
-/// What a gate found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
     /// Which command asked: `check` or `compare`.
     pub command: &'static str,
     /// How it came out, by the exit code.
     pub outcome: Outcome,
-    /// The exit code.
     pub exit_code: u8,
     /// Whether doubt counts as failure.
     pub doubt_fails: bool,
@@ -54,17 +51,14 @@ pub struct Gate {
 /// One suite on one machine, held against something.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteGate {
-    /// The suite.
     pub suite: String,
     /// What people call the machine; absent where the suite has no run.
     pub machine: Option<String>,
-    /// The class of the machine.
     pub machine_class: String,
     /// The id of the run that was judged; absent where there is none.
     pub run: Option<String>,
     /// When that run took place.
     pub time: Option<DateTime<Utc>>,
-    /// What it measured.
     pub commit: Option<Commit>,
     /// Whether it ran; absent where there is no run.
     pub status: Option<RunStatus>,

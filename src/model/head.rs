@@ -20,15 +20,12 @@ pub struct RunHead {
     pub path: String,
     /// The sixteen digits of its content that the name bears.
     pub id: String,
-    /// The suite.
     pub suite: String,
     /// When the run began, to the second.
     pub timestamp: DateTime<Utc>,
     /// What was measured; absent outside a repository or before the first commit.
     pub commit: Option<Arc<Commit>>,
-    /// Where.
     pub machine: Arc<Machine>,
-    /// Under which circumstances.
     pub environment: Arc<Environment>,
     /// The settings of the protocol, by name.
     pub config: Arc<BTreeMap<String, Value>>,
@@ -40,12 +37,10 @@ pub struct RunHead {
     pub quality: Quality,
     /// How many benchmarks it lists.
     pub benchmarks: usize,
-    /// How many of them failed.
     pub failed: usize,
 }
 
 impl RunHead {
-    /// The head of a run.
     pub fn of(recorded: &RecordedRun) -> RunHead {
         let run = &recorded.run;
         RunHead {

@@ -56,7 +56,6 @@ pub struct ImportedCommit {
     pub time: Option<DateTime<Utc>>,
     /// The first line of its message.
     pub subject: Option<String>,
-    /// The branch.
     pub branch: Option<String>,
 }
 
@@ -67,11 +66,9 @@ pub struct Entry {
     pub series: String,
     /// Its name without parameters, where the format tells them apart; else the same as `series`.
     pub name: String,
-    /// Its parameters.
     pub params: BTreeMap<String, String>,
     /// The variant, where the format knows one; tango's `baseline` and `candidate`, for example.
     pub variant: Option<String>,
-    /// Whether it ran.
     pub status: EntryStatus,
     /// What was found; empty where it did not run.
     pub observations: Vec<Observation>,
@@ -83,7 +80,6 @@ pub struct Entry {
 /// Whether a benchmark of a source ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum EntryStatus {
-    /// It ran.
     #[default]
     Ok,
     /// Its program left it out, for this reason.
@@ -116,7 +112,6 @@ impl Observation {
         Observation { metric, source_unit, value, samples: Vec::new(), processes: Vec::new(), n: 0 }
     }
 
-    /// An observation with its samples.
     pub fn sampled(metric: Metric, source_unit: &str, value: f64, samples: Vec<f64>) -> Observation {
         let n = samples.len() as u64;
         Observation { samples, n, ..Observation::summary(metric, source_unit, value) }

@@ -19,7 +19,6 @@ pub struct KnownCommit {
 }
 
 impl KnownCommits {
-    /// The commit of that name.
     pub fn get(&self, sha: &str) -> Option<&KnownCommit> {
         self.0.get(sha)
     }

@@ -21,7 +21,6 @@ pub struct Ledger {
     pub waivers: Vec<Waiver>,
 }
 
-/// Where an entry stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// The file, from the root of the project, with `/`.
@@ -39,7 +38,6 @@ impl std::fmt::Display for Entry {
 /// What every entry says, whatever it is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terms {
-    /// Why.
     pub reason: String,
     /// Who answers for it.
     pub author: String,
@@ -49,14 +47,12 @@ pub struct Terms {
     pub commit: String,
     /// The last day on which it holds, in UTC.
     pub expires: NaiveDate,
-    /// Where it stands.
     pub entry: Entry,
 }
 
 /// A regression that is accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acceptance {
-    /// The id of the event.
     pub event: String,
     /// What of it is accepted, as [`scope::Scope`] reads it.
     pub scope: String,
@@ -70,9 +66,7 @@ pub struct Acceptance {
 /// An item of a checklist that a release goes without.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiver {
-    /// The name of the release.
     pub release: String,
-    /// The id of the item.
     pub item: String,
     /// The runtime target that it is waived for; absent where it is waived for all.
     pub target: Option<String>,
@@ -83,7 +77,6 @@ pub struct Waiver {
 /// What has become of an entry on a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// It holds.
     InForce,
     /// Its last day is over.
     Expired,
@@ -94,7 +87,6 @@ pub enum State {
 }
 
 impl State {
-    /// The state in words.
     pub fn word(self) -> &'static str {
         match self {
             State::InForce => "in force",

@@ -20,14 +20,12 @@ pub struct MerkleTree {
 }
 
 impl MerkleTree {
-    /// The tree over the data.
     pub fn of(data: impl IntoIterator<Item = Digest>) -> MerkleTree {
         let mut tree = MerkleTree::default();
         data.into_iter().for_each(|datum| tree.push(datum));
         tree
     }
 
-    /// Appends a datum.
     pub fn push(&mut self, datum: Digest) {
         let mut hash = leaf_hash(&datum.0);
         for height in 0.. {
@@ -135,7 +133,6 @@ impl MerkleTree {
     }
 }
 
-/// The hash of a leaf.
 pub fn leaf_hash(data: &[u8]) -> Digest {
     Digest::of(&[&[0], data])
 }
@@ -173,7 +170,6 @@ pub fn verify_inclusion(root: &Digest, size: u64, index: u64, datum: &Digest, pa
 /// A root, and over how many data it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizedRoot {
-    /// The root.
     pub root: Digest,
     /// The number of data.
     pub size: u64,

@@ -1,6 +1,5 @@
 //! The rules by which everything is judged, in figures: what a page of the method shows.
 
-/// All of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Method {
     /// How much it takes to call something a change, the strictest first.
@@ -11,10 +10,8 @@ pub struct Method {
     pub measured: Vec<MeasuredTable>,
 }
 
-/// The limits of a sensitivity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Its name.
     pub name: &'static str,
     /// The false alarms that are allowed in 1,000 points of series that hold nothing.
     pub budget: f64,
@@ -33,7 +30,6 @@ pub struct Limits {
 /// Constants that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constants {
-    /// What they belong to.
     pub of: &'static str,
     /// The constants: what each is, and its value.
     pub list: Vec<(&'static str, Figure)>,
@@ -42,7 +38,6 @@ pub struct Constants {
 /// The value of a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
-    /// Whole things.
     Count(usize),
     /// A share of a whole, or a relative change.
     Share(f64),
@@ -61,6 +56,5 @@ pub struct MeasuredTable {
     pub caption: &'static str,
     /// The names of its columns.
     pub heads: Vec<String>,
-    /// Its rows.
     pub rows: Vec<Vec<String>>,
 }

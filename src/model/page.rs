@@ -5,6 +5,5 @@
 pub struct Page {
     /// Where it lies below the site's folder, such as `series/tile-pack-1a2b3c4d.html`.
     pub path: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }

@@ -59,23 +59,13 @@ pub enum RecordError {
     Schema(serde_json::Error),
     /// A benchmark whose parts contradict its id, or cannot be written.
     #[error("holds a benchmark `{id}` that cannot be: {reason}", id = .id.escape_debug())]
-    Benchmark {
-        /// The id as recorded.
-        id: String,
-        /// What is wrong.
-        reason: String,
-    },
+    Benchmark { id: String, reason: String },
     /// The same benchmark twice.
     #[error("lists the benchmark `{0}` twice")]
     Duplicate(String),
     /// A field whose value contradicts another.
     #[error("has `{field}` {reason}")]
-    Field {
-        /// Which field.
-        field: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Field { field: &'static str, reason: String },
     /// Valid, but not written in the canonical form that digests are taken of.
     #[error("is not in canonical form, so its name cannot vouch for it")]
     NotCanonical,

@@ -12,7 +12,6 @@ pub struct Release {
     pub name: String,
     /// The commit that was released; absent before it is tagged.
     pub commit: Option<String>,
-    /// The release before.
     pub previous: Option<String>,
     /// What it is for; at least one.
     pub targets: BTreeSet<RuntimeTarget>,
@@ -27,7 +26,6 @@ pub struct Release {
 pub struct Releases(pub Vec<Release>);
 
 impl Releases {
-    /// The release of that name.
     pub fn find(&self, name: &str) -> Option<&Release> {
         self.0.iter().find(|one| one.name == name)
     }
@@ -38,10 +36,8 @@ impl Releases {
     }
 }
 
-/// What a release came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseReport {
-    /// Its name.
     pub name: String,
     /// Its checklist; why there is none where what is recorded does not hold together.
     pub came: Result<FilledChecklist, String>,
@@ -56,7 +52,6 @@ pub struct ReleaseReport {
 pub struct Kept {
     /// The folder that holds it, from the root of the project.
     pub folder: String,
-    /// Its bytes.
     pub statement: Vec<u8>,
     /// The envelope that signs it.
     pub sealed: Option<Sealed>,
@@ -65,7 +60,6 @@ pub struct Kept {
 /// The envelope around a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
-    /// Its bytes.
     pub bytes: Vec<u8>,
     /// What it says of the key.
     pub keyid: String,
@@ -76,9 +70,7 @@ pub struct Sealed {
 /// What an item is held to, what was found and how much room there is, in a few words each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// What passes.
     pub limit: String,
-    /// What was found.
     pub measured: String,
     /// How far that is from the limit; empty where nothing tells.
     pub margin: String,

@@ -16,7 +16,6 @@ pub struct Section<T> {
     pub entries: Vec<(String, T)>,
 }
 
-/// The samples of one benchmark.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleSeries {
     /// At least one, as they stand: also what is not finite.
@@ -38,7 +37,6 @@ pub struct RankFigures {
     pub p_value: f64,
     /// The band within which a difference is noise.
     pub band_percent: f64,
-    /// What follows.
     pub outcome: RankOutcome,
 }
 
@@ -51,7 +49,6 @@ pub enum RankOutcome {
     Up,
     /// It went down likewise.
     Down,
-    /// Neither.
     Unchanged,
 }
 
@@ -67,7 +64,6 @@ pub enum SampleMismatch {
     },
     /// The benchmarks of a section are not the same.
     Entries {
-        /// The section.
         section: String,
         /// Those of the base, sorted.
         baseline: Vec<String>,
@@ -76,9 +72,7 @@ pub enum SampleMismatch {
     },
     /// A benchmark has not as many samples on both sides.
     Counts {
-        /// Its section.
         section: String,
-        /// Its name.
         entry: String,
         /// How many the base has.
         baseline: usize,

@@ -18,7 +18,6 @@ const SLUG: usize = 60;
 pub struct Series {
     /// A short readable text and eight digits of a digest; safe as a file name.
     pub id: String,
-    /// The suite.
     pub suite: String,
     /// The written identity of the benchmark.
     pub benchmark: String,
@@ -26,19 +25,15 @@ pub struct Series {
     pub name: String,
     /// Its parameters as `{k=v,…}`, or nothing.
     pub params: String,
-    /// Its variant.
     pub variant: String,
     /// Its version: another version is another series.
     pub version: u32,
     /// What the benchmark is there for, by its newest run.
     pub role: Role,
-    /// What was measured.
     pub metric: Metric,
-    /// The machine's id.
     pub machine: String,
     /// What people call the machine.
     pub machine_name: String,
-    /// The machine's class.
     pub machine_class: String,
     /// The observations: commit order, then time.
     pub points: Vec<Point>,
@@ -57,7 +52,6 @@ pub struct PointRun {
     pub time: DateTime<Utc>,
     /// The environment key of the run.
     pub environment_key: Arc<str>,
-    /// The id of the run.
     pub run: Arc<str>,
     /// Whether the tree differed from the commit.
     pub dirty: bool,
@@ -66,7 +60,6 @@ pub struct PointRun {
 /// One run's value in a series. It is read like its run, which the points of all series share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The run.
     pub of: Arc<PointRun>,
     /// The tracked number, in base units.
     pub value: f64,
@@ -123,7 +116,6 @@ impl Series {
         self.role.is_beside(&self.variant)
     }
 
-    /// The newest point.
     pub fn newest(&self) -> Option<&Point> {
         self.points.last()
     }

@@ -6,10 +6,8 @@
 /// Why a text is no shape case. Each names the piece that is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeCaseError {
-    /// Nothing, or blanks.
     #[error("a shape case is empty")]
     Empty,
-    /// Separators alone.
     #[error("a shape case names no tensor")]
     NoPiece,
     /// A piece that names no sizes.
@@ -23,12 +21,7 @@ pub enum ShapeCaseError {
     NoSizes(String),
     /// A size that is no whole number, or one that no tensor can have.
     #[error("the shape `{piece}` has the size `{size}`, which is no whole number")]
-    NoNumber {
-        /// The piece.
-        piece: String,
-        /// The size.
-        size: String,
-    },
+    NoNumber { piece: String, size: String },
     /// A size of zero or less.
     #[error("the shape `{0}` has a size that is not above zero")]
     NotPositive(String),
@@ -37,7 +30,6 @@ pub enum ShapeCaseError {
 /// The sizes of one input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorShape {
-    /// The input's name.
     pub name: String,
     /// Its sizes, at least one, each above zero.
     pub sizes: Vec<u64>,

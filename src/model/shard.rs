@@ -35,7 +35,6 @@ const THREADS: &str = "threads";
 /// Why something is no shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShardError {
-    /// Not two numbers.
     #[error("`{}` is no shard: it must be `i/n`, such as `2/4`", .0.escape_debug())]
     Text(String),
     /// Numbers that do not fit one another.
@@ -43,7 +42,6 @@ pub enum ShardError {
     Range {
         /// The place, from 1.
         index: u64,
-        /// How many.
         count: u64,
     },
 }

@@ -26,7 +26,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The words of all verdicts.
     pub const WORDS: [&str; 7] =
         ["unchanged", "improved", "regressed", "inconclusive", "not comparable", "missing", "no baseline"];
 
@@ -73,7 +72,6 @@ pub struct Effect {
 pub struct Comparison {
     /// The written identity of the benchmark.
     pub benchmark: String,
-    /// What is compared.
     pub metric: Metric,
     /// The series it belongs to, where the history has one.
     pub series: Option<String>,
@@ -90,7 +88,6 @@ pub struct Comparison {
     pub p_value: Option<f64>,
     /// The name of the rule that decided.
     pub rule: &'static str,
-    /// What it decided.
     pub verdict: Verdict,
     /// What else a reader should know, such as why a benchmark failed.
     pub note: Option<String>,

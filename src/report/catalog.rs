@@ -25,11 +25,9 @@ use super::site::Input;
 
 /// The input of the site, with the look-ups that pages need.
 pub(super) struct Catalog<'a> {
-    /// The findings.
     pub(super) analysis: &'a Analysis,
     /// What changed over the history.
     pub(super) trend: &'a Trend,
-    /// The commits.
     pub(super) line: &'a CommitLine,
     /// What moved in single weeks, newest first.
     pub(super) movers: &'a [WeekMovers],
@@ -39,7 +37,6 @@ pub(super) struct Catalog<'a> {
     pub(super) ledger: &'a Ledger,
     /// The day on which that is read.
     pub(super) today: NaiveDate,
-    /// What the releases came to.
     pub(super) releases: &'a Released,
     /// What the rule of the gate said where a commit was measured again.
     pub(super) reruns: &'a [Reruns],
@@ -58,7 +55,6 @@ pub(super) struct Catalog<'a> {
     positions: OnceLock<HashMap<&'a str, usize>>,
     runs_by_id: BTreeMap<&'a str, &'a RunHead>,
     shown: Shown<'a>,
-    /// Likewise.
     compared: OnceLock<Compared>,
 }
 
@@ -69,7 +65,6 @@ struct Compared {
 }
 
 impl<'a> Catalog<'a> {
-    /// Indexes the input.
     pub(super) fn new(input: &Input<'a>) -> Catalog<'a> {
         let Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns } = *input;
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
@@ -115,7 +110,6 @@ impl<'a> Catalog<'a> {
         self.trend.series.iter().any(|one| !one.pooled.is_empty() && self.series.contains_key(one.series.as_str()))
     }
 
-    /// The series of that id.
     pub(super) fn series(&self, id: &str) -> Option<&'a SeriesAnalysis> {
         self.series.get(id).copied()
     }
@@ -136,7 +130,6 @@ impl<'a> Catalog<'a> {
         Some(Fit::of(series, self.parts.get(id).map_or(&[], Vec::as_slice)))
     }
 
-    /// The event of that id.
     pub(super) fn event(&self, id: &str) -> Option<&'a Event> {
         self.events.get(id).copied()
     }
@@ -156,7 +149,6 @@ impl<'a> Catalog<'a> {
         self.machines.contains_key(id).then(|| link::machine(id))
     }
 
-    /// The head of the run of that id.
     pub(super) fn run(&self, id: &str) -> Option<&'a RunHead> {
         self.runs_by_id.get(id).copied()
     }

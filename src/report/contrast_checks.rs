@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 const STYLE: &str = include_str!("../../site/style.css");
 
-/// What text needs.
 const TEXT: f64 = 4.5;
 
 /// What lines and marks need.

@@ -19,7 +19,6 @@ fn settings(url: Option<&str>) -> Settings {
     Settings { url: url.map(str::to_owned), ..Settings::default() }
 }
 
-/// The feeds and the badge.
 fn feeds(sample: &Sample, url: Option<&str>) -> Vec<Page> {
     let heads = sample.heads();
     let catalog = Catalog::new(&sample.input(&heads));

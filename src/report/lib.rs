@@ -67,12 +67,7 @@ pub use week::WEEKS;
 pub enum ReportError {
     /// A name that would become a file name and is none.
     #[error("cannot name a page after the {of} `{}`: only letters, digits, `-`, `_` and `.` make a file name", .name.escape_debug())]
-    Name {
-        /// What it names.
-        of: &'static str,
-        /// The name.
-        name: String,
-    },
+    Name { of: &'static str, name: String },
     /// Two pages would be written to one file, on a file system that does not tell upper from lower case.
     #[error("would write two pages to `{0}`")]
     Duplicate(String),
@@ -81,12 +76,7 @@ pub enum ReportError {
     Url(String),
     /// A template could not be filled.
     #[error("could not fill the template of `{path}`: {reason}")]
-    Template {
-        /// The page.
-        path: String,
-        /// What went wrong.
-        reason: String,
-    },
+    Template { path: String, reason: String },
 }
 
 /// What a project may choose about its site.

@@ -4,13 +4,9 @@ use chrono::NaiveDate;
 
 use super::{ReportError, Settings};
 
-/// The digest.
 pub const DIGEST: &str = "index.html";
-/// The list of series.
 pub const SERIES_LIST: &str = "series/index.html";
-/// The list of events.
 pub const EVENT_LIST: &str = "events/index.html";
-/// The feed of events, as Atom.
 pub const ATOM_FEED: &str = "events/feed.atom";
 /// The feed of events, as JSON Feed.
 pub const JSON_FEED: &str = "events/feed.json";
@@ -18,7 +14,6 @@ pub const JSON_FEED: &str = "events/feed.json";
 pub const BADGE: &str = "badge.json";
 /// The pages, for those who index sites.
 pub const SITEMAP: &str = "sitemap.xml";
-/// The list of runs.
 pub const RUN_LIST: &str = "runs/index.html";
 /// The list of weeks that have a report.
 pub const WEEK_LIST: &str = "week/index.html";
@@ -32,18 +27,13 @@ pub const METHOD: &str = "about/method.html";
 pub const LEDGER: &str = "ledger.html";
 /// Kernels on devices against their limits, and what the tuner chose.
 pub const GPU: &str = "gpu/index.html";
-/// The list of releases.
 pub const RELEASE_LIST: &str = "releases/index.html";
-/// The list of machines.
 pub const MACHINE_LIST: &str = "machines/index.html";
 /// What a server shows for a page that is not there.
 pub const MISSING: &str = "404.html";
-/// The style sheet.
 pub const STYLE: &str = "style.css";
-/// The icon.
 pub const ICON: &str = "icon.svg";
 
-/// The script.
 pub const SCRIPT: &str = "app.js";
 /// The script of the charts of series.
 pub const CHART_SCRIPT: &str = "chart.js";
@@ -93,7 +83,6 @@ pub fn week_text(monday: NaiveDate) -> String {
     format!("week/{}.md", monday.format("%Y-%m-%d"))
 }
 
-/// The page of a commit.
 pub fn commit(sha: &str) -> String {
     format!("commits/{}.html", digits(sha))
 }
@@ -108,7 +97,6 @@ pub fn compare_markdown(page: &str) -> String {
     page.replace(".html", ".md")
 }
 
-/// The page of a release.
 pub fn release(name: &str) -> String {
     format!("release/{name}.html")
 }
@@ -118,12 +106,10 @@ pub fn release_text(name: &str) -> String {
     format!("release/{name}.md")
 }
 
-/// The statement about a release.
 pub fn release_statement(name: &str) -> String {
     format!("release/{name}.statement.json")
 }
 
-/// The envelope that signs it.
 pub fn release_envelope(name: &str) -> String {
     format!("release/{name}.statement.dsse.json")
 }
@@ -133,22 +119,18 @@ pub fn matrix(suite: &str) -> String {
     format!("matrix/{suite}.html")
 }
 
-/// The page of a series.
 pub fn series(id: &str) -> String {
     format!("series/{id}.html")
 }
 
-/// The page of an event.
 pub fn event(id: &str) -> String {
     format!("events/{id}.html")
 }
 
-/// The page of a machine.
 pub fn machine(id: &str) -> String {
     format!("machines/{id}.html")
 }
 
-/// The page of a run.
 pub fn run(id: &str) -> String {
     format!("runs/{id}.html")
 }

@@ -12,15 +12,11 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// The four things that colour may mean, and the plain ink of everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tone {
-    /// Slower, failed.
     Worse,
-    /// Faster, passed.
     Better,
-    /// The environment differs.
     Environment,
     /// It cannot be told.
     Doubt,
-    /// Nothing to say.
     Plain,
 }
 
@@ -40,11 +36,8 @@ impl Tone {
 /// How a state is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mark {
-    /// Its colour.
     pub tone: Tone,
-    /// Its glyph.
     pub glyph: &'static str,
-    /// Its word or figure.
     pub word: String,
 }
 

@@ -54,7 +54,6 @@ pub fn digest_markdown(analysis: &Analysis, trend: &Trend) -> String {
     out.text
 }
 
-/// Markdown line by line.
 #[derive(Default)]
 pub(super) struct Lines {
     /// All lines so far.
@@ -62,7 +61,6 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// One line.
     pub(super) fn line(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
@@ -86,7 +84,6 @@ impl Lines {
         self.line(&format!("| {} |", cells.join(" | ")));
     }
 
-    /// The head of a table.
     pub(super) fn head(&mut self, cells: &[&str], aligned_right: &[bool]) {
         self.line(&format!("| {} |", cells.join(" | ")));
         let rules: Vec<&str> = aligned_right.iter().map(|right| if *right { "--:" } else { "---" }).collect();

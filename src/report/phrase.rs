@@ -12,9 +12,7 @@ pub struct Phrase {
 /// A part of a sentence.
 #[derive(Clone, Debug, Hash, PartialEq)]
 pub enum Part {
-    /// Plain words.
     Text(String),
-    /// Words with weight.
     Strong(String),
     /// Something a reader may paste: a commit, a benchmark, a path, a command.
     Id(String),
@@ -22,7 +20,6 @@ pub enum Part {
     Link {
         /// The path in the site, with a fragment where that helps.
         to: String,
-        /// The words.
         words: String,
     },
     /// A state.

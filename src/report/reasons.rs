@@ -12,11 +12,8 @@ const MANY: usize = 3;
 /// A reason that many comparisons share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shared<'a> {
-    /// How many.
     pub(super) count: usize,
-    /// Their verdict.
     pub(super) mark: Mark,
-    /// The reason.
     pub(super) reason: &'a str,
 }
 

@@ -11,7 +11,6 @@ use super::summary::Fact;
 pub(super) struct Sheet {
     /// The way from the list of such reports to this one.
     pub(super) crumb: Phrase,
-    /// What it comes to.
     pub(super) headline: Phrase,
     /// What else belongs on top.
     pub(super) lede: Phrase,
@@ -24,13 +23,10 @@ pub(super) struct Sheet {
 /// A part of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Section {
-    /// Its id in the page.
     pub(super) id: &'static str,
-    /// Its heading.
     pub(super) heading: String,
     /// What its figures are, or what stands in their place where there are none.
     pub(super) note: Phrase,
-    /// Single sentences.
     pub(super) list: Vec<Phrase>,
     /// The table; never an empty one.
     pub(super) table: Option<Table>,
@@ -41,7 +37,6 @@ pub(super) struct Section {
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Table {
-    /// What it lists.
     pub(super) caption: String,
     /// Its columns; the first has the name of a row.
     pub(super) columns: Vec<Column>,
@@ -54,7 +49,6 @@ pub(super) struct Table {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
-    /// Its head.
     pub(super) head: Cow<'static, str>,
     /// The classes of its cells.
     pub(super) class: &'static str,
@@ -63,7 +57,6 @@ pub(super) struct Column {
 /// A row of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Row {
-    /// The cells.
     pub(super) cells: Vec<Cell>,
     /// Whether it deserves a tint.
     pub(super) bad: bool,
@@ -72,7 +65,6 @@ pub(super) struct Row {
 /// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell {
-    /// Words and figures.
     Words(Phrase),
     /// A picture, which only pages show.
     Drawn(String),
@@ -138,7 +130,6 @@ impl Section {
 const PLACED: [&str; 9] = ["n", "nb", "any", "place", "full", "opt", "opt2", "from", "push"];
 
 impl Table {
-    /// The cells of a row, each with its column.
     pub(super) fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a Column, &'a Cell)> {
         self.columns.iter().zip(&row.cells)
     }
@@ -188,7 +179,6 @@ impl Row {
 }
 
 impl Sheet {
-    /// The report as Markdown.
     pub(super) fn markdown(&self) -> String {
         let mut out = Lines::default();
         out.paragraph(&format!("# {}", phrase(&self.headline)));

@@ -37,7 +37,6 @@ pub(super) const RELEASES: usize = 30;
 /// nearly every commit lies in the range of one.
 pub(super) const EVENTS: usize = 30;
 
-/// What has a page.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown<'a> {
     commits: BTreeSet<&'a str>,
@@ -72,7 +71,6 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The commits, by name.
     pub(super) fn commits(&self) -> &BTreeSet<&'a str> {
         &self.commits
     }
@@ -82,7 +80,6 @@ impl<'a> Shown<'a> {
         self.of_line.contains(sha)
     }
 
-    /// The runs, by id.
     pub(super) fn runs(&self) -> &BTreeSet<&'a str> {
         &self.runs
     }

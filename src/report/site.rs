@@ -39,13 +39,10 @@ const ICON: &str = include_str!("../../site/icon.svg");
 /// What the site is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// The findings.
     pub analysis: &'a Analysis,
     /// What changed over the history, as of the newest run.
     pub trend: &'a Trend,
-    /// The commits.
     pub line: &'a CommitLine,
-    /// The heads of the runs.
     pub heads: &'a [RunHead],
     /// What moved in the newest [`super::WEEKS`] weeks, newest first.
     pub movers: &'a [WeekMovers],
@@ -55,7 +52,6 @@ pub struct Input<'a> {
     pub ledger: &'a Ledger,
     /// The day on which that is read.
     pub today: NaiveDate,
-    /// What the releases came to.
     pub releases: &'a Released,
     /// What the rule of the gate said where a commit was measured again.
     pub reruns: &'a [Reruns],
@@ -68,7 +64,6 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// The site of a history.
     pub fn new(input: &Input<'a>) -> Site<'a> {
         Site { catalog: Catalog::new(input), run_keys: OnceLock::new() }
     }

@@ -21,7 +21,6 @@ use super::standing;
 pub struct Summary {
     /// The verdict, with a number.
     pub headline: Phrase,
-    /// What is behind it.
     pub lede: Phrase,
     /// Did it run, is it complete, did anything change, what now.
     pub facts: Vec<Fact>,
@@ -30,7 +29,6 @@ pub struct Summary {
 /// A question with its answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
-    /// The question.
     pub question: &'static str,
     /// The answer, in a few words.
     pub answer: Phrase,

@@ -15,7 +15,6 @@ fn site(sample: &Sample, settings: &Settings) -> Vec<Page> {
     sample_data::rendered(&sample.input(&heads), settings).expect("the sample renders")
 }
 
-/// Each page with its text.
 fn texts(site: &[Page]) -> impl Iterator<Item = (&str, &str)> {
     site.iter().filter(|page| page.path.ends_with(".html")).map(|page| (&*page.path, text(page)))
 }

@@ -25,7 +25,6 @@ impl Clones {
         clones
     }
 
-    /// Another clone.
     pub(crate) fn add(&self, name: &str) {
         self.sandbox.git(&["clone", "-q", "remote.git", name]);
     }
@@ -38,7 +37,6 @@ impl Clones {
         self.sandbox.write(&format!("{clone}/{path}"), text);
     }
 
-    /// Commits everything in a clone.
     pub(crate) fn commit(&self, clone: &str, subject: &str) {
         self.git(clone, &["add", "-A"]);
         self.git(clone, &["commit", "-q", "--allow-empty", "-m", subject]);

@@ -17,7 +17,6 @@ pub(crate) const BASELINE: &str = "baselines/cpu.example-cpu.json";
 
 /// A repository of which every run is written down.
 pub(crate) struct Crafted {
-    /// The repository.
     pub(crate) sandbox: Sandbox,
 }
 
@@ -78,7 +77,6 @@ impl Crafted {
         Run { environment: Environment::from_facts(facts), ..run }
     }
 
-    /// Records a run.
     #[track_caller]
     pub(crate) fn record(&self, run: &Run) {
         self.sandbox.write("../run.json", &run_files::text(run));

@@ -12,7 +12,6 @@ use std::sync::OnceLock;
 pub(crate) enum Part {
     /// The driver, with one device unless a variable says otherwise.
     Driver,
-    /// The compiler.
     Compiler,
     /// The library that tells clocks and power.
     Management,

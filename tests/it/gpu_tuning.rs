@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::emulator::Machine;
 use crate::gpu::{Measured, measure, one, project};
 
-/// The file of choices.
 const CHOICES: &str = ".sprag/autotune.json";
 
 /// What is said where configurations are tried.

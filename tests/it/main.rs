@@ -86,7 +86,6 @@ mod conformance;
 mod doctor;
 /// What other tools measured, as records.
 mod import;
-/// The demo.
 mod demo;
 mod detect;
 /// Events of many series over a history.
@@ -110,11 +109,9 @@ mod release;
 mod release_evidence;
 /// The statement that a project keeps, on its site.
 mod release_kept;
-/// What a release is for.
 mod release_targets;
 /// Damage, and evidence that nobody reviewed.
 mod release_trust;
-/// The published schemas.
 mod schemas;
 /// Killed, or on a full disk.
 mod interrupted;
@@ -144,7 +141,6 @@ mod gpu_faults;
 mod gpu_missing;
 /// The library in the tests of other crates, and its example.
 mod testing;
-/// The targets of the Makefile.
 mod makefile;
 /// Workflow files, as their rules look at them.
 mod workflow_files;
@@ -154,7 +150,6 @@ mod workflow_rules;
 mod workflow_trust;
 /// Our workflows, and what breaks a rule.
 mod workflows;
-/// Their scripts, run.
 #[cfg(unix)]
 mod workflow_scripts;
 /// The action that installs and runs a release, and the table of exit codes.

@@ -26,9 +26,7 @@ struct Case {
 }
 
 enum At {
-    /// The commit with this beginning.
     Commit(&'static str),
-    /// The index of a table.
     Index(u64),
 }
 

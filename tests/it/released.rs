@@ -74,7 +74,6 @@ role = "Release owner"
 pub(crate) struct Project(pub(crate) Crafted);
 
 impl Project {
-    /// It, new.
     pub(crate) fn new() -> Project {
         let crafted = Crafted::with_sessions(8);
         let Crafted { sandbox } = &crafted;
@@ -105,7 +104,6 @@ impl Project {
         Project(crafted)
     }
 
-    /// Where it lies.
     pub(crate) fn sandbox(&self) -> &Sandbox {
         &self.0.sandbox
     }
@@ -127,7 +125,6 @@ impl Project {
         self.sandbox().sprag(&[&["release", "attest", "v2", "--out", "evidence"], more].concat()).expect(0);
     }
 
-    /// Verifies what was attested.
     #[track_caller]
     pub(crate) fn verify(&self, code: i32, more: &[&str]) -> Ended {
         self.sandbox().sprag(&[&["release", "verify", "evidence"], more].concat()).expect(code)

@@ -11,13 +11,11 @@ const SMALL_SUITE: &str =
 /// A temporary folder with a home and, mostly, a repository.
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
-    /// Where commands run.
     pub(crate) project: PathBuf,
 }
 
 /// What a command came to.
 pub(crate) struct Ended {
-    /// Its exit code.
     pub(crate) code: i32,
     /// Its standard output, with paths of the sandbox written as `[project]`.
     pub(crate) out: String,
@@ -96,7 +94,6 @@ impl Sandbox {
         self.read(path).replace("<wbr>", "")
     }
 
-    /// Commits everything.
     pub(crate) fn commit(&self, subject: &str) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", subject]);
@@ -118,7 +115,6 @@ impl Sandbox {
         if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&said).into_owned()) }
     }
 
-    /// Runs the binary.
     pub(crate) fn sprag(&self, arguments: &[&str]) -> Ended {
         self.ended(self.command(env!("CARGO_BIN_EXE_sprag")).args(arguments).output().expect("sprag runs"))
     }

@@ -18,9 +18,7 @@ pub(crate) struct Workflows {
 pub(crate) struct Job<'a> {
     /// The name of the workflow's file, such as `perf.yml`.
     pub(crate) file: &'a str,
-    /// The key of the job.
     pub(crate) key: &'a str,
-    /// What it says.
     pub(crate) yaml: &'a Yaml,
 }
 
@@ -72,7 +70,6 @@ impl Workflows {
         self.workflows().find(|(name, _)| *name == file).unwrap_or_else(|| panic!("there is no {file}")).1
     }
 
-    /// Every job.
     pub(crate) fn jobs(&self) -> Vec<Job<'_>> {
         self.workflows().flat_map(|(file, yaml)| jobs_of(file, yaml)).collect()
     }
@@ -111,12 +108,10 @@ pub(crate) fn jobs_of<'a>(file: &'a str, workflow: &'a Yaml) -> Vec<Job<'a>> {
 }
 
 impl<'a> Job<'a> {
-    /// Its steps.
     pub(crate) fn steps(&self) -> &'a [Yaml] {
         self.yaml["steps"].as_vec().map_or(&[], Vec::as_slice)
     }
 
-    /// The step of that name.
     #[track_caller]
     pub(crate) fn step(&self, name: &str) -> &'a Yaml {
         let found = self.steps().iter().find(|step| step["name"].as_str() == Some(name));
@@ -161,7 +156,6 @@ pub(crate) fn pairs(yaml: &Yaml) -> Vec<(&str, &Yaml)> {
     hash.filter_map(|(key, value)| Some((key.as_str()?, value))).collect()
 }
 
-/// The keys of a mapping.
 pub(crate) fn keys(yaml: &Yaml) -> BTreeSet<&str> {
     pairs(yaml).into_iter().map(|(key, _)| key).collect()
 }

@@ -14,7 +14,6 @@ fn ours() -> Workflows {
     Workflows::of(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
 }
 
-/// The script of a step.
 #[track_caller]
 fn script<'a>(workflows: &'a Workflows, file: &str, job: &str, step: &str) -> &'a str {
     workflows.job(file, job).step(step)["run"].as_str().expect("a script")

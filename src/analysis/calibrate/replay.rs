@@ -15,7 +15,6 @@ use sprag_model::rule::{Policy, Rule};
 use sprag_model::series::Point;
 use sprag_model::verdict::Verdict;
 
-/// How a visit was judged.
 pub(super) struct Judged {
     between: Between,
     verdict: Verdict,
@@ -144,7 +143,6 @@ pub(super) fn count(judged: Vec<(&str, Judged)>) -> Replayed {
     replayed
 }
 
-/// One verdict as a tally.
 pub(super) fn tally_of(verdict: &Verdict) -> Tally {
     let is = |wanted: bool| usize::from(wanted);
     let doubt = !matches!(verdict, Verdict::Regressed | Verdict::Improved | Verdict::Unchanged);

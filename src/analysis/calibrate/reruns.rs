@@ -89,7 +89,6 @@ mod tests {
         Policy { exceptions: Vec::new(), default: Choice::Fixed(Rule::Tolerance { ratio: 0.05, abs: 0.0 }) }
     }
 
-    /// The runs of a series, as their heads.
     fn heads(series: &Series) -> Vec<RunHead> {
         let like = RunHead::of(&recorded(run("cpu", "m", 1, &[])));
         let environment =

@@ -72,7 +72,6 @@ pub(super) fn visited(series: &Series, counts: impl Fn(&Point) -> bool) -> Vec<S
     points.chunk_by(|a, b| a.environment_key == b.environment_key).map(|points| stay(points.to_vec())).collect()
 }
 
-/// The time and value of each point.
 pub(super) fn values(points: &[&Point]) -> Vec<(DateTime<Utc>, f64)> {
     points.iter().map(|point| (point.time, point.value)).collect()
 }

@@ -55,7 +55,6 @@ impl PartialEq for Waiting {
 
 impl Eq for Waiting {}
 
-/// Where elimination stands.
 struct State {
     /// How often each change was put to the test.
     turns: Vec<u32>,

@@ -46,7 +46,6 @@ impl Estimate {
         Estimate { middle: self.middle + by, half: self.half.hypot(OF_ENDS * NORMAL_95 * error) }
     }
 
-    /// In units of the series.
     pub(super) fn in_units(&self, scaled: &Scaled) -> Level {
         let of = |place: f64| scaled.in_units(place);
         Level { value: of(self.middle), lower: of(self.middle - self.half), upper: of(self.middle + self.half) }

@@ -17,11 +17,9 @@ const MOST_RUNS: usize = 4;
 /// Newest points that lie apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
-    /// The first of them.
     pub begin: usize,
     /// How many further points at their level make a change.
     pub runs: usize,
-    /// The level before them.
     pub level: Level,
     /// Their median over that level, less 1; not a number where the level is zero.
     pub relative: f64,

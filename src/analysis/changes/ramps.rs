@@ -38,7 +38,6 @@ const DRAWN_IN: f64 = 4.0;
 
 /// A ramp, even or bent.
 pub(super) struct Ramp {
-    /// The first point.
     pub(super) begin: usize,
     /// The first point after it.
     pub(super) end: usize,
@@ -158,7 +157,6 @@ fn drawn_in(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> 
     drawn.collect()
 }
 
-/// Their sums.
 pub(super) fn sums(values: &[f64], bounds: &[usize], levels: &[f64], noise: &Noise) -> Sums {
     Sums::of(&drawn_in(values, bounds, levels, noise))
 }
@@ -168,7 +166,6 @@ struct Stairs<'a> {
     scaled: &'a Scaled,
     /// The first point, the steps, and the end.
     bounds: &'a [usize],
-    /// The levels of the treads.
     levels: &'a [f64],
     noise: &'a Noise,
     sensitivity: &'a Sensitivity,

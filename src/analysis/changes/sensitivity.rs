@@ -51,7 +51,6 @@ impl Sensitivity {
         self.budget
     }
 
-    /// All limits.
     pub(crate) fn numbers(&self) -> [f64; 7] {
         let Sensitivity { penalty, clear, steady, rare, far, least, budget } = *self;
         [penalty, clear, steady, rare, far, least, budget]

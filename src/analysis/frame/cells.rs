@@ -8,7 +8,6 @@ use polars::prelude::*;
 use super::FrameError;
 use sprag_model::medians::Medians;
 
-/// The columns of a frame.
 pub(super) struct Cells<'a>(pub(super) &'a DataFrame);
 
 impl<'a> Cells<'a> {

@@ -38,7 +38,6 @@ pub(super) struct Cell {
 }
 
 impl DecodedRuns {
-    /// No runs.
     pub fn none() -> DecodedRuns {
         Decoder::default().finish()
     }
@@ -181,14 +180,12 @@ impl Decoder {
         Ok(())
     }
 
-    /// The runs taken in.
     pub fn finish(self) -> DecodedRuns {
         let Decoder { heads, blobs, cells, values } = self;
         DecodedRuns { heads, blobs, cells: cells.cells, values: values.into_frame() }
     }
 }
 
-/// Numbers the cells.
 #[derive(Default)]
 struct Cells {
     cells: Vec<Cell>,
@@ -196,7 +193,6 @@ struct Cells {
     numbers: Vec<Vec<u32>>,
     /// The benchmarks in the same order.
     benchmarks: Vec<Arc<Benchmark>>,
-    /// Their places there.
     places: HashMap<Arc<Benchmark>, usize>,
     /// The place after the last one that was asked for: runs of a suite list their benchmarks in one order, and a reader
     /// holds each once.
@@ -233,7 +229,6 @@ impl Cells {
     }
 }
 
-/// The cells of one benchmark.
 struct BenchmarkCells<'c> {
     benchmark: &'c Arc<Benchmark>,
     cells: &'c mut Vec<Cell>,

@@ -105,7 +105,6 @@ pub(super) fn from_tables(runs: &DataFrame, parts: &DataFrame) -> Result<(Vec<Ru
     Ok((heads, cells.texts("blob")?.into_iter().map(str::to_owned).collect()))
 }
 
-/// Numbers the parts.
 #[derive(Default)]
 struct Parts {
     texts: Vec<String>,

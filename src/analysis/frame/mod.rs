@@ -49,11 +49,9 @@ pub enum FrameError {
     /// A number that is none. Records cannot hold one, so it comes from a run that was never recorded.
     #[error("put run `{run}` into a frame: {field} of `{benchmark} {metric}` is not a finite number")]
     NotFinite {
-        /// The id of the run.
         run: String,
         /// The written identity of the benchmark.
         benchmark: String,
-        /// The name of the metric.
         metric: String,
         /// Which number of the estimate.
         field: &'static str,

@@ -15,7 +15,6 @@ use super::{Frame, FrameError};
 use sprag_model::movers::MoverRow;
 use sprag_model::unit::Unit;
 
-/// Microseconds in a day.
 const DAY: i64 = 24 * 60 * 60 * 1_000_000;
 
 impl Frame {
@@ -74,7 +73,6 @@ impl Frame {
     }
 }
 
-/// The rows of a frame of movers.
 pub(super) fn read(rows: &DataFrame) -> Result<Vec<MoverRow>, FrameError> {
     let cells = Cells(rows);
     let series = cells.texts("series_id")?;

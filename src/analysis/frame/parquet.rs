@@ -23,7 +23,6 @@ pub struct ParquetFile {
     rows: usize,
 }
 
-/// The cells of a column.
 enum Cells {
     Text(StringChunkedBuilder),
     Small(PrimitiveChunkedBuilder<Int32Type>),
@@ -42,7 +41,6 @@ impl ParquetFile {
         ParquetFile { table, columns, rows: 0 }
     }
 
-    /// Takes a row.
     pub fn push(&mut self, row: &Row<'_>) {
         for (column, cells) in &mut self.columns {
             cells.push((column.cell)(row));

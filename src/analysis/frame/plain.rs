@@ -15,7 +15,6 @@ use sprag_model::series::{Point, PointRun, Series};
 /// A series and whether it is judged.
 pub(super) type Judged = (Series, bool);
 
-/// All series, by id.
 pub(super) fn series(history: &History) -> Vec<Judged> {
     let runs = in_order(history);
     let mut all: BTreeMap<String, Judged> = BTreeMap::new();

@@ -35,7 +35,6 @@ impl Axis {
         point.position.filter(is_there).or_else(|| self.place(&point.commit))
     }
 
-    /// The place of a commit.
     pub(super) fn place(&self, sha: &str) -> Option<usize> {
         self.places.get(sha).copied()
     }

@@ -24,9 +24,7 @@ const NEVER: f64 = 1e6;
 /// A change of a series, with the commits that may be its cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Candidate {
-    /// Which series.
     pub(super) found: usize,
-    /// Which of its changes.
     pub(super) change: usize,
     /// The first and the last commit that may be the cause.
     pub(super) lo: usize,
@@ -101,7 +99,6 @@ impl Told {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cluster {
     members: Vec<Candidate>,
-    /// Their series.
     series: BTreeSet<usize>,
     /// The commits that lie in the ranges of all members.
     pub(super) lo: usize,

@@ -79,7 +79,6 @@ fn design_effect(members: &[Candidate], all: &[Found<'_>]) -> f64 {
 /// A commit to measure, and what it is expected to tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Probe {
-    /// The place of the commit.
     pub(super) place: usize,
     /// How many runs tell its side with an error of 5 % or less.
     pub(super) runs: usize,

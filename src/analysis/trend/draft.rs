@@ -18,9 +18,7 @@ const SHARED: f64 = 0.5;
 /// How many times as far as the others a series must have moved not to be part of what the machine did.
 const BEYOND: f64 = 3.0;
 
-/// What an event moved.
 pub(super) enum Moved {
-    /// Changes of level.
     Changes(Vec<Candidate>),
     /// Drifts: the series, and which of its drifts.
     Drifts(Vec<(usize, usize)>),
@@ -40,7 +38,6 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// The numbers of the series.
     pub(super) fn series(&self) -> Vec<usize> {
         match &self.moved {
             Moved::Changes(members) => members.iter().map(|one| one.found).collect(),

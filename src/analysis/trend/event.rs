@@ -26,7 +26,6 @@ pub(super) struct Told {
 
 /// What is known beside the series.
 pub(super) struct Known<'a> {
-    /// The environments, by key.
     pub(super) environments: BTreeMap<&'a str, &'a Environment>,
     /// Of each suite that can be measured, whether `run --commit` builds a commit for it.
     pub(super) suites: &'a BTreeMap<String, bool>,

@@ -14,7 +14,6 @@ use sprag_model::rollup::LatestRow;
 use sprag_model::sample::Role;
 use sprag_model::series::{Point, PointRun, Series};
 
-/// The machine of the series.
 pub(crate) const MACHINE: &str = "00000000000000a1";
 
 /// The sha of the commit at a place.
@@ -96,7 +95,6 @@ pub(crate) fn setting() -> Setting {
     Setting { name: "balanced".to_owned(), least: 0.004, sensitivity: Sensitivity::BALANCED }
 }
 
-/// The series on another machine.
 pub(crate) fn elsewhere(series: Series, machine: &str) -> Series {
     let id = Series::id_of(&series.benchmark, series.version, &series.metric.name, machine);
     Series { id, machine: machine.to_owned(), machine_name: format!("bench-{machine}"), ..series }

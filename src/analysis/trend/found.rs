@@ -25,11 +25,9 @@ const SHOWN_EXACT: usize = 5;
 /// How much it takes to tell a change of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Its word.
     pub name: String,
     /// The least relative change that counts.
     pub least: f64,
-    /// The limits.
     pub sensitivity: Sensitivity,
 }
 

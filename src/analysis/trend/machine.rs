@@ -48,7 +48,6 @@ pub(super) enum Elsewhere {
 pub(super) struct Signs {
     /// Whether it is held to be the cause.
     pub(super) is_machine: bool,
-    /// One sentence each.
     pub(super) sentences: Vec<String>,
     /// The environment keys before and after the border that lies in the range.
     pub(super) border: Option<(String, String)>,

@@ -69,7 +69,6 @@ impl Memory {
         self.alarms.get(&name).map(Vec::as_slice)
     }
 
-    /// Of that what was found.
     pub(super) fn new(
         looks: impl Iterator<Item = (Digest, Look)>,
         alarms: impl Iterator<Item = (Digest, Vec<usize>)>,
@@ -77,7 +76,6 @@ impl Memory {
         Memory { looks: looks.collect(), alarms: alarms.collect() }
     }
 
-    /// The bytes to keep.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut words = Words::default();
         words.count(self.looks.len());
@@ -102,7 +100,6 @@ impl Memory {
     }
 }
 
-/// Numbers as bytes.
 #[derive(Default)]
 struct Words(Vec<u8>);
 

@@ -23,11 +23,8 @@ use sprag_model::trend::{Due, SeriesTrend, Stretch, Tables, Trend};
 pub struct Input<'a> {
     /// The history as far as it is analysed.
     pub analysis: &'a Analysis,
-    /// The commits in order.
     pub line: &'a CommitLine,
-    /// The heads of the runs.
     pub heads: &'a [RunHead],
-    /// The present.
     pub now: DateTime<Utc>,
     /// How much it takes to tell a change, by benchmark and metric.
     pub setting: &'a (dyn Fn(&str, &str) -> Setting + Sync),
@@ -38,15 +35,12 @@ pub struct Input<'a> {
     pub suites: &'a BTreeMap<String, bool>,
     /// What was told of events before.
     pub records: &'a [EventRecord],
-    /// The tables of the dataframe.
     pub tables: Tables,
 }
 
 /// A trend, and what became of events since their records were written.
 pub struct Output {
-    /// What is found.
     pub trend: Trend,
-    /// The records to write.
     pub steps: Vec<EventRecord>,
     /// What was found in the series.
     pub memory: Memory,

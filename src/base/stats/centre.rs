@@ -15,7 +15,6 @@ const TRIMMED: f64 = 0.1;
 /// A centre, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Centre {
-    /// The trimmed mean.
     pub value: f64,
     /// Its standard error; zero where all values that count are the same.
     pub error: f64,

@@ -29,18 +29,13 @@ pub struct Dominance {
 /// A word for the size of a delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Magnitude {
-    /// Below 0.147.
     Negligible,
-    /// From 0.147.
     Small,
-    /// From 0.33.
     Medium,
-    /// From 0.474.
     Large,
 }
 
 impl Magnitude {
-    /// The word itself.
     pub fn name(self) -> &'static str {
         match self {
             Magnitude::Negligible => "negligible",

@@ -29,9 +29,7 @@ pub struct Location {
 pub struct Exact {
     /// Which of the sorted pairs bound it, counted from one, from either end.
     pub rank: usize,
-    /// Its lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
     /// How often such an interval holds what is estimated: less than was asked for where the sets are too small.
     pub coverage: f64,
@@ -42,9 +40,7 @@ pub struct Exact {
 pub struct Normal {
     /// Which of the sorted pairs bound it, counted from one, from either end.
     pub rank: usize,
-    /// Its lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
     /// The rank before it was rounded down to a place there is.
     pub unrounded_rank: f64,

@@ -18,7 +18,6 @@ use super::{describe, student};
 /// Values repeated at several levels, and what each level adds to their spread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
-    /// The grand mean.
     pub mean: f64,
     /// How many repetitions the highest level has.
     pub n_highest: usize,

@@ -10,17 +10,14 @@ const MOST_PLACES: usize = 64;
 /// A level or a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// The first value.
     pub begin: usize,
     /// The first value after it.
     pub end: usize,
-    /// Whether it is a line.
     pub is_line: bool,
     /// What it is at its first edge, half a place before the first value, and at its last one.
     pub edges: [f64; 2],
 }
 
-/// What pieces cost.
 #[derive(Clone, Copy)]
 pub struct Prices<'a> {
     /// Each joint of two of them, but where a line bends.

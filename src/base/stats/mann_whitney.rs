@@ -23,11 +23,9 @@ pub enum Method {
     Auto,
     /// That of all orders of the ranks; for sets without equal values.
     Exact,
-    /// The normal one.
     Asymptotic,
 }
 
-/// What the test finds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
     /// How many pairs the first set wins, an equal pair being half a win. Exact.
@@ -126,7 +124,6 @@ impl Ranks {
 pub(super) struct Counts {
     /// From zero to the middle; the upper half is the same in reverse. Whole numbers, and exact up to 2^53.
     lower: Vec<f64>,
-    /// Of all orders.
     total: f64,
     /// The largest `U`.
     largest: usize,

@@ -14,7 +14,6 @@ pub const FEWEST_PROCESSES: usize = 2;
 /// A ratio of medians, second over first, and what resampling says about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MedianRatio {
-    /// Of all values.
     pub ratio: f64,
     /// The lower end of its interval.
     pub low: f64,

@@ -11,7 +11,6 @@
 /// A stretch of levels over which one beginning of the last stretch of values costs least.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// The levels, from and to.
     low: f64,
     high: f64,
     /// The cost as a function of the level: `square * level^2 + linear * level + constant`.

@@ -15,7 +15,6 @@ pub struct Sums {
     values: Vec<f64>,
     /// Of the values times their places.
     moments: Vec<f64>,
-    /// Of all squares.
     squares: f64,
 }
 

@@ -11,9 +11,7 @@
 pub struct SignInterval {
     /// Which values bound it, counted from one, from the least and from the largest.
     pub rank: usize,
-    /// Its lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
     /// How often such an interval holds the median.
     pub coverage: f64,

@@ -8,10 +8,8 @@
 
 use super::{describe, normal, ties};
 
-/// What was fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// The median slope.
     pub slope: f64,
     /// The lower end of the interval of the slope.
     pub low: f64,

@@ -12,9 +12,7 @@ use sprag_model::canonical;
 /// How far a gate or a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It holds.
     Pass,
-    /// It does not.
     Fail,
     /// Nobody has said yet.
     Pending,
@@ -23,7 +21,6 @@ pub enum Status {
 }
 
 impl Status {
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             Status::Pass => "PASS",
@@ -46,13 +43,11 @@ pub const TARGETS: [&str; 4] = ["cpu", "torch", "triton", "tensorrt"];
 /// A file that a release has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Its name.
     pub key: &'static str,
     /// Its name for people.
     pub label: &'static str,
     /// Where it lies where nothing else is said.
     pub path: &'static str,
-    /// What makes it.
     pub producer: &'static str,
     /// Whether releases for TensorRT alone need it.
     pub for_tensorrt: bool,
@@ -120,16 +115,12 @@ pub const GATES: [(&str, &str); 7] = [
 /// How many gates, the first ones, are evident from the run of CI where nothing else is said.
 const BY_CI: usize = 3;
 
-/// What a release is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// Its tag.
     pub release_tag: String,
-    /// The commit.
     pub commit_sha: String,
     /// When this was written, which the seed takes for the date of the build, too.
     pub time: String,
-    /// Who releases.
     pub release_owner: String,
     /// One of [`TARGETS`].
     pub runtime_target: String,
@@ -149,7 +140,6 @@ pub struct FoundFile {
 /// What a release rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attestation {
-    /// What it is.
     pub metadata: Metadata,
     /// One a kind, in the order of [`ARTIFACTS`].
     pub files: Vec<FoundFile>,
@@ -166,7 +156,6 @@ pub struct Summary {
     pub required: usize,
     /// Of these, those that are missing.
     pub missing: usize,
-    /// Gates that hold.
     pub passed: usize,
     /// Gates that do not.
     pub failed: usize,
@@ -175,7 +164,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The word for the whole.
     pub fn word(&self) -> &'static str {
         match self {
             Summary { missing: 0, failed: 0, pending: 0, .. } => "pass",

@@ -40,9 +40,7 @@ fn usual_notes(suite: SeedSuite) -> &'static str {
 /// How much worse a figure may get: by a share, and by milliseconds on top.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// The share.
     pub ratio: f64,
-    /// The milliseconds.
     pub abs: f64,
 }
 
@@ -77,7 +75,6 @@ pub enum TemplateError {
 /// A baseline of the seed, ready to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
-    /// Of which suite.
     pub suite: SeedSuite,
     /// The figures, in milliseconds.
     pub metrics: BTreeMap<String, f64>,

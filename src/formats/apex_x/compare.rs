@@ -28,12 +28,7 @@ const UNKNOWN: &str = "unknown";
 pub enum CompareError {
     /// One of the two texts cannot be read.
     #[error("the {which} {error}")]
-    Json {
-        /// Report or baseline.
-        which: &'static str,
-        /// Where and why.
-        error: JsonError,
-    },
+    Json { which: &'static str, error: JsonError },
     /// One of the two is a list or a single value.
     #[error("the {0} is no JSON object")]
     NoObject(&'static str),
@@ -51,20 +46,10 @@ pub enum CompareError {
     NoValue(String),
     /// A field of a metric is no number.
     #[error("the baseline's `{field}` of `{metric}` is no number")]
-    NoNumber {
-        /// The metric.
-        metric: String,
-        /// Its field.
-        field: &'static str,
-    },
+    NoNumber { metric: String, field: &'static str },
     /// A field that must be text is not.
     #[error("`{field}` of the {which} is no text")]
-    NoText {
-        /// Report or baseline.
-        which: &'static str,
-        /// The field.
-        field: &'static str,
-    },
+    NoText { which: &'static str, field: &'static str },
 }
 
 /// What a metric came to.
@@ -92,9 +77,7 @@ impl CheckStatus {
 /// One metric of the baseline against the report, in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// Its name.
     pub metric: String,
-    /// What it came to.
     pub status: CheckStatus,
     /// What the baseline holds; always there where [`compare`] made the check.
     pub baseline: Option<f64>,
@@ -102,21 +85,18 @@ pub struct Check {
     pub allowed: Option<f64>,
     /// What the report holds.
     pub current: Option<f64>,
-    /// The relative change.
     pub regression_ratio: Option<f64>,
 }
 
 /// The status of the report and that which the baseline requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statuses {
-    /// What the baseline requires.
     pub required: String,
     /// What the report says.
     pub current: String,
 }
 
 impl Statuses {
-    /// Whether they are the same.
     pub fn agree(&self) -> bool {
         self.required == self.current
     }
@@ -127,16 +107,13 @@ impl Statuses {
 pub enum SuiteField {
     /// It has no such field.
     Absent,
-    /// It holds null.
     Null,
-    /// It holds this name.
     Name(String),
 }
 
 /// A report held against a baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// By whose rules.
     pub suite: SeedSuite,
     /// What the report calls its suite.
     pub report_suite: SuiteField,

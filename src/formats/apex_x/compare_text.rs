@@ -14,7 +14,6 @@ const STATUS: &str = "__status__";
 /// The version of the trend's layout.
 const SCHEMA_VERSION: &str = "1";
 
-/// The summary: the comparison as it is.
 pub fn summary(comparison: &Comparison) -> String {
     let mut checks = Vec::new();
     if let Some(statuses) = comparison.statuses.as_ref().filter(|statuses| !statuses.agree()) {

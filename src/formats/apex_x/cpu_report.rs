@@ -12,7 +12,6 @@ use sprag_model::canonical;
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_cpu_perf_regression";
 
-/// The version of the layout.
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// The side of a tile of the timed kernels, in pixels.
@@ -35,11 +34,9 @@ pub struct Settings {
     pub micro_warmup: u32,
     /// Calls of each other kernel that count.
     pub micro_iters: u32,
-    /// The seed of the inputs.
     pub seed: u64,
 }
 
-/// Where it was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Operating system, its release, architecture and C library, joined as Python joins them.
@@ -53,11 +50,8 @@ pub struct Place {
 pub struct Timings {
     /// The small inference model.
     pub infer: Vec<f64>,
-    /// TilePack.
     pub tile_pack: Vec<f64>,
-    /// TileUnpack.
     pub tile_unpack: Vec<f64>,
-    /// FusionGate.
     pub fusion_gate: Vec<f64>,
 }
 

@@ -56,7 +56,6 @@ impl Json {
         }
     }
 
-    /// The text, where this is a string.
     pub fn text(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),

@@ -4,9 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not JSON: {fault} at byte {offset}")]
 pub struct JsonError {
-    /// What is wrong.
     pub fault: JsonFault,
-    /// Where.
     pub offset: usize,
 }
 

@@ -15,7 +15,6 @@ const FP8: &str = "float8_e4m3fn";
 pub struct CudaDevice {
     /// How many there are.
     pub count: u64,
-    /// Its model.
     pub name: String,
     /// Its compute capability, such as `9.0`.
     pub compute_capability: Option<String>,
@@ -24,15 +23,12 @@ pub struct CudaDevice {
 /// Whether kernels with 8-bit elements can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fp8 {
-    /// Nobody asked.
     NotUsed,
-    /// They can.
     Available,
     /// They cannot, for this reason.
     Unavailable(String),
 }
 
-/// What the machine has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeCaps {
     /// The device, or why there is none.

@@ -277,7 +277,6 @@ fn statuses() -> [(&'static str, Value); 2] {
     [("current_status", text()), ("required_status", text())]
 }
 
-/// The summary of a comparison.
 pub fn summary() -> Value {
     let status =
         object(&[("metric", just("__status__")), ("status", just("fail")), ("current", text()), ("expected", text())]);

@@ -14,7 +14,6 @@ pub enum SeedSuite {
 }
 
 impl SeedSuite {
-    /// All of them.
     pub const ALL: [SeedSuite; 3] = [SeedSuite::Cpu, SeedSuite::Gpu, SeedSuite::Trt];
 
     /// The name that its reports and baselines bear.
@@ -26,7 +25,6 @@ impl SeedSuite {
         }
     }
 
-    /// The suite of that name.
     pub fn from_name(name: &str) -> Option<SeedSuite> {
         SeedSuite::ALL.into_iter().find(|suite| suite.name() == name)
     }

@@ -19,7 +19,6 @@ use sprag_model::canonical;
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_trt_engine_shape_sweep";
 
-/// The version of the layout.
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// What stands where text is asked for of software that has no part in it.
@@ -34,13 +33,10 @@ pub struct SweepReport {
     pub platform: String,
     /// What the machine can run.
     pub caps: RuntimeCaps,
-    /// What was asked for.
     pub config: SweepConfig,
-    /// What came of it.
     pub outcome: SweepOutcome,
 }
 
-/// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepConfig {
     /// The engine's file, as it was named.
@@ -55,7 +51,6 @@ pub struct SweepConfig {
     pub seed: u64,
 }
 
-/// What came of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SweepOutcome {
     /// Nothing was tried, for this reason.
@@ -71,18 +66,14 @@ pub struct SweepCase {
     pub label: String,
     /// Its shapes, each `name=AxB`.
     pub input_shapes: Vec<String>,
-    /// What came of it.
     pub outcome: CaseOutcome,
 }
 
-/// What came of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CaseOutcome {
-    /// It was measured.
     Ok {
         /// How the engine is called, such as `modern_io_tensors`.
         mode: String,
-        /// Its figures.
         metrics: CaseMetrics,
     },
     /// The engine does not take it, for this reason.
@@ -91,7 +82,6 @@ pub enum CaseOutcome {
     Failed(String),
 }
 
-/// The figures of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CaseMetrics {
     /// The median, in milliseconds.
@@ -118,14 +108,12 @@ pub struct SweepSummary {
     pub ok: usize,
     /// Cases that the engine does not take.
     pub skipped: usize,
-    /// Cases that broke.
     pub failed: usize,
     /// The medians of those that were measured, in milliseconds.
     pub p50_ms: Vec<f64>,
 }
 
 impl SweepSummary {
-    /// That of some cases.
     pub fn of(cases: &[SweepCase]) -> SweepSummary {
         let mut summary = SweepSummary::default();
         for case in cases {

@@ -56,7 +56,6 @@ pub(crate) fn entries(output: &Output, notes: &mut Vec<String>) -> Result<Vec<En
     outputs::counted(&output.name, outputs::newest_of_each(entries, notes))
 }
 
-/// The estimates of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Estimates {
     /// Each, in the order of the text: a name may come more than once.

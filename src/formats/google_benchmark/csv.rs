@@ -13,7 +13,6 @@ use sprag_model::metric::Metric;
 /// How the header begins; what stands above it is the context, for people.
 const HEADER: &str = "name,iterations,real_time,cpu_time,time_unit";
 
-/// Columns that are no counters.
 const NO_COUNTERS: [&str; 9] = [
     "name",
     "real_time",
@@ -31,7 +30,6 @@ pub(super) fn is_csv(output: &Output) -> bool {
     table::begins(output, HEADER)
 }
 
-/// Reads a file.
 pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     let table = table::read(output, HEADER)?;
     let mut repetitions: Vec<Repetition> = table.rows().map(|row| repetition(&table, row)).collect();

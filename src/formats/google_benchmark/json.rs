@@ -21,7 +21,6 @@ const MOST_LINES: usize = 100 * MOST_BENCHMARKS;
 const NO_COUNTERS: [&str; 5] =
     ["family_index", "per_family_instance_index", "repetition_index", "real_time", "cpu_time"];
 
-/// Reads a file.
 pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
     let context = value.get("context").unwrap_or(&Value::Null);

@@ -15,7 +15,6 @@ const MOST_COUNTERS: usize = 100;
 /// The aggregates of which the first that is there stands for a benchmark without repetitions.
 const STAND_INS: [&str; 2] = ["median", "mean"];
 
-/// Aggregates that are fits.
 const FITS: [&str; 2] = ["BigO", "RMS"];
 
 /// One line of a report.
@@ -31,13 +30,11 @@ pub(super) struct Repetition {
     pub(super) real_time: Option<Result<f64, String>>,
     /// Seconds of the processor.
     pub(super) cpu_time: Option<f64>,
-    /// The unit that the times were in.
     pub(super) time_unit: String,
     /// How many repetitions there were.
     pub(super) repetitions: Option<u64>,
     /// What the benchmark calls this case.
     pub(super) label: Option<String>,
-    /// All other numbers.
     pub(super) counters: BTreeMap<String, f64>,
 }
 
@@ -113,7 +110,6 @@ fn entry(group: &[&Repetition]) -> Entry {
     entry
 }
 
-/// One observation a repetition.
 fn repeated_times(repeated: &[&Repetition], extras: &mut BTreeMap<String, Value>) -> Result<Observation, String> {
     let mut counters: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for one in repeated {

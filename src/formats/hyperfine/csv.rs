@@ -15,7 +15,6 @@ use sprag_model::metric::Metric;
 /// How the columns of parameters begin.
 const PARAMETER: &str = "parameter_";
 
-/// Reads a file.
 pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     let table = table::read(output, HEADER)?;
     let mut entries = Vec::new();

@@ -13,7 +13,6 @@ use sprag_model::unit::Unit;
 /// Figures of a command that are kept beside its times, in seconds.
 const FIGURES: [&str; 3] = ["stddev", "user", "system"];
 
-/// Reads a file.
 pub(super) fn read(output: &Output) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
     let Some(Value::Array(results)) = value.get("results") else {

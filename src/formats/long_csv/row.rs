@@ -52,7 +52,6 @@ impl Header {
     }
 }
 
-/// What a row says.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) suite: String,

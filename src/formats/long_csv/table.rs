@@ -105,7 +105,6 @@ struct Gathered {
     runs: Vec<Gathering>,
     /// How many rows were taken.
     rows: usize,
-    /// The place of each.
     places: BTreeMap<RunKey, usize>,
     /// When the commit of a run was committed, and the row that said so.
     times: BTreeMap<RunKey, (DateTime<Utc>, usize)>,

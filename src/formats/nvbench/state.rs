@@ -78,7 +78,6 @@ impl<'a> Times<'a> {
     }
 }
 
-/// One state as an entry.
 pub(super) fn entry(benchmark: &str, state: &Value, place: usize, times: &mut Times) -> Entry {
     let called = field::text(state, "name").map_or_else(|| format!("states[{place}]"), str::to_owned);
     let mut entry = Entry {

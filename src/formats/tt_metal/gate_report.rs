@@ -19,7 +19,6 @@ pub struct Summary {
     pub regressions: usize,
     /// How many have improved: by the band and a fixed level, so that a message may say otherwise.
     pub improvements: usize,
-    /// All others.
     pub no_change: usize,
     /// The messages of those that have regressed.
     pub regression_messages: Vec<String>,

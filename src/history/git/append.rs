@@ -36,7 +36,6 @@ const FAIR_ATTEMPTS: u32 = 8;
 /// Who commits where git's configuration names nobody.
 pub(in crate::git) const NOBODY: (&str, &str) = ("sprag", "sprag@localhost");
 
-/// What an append did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The branch, in full.
@@ -376,7 +375,6 @@ impl Append<'_> {
     }
 }
 
-/// The folder of a path.
 fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

@@ -1,6 +1,5 @@
 //! What a fetch or a push came to, read from what git said.
 
-/// What a fetch came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fetched {
     /// The branch is here, under the ref that was asked for.
@@ -22,7 +21,6 @@ pub enum Fault {
     Locked,
     /// A file of this repository could not be written.
     Unwritable,
-    /// Anything else.
     Other,
 }
 
@@ -86,7 +84,6 @@ impl Fault {
     }
 }
 
-/// What a push came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pushed {
     /// The branch of the remote is at the commit.

@@ -39,7 +39,6 @@ const SETTINGS: [&str; 10] = [
 pub(crate) struct Place {
     /// The folder to be in: the root of the working tree, from which an address such as `../other.git` counts.
     pub(crate) folder: PathBuf,
-    /// The git folder.
     pub(crate) git_folder: PathBuf,
     /// Folders of which no program is run.
     pub(crate) working_trees: Vec<PathBuf>,
@@ -48,7 +47,6 @@ pub(crate) struct Place {
 /// Why a call gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// There is no git.
     #[error("there is no `git` in the folders of PATH that lie outside the working tree")]
     NoGit,
     /// It cannot be run.
@@ -56,7 +54,6 @@ pub enum CallError {
     Start {
         /// The git that was found.
         program: PathBuf,
-        /// Why not.
         source: io::Error,
     },
     /// It took too long, or was ended by a signal.
@@ -64,7 +61,6 @@ pub enum CallError {
     Ended {
         /// What it was asked to do.
         verb: &'static str,
-        /// How it ended.
         manner: String,
     },
     /// The remote gave nothing.
@@ -72,7 +68,6 @@ pub enum CallError {
     Remote {
         /// Why, as far as it can be told.
         fault: Fault,
-        /// What git said.
         words: String,
     },
 }

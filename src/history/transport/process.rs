@@ -22,7 +22,6 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How a program came to its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Ending {
-    /// By itself.
     Status(ExitStatus),
     /// It took too long and was stopped.
     TimeOut,

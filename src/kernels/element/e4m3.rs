@@ -33,7 +33,6 @@ impl E4m3 {
         E4m3(bits)
     }
 
-    /// The bits of the number.
     pub fn to_bits(self) -> u8 {
         self.0
     }

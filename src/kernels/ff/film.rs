@@ -7,7 +7,6 @@
 
 use super::parameters::Film;
 
-/// The limit of a token.
 const TOKEN_LIMIT: f32 = 1e4;
 /// Added to a variance before its root is taken.
 pub(super) const NORM_EPSILON: f64 = 1e-5;

@@ -42,7 +42,6 @@ pub struct Config {
     pub cost_heavy: f64,
     /// Cost of a tile that is left alone.
     pub cost_cheap: f64,
-    /// Cost of a split.
     pub split_overhead: f64,
 }
 
@@ -51,7 +50,6 @@ pub struct Config {
 pub struct Inputs<'a> {
     /// Dense features, `[B,C,H,W]`.
     pub dense: &'a [f32],
-    /// Their shape.
     pub shape: MapShape,
     /// Utility of each coarse tile, `[B, H/t * W/t]`.
     pub utilities: &'a [f32],

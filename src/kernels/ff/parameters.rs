@@ -19,14 +19,12 @@ const GAIN_FLOOR: f32 = 1e-6;
 /// The name and the shape of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorShape {
-    /// Its dotted name.
     pub name: String,
     /// Its axes; none for a scalar.
     pub shape: Vec<usize>,
 }
 
 impl TensorShape {
-    /// Elements of the tensor.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
@@ -40,7 +38,6 @@ pub struct Parameters {
     pub(super) l1: PathParameters,
 }
 
-/// The parameters of one path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathParameters {
     /// Of the scan from the first tile to the last.

@@ -13,9 +13,7 @@ use super::{film, refine};
 /// Which forms of the kernels are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The plain ones.
     Reference,
-    /// The fast ones.
     Fast,
 }
 

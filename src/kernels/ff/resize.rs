@@ -9,11 +9,8 @@ use super::super::shape::{MapShape, check_length};
 /// A plane a sample, `[B,1,height,width]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Proxy<'a> {
-    /// Its values.
     pub values: &'a [f32],
-    /// Rows of pixels.
     pub height: usize,
-    /// Columns of pixels.
     pub width: usize,
 }
 

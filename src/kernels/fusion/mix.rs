@@ -17,7 +17,6 @@ pub struct Config {
 /// How results reach memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stores {
-    /// Through the cache.
     Plain,
     /// Past it: for maps that outgrow the cache. Where the CPU cannot, through it.
     Streaming,

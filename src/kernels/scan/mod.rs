@@ -88,11 +88,8 @@ impl<'a> Merge<'a> {
 /// Which way the tokens are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Direction<'a> {
-    /// First to last.
     Forward(Parameters<'a>),
-    /// Last to first.
     Backward(Parameters<'a>),
-    /// Both, merged.
     Bidirectional {
         /// Parameters of the first-to-last scan.
         forward: Parameters<'a>,
@@ -118,7 +115,6 @@ impl Direction<'_> {
 pub struct Inputs<'a, T> {
     /// `[B,K,C]`.
     pub tokens: &'a [T],
-    /// Its shape.
     pub shape: ScanShape,
     /// The state before the first step: zero where absent, `[B,C]` for both directions, or `[B,2,C]` with the forward
     /// state first.

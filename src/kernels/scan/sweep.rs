@@ -47,7 +47,6 @@ impl<T> Pass<'_, T> {
         Pass { tokens: &self.tokens[start..][..self.steps * self.channels], ..self }
     }
 
-    /// The token of a step.
     #[inline(always)]
     pub(super) fn token(&self, step: usize) -> usize {
         if self.reversed { self.steps - 1 - step } else { step }
@@ -56,7 +55,6 @@ impl<T> Pass<'_, T> {
 
 /// Where outputs go: the row of a token, from the first channel of the pass on.
 pub(super) trait Rows<T> {
-    /// The row of a token.
     fn row(&mut self, token: usize) -> &mut [T];
 }
 

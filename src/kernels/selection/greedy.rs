@@ -30,7 +30,6 @@ pub struct Selection {
     pub spent: f64,
     /// All ids by score.
     pub ordered_candidates: Vec<u32>,
-    /// Scores by id.
     pub scores: Vec<f64>,
     /// `selected`, padded with -1 to `kmax`.
     pub kmax_buffer: Vec<i64>,

@@ -40,25 +40,20 @@ pub struct Split {
     pub children: Vec<u32>,
     /// Children in the order of the finer grid.
     pub ordered: Vec<u32>,
-    /// The finer grid.
     pub grid: Grid,
     /// `ordered`, padded with -1 to `kmax`. The number of children is its `valid_count`.
     pub kmax_buffer: Vec<i64>,
 }
 
-/// The outcome of two stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoStage {
     /// The choice on the coarse level.
     pub coarse: Selection,
-    /// Its split.
     pub split: Split,
 }
 
-/// The outcome of three stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreeStage {
-    /// The first two stages.
     pub two_stage: TwoStage,
     /// The split of the second level.
     pub split: Split,

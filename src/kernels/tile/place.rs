@@ -7,9 +7,7 @@ use super::super::shape::{Grid, MapShape, check_length, per_sample};
 /// The upper left pixel of a tile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Row.
     pub y: u32,
-    /// Column.
     pub x: u32,
 }
 
@@ -36,7 +34,6 @@ pub struct Tiles<'a, T> {
 /// What a tile does to the pixels it covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Overlap {
-    /// It replaces them.
     Override,
     /// It is mixed in: `(1-a) * current + a * new`, each product and the sum rounded to the element type.
     Blend(BlendFactor),

@@ -19,7 +19,6 @@ const MOST_MESSAGES: u64 = 256 << 20;
 
 /// A program of a package, and how to build it.
 pub struct CargoBuild<'a> {
-    /// The folder of the package.
     pub folder: &'a Path,
     /// The name of the program and of its package.
     pub program: &'a str,
@@ -33,7 +32,6 @@ pub struct CargoBuild<'a> {
     pub guard: Option<&'a WorkerCommand>,
 }
 
-/// What came of it.
 #[derive(Debug, PartialEq)]
 pub struct Built {
     /// The program, in the folder that Cargo builds in: the next build replaces it.

@@ -26,7 +26,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A temporary folder. Dropping it removes it, and so does the end of this process in whatever way.
 #[derive(Debug)]
 pub struct KeptFolder {
-    /// Where it lies.
     pub path: PathBuf,
     keeper: Option<Child>,
     /// Held as long as the folder is in use.

@@ -18,7 +18,6 @@ use crate::{MeasureError, pinning};
 pub struct Sides<'a> {
     /// The base; absent where it does not have the suite, so that all of the other is new.
     pub base: Option<&'a CommandSuite>,
-    /// The other.
     pub other: &'a CommandSuite,
 }
 

@@ -64,7 +64,6 @@ impl Fault {
 
 /// How a process came to its end, and what it wrote until then.
 pub(crate) struct Ended {
-    /// How it ended.
     pub(crate) end: Ending,
     /// Its standard output, where that is wanted.
     pub(crate) output: Vec<u8>,
@@ -76,7 +75,6 @@ pub(crate) struct Ended {
 
 /// How a process came to its end.
 pub(crate) enum Ending {
-    /// By itself, with this status.
     Status(ExitStatus),
     /// It took too long and was killed.
     TimeOut,

@@ -10,10 +10,8 @@ use sprag_kernels::KernelError;
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
 use sprag_model::sample::Role;
 
-/// Which form of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The plain one.
     Reference,
     /// The quick one, on one thread.
     Fast,
@@ -41,7 +39,6 @@ impl Form {
 /// How a kernel is to be made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Make<'a> {
-    /// Which form.
     pub(super) form: Form,
     /// What its inputs follow from.
     pub(super) seed: u64,
@@ -94,7 +91,6 @@ pub(super) struct Runnable {
     pub(super) length: usize,
     /// What the slice must hold before the first call, for a kernel that changes a part of it in place.
     pub(super) before: Option<Buffer>,
-    /// One call.
     pub(super) call: Call,
 }
 
@@ -118,17 +114,13 @@ impl Runnable {
 
 /// A kernel at one size.
 pub(super) struct Kernel {
-    /// Its name.
     pub(super) name: &'static str,
-    /// Its sizes.
     pub(super) params: Vec<(&'static str, String)>,
     /// The throughput metric and the work of a call.
     pub(super) work: (&'static str, f64),
     /// How far the fast form may be from the reference, absolute and relative alike; 0 asks for equal values.
     pub(super) tolerance: f64,
-    /// The forms there are.
     pub(super) forms: &'static [Form],
-    /// What limits it.
     pub(super) class: Class,
     /// The kernel that it is timed beside.
     pub(super) beside: Calibration,

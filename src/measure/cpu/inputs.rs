@@ -3,7 +3,6 @@
 use crate::buffer::Buffer;
 use sprag_base::stats::random::SplitMix64;
 
-/// Standard normal values.
 pub(super) fn normal(count: usize, seed: u64) -> Buffer {
     let mut random = SplitMix64::new(seed);
     Buffer::with(count, |_| random.normal() as f32)

@@ -12,10 +12,8 @@ use sprag_kernels::shape::MapShape;
 /// The scan of the wide profile.
 const SCAN: ScanShape = ScanShape { batch: 1, steps: 256, channels: 128 };
 
-/// Bytes of its tokens.
 const SCAN_BYTES: usize = SCAN.batch * SCAN.steps * SCAN.channels * size_of::<f32>();
 
-/// All kernels of this file.
 pub(super) fn kernels() -> Vec<Kernel> {
     let gate = |shape: MapShape, forms, make| Kernel {
         name: "fusion_gate",

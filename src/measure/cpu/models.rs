@@ -26,7 +26,6 @@ const FF: Config = Config {
     split_overhead: 1.0,
 };
 
-/// All kernels of this file.
 pub(super) fn kernels() -> Vec<Kernel> {
     let frames = ("frames_per_s", 1.0);
     let mut ff_params = map_params(WIDE);

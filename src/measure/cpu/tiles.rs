@@ -227,7 +227,6 @@ fn wide_ids(count: usize, seed: u64) -> Result<Vec<u32>, KernelError> {
     Ok(inputs::tile_ids(Grid::of_map(WIDE, WIDE_TILE)?.tiles(), count, seed))
 }
 
-/// Bytes of a map.
 pub(super) fn map_bytes(shape: MapShape) -> usize {
     shape.elements() * size_of::<f32>()
 }

@@ -16,7 +16,6 @@ pub(super) enum Counters {
 }
 
 impl Counters {
-    /// The word that is recorded.
     pub(super) fn word(self) -> &'static str {
         match self {
             Counters::Available => "available",

@@ -12,7 +12,6 @@ const MOST_CACHES: usize = 16;
 
 /// Identity and instruction sets.
 pub(super) struct Cpu {
-    /// Who made it.
     pub(super) vendor: String,
     /// The name it gives itself.
     pub(super) brand: String,
@@ -27,7 +26,6 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
-    /// Asks the processor.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn read() -> Cpu {
         let cpuid = raw_cpuid::CpuId::new();

@@ -4,7 +4,6 @@ use sysinfo::System;
 
 use super::text;
 
-/// Bytes in a gibibyte.
 const GIBIBYTE: f64 = (1_u64 << 30) as f64;
 
 /// Main memory and swap in whole gibibytes, rounded: the exact figure moves with the kernel's own needs.
@@ -15,7 +14,6 @@ pub(super) fn memory_and_swap_gib() -> (u64, u64) {
     (rounded(system.total_memory()), rounded(system.total_swap()))
 }
 
-/// Bytes of an ordinary page.
 pub(super) fn page_bytes() -> Option<u64> {
     parse_page_bytes(&text::read("/proc/self/smaps")?)
 }

@@ -75,7 +75,6 @@ impl Pressure {
 /// What happened between two readings; what the system does not tell is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PressureChange {
-    /// Seconds between them.
     pub seconds: f64,
     /// The share of the time that our processors wanted to work in which the host ran somebody else, 0 to 1.
     pub steal_share: Option<f64>,

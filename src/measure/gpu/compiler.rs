@@ -25,7 +25,6 @@ pub struct Compiled {
 /// What a kernel takes of a multiprocessor, as the assembler tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Registers of a thread.
     pub registers: u32,
     /// Bytes of static shared memory of a block.
     pub shared_bytes: u32,

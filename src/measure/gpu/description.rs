@@ -19,11 +19,8 @@ pub struct Description {
     pub nvml: Option<String>,
     /// What tells this device from all others; only its digest is recorded.
     pub uuid: Option<String>,
-    /// Its compute capability.
     pub compute_capability: Option<(u32, u32)>,
-    /// Its multiprocessors.
     pub multiprocessors: Option<u32>,
-    /// Bytes of its memory.
     pub memory_bytes: Option<u64>,
     /// Bytes of its second-level cache.
     pub l2_bytes: Option<u64>,

@@ -21,9 +21,7 @@ use sprag_model::digest;
 
 /// An open device and its compiler.
 pub struct Device {
-    /// Its context and stream.
     pub context: Rc<Context>,
-    /// Its architecture.
     pub architecture: Architecture,
     /// Bytes of its second-level cache.
     pub cache_bytes: usize,

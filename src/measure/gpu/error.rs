@@ -30,12 +30,7 @@ pub enum DeviceError {
     Gpu(#[from] GpuError),
     /// The driver refused a call.
     #[error("cuda_call_failed: {what} gave {code}")]
-    Driver {
-        /// The function.
-        what: &'static str,
-        /// The driver's code.
-        code: String,
-    },
+    Driver { what: &'static str, code: String },
     /// The driver is older than the code of the compiler.
     #[error("cuda_driver_too_old: it speaks CUDA {driver} and does not take what NVRTC {nvrtc} compiles")]
     NewCompiler {
@@ -49,13 +44,11 @@ pub enum DeviceError {
     Memory {
         /// Bytes of the buffer that could not be had.
         needed: usize,
-        /// Bytes that were free.
         free: usize,
     },
     /// The compiler refused a kernel.
     #[error("nvrtc_compile_failed: {file}: {log}")]
     Compile {
-        /// The kernel file.
         file: &'static str,
         /// What the compiler said.
         log: String,
@@ -66,7 +59,6 @@ pub enum DeviceError {
     /// A kernel computes something else than its reference.
     #[error("parity: the result at {shape} {}", workload::difference(*.error))]
     Wrong {
-        /// The shape.
         shape: String,
         /// By how much; absent where parts of it are no numbers.
         error: Option<f64>,

@@ -66,7 +66,6 @@ impl Instance {
         Ok(Instance { device: device.clone(), program, buffers, steps })
     }
 
-    /// What it runs.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -118,7 +117,6 @@ impl Instance {
         values.map_err(DeviceError::Program)
     }
 
-    /// The buffer at a place.
     pub fn buffer(&self, place: usize) -> &Rc<Buffer> {
         &self.buffers[place]
     }

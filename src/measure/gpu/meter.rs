@@ -58,7 +58,6 @@ pub fn prepared(
     })
 }
 
-/// Begins to watch the device.
 fn watch(device: &Rc<Device>) -> Result<Watch, DeviceError> {
     let (clock, work) = (Rc::new(DeviceClock::new(device)?), warming(device)?);
     let beside = clock.clone();

@@ -38,7 +38,6 @@ impl Monitor {
         }
     }
 
-    /// How the device is now.
     pub fn state(&self) -> DeviceState {
         let Ok(device) = self.nvml.device_by_index(self.index) else { return DeviceState::default() };
         let violations = [PerformancePolicy::Power, PerformancePolicy::Thermal];

@@ -11,11 +11,9 @@ const FP8_CAPABILITY: (u32, u32) = (9, 0);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedDtype {
-    /// 16-bit floating point.
     Fp16,
     /// 16-bit floating point with the range of 32.
     Bf16,
-    /// 32-bit floating point.
     Fp32,
     /// 8-bit floating point, where the device has it.
     Fp8,
@@ -24,7 +22,6 @@ pub enum AskedDtype {
 /// The element type that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EffectiveDtype {
-    /// The type.
     pub dtype: Dtype,
     /// Why 8-bit elements that were asked for do not run.
     pub fallback_reason: Option<&'static str>,

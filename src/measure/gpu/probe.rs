@@ -30,7 +30,6 @@ pub enum GpuError {
     /// The driver finds no device.
     #[error("cuda_no_device: the CUDA driver finds no device")]
     NoDevice,
-    /// The driver refused.
     #[error("cuda_init_failed: {0}")]
     Init(String),
     /// The compiler's library is not installed.

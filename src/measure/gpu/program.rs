@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
-    /// 32-bit floating point.
     F32,
     /// 16-bit floating point (IEEE 754 binary16).
     F16,
@@ -37,7 +36,6 @@ pub struct BufferSpec {
     pub name: &'static str,
     /// The type of what it holds.
     pub data: Data,
-    /// How many of them.
     pub count: usize,
     /// Where what it holds comes from.
     pub content: Content,
@@ -59,9 +57,7 @@ pub enum Data {
 pub enum Content {
     /// Values drawn on the device before the first call; the same for the same seed.
     Random(Random),
-    /// 32-bit integers, given.
     Integers(Vec<i32>),
-    /// 32-bit floats, given.
     Floats(Vec<f32>),
     /// Written by the call and compared with the reference. Poisoned before every check.
     Output,
@@ -72,7 +68,6 @@ pub enum Content {
 /// Random values of an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Random {
-    /// How they are distributed.
     pub distribution: Distribution,
     /// Which of the independent streams: two inputs of one program must differ in it.
     pub stream: u64,
@@ -87,7 +82,6 @@ pub enum Distribution {
     Normal(f32),
 }
 
-/// One step of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// A kernel.
@@ -96,10 +90,8 @@ pub enum Step {
     Zero(usize),
 }
 
-/// One launch of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// The code.
     pub kernel: Kernel,
     /// Blocks along x, y and z.
     pub grid: [u32; 3],
@@ -124,7 +116,6 @@ pub struct Kernel {
     pub defines: BTreeMap<&'static str, u32>,
 }
 
-/// An argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument {
     /// The address of a buffer of the program.
@@ -150,7 +141,6 @@ impl Dtype {
         }
     }
 
-    /// Bytes of one element.
     pub fn bytes(self) -> usize {
         match self {
             Dtype::F32 => 4,
@@ -171,7 +161,6 @@ impl Dtype {
 }
 
 impl Data {
-    /// Bytes of one value.
     pub fn bytes(self) -> usize {
         match self {
             Data::Element(dtype) => dtype.bytes(),
@@ -181,19 +170,16 @@ impl Data {
 }
 
 impl BufferSpec {
-    /// Bytes of the buffer.
     pub fn bytes(&self) -> usize {
         self.count.saturating_mul(self.data.bytes())
     }
 }
 
 impl Program {
-    /// Bytes of all buffers.
     pub fn bytes(&self) -> usize {
         self.buffers.iter().map(BufferSpec::bytes).fold(0, usize::saturating_add)
     }
 
-    /// The kernels that it launches.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
         self.steps.iter().filter_map(|step| match step {
             Step::Launch(launch) => Some(&launch.kernel),

@@ -16,7 +16,6 @@ const LARGE_ELEMENTS: u64 = 1 << 26;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
-    /// The sizes.
     pub profiles: Vec<Profile>,
     /// The element types, the first of which the control has.
     pub dtypes: Vec<Dtype>,

@@ -21,7 +21,6 @@ pub const MOST_CALLS: u32 = 1_000_000;
 pub struct Profile {
     /// Images of a call.
     pub batch: u32,
-    /// Channels of a map.
     pub channels: u32,
     /// Rows of a map.
     pub height: u32,
@@ -31,19 +30,15 @@ pub struct Profile {
     pub tile_size: u32,
     /// Tiles taken of each image.
     pub kmax: u32,
-    /// The tokens of the scan.
     pub scan: Scan,
 }
 
-/// The tokens of the scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scan {
     /// Sequences of a call.
     pub batch: u32,
-    /// Steps of a sequence.
     pub steps: u32,
-    /// Channels of a step.
     pub channels: u32,
 }
 
@@ -51,7 +46,6 @@ pub struct Scan {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The sizes.
     pub profile: Profile,
     /// The element type asked for.
     pub dtype: AskedDtype,
@@ -73,33 +67,20 @@ pub struct Budgets {
     pub b1: f64,
     /// On tiles of the second level.
     pub b2: f64,
-    /// On all.
     pub total: f64,
 }
 
-/// Settings that cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SettingsError {
     /// A number outside of what is allowed.
     #[error("`{name}` is {value}, from {least} to {most} is allowed")]
-    Range {
-        /// Which setting.
-        name: &'static str,
-        /// What it says.
-        value: u64,
-        /// The least allowed.
-        least: u64,
-        /// The most allowed.
-        most: u64,
-    },
+    Range { name: &'static str, value: u64, least: u64, most: u64 },
     /// A map that tiles do not fill.
     #[error("`{name}` is {value}, which tiles of {tile} pixels do not fill")]
     Uneven {
         /// `height` or `width`.
         name: &'static str,
-        /// What it says.
         value: u32,
-        /// The side of a tile.
         tile: u32,
     },
     /// More tiles than the map has.
@@ -109,7 +90,6 @@ pub enum SettingsError {
         kmax: u32,
         /// How many there are.
         tiles: u64,
-        /// Their side.
         tile: u32,
     },
     /// Maps or tokens beyond what kernels can address.
@@ -117,17 +97,11 @@ pub enum SettingsError {
     Large {
         /// How many there are.
         elements: u128,
-        /// Of what.
         of: &'static str,
     },
     /// A budget that nothing can be held against.
     #[error("`{name}` is {value}, zero or more is allowed")]
-    Budget {
-        /// Which budget.
-        name: &'static str,
-        /// What it says.
-        value: f64,
-    },
+    Budget { name: &'static str, value: f64 },
 }
 
 impl SettingsError {
@@ -169,7 +143,6 @@ impl Profile {
         scan: Scan { batch: 8, steps: 16_384, channels: 1024 },
     };
 
-    /// Tiles of an image.
     pub fn tiles(&self) -> u64 {
         tiles(self.height, self.width, self.tile_size)
     }

@@ -32,7 +32,6 @@ const MOST_IN_VAIN: u32 = 3;
 /// A device that idled for longer lowers its clock.
 const LONGEST_IDLE: Duration = Duration::from_millis(100);
 
-/// The pause before it is.
 pub const PAUSE: Duration = Duration::from_millis(50);
 
 /// What a device tells of itself at one moment. What it does not tell is absent.
@@ -112,7 +111,6 @@ impl Watch {
         self.busy_until.set(Some(Instant::now()));
     }
 
-    /// How the device is now.
     pub fn state(&self) -> DeviceState {
         (self.read)()
     }

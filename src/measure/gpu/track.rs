@@ -61,7 +61,6 @@ pub enum Track {
 }
 
 impl Track {
-    /// All of them.
     pub const ALL: [Track; 4] = [Track::Hot, Track::Rotating, Track::Cold, Track::Host];
 
     /// The word of benchmark parameters.
@@ -132,7 +131,6 @@ impl Timer {
         Ok(timer)
     }
 
-    /// Calls in a sample.
     pub fn calls(&self) -> u32 {
         match &self.way {
             Way::Replay { calls, .. } => *calls,

@@ -33,7 +33,6 @@ const LOG: &str = "log";
 /// A Valgrind that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Valgrind {
-    /// The program.
     pub program: PathBuf,
     /// Its version, such as `3.19.0`.
     pub version: String,

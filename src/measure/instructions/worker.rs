@@ -12,7 +12,6 @@ pub const COUNT_VERSION: u32 = 1;
 /// The names of the two counted calls: equal work gives equal counts.
 pub(super) const CALLS: [&std::ffi::CStr; 2] = [c"first", c"second"];
 
-/// What to count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountPlan {
@@ -20,7 +19,6 @@ pub struct CountPlan {
     pub version: u32,
     /// The suite that the benchmark is named under.
     pub suite: String,
-    /// The id of the benchmark.
     pub benchmark: String,
     /// The configuration to use; its first where absent.
     pub configuration: Option<String>,

@@ -10,7 +10,6 @@ use sprag_model::digest::RunningHash;
 /// What tells an engine from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineFile {
-    /// The name of its file.
     pub name: String,
     /// The SHA-256 of what it holds, 64 hexadecimal digits.
     pub sha256: String,

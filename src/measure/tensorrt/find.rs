@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::reason::{Code, Reason};
 
-/// What the program is called.
 const PROGRAM: &str = "trtexec";
 
 /// The variable that names the program itself.

@@ -66,9 +66,7 @@ pub(super) fn version(sweep: &Sweep) -> Result<Version, Reason> {
     }
 }
 
-/// What one process timed.
 pub(super) struct Timed {
-    /// The seconds of its calls.
     pub(super) seconds: Vec<f64>,
     /// How many images each took, where it tells that.
     pub(super) batch: Option<u64>,

@@ -19,7 +19,6 @@ pub enum Code {
     TimeOut,
     /// There is no CUDA device that can be used.
     CudaUnavailable,
-    /// Anything else.
     Failed,
 }
 
@@ -59,9 +58,7 @@ impl Code {
 /// Why something was not timed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// Which kind.
     pub code: Code,
-    /// What happened.
     pub text: String,
 }
 

@@ -24,7 +24,6 @@ pub use super::arguments::Settings;
 pub struct NumberedCase {
     /// From 0, which is the case that gives no shapes.
     pub number: usize,
-    /// Its shapes.
     pub shapes: ShapeCase,
 }
 
@@ -35,18 +34,14 @@ impl NumberedCase {
     }
 }
 
-/// What to time, and how.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// The suite that measurements are named under.
     pub suite: String,
-    /// The program.
     pub trtexec: PathBuf,
-    /// The engine.
     pub engine: PathBuf,
     /// A library with plugins of it.
     pub plugin: Option<PathBuf>,
-    /// The cases.
     pub cases: Vec<NumberedCase>,
     /// How each process times.
     pub settings: Settings,
@@ -58,10 +53,8 @@ pub struct Sweep {
     pub guard: Option<WorkerCommand>,
 }
 
-/// What came of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseResult {
-    /// Which case.
     pub case: NumberedCase,
     /// How many images a call takes: the first size of the first shape, else of the first input that `trtexec` tells
     /// the dimensions of; absent where neither does.
@@ -79,7 +72,6 @@ impl CaseResult {
     }
 }
 
-/// What came of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepResult {
     /// The version of TensorRT.
@@ -95,7 +87,6 @@ pub struct SweepResult {
 }
 
 impl SweepResult {
-    /// The cases that are recorded.
     pub fn recorded(&self) -> impl Iterator<Item = &CaseResult> {
         self.cases.iter().filter(|case| case.left_out().is_none())
     }

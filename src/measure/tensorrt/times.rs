@@ -8,7 +8,6 @@ use serde::Deserialize;
 
 use super::arguments::Settings;
 
-/// One call.
 #[derive(Deserialize)]
 struct Entry {
     /// When its work on the device began.

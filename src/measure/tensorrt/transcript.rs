@@ -95,11 +95,8 @@ const REMARKS: [(&str, &str); 6] = [
 /// A version of TensorRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// The first number.
     pub major: u32,
-    /// The second.
     pub minor: u32,
-    /// The third.
     pub patch: u32,
 }
 
@@ -127,7 +124,6 @@ impl fmt::Display for Version {
 /// What a run says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transcript {
-    /// The version that it names.
     pub(super) version: Option<Version>,
     /// Whether it says that it passed; absent where it says nothing.
     pub(super) passed: Option<bool>,

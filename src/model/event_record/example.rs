@@ -26,7 +26,6 @@ pub fn opened(number: u32) -> EventRecord {
     }
 }
 
-/// The same event, retracted.
 pub fn retracted(number: u32) -> EventRecord {
     EventRecord { step: EventStep::Retracted, reason: Some("the level came back".to_owned()), ..opened(number) }
 }

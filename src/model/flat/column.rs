@@ -9,7 +9,6 @@ use super::Row;
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Text.
     Text,
     /// A whole number of 32 bits, signed.
     Small,
@@ -19,7 +18,6 @@ pub enum Kind {
     Number,
     /// A moment, to the microsecond, in UTC.
     Time,
-    /// Yes or no.
     Flag,
     /// A list of numbers.
     Numbers,
@@ -28,7 +26,6 @@ pub enum Kind {
 /// What a row has in a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// Nothing.
     Absent,
     /// Of [`Kind::Text`].
     Text(Cow<'a, str>),
@@ -49,7 +46,6 @@ pub enum Cell<'a> {
 pub struct Column {
     /// Its name, in every format.
     pub name: &'static str,
-    /// What it holds.
     pub kind: Kind,
     /// Whether every row has it.
     pub is_given: bool,

@@ -12,7 +12,6 @@ pub(super) fn commit<'a>(row: &Row<'a>) -> Option<&'a Commit> {
     row.recorded.run.commit.as_ref()
 }
 
-/// The row's benchmark.
 pub(super) fn benchmark<'a>(row: &Row<'a>) -> Option<&'a Benchmark> {
     row.measurement.map(|one| &*one.benchmark)
 }
@@ -59,7 +58,6 @@ pub(super) fn time<'a>(row: &Row<'a>) -> Option<&'a Estimate> {
     row.sound_estimate(TIME).filter(|one| one.metric.unit == Unit::Second)
 }
 
-/// The first rate.
 pub(super) fn throughput<'a>(row: &Row<'a>) -> Option<&'a Estimate> {
     row.first_estimate(|metric| metric.unit == Unit::PerSecond && metric.better == Better::Higher)
 }

@@ -7,7 +7,6 @@ use crate::sample::{Estimate, Measurement};
 /// A benchmark of a run, a metric of it, or a run without any.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    /// The run.
     pub recorded: &'a RecordedRun,
     /// The benchmark; absent where the run holds none.
     pub measurement: Option<&'a Measurement>,

@@ -21,7 +21,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// The columns in order.
     pub fn columns(&self) -> impl Iterator<Item = &'static Column> {
         self.groups.iter().copied().flatten()
     }

@@ -16,9 +16,7 @@ pub struct Scope<'a> {
 pub struct Subject<'a> {
     /// The written identity of the benchmark.
     pub benchmark: &'a str,
-    /// The name of the metric.
     pub metric: &'a str,
-    /// The id of the machine.
     pub machine: &'a str,
     /// What people call it.
     pub machine_name: &'a str,

@@ -13,7 +13,6 @@ use crate::benchmark::{Benchmark, BenchmarkError};
 pub(super) struct Known {
     /// With their ids, in the order in which they were met.
     all: Vec<(String, Arc<Benchmark>)>,
-    /// Their places by id.
     places: HashMap<String, usize>,
     /// The place after the last one that was asked for: runs of a suite list their benchmarks in one order.
     next: usize,

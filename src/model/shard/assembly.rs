@@ -32,7 +32,6 @@ pub struct Whole<'a> {
 /// A set of shards of which some are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incomplete {
-    /// The suite.
     pub suite: String,
     /// The start of the commit's name; absent where the runs name none.
     pub commit: Option<String>,

@@ -34,7 +34,6 @@ pub(super) struct Caption<'a> {
     pub(super) id: &'a str,
     /// What the picture shows.
     pub(super) title: &'a str,
-    /// What is to be seen.
     pub(super) description: &'a str,
 }
 

@@ -18,7 +18,6 @@ pub(super) struct Shown {
 pub(super) struct Beyond {
     pub(super) place: f64,
     pub(super) is_above: bool,
-    /// What they are.
     pub(super) words: String,
 }
 

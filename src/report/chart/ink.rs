@@ -10,29 +10,23 @@ pub(super) enum Ink {
     Gap,
     /// A line of the grid.
     Grid,
-    /// An axis and its ticks.
     Axis,
-    /// The release line.
     Release,
-    /// Where the environment changed.
     Environment,
     /// The intervals of the points.
     Band,
     /// The interval of a point that stands alone.
     Whisker,
-    /// The value of the baseline.
     Baseline,
     /// The worst value that passes.
     Limit,
     /// The values in their order.
     Trace,
-    /// The medians.
     Dots,
     /// The medians where they are many.
     ManyDots,
     /// A median outside the range shown.
     Outside,
-    /// The newest median.
     End,
     /// The newest median, got worse.
     EndWorse,
@@ -46,7 +40,6 @@ pub(super) enum Ink {
     Strong,
     /// The label of an environment change.
     EnvironmentLabel,
-    /// The fitted level.
     Level,
     /// A change for the worse.
     RiseWorse,
@@ -60,9 +53,7 @@ pub(super) enum Ink {
     Suspect,
     /// The disc of a number, in the colour of what it numbers.
     BadgeWorse,
-    /// The same, for the better.
     BadgeBetter,
-    /// The same, of the environment.
     BadgeEnvironment,
     /// The same, of a drift.
     BadgeDoubt,

@@ -69,7 +69,6 @@ impl Boxes {
         self.taken.iter().all(|other| left >= other.2 || right <= other.0 || top >= other.3 || bottom <= other.1)
     }
 
-    /// Takes a box.
     pub(super) fn take(&mut self, area: (f64, f64, f64, f64)) {
         self.taken.push(area);
     }

@@ -22,7 +22,6 @@ const GAP_STEPS: f64 = 3.0;
 /// Above so many runs, dots are small and no line joins them.
 const MANY: usize = 150;
 
-/// Draws everything.
 pub(super) fn all(plot: &Plot<'_>, trend: &Trend, shown: &Shown) -> Drawn {
     let dots = &trend.dots;
     let gaps = gaps(dots);

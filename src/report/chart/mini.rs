@@ -41,9 +41,7 @@ pub struct Mini {
 /// What all pictures beside one another share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// The places shown.
     pub places: (f64, f64),
-    /// The values shown.
     pub values: (f64, f64),
 }
 

@@ -24,7 +24,6 @@ pub(super) struct Frame {
     pub(super) right: i32,
     pub(super) top: i32,
     pub(super) bottom: i32,
-    /// The size of its text.
     pub(super) text: f64,
 }
 
@@ -34,11 +33,8 @@ pub(super) const FRAME: Frame =
 
 /// The area of a trend.
 pub(super) struct Plot<'a> {
-    /// Its frame.
     pub(super) frame: Frame,
-    /// The places shown.
     pub(super) places: (f64, f64),
-    /// The values shown.
     pub(super) values: (f64, f64),
     page: DrawingArea<&'a mut Svg, Shift>,
     spec: Cartesian2d<RangedCoordf64, RangedCoordf64>,
@@ -87,7 +83,6 @@ impl<'a> Plot<'a> {
         self.page.draw(&PathElement::new(points, ink.shape()))
     }
 
-    /// An area with those corners.
     pub(super) fn area(&self, corners: Vec<(i32, i32)>, ink: Ink) -> Drawn {
         self.page.draw(&Polygon::new(corners, ink.shape()))
     }

@@ -34,14 +34,11 @@ pub struct Roofline {
     pub title: String,
     /// What is to be seen. The table beside it has the figures.
     pub description: String,
-    /// The bars, from above.
     pub bars: Vec<Bar>,
 }
 
-/// One kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// What it is called.
     pub name: String,
     /// What limits it, such as `memory`; nothing where the record does not tell.
     pub limit: String,

@@ -22,7 +22,6 @@ pub struct Trend {
     pub id: String,
     /// What the picture shows.
     pub title: String,
-    /// What is to be seen.
     pub description: String,
     /// The unit of the axis.
     pub scale: Scale,
@@ -30,13 +29,10 @@ pub struct Trend {
     pub dots: Vec<Dot>,
     /// What each process measured in the newest of these runs; nothing where no page shows it, or none of these was fitted.
     pub processes: Option<Processes>,
-    /// What was fitted to them.
     pub fit: Option<Fitted>,
-    /// The value of the baseline.
     pub baseline: Option<f64>,
     /// The worst value that passes.
     pub limit: Option<f64>,
-    /// Releases, by place.
     pub releases: Vec<Flag>,
     /// Changes of the environment, by place.
     pub environments: Vec<Flag>,
@@ -112,9 +108,7 @@ pub struct Fitted {
 /// A level, or the ramp of a drift.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// The places that it spans.
     pub places: (f64, f64),
-    /// The values at both.
     pub values: (f64, f64),
 }
 
@@ -129,7 +123,6 @@ pub struct Turn {
     pub places: (f64, f64),
     /// The values before and after.
     pub values: (f64, f64),
-    /// Its size in words.
     pub words: String,
 }
 
@@ -138,7 +131,6 @@ pub struct Turn {
 pub struct Dot {
     /// Its place in commit order.
     pub place: f64,
-    /// Its median.
     pub value: f64,
     /// The interval of its median; of several runs, the lowest and the highest median.
     pub interval: Option<(f64, f64)>,
@@ -159,7 +151,6 @@ impl Hash for Dot {
 pub struct Flag {
     /// Its place in commit order.
     pub place: f64,
-    /// What it is.
     pub label: String,
 }
 

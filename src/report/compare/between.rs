@@ -11,7 +11,6 @@ pub(super) enum Through {
     Drift(usize, usize),
     /// A drift and other changes.
     Drifts,
-    /// So many.
     Several(usize),
 }
 
@@ -22,7 +21,6 @@ pub(super) struct Judged {
     pub(super) sign: i8,
     /// The other level over the one, less 1.
     pub(super) relative: Option<f64>,
-    /// Its interval.
     pub(super) interval: Option<(f64, f64)>,
 }
 

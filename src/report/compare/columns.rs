@@ -19,9 +19,7 @@ type Measured<'a> = (DateTime<Utc>, &'a Arc<str>);
 pub(super) struct Column {
     /// Its place among the columns of its suite on its machine.
     pub(super) column: usize,
-    /// The number of the commit.
     pub(super) number: usize,
-    /// The key of the environment.
     pub(super) environment: Arc<str>,
 }
 

@@ -17,9 +17,7 @@ const SUBJECT: usize = 90;
 /// A commit that was measured, or one with a tag.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ComparedCommit {
-    /// Forty digits.
     pub(crate) sha: String,
-    /// The day it was made.
     pub(crate) day: String,
     /// The first line of its message.
     pub(crate) subject: String,

@@ -23,7 +23,6 @@ use sprag_model::trend::{PooledPoint, SeriesTrend};
 /// The most characters of a fact.
 const FACT: usize = 60;
 
-/// Everything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Data {
     /// The commits that were measured, oldest first: their place is their number.
@@ -45,7 +44,6 @@ pub(super) struct SeriesData {
     pub(super) benchmark: String,
     /// Its parameter `dtype`; empty where it has none.
     pub(super) dtype: String,
-    /// The id of the machine.
     pub(super) machine: String,
     pub(super) machine_name: String,
     pub(super) metric: Metric,
@@ -60,7 +58,6 @@ pub(super) struct SeriesData {
     pub(super) least: f64,
     /// The stretches at a level and in a drift. Empty where no level was looked for.
     pub(super) levels: Vec<Stretch>,
-    /// The steps between them.
     pub(super) changes: Vec<Step>,
     /// The values, in the order of the columns.
     pub(super) points: Vec<PointData>,
@@ -93,7 +90,6 @@ pub(super) struct Step {
     pub(super) at: Spot,
     /// The first point that may be it.
     pub(super) first: Spot,
-    /// The last one.
     pub(super) last: Spot,
     /// The level after over that before, less 1, with its interval; absent where there was none before, and at an edge.
     pub(super) relative: Option<[f64; 3]>,

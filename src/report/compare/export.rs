@@ -17,7 +17,6 @@ const HEADS: [&str; 8] =
 /// What is said of a commit that was not measured.
 pub(crate) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
 
-/// The heads of the means.
 const MEANS: [&str; 2] = ["Mean", "95\u{202f}% limits"];
 
 /// How the limits are to be read.

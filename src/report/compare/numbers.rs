@@ -17,7 +17,6 @@ impl<'a> Numbers<'a> {
         Numbers(commits(series).into_iter().map(of_machine).collect())
     }
 
-    /// Of a point of a series.
     pub(super) fn of(&self, one: &SeriesTrend, point: &PooledPoint) -> Option<usize> {
         self.0.get(one.machine.id.as_str())?.get(point.place).copied().flatten()
     }

@@ -20,7 +20,6 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// The path of its page.
     pub(crate) fn page(self, data: &Data) -> String {
         let [a, b] = [self.a, self.b].map(|number| data.commit(number).sha.as_str());
         if self.as_newest { link::compare_newest(a) } else { link::compare(a, b) }
@@ -40,7 +39,6 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// The pairs of a history.
     pub(crate) fn of(data: &Data, catalog: &Catalog<'_>) -> Pairs {
         let Some(newest) = data.commits.len().checked_sub(1) else { return Pairs::default() };
         let baselines =

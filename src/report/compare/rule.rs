@@ -6,7 +6,6 @@ use super::data::{Data, PointData, SeriesData, Step};
 /// What the rule says.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outcome<'a> {
-    /// The verdict.
     pub(super) verdict: Verdict,
     /// The value at A.
     pub(super) a: Option<&'a PointData>,
@@ -18,7 +17,6 @@ pub(super) struct Outcome<'a> {
     pub(super) after: Option<f64>,
     /// The level at B over that at A, less 1.
     pub(super) relative: Option<f64>,
-    /// Its interval.
     pub(super) interval: Option<(f64, f64)>,
     /// The numbers of the commits at which the series was measured in place of A and B, where these are others.
     pub(super) as_of: [Option<usize>; 2],
@@ -44,7 +42,6 @@ impl From<usize> for Moment {
 }
 
 impl Moment {
-    /// The commit of a number.
     pub(super) fn of(data: &Data, number: usize) -> Moment {
         Moment { number: data.measured(number), asked: number }
     }
@@ -68,7 +65,6 @@ impl Moment {
     }
 }
 
-/// The verdict with its reason.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
     /// The level changed, at the commit of that number, or in so many steps.
@@ -86,7 +82,6 @@ pub(super) enum Verdict {
     DriftBetween,
     /// A commit may lie on either side of the change at the commit of that number.
     Open(usize),
-    /// No common environment.
     NotComparable,
     /// Not measured at A.
     MissingAtA,

@@ -25,7 +25,6 @@ pub(super) const CHUNK: usize = 50;
 /// How many digits at the end of the id of a series tell it from others.
 const KEY: usize = 8;
 
-/// All scripts.
 pub(crate) fn pages(data: &Data) -> Vec<Page> {
     let mut pages = vec![
         page(link::COMMITS_DATA.to_owned(), "commits", &commits(data)),

@@ -50,7 +50,6 @@ pub(crate) struct SummaryRow {
 /// Rows of which the same is said.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Group {
-    /// The heading.
     pub(crate) heading: String,
     /// How many rows there are.
     #[serde(skip)]

@@ -19,11 +19,8 @@ pub(crate) enum Kind {
     Worse,
     /// Changed in the good one.
     Better,
-    /// Cannot be told.
     Doubt,
-    /// No change.
     Same,
-    /// No common environment.
     Environment,
     /// Measured at one of the commits only.
     Missing,
@@ -32,31 +29,23 @@ pub(crate) enum Kind {
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Row {
-    /// The id of the series.
     pub(crate) id: String,
-    /// The suite.
     pub(crate) suite: String,
     /// What people call the machine.
     pub(crate) machine: String,
     /// The benchmark without its suite.
     pub(crate) name: String,
-    /// The metric.
     pub(crate) metric: String,
-    /// The unit of its figures.
     pub(crate) unit: &'static str,
-    /// What is said.
     pub(crate) kind: Kind,
     /// The colour, the glyph and the word of it.
     pub(crate) mark: [String; 3],
-    /// Why.
     pub(crate) reason: String,
     /// The level at A with its unit.
     pub(crate) before: String,
     /// That at B.
     pub(crate) after: String,
-    /// The change.
     pub(crate) change: String,
-    /// Its interval, in percent.
     pub(crate) interval: String,
     /// The smallest change that shows.
     pub(crate) shows: String,
@@ -78,7 +67,6 @@ pub(crate) struct Row {
     /// What was measured at B.
     #[serde(skip)]
     pub(crate) measured: Option<f64>,
-    /// What is drawn of it.
     #[serde(skip)]
     pub(crate) drawn: Option<Drawn>,
     /// The same as places on the scale of the table.
@@ -99,7 +87,6 @@ pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> (Kind, bool) {
     (kind, up)
 }
 
-/// The row of an outcome.
 pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Row {
     let (kind, up) = kind(series, outcome);
     let mark = mark_of(series, kind, up);
@@ -148,7 +135,6 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Ro
     }
 }
 
-/// What is drawn of an outcome.
 pub(super) fn drawn(series: &SeriesData, outcome: &Outcome<'_>) -> Option<Drawn> {
     is_changed(outcome).then(|| Drawn::of(series, outcome))?
 }

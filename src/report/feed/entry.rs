@@ -18,7 +18,6 @@ const MOST: usize = 100;
 /// The authority of ids of sites without a URL: a name that nobody can own.
 const AUTHORITY: &str = "tag:sprag.invalid,2026";
 
-/// An entry of a feed.
 pub(super) struct Entry {
     /// Stable, and unlike that of any other entry.
     pub(super) id: String,
@@ -86,7 +85,6 @@ fn said_on(answer: &Answer) -> Option<DateTime<Utc>> {
     Some(day.and_time(NaiveTime::MIN).and_utc())
 }
 
-/// The title of a feed.
 pub(super) fn title(catalog: &Catalog<'_>) -> String {
     visible(&format!("Events of {}", catalog.analysis.project)).into_owned()
 }

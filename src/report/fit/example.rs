@@ -16,7 +16,6 @@ pub(crate) fn level(value: f64) -> Level {
     Level { value, lower: value * 0.999, upper: value * 1.001 }
 }
 
-/// The commit of a place.
 pub(crate) fn commit(place: usize) -> NamedCommit {
     NamedCommit { sha: format!("{place:07x}{}", "0".repeat(33)), subject: String::new(), tags: Vec::new() }
 }

@@ -8,7 +8,6 @@ use sprag_model::change_point::Drift;
 /// A piece of the fitted line: a level, or the ramp of a drift.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
-    /// Its points.
     pub points: Range<usize>,
     /// Its value at the first of them, in base units.
     pub from: f64,
@@ -16,7 +15,6 @@ pub struct Piece {
     pub to: f64,
     /// Whether it begins where a level ended at once, rather than where a ramp does.
     pub is_step: bool,
-    /// Whether it is a ramp.
     pub is_ramp: bool,
 }
 

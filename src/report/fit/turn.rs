@@ -17,7 +17,6 @@ const FACT: usize = 24;
 /// A series with its turns in their order.
 #[derive(Clone, Debug)]
 pub struct Fit<'a> {
-    /// The series.
     pub series: &'a SeriesTrend,
     /// Its turns, oldest first; a page numbers them from 1.
     pub turns: Vec<Turn<'a>>,
@@ -26,7 +25,6 @@ pub struct Fit<'a> {
 /// A change of level or a drift.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn<'a> {
-    /// Which of the two.
     pub what: What<'a>,
     /// The event that it is part of, and its part; absent where the trend tells of none.
     pub part: Option<(&'a Event, &'a Member)>,
@@ -94,7 +92,6 @@ impl What<'_> {
         }
     }
 
-    /// The level after.
     pub fn after(&self) -> f64 {
         match self {
             What::Change(change) => change.after.value,
@@ -102,7 +99,6 @@ impl What<'_> {
         }
     }
 
-    /// Whether it is a drift.
     pub fn is_drift(&self) -> bool {
         matches!(self, What::Drift(_))
     }

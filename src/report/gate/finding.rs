@@ -11,12 +11,10 @@ use super::share;
 /// The command that holds two sides against each other, of which neither is a baseline.
 pub(super) const COMPARE: &str = "compare";
 
-/// What is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A metric is worse than is tolerated.
     Regressed,
-    /// It is, and that is accepted.
     Accepted,
     /// A metric is gone.
     Missing,
@@ -72,7 +70,6 @@ impl Kind {
 /// Which comparisons are told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
-    /// All of them.
     All,
     /// Those that changed or could not be judged.
     Changed,
@@ -97,7 +94,6 @@ pub(super) struct Finding<'a> {
     pub(super) suite: &'a SuiteGate,
     /// The metric; absent where the finding is of the suite.
     pub(super) comparison: Option<&'a Comparison>,
-    /// What it is about.
     pub(super) title: String,
     /// What there is to say: one sentence without a full stop, which does not repeat the title.
     pub(super) message: String,

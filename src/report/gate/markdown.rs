@@ -29,7 +29,6 @@ struct Room {
     told: usize,
     /// For rows that are folded away.
     folded: usize,
-    /// For reasons of doubt.
     doubt: usize,
 }
 

@@ -177,7 +177,6 @@ fn place(kind: Kind) -> usize {
     Kind::ALL.iter().position(|one| *one == kind).expect("the list has every kind")
 }
 
-/// Text for a message.
 fn message(text: &str) -> String {
     let text = shortened(text, MESSAGE);
     let round = |character: char| match character {

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::markdown::Lines;
 use sprag_model::gate::{Gate, SuiteGate};
 
-/// The commands that are listed.
 const MOST_COMMANDS: usize = 12;
 
 /// The commands that measure both sides again, in turns.

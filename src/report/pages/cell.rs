@@ -19,7 +19,6 @@ const ONE_PREFIX: f64 = 1e5;
 /// A change with its colour; coloured only where a verdict stands behind it.
 #[derive(Clone, Debug, Hash, PartialEq)]
 pub(super) struct Change {
-    /// The class of the colour.
     pub(super) class: &'static str,
     /// The figure, or an en dash.
     pub(super) figure: String,
@@ -30,13 +29,11 @@ pub(super) struct Change {
 pub(super) struct Judgement {
     /// The change against the baseline.
     pub(super) change: Change,
-    /// Its interval, in percent.
     pub(super) interval: String,
     /// How far it may go.
     pub(super) limit: String,
     /// The smallest change it could have shown.
     pub(super) could_see: String,
-    /// The verdict.
     pub(super) mark: Mark,
     /// Why, and what else there is to know.
     pub(super) reason: Phrase,
@@ -52,7 +49,6 @@ impl Change {
 }
 
 impl Judgement {
-    /// The cells of a comparison.
     pub(super) fn of(comparison: &Comparison) -> Judgement {
         let effect = comparison.effect;
         let mark = Mark::of_comparison(comparison);
@@ -92,11 +88,8 @@ pub(super) fn group_scale(unit: Unit, values: &[f64]) -> Scale {
 /// Rows that share a metric and a prefix.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MetricRows<T> {
-    /// The metric.
     pub(super) metric: Metric,
-    /// The prefix.
     pub(super) scale: Scale,
-    /// The rows.
     pub(super) rows: Vec<T>,
 }
 
@@ -149,7 +142,6 @@ pub(super) fn beside_words(metric: &Metric, scale: Scale) -> String {
     format!("control and calibration: {}{unit}", metric.name)
 }
 
-/// The sparkline of a series.
 pub(super) fn sparkline(series: &SeriesAnalysis) -> String {
     let tone = series.comparison.as_ref().map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict));
     spark::draw(&Spark {

@@ -139,12 +139,10 @@ impl Named<'_> {
         tag.map_or_else(|| self.sha.get(..7).unwrap_or(self.sha).to_owned(), |tag| words::name(tag))
     }
 
-    /// Its first digits.
     pub(super) fn short(&self) -> &str {
         self.sha.get(..12).unwrap_or(self.sha)
     }
 
-    /// The page of it.
     pub(super) fn page(&self) -> String {
         link::commit(self.sha)
     }
@@ -156,20 +154,17 @@ impl Named<'_> {
         shortened(subject.unwrap_or_default(), SUBJECT)
     }
 
-    /// The day it was committed.
     pub(super) fn day(&self) -> String {
         let recorded = || self.runs.iter().find_map(|run| run.commit.as_ref()).map(|commit| commit.commit_time);
         let time = self.on_line.map(|(_, commit)| commit.commit_time).or_else(recorded);
         time.map_or_else(|| number::NONE.to_owned(), date::day)
     }
 
-    /// Its tags.
     pub(super) fn tags(&self) -> String {
         self.on_line.map_or_else(String::new, |(_, commit)| words::name(&commit.tags.join(", ")))
     }
 }
 
-/// The pages of the commits that have one.
 pub(super) fn pages(commits: &Commits<'_, '_>) -> Result<Vec<Page>, ReportError> {
     commits.all().iter().map(|of| one(commits, of)).collect()
 }

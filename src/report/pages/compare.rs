@@ -58,7 +58,6 @@ struct ComparePage<'a> {
     listed: Vec<Shown>,
     /// Whether there are so many that one may look for some.
     has_filter: bool,
-    /// The others.
     counted: Vec<Shown>,
 }
 

@@ -90,7 +90,6 @@ struct BaselineLine {
     reason: Phrase,
 }
 
-/// The digest page.
 pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let analysis = catalog.analysis;
     let summary = summary::summarise(analysis, catalog.trend);

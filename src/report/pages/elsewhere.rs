@@ -14,11 +14,9 @@ const ROWS: usize = 40;
 /// Series that differ from one in the same thing.
 #[derive(Hash)]
 pub(super) struct Elsewhere {
-    /// In what they differ.
     pub(super) heading: &'static str,
     /// How many there are.
     pub(super) count: String,
-    /// The series.
     pub(super) rows: Vec<Row>,
 }
 
@@ -32,13 +30,9 @@ impl Elsewhere {
 /// Another series of the kernel.
 #[derive(Hash)]
 pub(super) struct Row {
-    /// Its benchmark.
     pub(super) benchmark: String,
-    /// Its page.
     pub(super) page: String,
-    /// Its metric.
     pub(super) metric: String,
-    /// Its machine.
     pub(super) machine: String,
     /// Its fit as a small picture, where it is the same benchmark on another machine; else nothing.
     pub(super) picture: String,
@@ -46,7 +40,6 @@ pub(super) struct Row {
     pub(super) value: String,
     /// Its change against the baseline.
     pub(super) change: Change,
-    /// Its verdict.
     pub(super) mark: Mark,
 }
 

@@ -54,7 +54,6 @@ struct EventPage {
     acceptance: Result<Vec<String>, &'static str>,
 }
 
-/// The page of an event.
 pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportError> {
     link::file_word("event", &of.id)?;
     let path = link::event(&of.id);

@@ -55,7 +55,6 @@ struct ApartRow {
     runs: String,
 }
 
-/// The list of events.
 pub(crate) fn event_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let trend = catalog.trend;
     let headline = summary::headline(trend);

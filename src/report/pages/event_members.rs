@@ -23,19 +23,13 @@ pub(super) struct MemberGroup {
 
 /// A member in cells.
 pub(super) struct MemberRow {
-    /// The benchmark.
     pub(super) benchmark: String,
     /// The page of its series, or nothing.
     pub(super) page: String,
-    /// Where it was measured.
     pub(super) machine: String,
-    /// The level before.
     pub(super) before: String,
-    /// The level after.
     pub(super) after: String,
-    /// The change.
     pub(super) change: Change,
-    /// Its interval, in percent.
     pub(super) interval: String,
     /// The smallest change that would have been seen.
     pub(super) could_see: String,

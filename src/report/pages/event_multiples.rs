@@ -22,13 +22,10 @@ const BESIDE: usize = 8;
 
 /// A member with its picture.
 pub(super) struct Multiple {
-    /// The benchmark.
     pub(super) benchmark: String,
     /// The page of its series, or nothing.
     pub(super) page: String,
-    /// Where it was measured.
     pub(super) machine: String,
-    /// The picture.
     pub(super) chart: String,
 }
 

@@ -18,9 +18,7 @@ use super::cell::Change;
 pub(super) struct EventGroup {
     /// The id of its heading in the page.
     pub(super) id: &'static str,
-    /// What they have in common.
     pub(super) heading: &'static str,
-    /// What that means.
     pub(super) note: Phrase,
     /// The events, the worst first.
     pub(super) rows: Vec<EventRow>,
@@ -30,11 +28,9 @@ pub(super) struct EventGroup {
     pub(super) rest: String,
 }
 
-/// An event in cells.
 pub(super) struct EventRow {
     /// Its id, with its colour.
     pub(super) mark: Mark,
-    /// Its page.
     pub(super) page: String,
     /// The benchmark of the member it is known by.
     pub(super) benchmark: String,
@@ -44,11 +40,9 @@ pub(super) struct EventRow {
     pub(super) more: String,
     /// The trend of that series.
     pub(super) spark: String,
-    /// Its change.
     pub(super) change: Change,
     /// The interval of the change, in percent.
     pub(super) interval: String,
-    /// Where it was seen.
     pub(super) machines: String,
     /// Between which commits it lies.
     pub(super) range: Phrase,

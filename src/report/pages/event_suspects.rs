@@ -19,13 +19,10 @@ const SUBJECT: usize = 160;
 
 /// The commits of a range.
 pub(super) struct Suspects {
-    /// The heading above them.
     pub(super) heading: &'static str,
-    /// What the figures are.
     pub(super) note: String,
     /// The commits, oldest first.
     pub(super) rows: Vec<Row>,
-    /// Whether each has a probability.
     pub(super) has_figures: bool,
     /// How many are left out.
     pub(super) rest: Phrase,
@@ -37,7 +34,6 @@ pub(super) struct Row {
     pub(super) role: Mark,
     /// Its first digits, or a tag.
     pub(super) commit: String,
-    /// Its page, or nothing.
     pub(super) page: String,
     /// The first line of its message.
     pub(super) subject: String,
@@ -45,11 +41,9 @@ pub(super) struct Row {
     pub(super) day: String,
     /// Whether a member was measured at it.
     pub(super) measured: Mark,
-    /// The probability, drawn.
     pub(super) bar: String,
     /// The probability; an en dash beside the range.
     pub(super) probability: String,
-    /// Whether it is the likeliest.
     pub(super) likeliest: bool,
     /// Whether the row deserves a tint.
     pub(super) bad: bool,

@@ -12,7 +12,6 @@ use sprag_model::head::RunHead;
 /// A part of the site, as the navigation names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The digest.
     Digest,
     /// The list of events and their pages.
     Events,
@@ -20,13 +19,10 @@ pub(super) enum Part {
     Series,
     /// Two commits against each other.
     Compare,
-    /// The matrices.
     Matrix,
-    /// Kernels on devices.
     Gpu,
     /// What is judged, and what not.
     Coverage,
-    /// The machines.
     Machines,
     /// The list of runs and their pages, and those of commits.
     Runs,
@@ -39,7 +35,6 @@ pub(super) enum Part {
 /// What stands around a page.
 #[derive(Clone, Debug, Hash, PartialEq)]
 pub(super) struct Frame {
-    /// The title of the window.
     pub(super) title: String,
     /// A sentence for search and previews; empty where the title says as much.
     pub(super) description: String,
@@ -47,13 +42,11 @@ pub(super) struct Frame {
     pub(super) root: &'static str,
     /// What the project calls itself.
     pub(super) project: String,
-    /// The parts that have pages.
     pub(super) parts: Vec<NavigationItem>,
     /// Whether the page leads to the feeds of events.
     pub(super) feeds: bool,
     /// The day of the newest run, of the history or of what the page tells of; empty where neither counts.
     pub(super) as_of: String,
-    /// Its commit.
     pub(super) commit: String,
     /// When the newest run took place, for the script; empty where there is none.
     pub(super) newest: String,
@@ -74,7 +67,6 @@ pub(super) struct Frame {
 pub(super) struct NavigationItem {
     /// The path in the site.
     pub(super) to: String,
-    /// The name of the part.
     pub(super) name: &'static str,
     /// `page` on the page itself, `true` within its part, else empty.
     pub(super) current: &'static str,

@@ -68,7 +68,6 @@ struct WaiverRow {
     common: Common,
 }
 
-/// The page of the ledger.
 pub(crate) fn ledger(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let day = catalog.today;
     let state = |one: &Acceptance| one.state_among(day, |event| catalog.event(event).is_some());

@@ -76,7 +76,6 @@ struct RunRow {
     environment: String,
 }
 
-/// The page of a machine.
 pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Page, ReportError> {
     let machine = of.machine;
     link::file_word("machine", &machine.id)?;

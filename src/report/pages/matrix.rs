@@ -106,7 +106,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The matrix page of a suite.
 pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<Page, ReportError> {
     link::file_word("suite", suite)?;
     let path = link::matrix(suite);

@@ -9,16 +9,13 @@ use sprag_model::unit::Scale;
 /// The steps of a tint: below the first, below the second, above.
 const STEPS: [f64; 2] = [0.03, 0.07];
 
-/// What a cell shows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cell {
     /// The tint where a verdict stands, `nc` where none does.
     pub(super) class: &'static str,
     /// The page of the series, or nothing.
     pub(super) page: String,
-    /// The value.
     pub(super) value: String,
-    /// What is said of it.
     pub(super) below: String,
     /// How near it comes to its limit, or nothing.
     pub(super) share: String,

@@ -34,7 +34,6 @@ impl<'a> Shares<'a> {
         Shares { by_benchmark: told.map(share).collect() }
     }
 
-    /// That of a benchmark.
     pub(super) fn of_benchmark(&self, benchmark: &str) -> Option<f64> {
         self.by_benchmark.get(benchmark).map(|share| share.share)
     }
@@ -42,11 +41,8 @@ impl<'a> Shares<'a> {
 
 /// A picture and the table beside it.
 pub(super) struct Limits {
-    /// Of the heading.
     pub(super) id: String,
-    /// What it shows.
     pub(super) note: String,
-    /// The picture.
     pub(super) picture: String,
     /// The kernel, its page and its share, the nearest to the limit first.
     pub(super) rows: Vec<[String; 3]>,

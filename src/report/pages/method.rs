@@ -34,7 +34,6 @@ const RUNS: [&str; 4] = [
     "Of facts and settings a run names those that differ from the run before it of its suite on its machine; all of the newest runs stand on the page of the machine.",
 ];
 
-/// The page of the method.
 pub(crate) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
     let method = &settings.method;
     let mut sections = vec![

@@ -20,13 +20,11 @@ pub(super) const ROWS: usize = 50;
 /// The longest list of tags in a table, in characters.
 const TAGS: usize = 70;
 
-/// One run's value.
 pub(super) struct PointRow {
     /// Its place in the chart, where the rows do not stand in the order of its runs.
     pub(super) place: Option<f64>,
     /// The commit, or of a run without one the run.
     pub(super) commit: String,
-    /// Its tags.
     pub(super) tags: String,
     time: DateTime<Utc>,
     value: f64,
@@ -45,12 +43,10 @@ impl PointRow {
         date::moment(self.time)
     }
 
-    /// The value.
     pub(super) fn value(&self) -> String {
         number::value(self.scale, self.value)
     }
 
-    /// Its interval.
     pub(super) fn interval(&self) -> String {
         self.interval.map_or(number::NONE.to_owned(), |(low, high)| {
             format!("{} to {}", number::value(self.scale, low), number::value(self.scale, high))

@@ -47,7 +47,6 @@ pub(super) fn pages(
     Ok([page, text].into_iter().chain(statement).collect())
 }
 
-/// Go or no-go.
 pub(super) fn verdict(release: &ReleaseReport) -> Mark {
     match &release.came {
         Ok(filled) if filled.go => Mark::new(Tone::Better, "✓", "go"),
@@ -55,7 +54,6 @@ pub(super) fn verdict(release: &ReleaseReport) -> Mark {
     }
 }
 
-/// The state of an item.
 pub(super) fn mark(item: &Filled) -> Mark {
     let (tone, glyph) = match item.status {
         Status::Pass => (Tone::Better, "✓"),

@@ -31,7 +31,6 @@ pub(super) fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section
     Section { id: "blocks", heading: "What blocks".to_owned(), note, list, ..Section::default() }
 }
 
-/// The checklist.
 pub(super) fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &FilledChecklist) -> Section {
     let row = |item: &Filled| {
         let none = Figures::default();

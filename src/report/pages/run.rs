@@ -52,7 +52,6 @@ struct RunPage {
     surroundings: Surroundings,
 }
 
-/// The page of a run.
 pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page, ReportError> {
     link::file_word("run", &recorded.id)?;
     let path = link::run(&recorded.id);

@@ -44,7 +44,6 @@ struct Row {
     id: String,
 }
 
-/// The page that lists all runs.
 pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let runs = &catalog.runs;
     let not_ok = runs.iter().filter(|run| run.status != RunStatus::Ok).count();

@@ -31,17 +31,14 @@ pub(super) struct Surroundings {
 
 /// A fact or a setting.
 pub(super) struct Row {
-    /// What it is called.
     pub(super) name: String,
     /// What it was in the run before.
     pub(super) was: String,
-    /// What it is.
     pub(super) is: String,
     /// Whether the key covers it.
     pub(super) counts: bool,
 }
 
-/// What surrounded a run.
 pub(super) fn surroundings(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Surroundings {
     let run = &recorded.run;
     let before = before(catalog, &run.machine.id, &run.suite, (run.timestamp, &recorded.id));

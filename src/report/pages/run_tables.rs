@@ -24,9 +24,7 @@ const SAMPLES: &str = "Samples";
 /// The rows of checks that a page shows.
 const PARITY_ROWS: usize = 500;
 
-/// The metrics of a run.
 pub(super) struct Metrics {
-    /// The rows.
     pub(super) groups: Vec<MetricGroup>,
     /// What stands in columns behind value and interval.
     pub(super) columns: Vec<&'static str>,
@@ -44,15 +42,11 @@ pub(super) struct MetricGroup {
     pub(super) rows: Vec<MetricRow>,
 }
 
-/// One estimate.
 pub(super) struct MetricRow {
-    /// The benchmark.
     pub(super) benchmark: String,
     /// The page of its series, or nothing.
     pub(super) page: String,
-    /// The tracked value.
     pub(super) value: String,
-    /// Its interval.
     pub(super) interval: String,
     /// What the columns hold.
     pub(super) more: Vec<String>,
@@ -60,11 +54,9 @@ pub(super) struct MetricRow {
 
 /// One check against the reference.
 pub(super) struct ParityRow {
-    /// The benchmark.
     pub(super) benchmark: String,
     /// What the check found.
     pub(super) mark: Mark,
-    /// The largest difference.
     pub(super) error: String,
     /// The largest difference allowed.
     pub(super) tolerance: String,
@@ -159,7 +151,6 @@ fn samples(estimate: &Estimate) -> usize {
     usize::try_from(estimate.n).unwrap_or(usize::MAX)
 }
 
-/// The id of the series of an estimate.
 pub(super) fn series_id(run: &Run, of: &Measurement, estimate: &Estimate) -> String {
     Series::id_of(&of.benchmark.id(), of.benchmark.version, &estimate.metric.name, &run.machine.id)
 }

@@ -21,9 +21,7 @@ const ROWS: usize = 50;
 /// A change or a drift in cells.
 #[derive(Hash)]
 pub(super) struct TurnRow {
-    /// Its number in the chart.
     pub(super) number: String,
-    /// What it is.
     pub(super) mark: Mark,
     /// The event that it is part of.
     pub(super) event: Phrase,
@@ -31,13 +29,9 @@ pub(super) struct TurnRow {
     pub(super) commit: String,
     /// The commits that may be it.
     pub(super) range: String,
-    /// The level before.
     pub(super) before: String,
-    /// The level after.
     pub(super) after: String,
-    /// Its size.
     pub(super) change: Change,
-    /// Its interval, in percent.
     pub(super) interval: String,
     /// The chance that a point of a series which holds nothing gives one as clear.
     pub(super) chance: String,
@@ -52,22 +46,16 @@ pub(super) struct TurnRow {
 /// A fact about a series.
 #[derive(Hash)]
 pub(super) struct Fact {
-    /// What it is of.
     pub(super) name: &'static str,
-    /// The figure.
     pub(super) figure: String,
-    /// What it means.
     pub(super) note: String,
 }
 
 /// The points of the two newest levels beside each other.
 #[derive(Hash)]
 pub(super) struct BeforeAfter {
-    /// What is between them.
     pub(super) heading: String,
-    /// What is shown.
     pub(super) note: String,
-    /// The picture.
     pub(super) picture: Spread,
 }
 

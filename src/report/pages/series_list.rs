@@ -59,7 +59,6 @@ struct Row {
     mark: Mark,
 }
 
-/// The page that lists all series.
 pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
     let all = &catalog.analysis.series;
     let mut by_suite: BTreeMap<&str, Vec<&SeriesAnalysis>> = BTreeMap::new();

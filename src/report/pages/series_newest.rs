@@ -16,9 +16,7 @@ const FEWEST: usize = 2;
 /// A picture, and the same in figures.
 #[derive(Hash)]
 pub(super) struct Newest {
-    /// What it shows.
     pub(super) note: String,
-    /// The picture.
     pub(super) picture: Spread,
     /// The head of the first column, with the unit.
     pub(super) column: String,

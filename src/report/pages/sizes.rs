@@ -14,15 +14,12 @@ const ROWS: usize = 40;
 /// A series that differs in its parameters.
 #[derive(Hash)]
 pub(super) struct SizeRow {
-    /// Its parameters.
     pub(super) parameters: String,
     /// Its page; nothing for the series of the page itself.
     pub(super) page: String,
     /// Its level, or its newest value where none is fitted.
     pub(super) level: String,
-    /// Its newest change.
     pub(super) change: Change,
-    /// Where that was.
     pub(super) at: String,
 }
 

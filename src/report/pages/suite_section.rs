@@ -26,13 +26,10 @@ const FAILURES: usize = 50;
 /// The longest subject of a commit in a sentence, in characters.
 const SUBJECT: usize = 90;
 
-/// One suite on one machine.
 pub(super) struct SuiteSection {
     /// The id of its heading in the page.
     pub(super) id: String,
-    /// Suite and machine.
     pub(super) heading: String,
-    /// Its newest run.
     pub(super) note: Phrase,
     /// Benchmarks that failed, with the reason.
     pub(super) failures: Vec<(String, String)>,
@@ -40,7 +37,6 @@ pub(super) struct SuiteSection {
     pub(super) failures_rest: String,
     /// Reasons that many verdicts share.
     pub(super) reasons: Vec<Phrase>,
-    /// The judged metrics.
     pub(super) groups: Vec<Group>,
     /// Why there are none.
     pub(super) nothing: &'static str,
@@ -58,15 +54,11 @@ pub(super) struct Group {
     pub(super) rows: Vec<Row>,
 }
 
-/// One judged metric.
 pub(super) struct Row {
-    /// The benchmark.
     pub(super) benchmark: String,
     /// The page of its series, or nothing.
     pub(super) page: String,
-    /// Its sparkline.
     pub(super) spark: String,
-    /// Its newest value.
     pub(super) value: String,
     /// The change against the previous run.
     pub(super) previous: String,
@@ -75,7 +67,6 @@ pub(super) struct Row {
 }
 
 impl SuiteSection {
-    /// All suites on all machines.
     pub(super) fn all(catalog: &Catalog<'_>) -> Vec<SuiteSection> {
         let suites = &catalog.analysis.suites;
         let all = |most: usize| suites.iter().map(|suite| suite.comparisons.len().min(most)).sum::<usize>();

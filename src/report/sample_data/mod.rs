@@ -37,7 +37,6 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// The heads of its runs.
     pub(super) fn heads(&self) -> Vec<RunHead> {
         self.runs.iter().map(RunHead::of).collect()
     }
@@ -49,7 +48,6 @@ impl Sample {
         Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns }
     }
 
-    /// The whole site.
     pub(super) fn render(&self) -> Result<Vec<Page>, ReportError> {
         let heads = self.heads();
         let input = self.input(&heads);
@@ -70,7 +68,6 @@ impl Target<ReportError> for Vec<Page> {
     }
 }
 
-/// What is rendered, by path.
 pub(super) fn rendered(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let mut site = Vec::new();
     Site::new(input).render::<ReportError>(settings, &mut site)?;

@@ -10,7 +10,6 @@ pub(super) struct Document {
     pub(super) headline: Phrase,
     /// What belongs right below.
     pub(super) lines: Vec<Phrase>,
-    /// One an event.
     pub(super) events: Vec<Section>,
     /// How many events are not listed.
     pub(super) hidden: Option<Phrase>,

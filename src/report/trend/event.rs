@@ -12,7 +12,6 @@ use crate::phrase::{Part, Phrase};
 use sprag_model::change_point::Level;
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
 
-/// The suspects that are listed.
 const MOST_SUSPECTS: usize = 5;
 
 /// The facts and signs that are listed, of each.

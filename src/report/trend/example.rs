@@ -212,7 +212,6 @@ fn environment() -> Event {
     }
 }
 
-/// Words of a command.
 pub(super) fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json as value};
 use sprag_model::trend::Trend;
 use sprag_model::{canonical, schema as of_types};
 
-/// The version of the document.
 const SCHEMA_VERSION: u32 = 1;
 
 /// The whole of it as JSON.

@@ -12,7 +12,6 @@ use crate::phrase::Phrase;
 use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
 use sprag_model::trend::{Budget, Due, SeriesTrend, Trend};
 
-/// The movers that are listed.
 const MOST_MOVERS: usize = 10;
 
 /// The rows of any other table.

@@ -25,7 +25,6 @@ const REASON: usize = 300;
 /// The longest value of a fact, in characters.
 const FACT: usize = 120;
 
-/// The report.
 pub(crate) fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
     let last = week.monday + chrono::Days::new(6);
     let mut lede = format!(

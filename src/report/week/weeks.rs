@@ -23,7 +23,6 @@ const REGULAR: usize = 2;
 
 /// A week in which something ran.
 pub(crate) struct Week<'a> {
-    /// The Monday it begins with.
     pub(crate) monday: NaiveDate,
     /// Whether no run is newer.
     pub(crate) is_newest: bool,

@@ -46,11 +46,9 @@ pub(super) fn refuse_other(recorded: &RecordedRun, suites: &[String]) -> anyhow:
 
 /// A suite that a gate was asked about: its run, or that it has none.
 pub(super) enum Chosen {
-    /// The run to judge.
     Run(Box<RecordedRun>),
     /// No run of this machine at HEAD.
     Nothing {
-        /// The suite.
         suite: String,
         /// The class of this machine, under which a baseline would lie.
         machine_class: String,

@@ -27,7 +27,6 @@ const MOST_BYTES: u64 = 4 << 30;
 
 /// A program that was built from a commit. It lies beside its sources, and goes with them.
 pub(super) struct CommitProgram {
-    /// Where it lies.
     pub(super) path: PathBuf,
     /// The facts of the environment that are its own and not those of this program.
     pub(super) facts: BTreeMap<String, String>,

@@ -36,7 +36,6 @@ struct Contest<'a> {
     project: &'a Project,
     /// The folder that paths of programs count from.
     folder: &'a Path,
-    /// The name of the suite.
     name: &'a str,
     suite: &'a Suite,
     args: &'a CompareArgs,
@@ -44,7 +43,6 @@ struct Contest<'a> {
     progress: Progress,
 }
 
-/// What came of it.
 struct Outcome {
     result: PairedResult,
     /// The commits that were measured, of the base and of the other; absent where a program was given by its path.

@@ -105,7 +105,6 @@ fn of_suites(args: &CompareArgs) -> String {
     if args.suites.is_empty() { String::new() } else { format!(" of {}", args.suites.join(", ")) }
 }
 
-/// The files that are read.
 fn files(args: &CompareArgs) -> Vec<NamedFile<'_>> {
     let side = |text| Some(Path::new(text));
     vec![

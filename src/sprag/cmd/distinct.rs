@@ -14,12 +14,10 @@ pub(super) struct NamedFile<'a> {
 }
 
 impl<'a> NamedFile<'a> {
-    /// One that is read.
     pub(super) fn read(option: &'static str, path: Option<&'a Path>, what: &'static str) -> NamedFile<'a> {
         NamedFile { option, path, what, is_written: false }
     }
 
-    /// One that is written.
     pub(super) fn written(option: &'static str, path: Option<&'a Path>, what: &'static str) -> NamedFile<'a> {
         NamedFile { option, path, what, is_written: true }
     }

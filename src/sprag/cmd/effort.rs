@@ -26,7 +26,6 @@ pub(super) struct Effort {
 pub(super) enum Extent {
     /// As many as the suite says, five where it says nothing.
     Ordinary,
-    /// One.
     Quick,
     /// Fifteen, and never fewer than an ordinary one has.
     Rigorous,

@@ -15,7 +15,6 @@ use crate::config::{FILE_NAME, nearest};
 use sprag_model::gate::Gate;
 use sprag_report::gate;
 
-/// The option.
 const OPTION: &str = "--report";
 
 /// Folders of a project that the gate reads.
@@ -24,7 +23,6 @@ const KEPT: [&str; 3] = ["baselines", "history", "ledger"];
 /// The variable with the file to which a job of GitHub adds what its page shows.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-/// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReportFormat {
     /// Our own, with every fact.
@@ -33,13 +31,9 @@ pub(super) enum ReportFormat {
     Markdown,
     /// For viewers of tests.
     Junit,
-    /// For code scanning.
     Sarif,
-    /// Annotations of GitHub.
     Github,
-    /// The seed's summary.
     Summary,
-    /// The seed's trend.
     Trend,
 }
 
@@ -76,7 +70,6 @@ impl ReportFormat {
 /// A report that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ReportWish {
-    /// In which form.
     pub(super) format: ReportFormat,
     /// Where; `-` is standard output.
     pub(super) path: PathBuf,

@@ -31,7 +31,6 @@ const TODAY: (u32, u32) = (9, 0);
 /// What the suite is to run in place of what its configuration says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct GpuWish {
-    /// The only sizes.
     pub(super) profile: Option<Profile>,
     /// The only element type, where the device has it.
     pub(super) dtype: Option<AskedDtype>,

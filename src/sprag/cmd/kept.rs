@@ -28,7 +28,6 @@ impl Kept {
         Some(Kept { file, first: format!("sprag {name}, {}, ", program()?) })
     }
 
-    /// What it holds.
     pub(super) fn read(&self) -> Option<Vec<u8>> {
         let mut bytes = fs::read(&self.file).ok()?;
         let line = bytes.iter().position(|byte| *byte == b'\n')? + 1;

@@ -39,9 +39,7 @@ pub(super) struct Bench {
 
 /// What is known of a device before it is measured.
 pub(super) struct BenchDevice {
-    /// Its model.
     pub(super) model: String,
-    /// Facts of the environment.
     pub(super) facts: BTreeMap<String, String>,
     /// What the run records of how the suite was set.
     pub(super) settings: BTreeMap<String, Value>,
@@ -229,7 +227,6 @@ pub(super) fn nothing_left_of<'a>(filters: &[String], names: impl Iterator<Item 
     }
 }
 
-/// What configurations are wanted for.
 struct Wanted<'a> {
     suite: &'a str,
     selected: &'a [&'a Workload],

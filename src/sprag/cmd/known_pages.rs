@@ -27,7 +27,6 @@ struct Rendered {
 }
 
 impl KnownPages {
-    /// What was kept.
     pub(super) fn of(project: &Project) -> KnownPages {
         let kept = Kept::at(project, "pages");
         let known = kept.as_ref().and_then(Kept::read).and_then(|bytes| lines(&bytes)).unwrap_or_default();

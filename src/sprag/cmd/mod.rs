@@ -78,7 +78,6 @@ pub use sprag_measure::memory::CountingAllocator;
 /// How a command ended, as the exit code tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done, or passed.
     Done = 0,
     /// Regressed, or a check failed.
     Failed = 1,
@@ -88,7 +87,6 @@ pub enum Exit {
     Inconclusive = 3,
     /// What is recorded does not hold together.
     Integrity = 4,
-    /// Could not measure.
     NotMeasured = 5,
     /// Of `--bisect`: this commit cannot tell.
     CannotTell = 125,
@@ -128,9 +126,7 @@ impl Exit {
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Advice {
-    /// What is wrong.
     pub message: String,
-    /// What to do.
     pub hint: String,
 }
 

@@ -47,7 +47,6 @@ pub(super) fn always(rules: &Rules, rule: &str) -> Policy {
     Policy { exceptions: Vec::new(), default: choice(rule, rules.parameters(rule)) }
 }
 
-/// The suites of a gate that were judged.
 pub(super) fn judged(suites: &[SuiteGate]) -> Vec<Judged<'_>> {
     let keys = |suite: &SuiteGate| {
         suite.comparisons.iter().map(|one| Baseline::key(&one.benchmark, &one.metric.name)).collect::<Vec<String>>()

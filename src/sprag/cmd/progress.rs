@@ -43,7 +43,6 @@ impl Progress {
         }
     }
 
-    /// Nothing more comes.
     pub(super) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

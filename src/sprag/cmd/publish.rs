@@ -28,7 +28,6 @@ use sprag_model::run::Quarantined;
 use sprag_model::trend::Trend;
 use sprag_report::{self as report, Target, lean, link};
 
-/// The folder of a site.
 const SITE: Kind = Kind { name: "site", marker: ".sprag-site" };
 
 /// How many runs are in memory as a whole at one time.

@@ -90,7 +90,6 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     }
 }
 
-/// The files that are written.
 fn files(args: &RunArgs) -> [NamedFile<'_>; 3] {
     [
         NamedFile::written("--output", args.output.as_deref(), "the report of Apex-X"),

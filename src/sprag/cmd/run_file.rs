@@ -10,7 +10,6 @@ use sprag_model::foreign::Output;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::{RecordedRun, Run};
 
-/// What a file holds.
 pub(super) enum RunFile {
     /// A run.
     Run(Box<RecordedRun>),

@@ -28,7 +28,6 @@ use sprag_report::{gate, trend};
 struct Published {
     /// The name of the schema: the file and its version.
     name: &'static str,
-    /// What it describes.
     title: &'static str,
     schema: fn() -> Value,
 }

@@ -30,7 +30,6 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> anyhow
     Ok(Exit::Done)
 }
 
-/// The differences that are named.
 const MOST_NAMED: usize = 20;
 
 /// Whether the folder of the site is what a clean rebuild gives: nothing that was kept from earlier commands is used.

@@ -21,9 +21,7 @@ use sprag_model::run::{Quarantined, RecordedRun};
 
 /// A history, and what was found in it.
 pub(super) struct Study {
-    /// What was found.
     pub(super) analysis: Analysis,
-    /// The commits in order.
     pub(super) line: CommitLine,
     /// The heads of the runs, oldest first.
     pub(super) heads: Vec<RunHead>,
@@ -53,7 +51,6 @@ pub(super) struct Along<'a> {
 pub(super) struct Loaded {
     /// What it was read at, and what is odd about it.
     pub(super) facts: HistoryFacts,
-    /// The runs.
     pub(super) runs: DecodedRuns,
 }
 

@@ -27,7 +27,6 @@ use sprag_model::shard::Shard;
 /// The setting that holds the program of a command suite and its arguments.
 pub(super) const COMMAND: &str = "command";
 
-/// How to measure.
 pub(super) struct Wish<'a> {
     /// How much time it may take.
     pub(super) effort: Effort,
@@ -35,7 +34,6 @@ pub(super) struct Wish<'a> {
     pub(super) filters: &'a [String],
     /// Only the benchmarks of this part.
     pub(super) shard: Option<Shard>,
-    /// Whether instructions are counted, too.
     pub(super) count_instructions: bool,
     /// Whether configurations of a device are chosen anew where a choice is known.
     pub(super) retune: bool,
@@ -79,7 +77,6 @@ pub(super) enum Measured {
 pub(super) struct Taken {
     /// One run a suite that was not empty.
     pub(super) runs: Vec<Run>,
-    /// The report of each sweep.
     pub(super) sweeps: Vec<SweepReport>,
 }
 

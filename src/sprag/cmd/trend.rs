@@ -115,7 +115,6 @@ fn check_whole(args: &TrendArgs) -> anyhow::Result<()> {
 
 /// What a trend is asked for beyond what `sprag.toml` says.
 pub(super) struct Wish {
-    /// The present.
     pub(super) now: DateTime<Utc>,
     sensitivity: Option<SensitivityArg>,
     least: Option<f64>,

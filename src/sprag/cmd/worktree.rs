@@ -32,7 +32,6 @@ pub(super) const ELSEWHERE: [&str; 11] = [
 /// The files of one commit. Dropping it removes them.
 #[derive(Debug)]
 pub(super) struct Worktree {
-    /// The root of the files.
     pub(super) root: PathBuf,
     kept: KeptFolder,
 }

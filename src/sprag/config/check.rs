@@ -6,7 +6,6 @@ use super::Config;
 pub(super) struct Fault {
     /// The keys from the root of the file to the value; of a list the place, from 0.
     pub(super) keys: Vec<String>,
-    /// What is wrong.
     pub(super) message: String,
 }
 

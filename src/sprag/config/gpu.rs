@@ -18,11 +18,9 @@ pub enum GpuProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuDtype {
-    /// 16-bit floating point.
     Fp16,
     /// 16-bit floating point with the range of 32.
     Bf16,
-    /// 32-bit floating point.
     Fp32,
     /// 8-bit floating point, where the device has it; `fp16` elsewhere.
     Fp8,

@@ -27,22 +27,13 @@ pub const FILE_NAME: &str = "sprag.toml";
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read `{}`: {error}", .path.display())]
-    Read {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
+    Read { path: PathBuf, error: std::io::Error },
     /// The file does not say what it must.
     #[error("{}:{line}:{column}: {message}{}", .path.display(), suggest::hint_text(.suggestion))]
     Content {
-        /// Which file.
         path: PathBuf,
-        /// Line, from 1.
         line: usize,
-        /// Column, from 1.
         column: usize,
-        /// What is wrong.
         message: String,
         /// A known word close to the one written.
         suggestion: Option<String>,

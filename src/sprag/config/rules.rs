@@ -58,7 +58,6 @@ pub struct MetricRule {
     /// What must stand in `<benchmark id> <metric name>`.
     #[serde(rename = "match")]
     pub part: String,
-    /// The rule.
     pub rule: String,
     /// Its parameters where they differ from those of its section.
     #[serde(default)]

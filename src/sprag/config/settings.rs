@@ -13,7 +13,6 @@ use super::trend::Trend;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What the project is called.
     pub project: Project,
     /// The suites, by name; `cpu` and `gpu` where the file names none.
     pub suites: BTreeMap<String, Suite>,
@@ -24,17 +23,14 @@ pub struct Config {
     pub rules: Rules,
     /// What counts as a change over the history.
     pub trend: Trend,
-    /// Where records go.
     pub history: History,
     /// How often a run is due.
     pub schedule: Schedule,
     /// What this computer is called.
     pub machine: MachineName,
-    /// Where the site goes.
     pub site: Site,
 }
 
-/// What the project is called.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Project {
@@ -42,7 +38,6 @@ pub struct Project {
     pub name: String,
 }
 
-/// Where records go.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct History {
@@ -67,7 +62,6 @@ pub struct MachineName {
     pub name: Option<String>,
 }
 
-/// Where the site goes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Site {

@@ -39,7 +39,6 @@ const PADDING_VARIABLE: &str = "SPRAG_PADDING";
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// What runs it.
     pub kind: SuiteKind,
     /// Only benchmarks whose id contains one of these texts; all where absent.
     #[serde(default)]
@@ -105,7 +104,6 @@ pub struct Suite {
     pub duration_seconds: Option<u32>,
 }
 
-/// What runs a suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SuiteKind {
@@ -130,7 +128,6 @@ pub enum OutputFormat {
 }
 
 impl SuiteKind {
-    /// The word of the file.
     pub fn word(self) -> &'static str {
         match self {
             SuiteKind::Cpu => "cpu",
@@ -142,7 +139,6 @@ impl SuiteKind {
 }
 
 impl OutputFormat {
-    /// The word of the file.
     pub fn word(self) -> &'static str {
         match self {
             OutputFormat::Custom => "custom",

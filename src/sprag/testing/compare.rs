@@ -27,10 +27,8 @@ enum Processes {
     Different,
 }
 
-/// How samples are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judge {
-    /// The rule.
     pub rule: Rule,
     /// Which way the samples are better: times are where they are lower, rates where they are higher.
     pub better: Better,

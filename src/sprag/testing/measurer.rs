@@ -55,7 +55,6 @@ struct Case<'c> {
 }
 
 impl<'c> Cases<'c> {
-    /// None yet.
     pub fn new() -> Cases<'c> {
         Cases::default()
     }

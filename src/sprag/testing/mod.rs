@@ -51,24 +51,13 @@ pub use report::Report;
 pub enum TestingError {
     /// A file cannot be read.
     #[error("cannot read `{}`: {error}{}", .path.display(), hint_of_reading(.error))]
-    Read {
-        /// The file.
-        path: std::path::PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
+    Read { path: std::path::PathBuf, error: std::io::Error },
     /// A file cannot be written; what was there stands.
     #[error("cannot write `{}`: {error}", .path.display())]
-    Write {
-        /// The file.
-        path: std::path::PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
+    Write { path: std::path::PathBuf, error: std::io::Error },
     /// A file holds no performance data.
     #[error("`{}` holds no performance data: {fault}", .path.display())]
     File {
-        /// The file.
         path: std::path::PathBuf,
         /// What is wrong with which section and subsection.
         fault: String,
@@ -82,11 +71,9 @@ pub enum TestingError {
     /// A process of its own gave no result.
     #[error("process {number} of {count} of the test `{test}` gave no result: {reason}")]
     Process {
-        /// Which one, from one.
         number: usize,
         /// How many there should be.
         count: usize,
-        /// The test.
         test: String,
         /// Why, with the end of what it said.
         reason: String,

@@ -79,7 +79,6 @@ pub fn in_processes(
     std::process::exit(0)
 }
 
-/// The data of one child.
 fn child(test: &str, call: &str, number: usize, count: usize) -> Result<PerformanceData, TestingError> {
     let fault = |reason: String| TestingError::Process { number, count, test: test.to_owned(), reason };
     let folder = tempfile::tempdir().map_err(|error| fault(error.to_string()))?;

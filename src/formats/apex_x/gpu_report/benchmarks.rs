@@ -11,7 +11,6 @@ const MEBIBYTE: f64 = 1_048_576.0;
 /// Single calls of one kernel or path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calls {
-    /// The milliseconds of each.
     pub milliseconds: Vec<f64>,
     /// The most device memory held meanwhile, inputs included; absent where it is not known.
     pub peak_bytes: Option<u64>,
@@ -20,7 +19,6 @@ pub struct Calls {
 /// Which form of an operation ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// The tuned kernel.
     Cuda,
     /// The plain one, since the tuned one could not.
     Reference,
@@ -29,11 +27,9 @@ pub enum Backend {
 /// An operation in both forms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// The plain form.
     pub reference: Calls,
     /// What is used: the tuned form, or where it cannot run the plain one.
     pub dispatch: Calls,
-    /// Which of them was used.
     pub backend: Backend,
     /// Why the tuned form was not.
     pub fallback_reason: Option<String>,
@@ -44,7 +40,6 @@ pub struct Operation {
 pub enum TensorRt {
     /// It was not measured, for this reason, such as `missing_trt_engine_path`.
     Skipped(String),
-    /// It was.
     Measured {
         /// The file of the engine, or of the library with the plugin.
         path: String,
@@ -52,7 +47,6 @@ pub enum TensorRt {
         mode: Option<String>,
         /// Images, or tokens, of a call.
         work: f64,
-        /// Its calls.
         calls: Calls,
     },
 }
@@ -60,9 +54,7 @@ pub enum TensorRt {
 /// The whole path of an image through the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Its calls.
     pub calls: Calls,
-    /// What was selected in each.
     pub selection: Selection,
     /// Why the tuned form did not run. The seed has no word for it here, so the key is there only where there is one.
     pub fallback_reason: Option<String>,
@@ -84,9 +76,7 @@ pub struct Selection {
 /// The path in each form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndToEnd {
-    /// By plain kernels.
     pub reference: Path,
-    /// By tuned kernels.
     pub dispatch: Path,
     /// By a TensorRT engine.
     pub engine: TensorRt,
@@ -95,17 +85,12 @@ pub struct EndToEnd {
 /// Everything that a report states times of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmarks {
-    /// TilePack.
     pub tilepack: Operation,
-    /// TileUnpack.
     pub tileunpack: Operation,
-    /// FusionGate.
     pub fusion_gate: Operation,
-    /// The scan.
     pub tilessm: Operation,
     /// The scan as a TensorRT plugin.
     pub tilessm_plugin: TensorRt,
-    /// The whole path.
     pub end_to_end: EndToEnd,
 }
 

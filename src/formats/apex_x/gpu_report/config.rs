@@ -8,7 +8,6 @@ use serde::Serialize;
 pub struct GpuConfig {
     /// Images of a call.
     pub batch: u64,
-    /// Channels of a map.
     pub channels: u64,
     /// Rows of a map.
     pub height: u64,
@@ -18,11 +17,9 @@ pub struct GpuConfig {
     pub tile_size: u64,
     /// Tiles taken of each image.
     pub kmax: u64,
-    /// Steps of the scan.
     pub steps: u64,
     /// Calls of each kernel before those that count.
     pub warmup: u64,
-    /// Calls that count.
     pub iters: u64,
     /// What the inputs follow from.
     pub seed: u64,
@@ -43,7 +40,6 @@ pub struct GpuConfig {
 }
 
 impl GpuConfig {
-    /// Tiles of a call.
     pub(super) fn tiles(&self) -> f64 {
         product(&[self.batch, self.kmax])
     }

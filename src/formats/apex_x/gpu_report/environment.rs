@@ -7,7 +7,6 @@ use crate::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
 /// What stands where text is asked for of software that has no part in it.
 const NONE: &str = "none";
 
-/// Where it was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
     /// Operating system, its release, architecture and C library, joined as Python joins them.

@@ -10,7 +10,6 @@ use sprag_model::canonical;
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_gpu_benchmark";
 
-/// The version of the layout.
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// A report of the seed's GPU suite.
@@ -18,11 +17,8 @@ pub const SCHEMA_VERSION: u64 = 1;
 pub struct GpuReport {
     /// When it was written.
     pub timestamp: DateTime<Utc>,
-    /// Where it was measured.
     pub environment: Environment,
-    /// What was asked for.
     pub config: GpuConfig,
-    /// What came of it.
     pub outcome: Outcome,
     /// Which configurations the tuned kernels ran with.
     pub autotune: Snapshot,
@@ -33,7 +29,6 @@ pub struct GpuReport {
 pub enum Outcome {
     /// Nothing, for this reason, such as `cuda_unavailable`.
     Skipped(String),
-    /// Times.
     Measured(Box<Benchmarks>),
 }
 

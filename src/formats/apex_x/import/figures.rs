@@ -96,7 +96,6 @@ impl Entries {
         self.entries.len()
     }
 
-    /// All of them.
     pub(super) fn into_vec(self) -> Vec<Entry> {
         self.entries
     }

@@ -18,14 +18,12 @@ const FEW: usize = 16;
 pub struct Record {
     /// Where it goes in the tree.
     pub path: String,
-    /// Its content.
     pub bytes: Vec<u8>,
     /// The subject of the commit that records it alone.
     pub subject: String,
 }
 
 impl Record {
-    /// The record of a run.
     pub fn of(run: &Run) -> Record {
         let (_, path, bytes) = run.to_record();
         Record { path, bytes, subject: run.subject() }

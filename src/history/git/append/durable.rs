@@ -47,7 +47,6 @@ pub(in crate::git) fn sync_commit(
     folders.iter().try_for_each(|folder| sync_folder(folder))
 }
 
-/// Flushes a ref.
 pub(in crate::git) fn sync_ref(repository: &Repository, reference: &str) -> Result<(), HistoryError> {
     let path = repository.commondir().join(reference);
     sync_file(&path)?;

@@ -10,7 +10,6 @@ use std::path::Path;
 
 use git2::{AttrCheckFlags, AttrValue, Index, Repository};
 
-/// The line that helps.
 const LINE: &str = "history/** -filter -working-tree-encoding";
 
 /// What to say where such an attribute holds for one of the paths, each folder looked at once. The index is that of the

@@ -12,9 +12,7 @@ use crate::git::{Store, failed};
 /// A person who commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
-    /// Their name.
     pub name: String,
-    /// Their address.
     pub email: String,
 }
 
@@ -23,11 +21,8 @@ pub struct Author {
 pub struct NewCommit {
     /// Files to add or to replace: path and content. The others stay.
     pub files: Vec<(String, String)>,
-    /// Who wrote it.
     pub author: Author,
-    /// When.
     pub time: DateTime<Utc>,
-    /// The message.
     pub message: String,
 }
 

@@ -26,22 +26,11 @@ pub struct Facts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     /// A branch is checked out.
-    Branch {
-        /// Its short name.
-        name: String,
-        /// The commit it is at.
-        commit: String,
-    },
+    Branch { name: String, commit: String },
     /// A commit is checked out, and no branch.
-    Detached {
-        /// The commit.
-        commit: String,
-    },
+    Detached { commit: String },
     /// A branch is checked out that has no commit yet.
-    Unborn {
-        /// Its short name.
-        name: String,
-    },
+    Unborn { name: String },
 }
 
 /// An operation that git has begun and not finished.

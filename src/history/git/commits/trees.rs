@@ -9,11 +9,9 @@ use crate::layout::FOLDER;
 
 /// The first parent of a commit, as far as this repository knows.
 pub(in crate::git) enum FirstParent<'r> {
-    /// The commit has none.
     None,
     /// It has one that a shallow clone leaves out.
     Absent,
-    /// This one.
     Commit(Commit<'r>),
 }
 

@@ -121,7 +121,6 @@ fn timeless(bytes: &[u8]) -> Digest {
 
 /// What the records of the tip are.
 pub(super) struct Contents {
-    /// The sound records of runs.
     pub(super) sound: Vec<RunFacts>,
     pub(super) faults: Vec<Fault>,
     pub(super) findings: Vec<Finding>,
@@ -208,7 +207,6 @@ fn fetch(loose: &LooseObjects, odb: &Odb<'_>, id: Oid) -> Result<Vec<u8>, (Findi
     odb.read(id).map(|object| object.data().to_vec()).map_err(unread)
 }
 
-/// Judges files on all processors.
 fn judge_all(files: &[(&TipFile, String, Vec<u8>)]) -> Vec<(Option<Digest>, Judged)> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let share = files.len().div_ceil(workers).max(1);

@@ -6,7 +6,6 @@ use git2::{ObjectType, Oid, Repository, Tree};
 
 use crate::layout::PLAIN;
 
-/// The mode of a folder.
 const FOLDER: i32 = 0o040_000;
 
 /// What becomes of a path.

@@ -39,10 +39,8 @@ const EXECUTABLE: i32 = 0o100_755;
 /// The mode of a submodule in a tree.
 const SUBMODULE: i32 = 0o160_000;
 
-/// What a repair did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
-    /// The steps, one sentence each.
     pub steps: Vec<String>,
     /// The commit that was made; absent where none was needed.
     pub commit: Option<String>,

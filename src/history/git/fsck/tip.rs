@@ -39,7 +39,6 @@ pub(super) struct Fault {
     pub(super) finding: Finding,
 }
 
-/// What the branch has.
 #[derive(Default)]
 pub(super) struct Tip {
     /// Plain files where records lie, still to be read.

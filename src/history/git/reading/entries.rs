@@ -26,7 +26,6 @@ pub struct Entries {
     pub reference: String,
     /// The commit it is at; absent where there is no history yet.
     pub tip: Option<String>,
-    /// The runs.
     pub runs: Vec<Entered>,
     /// The tree over their digests.
     pub tree: MerkleTree,
@@ -39,7 +38,6 @@ pub struct Entered {
     pub digest: Digest,
     /// Where its record lay first.
     pub path: String,
-    /// The commit that brought it.
     pub commit: String,
 }
 

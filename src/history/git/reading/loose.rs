@@ -39,7 +39,6 @@ impl LooseObjects {
         LooseObjects { folders: roots.into_iter().map(|root| (root.clone(), present(&root))).collect() }
     }
 
-    /// The commit of that id.
     pub(in crate::git) fn find_commit<'r>(
         &self,
         repository: &'r Repository,
@@ -85,7 +84,6 @@ fn alternates(objects: &Path) -> Vec<PathBuf> {
     list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| objects.join(line)).collect()
 }
 
-/// The tree of that id.
 pub(in crate::git) fn find_tree(repository: &Repository, id: Oid) -> Result<Tree<'_>, git2::Error> {
     check(repository, id)?;
     repository.find_tree(id)

@@ -53,7 +53,6 @@ impl Packs {
         self.packs.iter().enumerate().find_map(of_pack)
     }
 
-    /// The file of each pack.
     pub(in crate::git) fn files(&self) -> impl Iterator<Item = &Path> {
         self.packs.iter().map(|(file, _)| file.as_path())
     }

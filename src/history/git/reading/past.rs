@@ -36,7 +36,6 @@ pub(in crate::git) struct Past {
 
 /// A commit or a folder that could not be read.
 pub(in crate::git) struct Gap {
-    /// What it is.
     pub(in crate::git) what: String,
     pub(in crate::git) why: String,
     /// Whether it need not be here, as in a partial clone.

@@ -78,7 +78,6 @@ pub(super) fn outside(repository: &Repository, commit: Option<Oid>) -> Result<BT
     Ok(found)
 }
 
-/// The tree of a commit.
 pub(super) fn tree_of(repository: &Repository, commit: Option<Oid>) -> Result<Option<Tree<'_>>, HistoryError> {
     let tree = commit.map(|commit| repository.find_commit(commit).and_then(|commit| commit.tree()));
     tree.transpose().map_err(failed("read the tree of a commit"))

@@ -13,7 +13,6 @@ use super::compare::{Difference, Entry, TreePath, compare};
 use super::own::{contains, meeting, own_commits};
 use crate::{AfterRewrite, HistoryError, SyncError};
 
-/// The three states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tips {
     /// The local branch; absent where it has no commit.
@@ -24,7 +23,6 @@ pub(super) struct Tips {
     pub(super) synced: Option<Oid>,
 }
 
-/// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     /// The commit that is built upon; absent where the branch of the remote begins here.
@@ -142,7 +140,6 @@ impl Plan {
         !self.puts.is_empty() || self.base != remote
     }
 
-    /// The paths that are sent.
     pub(super) fn sent(&self) -> Vec<String> {
         let mut sent = texts(self.puts.keys());
         sent.extend(self.put_back.iter().cloned());
@@ -214,7 +211,6 @@ fn ready(
     Ok(fits.then_some(local))
 }
 
-/// Paths as text, for people.
 pub(super) fn texts<'a>(paths: impl IntoIterator<Item = &'a TreePath>) -> Vec<String> {
     paths.into_iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
 }

@@ -11,7 +11,6 @@ use crate::{HistoryError, SyncError};
 
 /// A branch of a remote.
 pub(super) struct RemoteBranch {
-    /// The name of the remote.
     pub(super) remote: String,
     /// The branch in full, which has the same name on both sides.
     pub(super) reference: String,

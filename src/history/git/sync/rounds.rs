@@ -37,7 +37,6 @@ const LOCK_POLL: Duration = Duration::from_millis(100);
 /// down part further. It doubles with each race up to this.
 const MOST_ROUNDS_WAITED: u32 = 16;
 
-/// The longest wait of all.
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// Brings the branch of the history and the one of the same name at the remote together: what the remote lacks is
@@ -95,7 +94,6 @@ struct Rounds<'a> {
     attempts: u32,
 }
 
-/// What a round came to.
 enum Round {
     Done(Synced),
     /// Somebody was faster, with the words of git.

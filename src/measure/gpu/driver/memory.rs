@@ -99,12 +99,10 @@ impl Context {
 }
 
 impl Buffer {
-    /// Its address on the device.
     pub fn address(&self) -> u64 {
         self.pointer
     }
 
-    /// Its size.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -46,7 +46,6 @@ impl Assembly {
         self.program.steps.push(Step::Zero(place));
     }
 
-    /// Adds a launch.
     pub(super) fn launch(&mut self, call: Call, arguments: Vec<Argument>) {
         // A grid that no device takes becomes one that `Program::fault` names.
         let grid = call.grid.map(|blocks| u32::try_from(blocks).unwrap_or(0));
@@ -75,7 +74,6 @@ pub(super) fn long(value: usize) -> Argument {
     Argument::I64(i64::try_from(value).expect("no buffer has more than 2^63 elements"))
 }
 
-/// Buffer arguments, in this order.
 pub(super) fn buffers(places: &[usize]) -> Vec<Argument> {
     places.iter().map(|place| Argument::Buffer(*place)).collect()
 }

@@ -14,7 +14,6 @@ use sprag_kernels::tile::Overlap;
 /// Scans with at most so many steps use the short form untuned: chunks would be few and short.
 const SHORT_STEPS: usize = 1024;
 
-/// An operation at one shape.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// Takes tiles out of maps.
@@ -25,7 +24,6 @@ pub enum Operation {
     TileUnpackAnywhere(TileUnpackAnywhere),
     /// Mixes two maps by a gate.
     FusionGate(FusionGate),
-    /// Scans tokens.
     Scan(scan::Shape),
     /// Applies a gate to the tiles of a copy of maps.
     Fused(Fused),

@@ -76,7 +76,6 @@ fn bytes(spec: &BufferSpec) -> Vec<u8> {
     }
 }
 
-/// The bytes of an element.
 trait Bytes: Element {
     fn le_bytes(self) -> Vec<u8>;
 }

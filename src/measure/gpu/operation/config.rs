@@ -1,6 +1,5 @@
 //! The form of a kernel, and the configuration of a tuned one: what the macros of its variants are set to.
 
-/// Which form of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Plain code, one thread an output.
@@ -12,7 +11,6 @@ pub enum Form {
 /// How a tuned kernel is built and launched. A kernel ignores what it has no use for, and its candidates leave it zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Config {
-    /// Threads of a block.
     pub block: u32,
     /// Bytes that a thread reads or writes at once, at most: 4, 8 or 16. Rows that are not so aligned take less.
     pub vector: u32,

@@ -22,7 +22,6 @@ const FILE: &str = "copy.cu";
 /// How many elements are copied; at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
-    /// The elements.
     pub elements: usize,
 }
 

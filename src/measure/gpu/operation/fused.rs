@@ -29,7 +29,6 @@ const MERGED: usize = 2;
 /// Tiles and the map that is applied to their pixels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
-    /// The tiles.
     pub tiles: Tiled,
     /// What becomes of a pixel.
     pub affine: Affine,

@@ -32,7 +32,6 @@ const ALPHA: usize = 5;
 pub struct FusionGate {
     /// The shape of the map; no axis is zero, and its planes fit 31 bits.
     pub map: MapShape,
-    /// The parameters.
     pub gate: Gate,
 }
 

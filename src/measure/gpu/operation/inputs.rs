@@ -12,7 +12,6 @@ pub struct Inputs {
 /// What an output buffer must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
-    /// The place of the buffer.
     pub buffer: usize,
     /// Its values, widened to `f32`.
     pub values: Vec<f32>,
@@ -22,7 +21,6 @@ pub struct Expected {
 
 /// An element type as it lies in the memory of a device.
 pub trait Stored: Element {
-    /// Bytes of an element.
     const BYTES: usize;
     /// The element of these bytes, as many as an element has.
     fn from_bytes(bytes: &[u8]) -> Self;

@@ -33,7 +33,6 @@ pub(super) fn plain(
     })
 }
 
-/// An output of elements.
 pub(super) fn output(name: &'static str, dtype: Dtype, count: usize) -> BufferSpec {
     BufferSpec { name, data: Data::Element(dtype), count, content: Content::Output }
 }

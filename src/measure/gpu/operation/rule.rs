@@ -10,7 +10,6 @@ use sprag_kernels::shape::MapShape;
 use sprag_kernels::tile::unpack_levels::{self, Scratch};
 use sprag_kernels::tile::{Overlap, Placement, Tiles};
 
-/// The kernels.
 pub(super) const FILE: &str = "tile_unpack.cu";
 
 /// The levels of the tiles of all samples, if they have any, and how tiles overlap.

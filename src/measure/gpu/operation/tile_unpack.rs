@@ -38,12 +38,10 @@ impl TileUnpack {
         Ok(TileUnpack { tiles, rule })
     }
 
-    /// The tiles.
     pub fn tiles(&self) -> &Tiled {
         &self.tiles
     }
 
-    /// How they are applied.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }

@@ -73,7 +73,6 @@ impl TileUnpackAnywhere {
         self.map
     }
 
-    /// The side of a tile.
     pub fn tile_size(&self) -> usize {
         self.tile_size
     }
@@ -83,7 +82,6 @@ impl TileUnpackAnywhere {
         &self.rule
     }
 
-    /// Tiles of a sample.
     pub fn per_sample(&self) -> usize {
         self.origins.len() / self.map.batch
     }

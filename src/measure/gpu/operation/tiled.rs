@@ -68,7 +68,6 @@ impl Tiled {
         Tiled::new(map, tile_size, ids.collect())
     }
 
-    /// The shape of the map.
     pub fn map(&self) -> MapShape {
         self.map
     }

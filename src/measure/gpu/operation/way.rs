@@ -3,11 +3,8 @@
 /// Which way the tokens are read. Both directions have the same parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// First to last.
     Forward,
-    /// Last to first.
     Backward,
-    /// Both, merged.
     Both(Merge),
 }
 
@@ -40,13 +37,10 @@ impl Initial {
 /// How two directions become one output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// The sum.
     Sum,
-    /// The average.
     Average,
     /// Half of each, by a gate that is not given.
     Even,
-    /// By a gate a channel.
     Gated,
     /// By a gate a sample and channel.
     GatedBySample,
@@ -55,7 +49,6 @@ pub enum Merge {
 /// The state before the first step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initial {
-    /// Zero.
     Zero,
     /// `[B,C]`, for every direction.
     Shared,

@@ -38,7 +38,6 @@ pub struct CallsPlan {
     pub configurations: BTreeMap<Subject, String>,
 }
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallsAnswer {
@@ -54,7 +53,6 @@ pub struct CallsAnswer {
 pub enum Outcome {
     /// The times of every operation.
     Timed(Box<CallsTimes>),
-    /// What failed, and how.
     Failed(String),
 }
 
@@ -62,7 +60,6 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallsTimes {
-    /// By operation; all are there.
     pub operations: BTreeMap<Subject, OperationCalls>,
     /// What each call of the whole path chose.
     pub selected: Selected,
@@ -72,7 +69,6 @@ pub struct CallsTimes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperationCalls {
-    /// The plain form.
     pub reference: Series,
     /// What is used: the tuned form, or where it cannot be the plain one once more.
     pub dispatch: Series,

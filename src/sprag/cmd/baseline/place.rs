@@ -22,7 +22,6 @@ const LOCK: &str = "baselines.lock";
 /// Where the baseline of a suite and a class of machine lies.
 pub(super) struct Place<'p> {
     project: &'p Project,
-    /// The path in the project.
     pub(super) path: String,
     present: Option<(Vec<u8>, Baseline)>,
 }

@@ -22,7 +22,6 @@ use sprag_model::run::{RecordedRun, Run, RunStatus};
 pub(super) struct Wanted<'a> {
     /// Only these suites; all where empty.
     pub(super) suites: &'a [String],
-    /// The run of this file.
     pub(super) file: Option<PathBuf>,
     /// The recorded runs of this commit or tag.
     pub(super) revision: Option<&'a str>,
@@ -32,9 +31,7 @@ pub(super) struct Wanted<'a> {
 pub(super) enum Found {
     /// A baseline.
     Taken(Box<Taken>),
-    /// Nothing.
     Nothing {
-        /// Why, as a sentence.
         why: String,
         /// Whether the suite broke, which is worse than that it is not there.
         failed: bool,
@@ -43,7 +40,6 @@ pub(super) enum Found {
 
 /// A baseline, and what it was taken from.
 pub(super) struct Taken {
-    /// The newest of the runs.
     pub(super) recorded: RecordedRun,
     /// What they come to, accepted by nobody yet.
     pub(super) baseline: Baseline,

@@ -21,7 +21,6 @@ pub(super) struct Terms<'a> {
 /// A baseline to put in place of the one in use.
 #[derive(Debug, PartialEq)]
 pub(super) struct TakenOver {
-    /// What it holds.
     pub(super) baseline: Baseline,
     /// The keys that were taken over, where the others stay.
     pub(super) keys: Option<Vec<String>>,

@@ -105,7 +105,6 @@ fn nothing_left(contest: &Contest<'_>, all: &BTreeSet<String>) -> Advice {
     kernel_suite::nothing_left_of(&contest.args.filters, all.iter().map(String::as_str))
 }
 
-/// The commit of one side.
 fn commit(contest: &Contest<'_>, named: &str) -> anyhow::Result<Commit> {
     let found = revision::commit(contest.project, named);
     if found.is_err() && contest.folder.join(named).is_file() {

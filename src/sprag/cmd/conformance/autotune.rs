@@ -9,7 +9,6 @@ use super::case::{Fields, Form, judge, list, unknown};
 use sprag_model::autotune::{Launched, Registry, Source, shape_bucket};
 use sprag_model::canonical;
 
-/// One operation on a registry.
 enum Operation {
     Bucket(BTreeMap<String, Value>),
     Lookup { op_name: String, shape_bucket: String },

@@ -10,9 +10,7 @@ use sprag_kernels::KernelError;
 /// Which form of a kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The plain one.
     Reference,
-    /// The fast one.
     Fast,
 }
 

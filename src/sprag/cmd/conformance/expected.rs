@@ -18,7 +18,6 @@ pub(super) struct Tolerance {
 }
 
 impl Tolerance {
-    /// The same bits.
     pub(super) const EXACT: Tolerance = Tolerance::new(0.0, 0.0);
 
     /// `absolute + relative * |expected|`.
@@ -110,14 +109,12 @@ pub(super) fn floats(name: &str, expected: &Value, got: &Floats, tolerance: Tole
     Ok(())
 }
 
-/// Compares a tensor of integers.
 pub(super) fn integer_tensor(name: &str, expected: &Value, got: &Integers) -> Result<()> {
     let fields = Fields::of(expected, &format!("`{name}`"), &["shape", "dtype", "data"])?;
     heading(name, &fields, &got.shape, got.dtype)?;
     integer_list(name, fields.get("data")?, &got.values)
 }
 
-/// Compares a list of integers.
 pub(super) fn integer_list(name: &str, expected: &Value, got: &[i64]) -> Result<()> {
     let expected = integers(name, expected)?;
     ensure!(expected.len() == got.len(), "`{name}`: expected {} elements, got {}", expected.len(), got.len());
@@ -142,7 +139,6 @@ pub(super) fn id_lists(name: &str, expected: &Value, got: &[impl AsRef<[u32]>]) 
     Ok(())
 }
 
-/// Compares a list of numbers.
 pub(super) fn number_list(name: &str, expected: &Value, got: &[f64], tolerance: Tolerance) -> Result<()> {
     let expected = list(name, expected)?;
     ensure!(expected.len() == got.len(), "`{name}`: expected {} elements, got {}", expected.len(), got.len());
@@ -153,12 +149,10 @@ pub(super) fn number_list(name: &str, expected: &Value, got: &[f64], tolerance: 
     Ok(())
 }
 
-/// Compares one number.
 pub(super) fn one_number(name: &str, expected: &Value, got: f64, tolerance: Tolerance) -> Result<()> {
     tolerance.check(name, 0, number(expected).with_context(|| format!("`{name}`"))?, got)
 }
 
-/// Compares one count.
 pub(super) fn count(name: &str, expected: &Value, got: usize) -> Result<()> {
     ensure!(expected.as_u64() == u64::try_from(got).ok(), "`{name}`: expected {expected}, got {got} (exact)");
     Ok(())

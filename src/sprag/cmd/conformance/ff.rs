@@ -13,9 +13,7 @@ use sprag_kernels::shape::MapShape;
 
 /// For heavy features and detail.
 const FEATURES: Tolerance = Tolerance::new(2e-4, 2e-4);
-/// For the gate.
 const ALPHA: Tolerance = Tolerance::new(1e-5, 0.0);
-/// For budgets.
 const BUDGETS: Tolerance = Tolerance::new(1e-9, 0.0);
 
 struct Inputs {

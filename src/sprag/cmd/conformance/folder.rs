@@ -16,9 +16,7 @@ pub(super) struct Found {
     pub(super) family: String,
     /// Its name, or its file and place where it bears none.
     pub(super) name: String,
-    /// The file that holds it.
     pub(super) file: PathBuf,
-    /// What it holds.
     pub(super) value: Value,
 }
 

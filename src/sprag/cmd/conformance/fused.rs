@@ -11,7 +11,6 @@ use sprag_kernels::element::Element;
 use sprag_kernels::fused::{self, Affine, Choice, Scratch};
 use sprag_kernels::tile::origins;
 
-/// Absolute and relative.
 const TOLERANCE: Tolerance = Tolerance::new(1e-6, 1e-6);
 
 struct Inputs {

@@ -38,7 +38,6 @@ pub(super) fn run(case: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The samples of a process.
 fn numbers(samples: &Value) -> Result<Vec<f64>> {
     let samples: Vec<f64> = list("the samples", samples)?.iter().map(number).collect::<Result<_>>()?;
     let bad = samples.iter().find(|sample| !(sample.is_finite() && **sample > 0.0));

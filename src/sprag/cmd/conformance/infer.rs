@@ -9,11 +9,8 @@ use super::tensor::Tensor;
 use sprag_kernels::infer::{Frame, Model, reference};
 use sprag_kernels::shape::MapShape;
 
-/// For arrays and the score.
 const ARRAYS: Tolerance = Tolerance::new(2e-5, 2e-5);
-/// For signals.
 const SIGNALS: Tolerance = Tolerance::new(0.0, 1e-5);
-/// For budgets.
 const BUDGETS: Tolerance = Tolerance::new(1e-9, 0.0);
 
 pub(super) fn run(case: &Value) -> Result<()> {

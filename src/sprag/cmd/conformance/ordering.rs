@@ -63,7 +63,6 @@ fn run_distance(case: &Value) -> Result<()> {
 struct Tree {
     /// Grids of the first and the second finer level.
     grids: [Grid; 2],
-    /// Children of each parent.
     children: Vec<[u32; 4]>,
     /// Children of each of those children.
     grandchildren: Vec<[u32; 4]>,

@@ -25,7 +25,6 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What one family gave.
 #[derive(Default)]
 struct Family {
     tally: Tally,

@@ -64,7 +64,6 @@ fn named(folder: &Path, word: &str) -> Result<Vec<u8>> {
     fs::read(&path).with_context(|| format!("read {}", path.display()))
 }
 
-/// Runs a case with texts.
 pub(super) fn run(case: &Value) -> Result<()> {
     let case = Fields::of(case, "the case", &FIELDS)?;
     let (baseline, current) = (case.text("baseline_json")?, case.text("current_json")?);

@@ -13,7 +13,6 @@ use super::expected::Floats;
 use sprag_kernels::element::Element;
 use sprag_kernels::shape::MapShape;
 
-/// The multiplier of the formula.
 const MULTIPLIER: u32 = 2_654_435_761;
 /// More elements than any case needs: a file that asks for more is wrong, and would only exhaust the memory.
 const MOST_ELEMENTS: usize = 1 << 28;
@@ -103,7 +102,6 @@ impl Tensor {
         }
     }
 
-    /// Its shape as that of a map.
     pub(super) fn map_shape(&self) -> Result<MapShape, Stop> {
         let [batch, channels, height, width] = *self.axes()?;
         Ok(MapShape { batch, channels, height, width })

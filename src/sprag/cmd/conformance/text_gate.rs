@@ -14,10 +14,8 @@ use crate::cmd::foreign_gate::original_text;
 use sprag_formats::trueno::{gate_report, gate_text};
 use sprag_model::bands::{Band, BandReport};
 
-/// The files of a case.
 const FILES: [&str; 2] = ["baseline.txt", "current.txt"];
 
-/// The fields of a case.
 const FIELDS: [&str; 12] = [
     "name",
     "note",

@@ -30,7 +30,6 @@ pub(super) const AWAY: &str = "bench-xeon";
 /// The name of the machine with the GPU.
 pub(super) const WITH_GPU: &str = "bench-gpu";
 
-/// All of them.
 pub(super) const BENCHES: [Bench; 3] = [
     Bench {
         name: UPGRADED,

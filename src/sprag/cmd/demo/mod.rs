@@ -28,7 +28,6 @@ use sprag_model::run::Run;
 use self::project::{BASELINES, Change, LISTED, Project, RELEASED};
 use self::runs::Recorder;
 
-/// What was generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoFacts {
     /// How many commits of code there are.

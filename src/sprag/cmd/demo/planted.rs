@@ -20,7 +20,6 @@ pub(super) struct Step {
 /// The regression, ten commits before the last.
 pub(super) const SLOWER: Step = Step { position: COMMITS - 11, kernel: "tile_pack", factor: 1.15 };
 
-/// The improvement.
 pub(super) const FASTER: Step = Step { position: 52, kernel: "fusion_gate", factor: 0.88 };
 
 /// A change that comes with the commits of half a year, a little each.
@@ -30,7 +29,6 @@ pub(super) struct Drift {
     each: f64,
 }
 
-/// The drift.
 pub(super) const DRIFT: Drift = Drift { kernel: "infer", from: 30, each: 0.0005 };
 
 /// A change of a machine, and not of the code.
@@ -50,7 +48,6 @@ pub(super) const GAP: Range<usize> = 58..82;
 /// The commit at which the GPU could not be used.
 pub(super) const NO_GPU: usize = 91;
 
-/// Why.
 pub(super) const NO_GPU_REASON: &str = "no CUDA device: the driver is present, and finds none";
 
 /// What the time of a kernel is multiplied by at that commit on that machine. `kernel_number` is its place in the suite.

@@ -20,7 +20,6 @@ const CONTROL_SLACK: f64 = 0.005;
 /// Digits of a figure in the document: two runs of the doctor differ in the second.
 const DIGITS: usize = 4;
 
-/// The findings of a measurement.
 pub(super) fn findings(noise: &Noise) -> NoiseFindings {
     let classes = [Class::Compute, Class::Cache, Class::Dram].map(|class| fitness(class, &noise.kernels));
     NoiseFindings {

@@ -9,7 +9,6 @@ use sprag_model::unit::Unit;
 /// What stands where a figure is not known.
 const UNKNOWN: &str = "–";
 
-/// The whole text.
 pub(super) fn text(findings: &Findings) -> String {
     let mut text = format!("{}\n", verdict(findings));
     section(&mut text, "Machine", &columns(&machine(&findings.machine), &[]));

@@ -17,10 +17,8 @@ use sprag_analysis::frame::ParquetFile;
 use sprag_history::Entry;
 use sprag_model::flat::{BENCHMARKS, SAMPLES};
 
-/// The folder of an export.
 const EXPORT: Kind = Kind { name: "export", marker: ".sprag-export" };
 
-/// The column that folders name.
 const FOLDER_COLUMN: &str = "suite";
 
 /// Writes the selected part of the history to a folder, which takes the place of an earlier export.

@@ -18,7 +18,6 @@ pub(super) enum Order {
     NewestFirst,
 }
 
-/// What was passed.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
     /// How many runs were taken.

@@ -12,7 +12,6 @@ use sprag_formats::{json_lines, openmetrics, table_csv, values_csv};
 use sprag_history::Entry;
 use sprag_model::flat::BENCHMARKS;
 
-/// The form of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// One line a run and benchmark.

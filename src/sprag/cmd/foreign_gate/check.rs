@@ -51,7 +51,6 @@ pub(in crate::cmd) fn check(folder: &Path, args: &CheckArgs, out: &mut dyn Write
 
 /// What a command asks of two files.
 pub(super) struct Asked {
-    /// Its name.
     pub(super) command: &'static str,
     pub(super) inconclusive: Inconclusive,
     pub(super) only_changed: bool,
@@ -61,7 +60,6 @@ pub(super) struct Asked {
 pub(super) struct Judged {
     pub(super) gate: Gate,
     pub(super) exit: Exit,
-    /// For a terminal.
     pub(super) text: String,
 }
 

@@ -22,9 +22,7 @@ pub(in crate::cmd) enum Against {
     Usual,
     /// The baseline of the class only.
     Baseline,
-    /// The sessions before.
     History,
-    /// This baseline file.
     File(PathBuf),
     /// The runs of this commit, as it was named.
     Revision(String),
@@ -55,7 +53,6 @@ pub(in crate::cmd) struct Bases<'p> {
 /// One suite that a base has numbers of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::cmd) struct Held {
-    /// The suite.
     pub(in crate::cmd) suite: String,
     /// The class of machine that it ran on.
     pub(in crate::cmd) class: String,

@@ -20,7 +20,6 @@ struct Means {
 /// Where further runs come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runs {
-    /// From this machine.
     Here,
     /// From the machine of the run.
     Elsewhere,

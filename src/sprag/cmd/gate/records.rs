@@ -167,7 +167,6 @@ impl<'p> Records<'p> {
         Ok(read.into_iter().collect::<Result<Vec<RecordedRun>, Quarantined>>().map_err(damaged)?)
     }
 
-    /// What was listed.
     pub(in crate::cmd) fn listing(&self) -> &Listing {
         &self.listing
     }

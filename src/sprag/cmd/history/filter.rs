@@ -20,11 +20,9 @@ pub(super) struct Filter {
     until: Option<DateTime<Utc>>,
 }
 
-/// Which commits count.
 enum CommitFilter {
     /// Those whose id begins so.
     Prefix(String),
-    /// This one.
     Sha(String),
 }
 

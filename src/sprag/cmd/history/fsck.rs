@@ -69,7 +69,6 @@ fn pending(project: &Project, store: &Store, source: &Target) -> anyhow::Result<
     Ok(findings)
 }
 
-/// The report for people.
 fn words(report: &FsckReport) -> String {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(report.repaired.iter().map(|step| format!("repair: {step}")));

@@ -27,16 +27,13 @@ const MOST_ENTRIES: usize = 100_000;
 /// How deep folders are looked into.
 const MOST_DEPTH: usize = 16;
 
-/// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
 /// A file that holds a run.
 pub(super) struct Incoming {
     /// The file as the user knows it.
     pub(super) name: String,
-    /// What is to be recorded.
     pub(super) record: Record,
-    /// The commit that was measured.
     pub(super) commit: Option<String>,
 }
 
@@ -136,7 +133,6 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes one file.
     fn file(&mut self, path: &Path, shown: &str) -> anyhow::Result<()> {
         match open(path) {
             Ok(mut file) => self.take(shown, path.file_name().and_then(|name| name.to_str()), &mut file),

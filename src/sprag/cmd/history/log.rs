@@ -98,7 +98,6 @@ fn heads(
     }))
 }
 
-/// The runs as columns.
 fn table(runs: &[LoggedRun]) -> String {
     let row = |run: &LoggedRun| {
         let commit = run.commit.as_deref().map_or("-", |sha| sha.get(..12).unwrap_or(sha));

@@ -37,11 +37,9 @@ const LONGEST_ATTRIBUTE: usize = 200;
 
 /// What is decided outside of the source.
 pub struct Place {
-    /// The folder of the suite.
     pub suite: String,
     /// The commit, where it can be recorded.
     pub commit: Option<Commit>,
-    /// The name of the machine.
     pub machine: String,
     /// When it was measured.
     pub time: DateTime<Utc>,

@@ -18,7 +18,6 @@ use sprag_model::run::Run;
 /// How many results without a value are named, of a suite on a machine.
 const MOST_REASONS: usize = 5;
 
-/// What was planned, converted.
 #[derive(Default)]
 pub(super) struct Converted {
     /// The records; none where they were not asked for.

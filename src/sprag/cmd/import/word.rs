@@ -18,11 +18,9 @@ const DIGITS: usize = 8;
 /// What a part of a benchmark may not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The name.
     Name,
     /// The key or the value of a parameter.
     Parameter,
-    /// The variant.
     Variant,
 }
 

@@ -23,14 +23,12 @@ pub(super) struct Kept {
     workflows: Vec<(&'static str, String)>,
     /// Suites that one of them names: what none names is new.
     known: BTreeSet<String>,
-    /// Suites of the configuration.
     suites: BTreeSet<String>,
 }
 
 /// A workflow with the values of the one that is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Values {
-    /// Its text.
     pub(super) text: String,
     /// The names of what stays as it was.
     pub(super) keeps: Vec<String>,
@@ -152,7 +150,6 @@ fn bare(value: &str) -> String {
     within('"').or_else(|| within('\'')).unwrap_or(value).to_owned()
 }
 
-/// The default of an input of an action.
 fn default(action: &str, input: &str) -> Option<String> {
     let own = |line: &&str| line.trim_end().strip_suffix(':') != Some(&format!("  {input}"));
     let lines = action.lines().skip_while(own).skip(1).take_while(|line| line.starts_with("    "));

@@ -33,7 +33,6 @@ pub(super) const IGNORED: [&str; 1] = ["/_site"];
 pub(super) struct Planned {
     /// Where, from the root of the project.
     pub(super) path: &'static str,
-    /// What.
     pub(super) text: String,
     /// Whether `--force` may replace one that differs; else it is the project's own once it is there.
     pub(super) is_replaceable: bool,

@@ -7,7 +7,6 @@ use crate::config::{Config, SuiteKind};
 
 /// Where a part begins that only this project needs; it ends with the same and a closing brace.
 const BEGIN: &str = "# of sprag alone {";
-/// Where it ends.
 const END: &str = "# of sprag alone }";
 
 /// What differs from project to project.

@@ -28,13 +28,9 @@ use sprag_model::statement::{GIT_COMMIT, SHA256};
 /// How far the clocks of two machines may be apart.
 const CLOCKS_APART: TimeDelta = TimeDelta::days(1);
 
-/// What an attestation recorded.
 pub(super) struct Recorded<'a> {
-    /// Where it lies.
     pub(super) folder: &'a Path,
-    /// Its checklist.
     pub(super) checklist: &'a FilledChecklist,
-    /// The bytes of that.
     pub(super) bytes: &'a [u8],
     /// The digests of its files.
     pub(super) sums: &'a BTreeMap<String, String>,

@@ -89,7 +89,6 @@ fn of_path(project: &Project, folder: &Path, needed: &NeededFile, path: &str) ->
     Artifact { path, file }
 }
 
-/// The files of an item as they were found.
 pub(super) fn found(item: &Item, artifacts: &BTreeMap<String, Artifact>) -> Vec<FoundFile> {
     let found = |needed: &NeededFile| {
         let path = artifacts.get(&needed.key).map_or(&needed.path, |artifact| &artifact.path).clone();

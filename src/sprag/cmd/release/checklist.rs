@@ -37,7 +37,6 @@ pub(super) fn exit_of(checklist: &FilledChecklist) -> Exit {
     }
 }
 
-/// The checklist for a terminal.
 pub(super) fn table(checklist: &FilledChecklist) -> String {
     let FilledChecklist { release, commit, tagged, .. } = checklist;
     let short = |sha: &str| sha.get(..12).unwrap_or(sha).to_owned();

@@ -18,7 +18,6 @@ impl Fault {
         Fault { path: path.to_owned(), byte: None, what: what.into() }
     }
 
-    /// One line for people.
     pub(super) fn line(&self) -> String {
         let byte = self.byte.map_or_else(String::new, |byte| format!(" at byte {byte}"));
         text::printable(&format!("fails: {}{byte}: {}", self.path, self.what))

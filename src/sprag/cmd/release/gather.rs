@@ -31,25 +31,19 @@ use sprag_model::run::RECORD_ROOT;
 pub(super) struct Gathered {
     /// The project, its history as of `history.commit`.
     pub(super) project: Project,
-    /// What must hold.
     pub(super) checklist: Checklist,
     /// What was accepted and waived.
     pub(super) ledger: Ledger,
-    /// The release.
     pub(super) release: Release,
-    /// The release before.
     pub(super) previous: Option<Release>,
-    /// Which commit it is.
     pub(super) identity: Identity,
     /// The present, by which waivers expire.
     pub(super) as_of: DateTime<Utc>,
-    /// The history.
     pub(super) history: HistoryPoint,
     /// The branch that holds it; absent where it is a commit.
     pub(super) branch: Option<String>,
     /// The commit whose files those of the project must be.
     pub(super) reviewed: String,
-    /// The artifacts, by key.
     pub(super) artifacts: BTreeMap<String, Artifact>,
 }
 

@@ -11,7 +11,6 @@ use sprag_model::release::{Release, Releases};
 /// Which commit a release is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
-    /// The commit.
     pub(super) commit: String,
     /// Whether the tag is there, at that commit.
     pub(super) tagged: bool,

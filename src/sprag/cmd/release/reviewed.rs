@@ -88,7 +88,6 @@ fn of_commit(store: &Store, commit: &str) -> anyhow::Result<BTreeMap<String, Vec
     Ok(found)
 }
 
-/// The one file of a commit at that path.
 fn file(store: &Store, commit: &str, path: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let is_plain = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
     if !is_plain {

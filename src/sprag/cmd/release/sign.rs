@@ -30,13 +30,11 @@ const ARMOUR_WIDTH: usize = 70;
 const ARMOUR_BEGIN: &str = "-----BEGIN SSH SIGNATURE-----\n";
 const ARMOUR_END: &str = "-----END SSH SIGNATURE-----\n";
 
-/// Whose signature counts.
 pub(super) enum Trusted<'a> {
     /// Nobody was named: that it fits its own key is all that can be told.
     Nobody,
     /// The signers that `ssh-keygen` reads from this file.
     Signers(&'a Path),
-    /// The key in this file.
     Key(&'a Path),
 }
 

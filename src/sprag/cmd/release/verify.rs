@@ -24,7 +24,6 @@ use sprag_model::digest::sha256_hex;
 use sprag_model::ledger::day;
 use sprag_model::statement::{PAYLOAD_TYPE, pre_authentication};
 
-/// What was verified.
 struct Verified {
     checklist: FilledChecklist,
     files: usize,

@@ -30,7 +30,6 @@ const LONGEST: usize = 40;
 
 /// An entry that is to be written.
 struct Proposal {
-    /// Its lines.
     lines: Vec<String>,
     /// The name of its file, without a number and an ending.
     stem: String,

@@ -84,7 +84,6 @@ fn of_config(folder: &Path, config: &Path, args: &RecordArgs) -> anyhow::Result<
     Ok(manifest)
 }
 
-/// The settings in a file.
 fn settings(folder: &Path, config: &Path) -> anyhow::Result<Map<String, Value>> {
     let bytes = read(folder, config)?;
     let refused = |reason: String| Advice {

@@ -30,7 +30,6 @@ struct Greedy {
     kmax: usize,
 }
 
-/// The arguments of two stages.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TwoStage {

@@ -35,7 +35,6 @@ pub(super) struct AskedEngine {
     pub(super) shapes: Vec<String>,
     /// Calls before those that count.
     pub(super) warmup: u32,
-    /// Calls that count.
     pub(super) iters: u32,
     /// Images of a call where neither a shape nor `trtexec` tells.
     pub(super) batch: u32,

@@ -25,7 +25,6 @@ use sprag_measure::gpu::suite;
 use sprag_model::autotune::Snapshot;
 use sprag_model::run::{Run, RunStatus};
 
-/// What is asked for.
 pub(super) struct Asked {
     settings: Settings,
     /// The engine as the user wrote it.

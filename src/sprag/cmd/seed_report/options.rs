@@ -106,7 +106,6 @@ fn asked(dtype: Dtype) -> AskedDtype {
     }
 }
 
-/// The options that are given.
 fn given<const N: usize>(options: [(&'static str, bool); N]) -> Vec<&'static str> {
     options.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
 }

@@ -40,7 +40,6 @@ pub(super) fn checked(fixture: &Fixture) -> FsckReport {
     fsck(&store, &target(&store, None).unwrap(), minute(24 * 60), None).unwrap()
 }
 
-/// Repairs the history.
 pub(super) fn repaired(fixture: &Fixture) -> Repaired {
     let store = fixture.store();
     repair(&store, &target(&store, None).unwrap(), minute(24 * 60)).unwrap()

@@ -29,7 +29,6 @@ pub(super) struct Layout {
 pub(super) struct Level {
     /// The side of a tile, in pixels.
     pub(super) side: usize,
-    /// Tiles a sample.
     pub(super) each: usize,
     /// The ids of the tiles, `[B,each]`; absent where there are none.
     pub(super) indices: Option<usize>,

@@ -6,7 +6,6 @@ use super::layout::{Ends, Level};
 use sprag_kernels::scan::DEFAULT_CLAMP;
 use sprag_kernels::shape::MapShape;
 
-/// Threads of a block.
 const BLOCK: u32 = 256;
 
 /// A path on its way.

@@ -117,7 +117,6 @@ impl Shape {
         Ok(all)
     }
 
-    /// The shape of the map.
     pub fn map(&self) -> MapShape {
         self.map
     }

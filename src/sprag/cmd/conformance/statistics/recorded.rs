@@ -15,13 +15,9 @@ pub(super) enum Got {
     Numbers(Vec<f64>),
     /// A whole number, exact.
     Count(u64),
-    /// Whole numbers, exact.
     Counts(Vec<Option<u64>>),
-    /// Exact.
     Flag(bool),
-    /// Exact.
     Text(String),
-    /// Fields of an object.
     Fields(Option<Vec<(&'static str, Got)>>),
 }
 
