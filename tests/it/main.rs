@@ -28,7 +28,6 @@ mod commits;
 /// Two such commits against each other.
 #[cfg(target_os = "linux")]
 mod commits_compared;
-/// Baselines and the check.
 /// Baselines and the check, from runs that were measured.
 mod gate;
 /// What a run is held against, and by which rules.
@@ -92,8 +91,9 @@ mod detect;
 mod trend;
 /// What is accepted and waived, and what that changes.
 mod ledger;
-/// Changes that other projects acknowledged.
+/// Sites of histories that hold little, or text that would harm a page that believed it.
 mod odd_histories;
+/// Changes that other projects acknowledged.
 mod real_cases;
 /// The recorded runs: listed, checked, repaired and proven.
 mod fsck;
