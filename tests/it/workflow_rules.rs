@@ -31,8 +31,9 @@ pub(crate) fn complaints(workflows: &Workflows) -> Vec<String> {
 }
 
 /// What starts each workflow; no other event does.
-const TRIGGERS: [(&str, &[&str]); 5] = [
+const TRIGGERS: [(&str, &[&str]); 6] = [
     ("ci.yml", &["push", "pull_request", "merge_group"]),
+    ("nightly.yml", &["schedule", "workflow_dispatch"]),
     ("perf.yml", &["pull_request", "merge_group"]),
     ("perf_gpu.yml", &["pull_request", "merge_group", "schedule", "workflow_dispatch"]),
     ("perf_trend_weekly.yml", &["schedule", "workflow_dispatch"]),
