@@ -1,3 +1,4 @@
 //! What every crate needs, once.
 
 pub mod stats;
+pub mod text;

@@ -1,6 +1,7 @@
 //! A filled checklist as files: `checklist.json` for programs, `CHECKLIST.md` for people.
 
 use super::file::{self, FileError};
+use sprag_base::text::is_unsafe;
 use sprag_model::checklist::{Filled, FilledChecklist, RuntimeTarget, Signed, Status};
 
 /// The name of the file for programs.
@@ -140,16 +141,11 @@ fn cell(text: &str) -> String {
             '&' => cell.push_str("&amp;"),
             '`' => cell.push('\''),
             '@' => cell.push_str("&#64;"),
-            character if character.is_control() || is_hidden(character) => cell.push('\u{fffd}'),
+            character if is_unsafe(character) => cell.push('\u{fffd}'),
             character => cell.push(character),
         }
     }
     cell
-}
-
-/// Whether a character reorders or hides others.
-fn is_hidden(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

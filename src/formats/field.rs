@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Number, Value};
 
 use super::quantity;
+use sprag_base::text::is_unsafe;
 use sprag_model::metric::Metric;
 
 /// The longest text that is kept of a fact, a label or a reason, in characters.
@@ -72,9 +73,8 @@ pub(super) fn possible(key: &str, number: Option<f64>, metric: &Metric, factor: 
 
 /// What is said somewhere, on one line, without characters that control or turn the text round, and not too long.
 pub(super) fn told(text: &str) -> String {
-    let is_hidden = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-    let seen = text.chars().take(4 * LONGEST_TEXT).filter(|c| !is_hidden(c));
-    let line: String = seen.map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = text.chars().take(4 * LONGEST_TEXT).map(|c| if c.is_control() { ' ' } else { c });
+    let line: String = text.filter(|c| c.is_whitespace() || !is_unsafe(*c)).collect();
     line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_TEXT).collect()
 }
 

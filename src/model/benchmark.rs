@@ -5,6 +5,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sprag_base::text::is_unsafe_in_name;
 
 /// The longest name, parameter or variant that a record may hold, in characters.
 pub const MAX_WORD: usize = 200;
@@ -170,24 +171,10 @@ fn check_word(part: &'static str, text: &str, reserved: &[char]) -> Result<(), B
     if length > MAX_WORD {
         return Err(BenchmarkError::Long { part, length });
     }
-    match text.chars().find(|c| c.is_control() || is_invisible(*c) || reserved.contains(c)) {
+    match text.chars().find(|c| is_unsafe_in_name(*c) || reserved.contains(c)) {
         Some(character) => Err(BenchmarkError::Character { part, text: text.to_owned(), character }),
         None => Ok(()),
     }
-}
-
-/// Whether a character shows nothing and changes how others are read or shown: two names could look the same, or one
-/// name like another. These are the marks of direction, the joiners and spaces without width, and the byte order mark.
-fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{061c}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2064}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{feff}'
-    )
 }
 
 /// What must hold of a word that programs and paths may be made of.

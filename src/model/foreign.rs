@@ -2,6 +2,7 @@
 
 use super::benchmark::{Benchmark, MAX_WORD};
 use super::metric::Metric;
+use sprag_base::text::is_unsafe_in_name;
 
 /// The variant of a benchmark whose program names none.
 pub const DEFAULT_VARIANT: &str = "default";
@@ -36,20 +37,19 @@ pub struct ReportedMetric {
 impl Reported {
     /// A benchmark that failed, under a name that can be recorded however it was called.
     ///
-    /// `name` loses what no name may hold, and what is too long; where nothing is left, `place` counts for it.
+    /// `name` loses what no name may hold, and what is too long; where it still is no name, `place` counts for it.
     pub fn failed(suite: &str, name: &str, place: usize, reason: String) -> Reported {
-        let clean = recordable(name);
-        let name = if clean.is_empty() { format!("unnamed-{place}") } else { clean };
-        let benchmark = Benchmark::new(suite, &name, &[], DEFAULT_VARIANT)
-            .expect("the suite is one of the configuration, and the name has just been cleaned");
+        let benchmark = |name: &str| Benchmark::new(suite, name, &[], DEFAULT_VARIANT);
+        let benchmark = benchmark(&recordable(name))
+            .or_else(|_| benchmark(&format!("unnamed-{place}")))
+            .expect("the suite is one of the configuration");
         Reported { benchmark, result: Err(reason), work: Vec::new() }
     }
 }
 
-/// `text` as a word that every part of a benchmark may be: reserved and control characters become `_`, and it is cut
-/// where it is too long.
+/// `text` with `_` for characters that a benchmark reserves and those that are unsafe, cut where it is too long.
 pub fn recordable(text: &str) -> String {
-    let reserved = |c: char| c.is_control() || matches!(c, '{' | '}' | '@' | '=' | ',');
+    let reserved = |c: char| is_unsafe_in_name(c) || matches!(c, '{' | '}' | '@' | '=' | ',');
     text.trim().chars().map(|c| if reserved(c) { '_' } else { c }).take(MAX_WORD).collect()
 }
 
@@ -69,6 +69,9 @@ mod tests {
         check("a{b}@c\n", "kernels/a_b__c @default");
         check("", "kernels/unnamed-3 @default");
         check(" \u{7} ", "kernels/_ @default");
+        check("a\u{200b}b", "kernels/a_b @default");
+        check("--all", "kernels/unnamed-3 @default");
+        check("../x", "kernels/unnamed-3 @default");
         check(&"x".repeat(500), &format!("kernels/{} @default", "x".repeat(MAX_WORD)));
     }
 }

@@ -1,5 +1,7 @@
 //! What git and the remote said, made fit to be shown.
 
+use sprag_base::text;
+
 /// The most lines that are quoted: the last ones, which hold the reason.
 const MOST_LINES: usize = 8;
 
@@ -17,24 +19,9 @@ pub(super) fn words(bytes: &[u8]) -> String {
     shown.join("; ")
 }
 
-/// `text` with control and invisible format characters written as escapes, cut where it is long.
+/// `text` for a terminal, cut where it is long.
 pub(crate) fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars().take(MOST_CHARACTERS) {
-        let invisible = matches!(
-            character,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        );
-        if character.is_control() || invisible {
-            safe.extend(character.escape_unicode());
-        } else {
-            safe.push(character);
-        }
-    }
-    if text.chars().nth(MOST_CHARACTERS).is_some() {
-        safe.push('…');
-    }
-    safe
+    text::printable(&text::shortened(text, MOST_CHARACTERS))
 }
 
 /// Whether a line is more than the advice that git puts under each failure of a remote.
@@ -76,7 +63,7 @@ mod tests {
         check("https://a@b/c ssh://u:p@h:22/d x@y", "https://b/c ssh://h:22/d x@y");
         let many: String = (0..20).map(|line| format!("{line}\n")).collect();
         check(&many, "12; 13; 14; 15; 16; 17; 18; 19");
-        assert_eq!(words("é".repeat(400).as_bytes()).chars().count(), MOST_CHARACTERS + 1);
+        assert_eq!(words("é".repeat(400).as_bytes()).chars().count(), MOST_CHARACTERS);
         assert_eq!(words(b"a\xffb"), "a\u{fffd}b");
     }
 }

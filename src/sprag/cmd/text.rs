@@ -1,23 +1,10 @@
 //! Text for a terminal: names, subjects and reasons come from elsewhere and may hold control sequences.
 
+pub(super) use sprag_base::text::printable;
 use sprag_report::gate::factor;
 
 /// What stands where there is no number.
 pub(super) const NONE: &str = "–";
-
-/// `text` with control and bidirectional-format characters written as escapes, so that it cannot act on a terminal.
-pub(super) fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        let directs = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if character.is_control() || directs {
-            safe.extend(character.escape_unicode());
-        } else {
-            safe.push(character);
-        }
-    }
-    safe
-}
 
 /// A number and its noun, in the plural where there is not one.
 pub(super) fn count(number: usize, noun: &str) -> String {
@@ -86,12 +73,6 @@ pub(super) fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_sequences_are_shown_not_obeyed() {
-        assert_eq!(printable("a\u{1b}[31mb\n\u{202e}c"), "a\\u{1b}[31mb\\u{a}\\u{202e}c");
-        assert_eq!(printable("µs é"), "µs é");
-    }
 
     #[test]
     fn nothing_has_no_sign() {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::word::{self, Part};
 use sprag_base::stats::{bootstrap, describe};
+use sprag_base::text::is_unsafe_in_name;
 use sprag_formats as formats;
 use sprag_model::benchmark::{Attributes, Benchmark, Parity, ParityStatus};
 use sprag_model::commit::Commit;
@@ -182,7 +183,7 @@ fn measurement(suite: &str, entry: &Entry, reserved: &[Metric]) -> Measurement {
 /// A reason of a source, on one line and not too long.
 fn told(reason: &str) -> String {
     let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short: String = line.chars().filter(|c| !word::is_unseen(*c)).take(500).collect();
+    let short: String = line.chars().filter(|c| !is_unsafe_in_name(*c)).take(500).collect();
     if short.is_empty() { "it did not run, and the source does not say why".to_owned() } else { short }
 }
 
@@ -226,7 +227,7 @@ fn estimate(metric: Metric, observation: &Observation) -> Estimate {
 /// The metric under a name that a record takes, and that does not stand for something else.
 fn recordable(metric: &Metric, reserved: &[Metric]) -> Metric {
     let clean: String =
-        metric.name.chars().map(|c| if c.is_whitespace() || word::is_unseen(c) { '_' } else { c }).collect();
+        metric.name.chars().map(|c| if c.is_whitespace() || is_unsafe_in_name(c) { '_' } else { c }).collect();
     let short: String = clean.chars().take(60).collect();
     let name = if short.is_empty() { "value".to_owned() } else { short };
     let clashes =
@@ -239,7 +240,7 @@ fn attributes(entry: &Entry) -> Attributes {
     let mut attributes = Attributes::new();
     let mut put = |key: &str, value: String| {
         if attributes.len() < MOST_ATTRIBUTES && !value.is_empty() {
-            let clean = |text: &str| text.chars().filter(|c| !word::is_unseen(*c)).take(LONGEST_ATTRIBUTE).collect();
+            let clean = |text: &str| text.chars().filter(|c| !is_unsafe_in_name(*c)).take(LONGEST_ATTRIBUTE).collect();
             attributes.insert(clean(key), clean(&value));
         }
     };

@@ -6,6 +6,7 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
+use sprag_base::text::is_unsafe_in_name;
 use sprag_model::benchmark::MAX_WORD;
 use sprag_model::digest;
 
@@ -42,7 +43,7 @@ pub fn part(text: &str, part: Part) -> String {
     let mut word = String::with_capacity(text.len());
     for (place, character) in text.chars().enumerate() {
         let leads = place == 0 && matches!(character, '-' | '.');
-        if leads || reserved.contains(&character) || is_unseen(character) {
+        if leads || reserved.contains(&character) || is_unsafe_in_name(character) {
             encode(&mut word, character);
         } else {
             word.push(character);
@@ -63,16 +64,6 @@ pub fn part(text: &str, part: Part) -> String {
             format!("{kept}~{}", &digest::sha256_hex(text.as_bytes())[..DIGITS])
         }
     }
-}
-
-/// Whether a character acts on a terminal or cannot be seen: controls, and marks of direction and width.
-pub fn is_unseen(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 fn encode(word: &mut String, character: char) {

@@ -1,0 +1,112 @@
+//! Which characters of a text that others wrote are unsafe to show.
+//!
+//! Names, subjects, branches and reasons come from commits, records and command output, so they may hold anything.
+//! What a language gives a meaning to (`<` in HTML, `|` in a Markdown table) is escaped by the writer of that language;
+//! characters that are unsafe everywhere are decided here, and only here.
+
+use std::borrow::Cow;
+
+/// Whether a character acts on whatever shows it, or shows nothing and changes how others are read: control characters,
+/// line and paragraph separators, marks of direction, joiners and spaces without width, variation selectors, tags,
+/// interlinear annotations, the byte order mark and noncharacters.
+pub fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || is_variation_selector(character)
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{fffe}'
+                | '\u{ffff}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// As [`is_unsafe`], of a name that is an identity. Variation selectors belong to the spelling of emoji and of Han
+/// names, and were recorded as such.
+pub fn is_unsafe_in_name(character: char) -> bool {
+    is_unsafe(character) && !is_variation_selector(character)
+}
+
+fn is_variation_selector(character: char) -> bool {
+    matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// `text` for a terminal: unsafe characters are written as `\u{…}`.
+pub fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unsafe(character) {
+            safe.extend(character.escape_unicode());
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+/// `text` for a page: line feeds and tabs become arrows, other unsafe characters U+FFFD.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    // Most texts are plain, which is seen by their bytes.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let picture = |character| match character {
+        '\n' => '↵',
+        '\t' => '⇥',
+        other if is_unsafe(other) => '\u{fffd}',
+        other => other,
+    };
+    Cow::Owned(text.chars().map(picture).collect())
+}
+
+/// At most `length` characters of `text`; an ellipsis marks what is cut off.
+pub fn shortened(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.to_owned();
+    }
+    text.chars().take(length.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of these once passed one of the lists that programs of ours had.
+    const UNSAFE: &str = "\0\u{1b}\n\t\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{180e}\u{200b}\u{200d}\u{200e}\u{200f}\u{2028}\
+        \u{2029}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{206f}\u{fe0f}\u{feff}\u{fff9}\u{fffe}\u{ffff}\
+        \u{e0001}\u{e0020}\u{e0100}";
+
+    #[test]
+    fn no_writer_lets_an_unsafe_character_through() {
+        for character in UNSAFE.chars() {
+            assert!(is_unsafe(character), "{}", character.escape_unicode());
+            let text = format!("a{character}b");
+            assert_eq!(printable(&text), format!("a{}b", character.escape_unicode()));
+            assert!(!visible(&text).contains(character));
+        }
+        for character in "tile_pack{n=4096} @fast\u{202f}µs\u{a0}שלום 日本 é e\u{301} ✓\u{fffd}".chars() {
+            assert!(!is_unsafe(character), "{}", character.escape_unicode());
+        }
+    }
+
+    #[test]
+    fn unsafe_characters_are_shown_not_obeyed() {
+        assert_eq!(printable("a\u{1b}[31mb\n\u{202e}c µs é"), "a\\u{1b}[31mb\\u{a}\\u{202e}c µs é");
+        assert_eq!(visible("a\nb\tc\u{0}d\u{7f}e"), "a↵b⇥c\u{fffd}d\u{fffd}e");
+        assert!(matches!(visible("1\u{202f}204 µs"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn long_text_ends_in_an_ellipsis() {
+        assert_eq!(shortened("abc", 3), "abc");
+        assert_eq!(shortened("äbcd", 3), "äb…");
+    }
+}
