@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::Format;
 use super::FormatError;
-use super::registry::Format;
 use super::rows::{self, ReadSource};
 use sprag_model::foreign::Output;
 use sprag_model::imported::Imported;

@@ -20,9 +20,7 @@ pub mod pytest_benchmark;
 pub mod gungraun;
 pub mod callgrind;
 pub mod trtexec;
-pub mod tt_metal;
-pub mod trueno;
-pub mod apex_x;
+pub mod compat;
 pub mod asv;
 pub mod github_action;
 pub mod bencher;
@@ -46,7 +44,6 @@ mod notes;
 mod number;
 mod outputs;
 mod peek;
-mod python;
 mod quantity;
 mod source;
 mod table;
@@ -55,7 +52,23 @@ mod unique;
 #[cfg(test)]
 mod golden;
 
+use sprag_model::foreign::Output;
+use sprag_model::imported::Imported;
 use sprag_model::metric::Metric;
+
+/// A foreign format.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// What the command line calls it, such as `google-benchmark`.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// Whether these outputs look like it: cheap, by names and the first bytes, and never by guessing.
+    pub recognises: fn(&[Output]) -> bool,
+    pub read: fn(&[Output]) -> Result<Imported, FormatError>,
+    /// How the names of the files end that a folder of this format consists of; a file alone may be called anything.
+    pub files: &'static [&'static str],
+}
 
 /// Why the metric cannot have the value, if it cannot; the reason reads after "is".
 pub fn impossible(metric: &Metric, value: f64) -> Option<String> {

@@ -10,7 +10,7 @@ use std::io::Read as _;
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
-use super::registry::Format;
+use super::Format;
 use super::source::{self, Source};
 use super::{FormatError, LONGEST_PREFIX, field, json, peek};
 use sprag_base::stats::describe;

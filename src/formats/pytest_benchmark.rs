@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::registry::Format;
+use super::Format;
 use super::source::{self, Source};
 use super::{FormatError, field, json, peek};
 use sprag_model::foreign::Output;

@@ -1,26 +1,13 @@
 //! The formats that can be imported: how each is recognised, and what reads it.
 
+use super::Format;
+use super::compat::{apex_x, trueno, tt_metal};
 use super::github_action::{custom, data_js};
 use super::{
-    FormatError, apex_x, asv, bencher, callgrind, criterion, divan, google_benchmark, gungraun, hyperfine, long_csv,
-    nvbench, pyperf, pytest_benchmark, tango, trtexec, trueno, tt_metal,
+    asv, bencher, callgrind, criterion, divan, google_benchmark, gungraun, hyperfine, long_csv, nvbench, pyperf,
+    pytest_benchmark, tango, trtexec,
 };
 use sprag_model::foreign::Output;
-use sprag_model::imported::Imported;
-
-/// A foreign format.
-#[derive(Clone, Copy, Debug)]
-pub struct Format {
-    /// What the command line calls it, such as `google-benchmark`.
-    pub name: &'static str,
-    /// What it is, in a few words.
-    pub title: &'static str,
-    /// Whether these outputs look like it: cheap, by names and the first bytes, and never by guessing.
-    pub recognises: fn(&[Output]) -> bool,
-    pub read: fn(&[Output]) -> Result<Imported, FormatError>,
-    /// How the names of the files end that a folder of this format consists of; a file alone may be called anything.
-    pub files: &'static [&'static str],
-}
 
 /// The formats, the more particular ones first.
 pub const FORMATS: &[Format] = &[

@@ -1,7 +1,7 @@
 //! A file of either form, read as one run.
 
 use super::{csv, json};
-use crate::registry::Format;
+use crate::Format;
 use crate::{FormatError, peek, source};
 use sprag_model::foreign::Output;
 use sprag_model::imported::Imported;

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::report::HEADER;
 use crate::source::{self, Source};
 use crate::table::{self, Row, Table};
 use crate::{FormatError, field};
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, ImportedRun, Observation};
 use sprag_model::metric::Metric;
+
+/// How the header begins.
+pub(super) const HEADER: &str = "command,mean,stddev,";
 
 /// How the columns of parameters begin.
 const PARAMETER: &str = "parameter_";

@@ -1,7 +1,7 @@
 //! A file of either form, read as one run.
 
 use super::{csv, json};
-use crate::registry::Format;
+use crate::Format;
 use crate::{FormatError, peek, source, table};
 use sprag_model::foreign::Output;
 use sprag_model::imported::Imported;
@@ -12,15 +12,13 @@ pub(crate) const FORMAT: Format =
 
 const FILES: &[&str] = &[".json", ".csv"];
 
-/// How the header of the CSV begins.
-pub(super) const HEADER: &str = "command,mean,stddev,";
-
 /// How tables for people begin: Markdown, Org mode and AsciiDoc.
 const TABLES: [&str; 4] = ["| Command | Mean [", "| Command  |  Mean [", "[cols=\"<,>", "|Command \n|Mean ["];
 
 fn recognises(outputs: &[Output]) -> bool {
     let mut files = source::relevant(outputs, FILES).peekable();
-    files.peek().is_some() && files.all(|output| is_json(output) || table::begins(output, HEADER) || is_table(output))
+    files.peek().is_some()
+        && files.all(|output| is_json(output) || table::begins(output, csv::HEADER) || is_table(output))
 }
 
 fn is_json(output: &Output) -> bool {
@@ -39,7 +37,7 @@ fn read(outputs: &[Output]) -> Result<Imported, FormatError> {
                 "is a table for people, whose numbers are rounded; export with `--export-json` and import that";
             return Err(source::schema(output, reason));
         }
-        if table::begins(output, HEADER) { csv::read(output) } else { json::read(output) }
+        if table::begins(output, csv::HEADER) { csv::read(output) } else { json::read(output) }
     })
 }
 

@@ -1,7 +1,7 @@
 //! Files of a folder, each with the files of times that it names.
 
 use super::file;
-use crate::registry::Format;
+use crate::Format;
 use crate::{FormatError, peek, source};
 use sprag_model::foreign::Output;
 use sprag_model::imported::Imported;

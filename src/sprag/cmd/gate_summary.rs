@@ -10,9 +10,9 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use sprag_formats::apex_x::compare::{Check, CheckStatus, Comparison as SeedComparison, Statuses, SuiteField};
-use sprag_formats::apex_x::compare_text;
-use sprag_formats::apex_x::suite::SeedSuite;
+use sprag_formats::compat::apex_x::compare::{Check, CheckStatus, Comparison as SeedComparison, Statuses, SuiteField};
+use sprag_formats::compat::apex_x::compare_text;
+use sprag_formats::compat::apex_x::suite::SeedSuite;
 use sprag_model::gate::{Gate, Outcome, SuiteGate};
 use sprag_model::unit::Unit;
 use sprag_model::verdict::{Comparison, Verdict};
@@ -95,7 +95,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use sprag_formats::apex_x::schema;
+    use sprag_formats::compat::apex_x::schema;
     use sprag_model::run::RunStatus;
     use sprag_report::gate::example;
 

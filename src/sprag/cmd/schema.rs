@@ -8,7 +8,7 @@ use super::{Advice, Exit, compare, doctor, kernels, text};
 use crate::cli::SchemaArgs;
 use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::Manifest;
-use sprag_formats::apex_x::schema as seed;
+use sprag_formats::compat::apex_x::schema as seed;
 use sprag_formats::{custom_schema, json_lines};
 use sprag_model::autotune::Store;
 use sprag_model::baseline::Baseline;

@@ -17,7 +17,7 @@ use super::suites::Taken;
 use super::{Advice, text};
 use crate::cli::RunArgs;
 use crate::config::{Suite, SuiteKind};
-use sprag_formats::apex_x::{cpu_report, gpu_report, trt_report};
+use sprag_formats::compat::apex_x::{cpu_report, gpu_report, trt_report};
 
 /// A report that was asked for and can be written.
 pub(super) struct Wanted {

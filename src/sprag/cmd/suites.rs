@@ -13,7 +13,7 @@ use super::trt_options::TrtOptions;
 use super::trt_profile::SLOWEST_LAYER;
 use super::{Exit, command_suite, commit_program, trt_suite};
 use crate::config::{Suite, SuiteKind};
-use sprag_formats::apex_x::trt_report::SweepReport;
+use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_history as history;
 use sprag_measure::environment::pressure::{self, Pressure, PressureChange};
 use sprag_measure::environment::redact::{redacted, redacted_arguments, without_secrets};

@@ -12,8 +12,10 @@ use super::suites::{self, Measured, Wish};
 use super::trt_options::TrtPlan;
 use super::{kernel_suite, trt_profile};
 use crate::config::Suite;
-use sprag_formats::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
-use sprag_formats::apex_x::trt_report::{CaseMetrics, CaseOutcome, SweepCase, SweepConfig, SweepOutcome, SweepReport};
+use sprag_formats::compat::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
+use sprag_formats::compat::apex_x::trt_report::{
+    CaseMetrics, CaseOutcome, SweepCase, SweepConfig, SweepOutcome, SweepReport,
+};
 use sprag_measure::environment::redact::redacted;
 use sprag_measure::gpu::probe::{self, Device};
 use sprag_measure::plan::Protocol;

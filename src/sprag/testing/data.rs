@@ -1,7 +1,7 @@
 //! Samples of benchmarks under the names of sections and subsections, as the ground truths of tt-metal hold them.
 
 use super::TestingError;
-use sprag_formats::tt_metal::ground_truth;
+use sprag_formats::compat::tt_metal::ground_truth;
 use sprag_model::canonical;
 use sprag_model::strict_json;
 use sprag_model::unit::Unit;

@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use crate::cmd::import::source;
-use sprag_formats::registry::{self, Format};
 use sprag_formats::rows::{self, ReadSource};
+use sprag_formats::{Format, registry};
 use sprag_model::foreign::Output;
 
 /// Files of a folder of samples that are no samples.

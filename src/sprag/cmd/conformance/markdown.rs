@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
 use super::case::Fields;
-use sprag_formats::apex_x::{gpu_report, trt_report};
+use sprag_formats::compat::apex_x::{gpu_report, trt_report};
 
 pub(super) fn run(case: &Value) -> Result<()> {
     let fields = Fields::of(case, "the case", &["name", "kind", "report", "expected_markdown"])?;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::case::Fields;
 use crate::cmd::foreign_gate::original_samples::{self, SampleGateError};
 use sprag_analysis::rules::rank::Parameters;
-use sprag_formats::tt_metal::{gate_report, ground_truth};
+use sprag_formats::compat::tt_metal::{gate_report, ground_truth};
 use sprag_model::sample_gate::{RankFigures, RankOutcome, SampleMismatch, Section};
 
 /// How far a number may lie from the recorded one, as a share of it.

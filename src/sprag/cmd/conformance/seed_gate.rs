@@ -5,11 +5,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use super::case::{Fields, Form, judge, unknown};
-use sprag_formats::apex_x::baseline_template::Template;
-use sprag_formats::apex_x::compare::{self, CompareError, Comparison};
-use sprag_formats::apex_x::compare_text;
-use sprag_formats::apex_x::json::Json;
-use sprag_formats::apex_x::suite::SeedSuite;
+use sprag_formats::compat::apex_x::baseline_template::Template;
+use sprag_formats::compat::apex_x::compare::{self, CompareError, Comparison};
+use sprag_formats::compat::apex_x::compare_text;
+use sprag_formats::compat::apex_x::suite::SeedSuite;
+use sprag_formats::compat::json::Json;
 
 /// What stands in golden texts for the time they were written.
 const TIMESTAMP: &str = "__TIMESTAMP__";

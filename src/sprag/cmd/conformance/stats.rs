@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::case::{Fields, Form, Stop, judge, unknown};
-use sprag_formats::apex_x::single_calls::{Summary, summarise};
+use sprag_formats::compat::apex_x::single_calls::{Summary, summarise};
 use sprag_model::canonical;
 
 pub(super) fn run(case: &Value) -> Result<()> {

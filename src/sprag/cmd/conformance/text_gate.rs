@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::case::Fields;
 use crate::cmd::foreign_gate::original_text;
-use sprag_formats::trueno::{gate_report, gate_text};
+use sprag_formats::compat::trueno::{gate_report, gate_text};
 use sprag_model::bands::{Band, BandReport};
 
 const FILES: [&str; 2] = ["baseline.txt", "current.txt"];

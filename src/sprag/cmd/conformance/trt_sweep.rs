@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::case::{Fields, Form, judge, list, unknown};
-use sprag_formats::apex_x::trt_report::{CaseMetrics, CaseOutcome, SweepCase, SweepSummary};
+use sprag_formats::compat::apex_x::trt_report::{CaseMetrics, CaseOutcome, SweepCase, SweepSummary};
 use sprag_model::shape_case::{ShapeCase, ShapeCaseError};
 
 pub(super) fn run(case: &Value) -> Result<()> {

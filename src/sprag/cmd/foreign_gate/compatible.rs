@@ -6,8 +6,8 @@ use super::files::{Kind, Pair};
 use super::{original_samples, original_text};
 use crate::cmd::{Advice, Exit, text, warn};
 use sprag_analysis::rules::rank::Parameters;
-use sprag_formats::trueno::gate_report as text_report;
-use sprag_formats::tt_metal::gate_report as sample_report;
+use sprag_formats::compat::trueno::gate_report as text_report;
+use sprag_formats::compat::tt_metal::gate_report as sample_report;
 use sprag_model::rule::Rule;
 
 /// Prints Trueno's report, or what tt-metal finds with its summary as JSON; control characters of names are escaped.

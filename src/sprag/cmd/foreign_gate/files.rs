@@ -7,7 +7,8 @@ use anyhow::Context as _;
 
 use crate::cli::CheckArgs;
 use crate::cmd::{Advice, bounded};
-use sprag_formats::{criterion, trueno, tt_metal};
+use sprag_formats::compat::{trueno, tt_metal};
+use sprag_formats::criterion;
 use sprag_model::foreign::Output;
 
 /// The most bytes of a file: a hundred times the largest that is known.

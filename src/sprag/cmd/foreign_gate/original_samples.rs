@@ -2,8 +2,8 @@
 
 use sprag_analysis::rules::rank::Parameters;
 use sprag_analysis::sample_gate;
-use sprag_formats::tt_metal::gate_report;
-use sprag_formats::tt_metal::ground_truth::{self, GroundTruthError};
+use sprag_formats::compat::tt_metal::gate_report;
+use sprag_formats::compat::tt_metal::ground_truth::{self, GroundTruthError};
 use sprag_model::sample_gate::{RankFigures, SampleMismatch, Section};
 
 /// Why the original ends without a result, in its words.

@@ -1,7 +1,7 @@
 //! Trueno's check as it stands, from the bytes of two files to its report.
 
 use sprag_analysis::rules::bands;
-use sprag_formats::trueno::gate_text::{self, GateTextError};
+use sprag_formats::compat::trueno::gate_text::{self, GateTextError};
 use sprag_model::bands::BandReport;
 
 /// Why the original ends without a report, in the last line of what it then says.

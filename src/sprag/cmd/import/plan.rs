@@ -10,7 +10,7 @@ use super::word;
 use crate::cli::ImportArgs;
 use crate::cmd::text::{count, printable};
 use crate::cmd::{Advice, note, warn};
-use sprag_formats::registry::Format;
+use sprag_formats::Format;
 use sprag_history::{self as history, HistoryError, Store};
 use sprag_measure::clock;
 use sprag_model::commit::Commit;

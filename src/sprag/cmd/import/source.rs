@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::cmd::Advice;
-use sprag_formats::registry::{self, Format};
+use sprag_formats::{Format, registry};
 use sprag_model::foreign::Output;
 
 /// The most bytes that one import reads where nothing else is said: ten times the largest history that is known.

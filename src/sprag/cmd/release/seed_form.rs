@@ -11,7 +11,7 @@ use crate::cmd::replay::digest_of;
 use crate::cmd::{Advice, text};
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_evidence::sums;
-use sprag_formats::apex_x::attestation::{ARTIFACTS, Attestation, FoundFile, GATES, Metadata, Status};
+use sprag_formats::compat::apex_x::attestation::{ARTIFACTS, Attestation, FoundFile, GATES, Metadata, Status};
 use sprag_history as history;
 use sprag_model::checklist::{Filled, FilledChecklist, Status as ItemStatus};
 

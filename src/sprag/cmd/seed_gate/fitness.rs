@@ -3,9 +3,9 @@
 
 use super::{File, is_baseline, report_suite};
 use crate::cmd::{Advice, text};
-use sprag_formats::apex_x::compare::Comparison;
-use sprag_formats::apex_x::json::Json;
-use sprag_formats::apex_x::suite::SeedSuite;
+use sprag_formats::compat::apex_x::compare::Comparison;
+use sprag_formats::compat::apex_x::suite::SeedSuite;
+use sprag_formats::compat::json::Json;
 use sprag_model::metric::LARGEST;
 use sprag_model::rule::{MOST_FACTOR, Rule};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::platform;
 use crate::cmd::kernel_suite::worker_command;
-use sprag_formats::apex_x::cpu_report::{self, Place, Settings, Timings};
+use sprag_formats::compat::apex_x::cpu_report::{self, Place, Settings, Timings};
 use sprag_measure::seed::{self, SEED_VERSION, SeedPlan};
 use sprag_measure::{environment, gpu};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sprag_formats::apex_x::gpu_report::{Calls, TensorRt};
+use sprag_formats::compat::apex_x::gpu_report::{Calls, TensorRt};
 use sprag_measure::environment::redact::redacted;
 use sprag_measure::plan::Protocol;
 use sprag_measure::process::WorkerCommand;

@@ -11,7 +11,7 @@ use crate::cli::RunArgs;
 use crate::cmd::Advice;
 use crate::cmd::kernel_suite::worker_command;
 use crate::cmd::trt_options::plugin_of_environment;
-use sprag_formats::apex_x::gpu_report::{
+use sprag_formats::compat::apex_x::gpu_report::{
     self, Backend, Benchmarks, Calls, Device, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
     Selection,
 };

@@ -3,7 +3,7 @@
 use crate::cli::{Dtype, RunArgs};
 use crate::cmd::Advice;
 use crate::config::{Suite, SuiteKind};
-use sprag_formats::apex_x::cpu_report;
+use sprag_formats::compat::apex_x::cpu_report;
 use sprag_measure::gpu::precision::AskedDtype;
 use sprag_measure::gpu::settings::Settings;
 use sprag_model::shape_case::ShapeCase;

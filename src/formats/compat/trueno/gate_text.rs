@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::python;
+use crate::compat::python;
 
 /// Why the original breaks down on a text, in the last line of what it then says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,12 +4,12 @@
 //! in this order; it passes where `current <= allowed`, so never where either is NaN; what the report lacks is missing.
 //! `regression_ratio` is `current / value - 1.0`, absent where `value` is not above zero. Where the suite has a status,
 //! that of the report must be the required one. Nothing else is looked at: a baseline without metrics lets all pass,
-//! and so does the rest of the report. [`crate::apex_x::compare_text`] writes what came of it.
+//! and so does the rest of the report. [`crate::compat::apex_x::compare_text`] writes what came of it.
 
-use super::json::Json;
-use super::json_fault::JsonError;
 use super::metrics::{Figures, MetricsError};
 use super::suite::SeedSuite;
+use crate::compat::json::Json;
+use crate::compat::json_fault::JsonError;
 
 /// The allowed relative worsening of a metric that says none.
 const DEFAULT_RATIO: f64 = 0.5;

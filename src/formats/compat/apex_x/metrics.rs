@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::json::Json;
 use super::suite::SeedSuite;
+use crate::compat::json::Json;
 
 /// The figures of the summary of a sweep.
 const SUMMARY: [&str; 3] = ["p50_ms_min", "p50_ms_median", "p50_ms_max"];

@@ -5,7 +5,7 @@
 //! Lists of fewer than 100 samples are warned of. It can be read by others than the gate:
 //!
 //! ```
-//! use sprag_formats::tt_metal::ground_truth;
+//! use sprag_formats::compat::tt_metal::ground_truth;
 //!
 //! let mut warnings = Vec::new();
 //! let truth = ground_truth::read(br#"{"rank_2": {"sharded": [6384, 6384.5, 6390]}}"#, &mut warnings)?;
@@ -15,8 +15,8 @@
 //! # Ok::<(), ground_truth::GroundTruthError>(())
 //! ```
 
-use crate::apex_x::json::Json;
-use crate::python;
+use crate::compat::json::Json;
+use crate::compat::python;
 use sprag_model::sample_gate::{GroundTruth, SampleSeries, Section};
 
 /// How many samples a list should have.

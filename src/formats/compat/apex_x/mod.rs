@@ -7,8 +7,6 @@ pub mod cpu_report;
 pub mod gpu_report;
 pub mod trt_report;
 pub mod runtime_caps;
-pub mod json;
-pub mod json_fault;
 mod metrics;
 pub mod compare;
 pub mod compare_text;

@@ -174,8 +174,8 @@ fn python_number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apex_x::compare::compare;
-    use crate::apex_x::suite::SeedSuite;
+    use crate::compat::apex_x::compare::compare;
+    use crate::compat::apex_x::suite::SeedSuite;
 
     #[test]
     fn what_is_not_finite_is_written_as_python_writes_it() {

@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_seed() {
-        let golden: Value = serde_json::from_str(include_str!("../../../fixtures/golden/apex-x/stats.json"))
+        let golden: Value = serde_json::from_str(include_str!("../../../../fixtures/golden/apex-x/stats.json"))
             .expect("the golden cases are JSON");
         let cases = golden["cases"].as_array().expect("there are cases");
         assert_eq!(cases.len(), 5);

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_report_of_the_seed_is_written_again() {
-        let cases = golden(include_str!("../../../fixtures/golden/apex-x/perf_compare.json"));
+        let cases = golden(include_str!("../../../../fixtures/golden/apex-x/perf_compare.json"));
         let text = cases[0]["current_json_text"].as_str().expect("the first case has a recorded report");
         let theirs: Value = serde_json::from_str(text).expect("the report is JSON");
         let (config, metrics) = (&theirs["config"], &theirs["metrics"]);

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::GpuConfig;
-use crate::apex_x::single_calls::summarise;
+use super::config::GpuConfig;
+use crate::compat::apex_x::single_calls::summarise;
 
 /// Bytes of a mebibyte, which the seed calls `mb`.
 const MEBIBYTE: f64 = 1_048_576.0;

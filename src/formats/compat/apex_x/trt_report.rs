@@ -267,7 +267,7 @@ pub fn to_markdown(report: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apex_x::runtime_caps::{CudaDevice, Fp8};
+    use crate::compat::apex_x::runtime_caps::{CudaDevice, Fp8};
 
     fn report(outcome: SweepOutcome) -> SweepReport {
         let device = CudaDevice { count: 1, name: "NVIDIA H200".into(), compute_capability: Some("9.0".into()) };
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_markdown_is_that_of_the_seed() {
-        let golden = include_str!("../../../fixtures/golden/apex-x/report_markdown.json");
+        let golden = include_str!("../../../../fixtures/golden/apex-x/report_markdown.json");
         let golden: Value = serde_json::from_str(golden).expect("the golden cases are JSON");
         let case = &golden["cases"][1];
         assert_eq!(

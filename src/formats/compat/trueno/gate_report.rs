@@ -1,6 +1,6 @@
 //! The report of Trueno's check as text: what it prints of one side held against the other.
 
-use crate::python::fixed;
+use crate::compat::python::fixed;
 use sprag_model::bands::{Band, BandReport, BandRow};
 
 /// How wide the rules between the parts are.

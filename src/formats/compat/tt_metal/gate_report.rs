@@ -1,6 +1,6 @@
 //! What tt-metal's check says: a message a benchmark, the summary, both as JSON, and why two sides do not match.
 
-use crate::python::{fixed, quoted};
+use crate::compat::python::{fixed, quoted};
 use sprag_model::canonical;
 use sprag_model::sample_gate::{RankFigures, RankOutcome, SampleMismatch, Section};
 

@@ -3,7 +3,9 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
-use super::{Benchmarks, Environment, GpuConfig};
+use super::benchmarks::Benchmarks;
+use super::config::GpuConfig;
+use super::environment::Environment;
 use sprag_model::autotune::Snapshot;
 use sprag_model::canonical;
 
@@ -70,7 +72,7 @@ impl GpuReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apex_x::gpu_report::{
+    use crate::compat::apex_x::gpu_report::{
         Backend, Calls, Device, EndToEnd, Operation, Path, Selection, TensorRt, to_markdown,
     };
 

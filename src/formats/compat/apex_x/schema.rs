@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn what_the_seed_writes_of_comparisons_follows_their_schemas() {
-        let compare = include_str!("../../../fixtures/golden/apex-x/perf_compare.json");
+        let compare = include_str!("../../../../fixtures/golden/apex-x/perf_compare.json");
         assert!(golden_texts(compare, "summary_json_text", &summary()) > 10);
         assert!(golden_texts(compare, "trend_json_text", &trend()) > 10);
     }
@@ -350,10 +350,10 @@ mod tests {
     fn a_snapshot_of_a_report_follows_its_schema() {
         let texts = [
             include_str!(
-                "gpu_report/snapshots/sprag_formats__apex_x__gpu_report__report__tests__a_measured_report_has_every_figure.snap"
+                "gpu_report/snapshots/sprag_formats__compat__apex_x__gpu_report__report__tests__a_measured_report_has_every_figure.snap"
             ),
             include_str!(
-                "gpu_report/snapshots/sprag_formats__apex_x__gpu_report__report__tests__a_skipped_report_has_every_key.snap"
+                "gpu_report/snapshots/sprag_formats__compat__apex_x__gpu_report__report__tests__a_skipped_report_has_every_key.snap"
             ),
         ];
         for text in texts {

@@ -1,6 +1,6 @@
 //! Python's words: for bytes that are no text, for a text that is no JSON, for texts and numbers that it shows.
 
-use super::apex_x::json_fault::{JsonError, JsonFault};
+use super::json_fault::{JsonError, JsonFault};
 
 /// The text of bytes, or how Python says that they are none.
 pub(super) fn decode(bytes: &[u8]) -> Result<&str, String> {
@@ -81,7 +81,7 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apex_x::json::Json;
+    use crate::compat::json::Json;
 
     /// What CPython 3.11 says.
     #[test]

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::json::Json;
 use super::metrics::{self, Figures, MetricsError};
 use super::suite::SeedSuite;
+use crate::compat::json::Json;
 use sprag_model::canonical;
 
 /// The figures of a GPU report that a baseline holds: these, each with both percentiles.

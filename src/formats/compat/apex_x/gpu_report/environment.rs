@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
+use crate::compat::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
 
 /// What stands where text is asked for of software that has no part in it.
 const NONE: &str = "none";
