@@ -1,4 +1,5 @@
 //! What every crate needs, once.
 
+pub mod process;
 pub mod stats;
 pub mod text;

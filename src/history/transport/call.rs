@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use super::answer::{Fault, Fetched, Pushed, read_push};
 use super::environment::cleaned;
-use super::process::{Ended, Ending, run};
 use super::program::{find_git, joined, trusted_path};
 use super::words::words;
+use sprag_base::process::{Captured, End, Limits, OutputLimit, capture, describe_exit};
 
 /// How long one call may take.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The most that is kept of each output, in bytes.
-const KEPT: usize = 256 << 10;
+/// How long git has to remove its locks when its time is up.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How much of the end of each output is read, in bytes.
+const OUTPUT_BYTES: usize = 256 << 10;
 
 /// The exit code by which `git ls-remote --exit-code` says that nothing matches.
 const NOTHING_MATCHES: i32 = 2;
@@ -113,20 +116,20 @@ impl Transport {
             remote,
         ];
         let ended = self.call("fetch", &options, &[format!("+{branch}:{into}")])?;
-        if ended.code() == Some(0) {
+        if exit_code(&ended) == Some(0) {
             return Ok(Fetched::Branch);
         }
-        let said = words(&ended.error);
+        let said = words(&ended.stderr);
         let ended = match said.contains("couldn't find remote ref") {
             true => self.call("ls-remote", &["--exit-code", "--end-of-options", remote], &[branch.to_owned()])?,
             false => return Err(CallError::Remote { fault: Fault::of(&said), words: said }),
         };
-        match ended.code() {
+        match exit_code(&ended) {
             Some(NOTHING_MATCHES) => Ok(Fetched::NoBranch),
             // It came into being in between.
             Some(0) => Err(CallError::Remote { fault: Fault::Locked, words: said }),
             _ => {
-                let words = words(&ended.error);
+                let words = words(&ended.stderr);
                 Err(CallError::Remote { fault: Fault::of(&words), words })
             }
         }
@@ -148,13 +151,13 @@ impl Transport {
             remote,
         ];
         let ended = self.call("push", &options, &[format!("{commit}:{branch}")])?;
-        let porcelain = String::from_utf8_lossy(&ended.output);
-        let words = words(&ended.error);
-        let pushed = read_push(&porcelain, branch, ended.code(), &words);
+        let porcelain = String::from_utf8_lossy(&ended.stdout);
+        let words = words(&ended.stderr);
+        let pushed = read_push(&porcelain, branch, exit_code(&ended), &words);
         pushed.ok_or_else(|| CallError::Remote { fault: Fault::of(&words), words })
     }
 
-    fn call(&self, verb: &'static str, options: &[&str], rest: &[String]) -> Result<Ended, CallError> {
+    fn call(&self, verb: &'static str, options: &[&str], rest: &[String]) -> Result<Captured, CallError> {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.place.folder).env_clear().envs(self.variables.iter().cloned());
         command.arg("--no-pager").arg("--git-dir").arg(&self.place.git_folder);
@@ -163,10 +166,22 @@ impl Transport {
         }
         command.arg(verb).args(options).args(rest);
         let start = |source| CallError::Start { program: self.program.clone(), source };
-        let ended = run(&mut command, LIMIT, KEPT).map_err(start)?;
-        match ended.ending {
-            Ending::Status(status) if status.code().is_some() => Ok(ended),
-            _ => Err(CallError::Ended { verb, manner: ended.manner(LIMIT) }),
-        }
+        let output = OutputLimit::tail(OUTPUT_BYTES);
+        // A shared connection or a cache of credentials that git leaves running is the user's.
+        let limits = Limits { grace: GRACE, keep_background: true, ..Limits::new(LIMIT, output, output) };
+        let captured = capture(&mut command, Vec::new(), &limits).map_err(start)?;
+        let manner = match captured.end {
+            End::Exited(status) if status.code().is_some() => return Ok(captured),
+            End::Exited(status) => describe_exit(status),
+            End::TimeOut | End::Overflow => format!("took longer than {} s and was stopped", LIMIT.as_secs_f64()),
+        };
+        Err(CallError::Ended { verb, manner })
+    }
+}
+
+fn exit_code(captured: &Captured) -> Option<i32> {
+    match captured.end {
+        End::Exited(status) => status.code(),
+        End::TimeOut | End::Overflow => None,
     }
 }

@@ -7,7 +7,6 @@
 mod words;
 mod program;
 mod environment;
-mod process;
 mod answer;
 mod call;
 
