@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeZone as _, Utc};
 
+use crate::trend;
 use sprag_model::analysis::{NoBaseline, SuiteAnalysis};
 use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
@@ -12,6 +13,7 @@ use sprag_model::metric::Metric;
 use sprag_model::rule::Rule;
 use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};
 use sprag_model::sample::{Estimate, Measurement};
+use sprag_model::series::Series;
 use sprag_model::verdict::Counts;
 
 /// A run with one `time` in seconds a benchmark.
@@ -116,5 +118,20 @@ pub(super) fn suite(name: &str, machine: &str) -> SuiteAnalysis {
         comparisons: Vec::new(),
         counts: Counts::default(),
         rollup: None,
+    }
+}
+
+/// A series of one session a day, each of a commit with that number and of that level.
+pub(crate) fn daily(name: &str, sessions: &[(u32, f64)]) -> Series {
+    let of_session = |(day, (commit, value)): (usize, &(u32, f64))| {
+        trend::example::point(day, *value).of_run(|run| run.commit = format!("{commit:040x}").into())
+    };
+    Series {
+        id: name.to_owned(),
+        metric: Metric::time(),
+        machine: "m".to_owned(),
+        machine_name: "m".to_owned(),
+        points: sessions.iter().enumerate().map(of_session).collect(),
+        ..trend::example::series(name, &[])
     }
 }

@@ -9,8 +9,9 @@
 mod visits;
 mod replay;
 mod resample;
-mod whole;
+mod history;
 mod reruns;
 
+pub use history::calibrate;
+pub use replay::Candidate;
 pub use reruns::reruns;
-pub use whole::{Candidate, calibrate};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::visits::{self, Between, Stay, Visit};
-use super::whole::{Candidate, Source};
+use super::visits::{self, Between, Source, Stay, Visit};
 use crate::reference::{self, Known, Level};
 use crate::{compare, family, restless, rules};
 use sprag_model::baseline::BaselineMetric;
@@ -14,6 +13,15 @@ use sprag_model::evidence::{Decision, Evidence};
 use sprag_model::rule::{Policy, Rule};
 use sprag_model::series::Point;
 use sprag_model::verdict::Verdict;
+
+/// A rule that is asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// What people call it.
+    pub name: String,
+    /// By which rule it judges which metric.
+    pub policy: Policy,
+}
 
 pub(super) struct Judged {
     between: Between,
@@ -158,13 +166,14 @@ pub(super) fn tally_of(verdict: &Verdict) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::whole::{example, source};
+    use crate::calibrate::visits::source;
+    use crate::example::daily;
     use sprag_model::rule::Choice;
 
     #[test]
     fn one_run_stands_for_its_level_and_the_past_for_the_noise() {
         let levels: Vec<(u32, f64)> = [1.0, 1.02, 0.98, 1.01, 1.04].iter().map(|level| (1, *level)).collect();
-        let series = example::series("x", &levels);
+        let series = daily("x", &levels);
         let source = source(&series);
         let policy = Policy { exceptions: Vec::new(), default: Choice::Learnt };
         let of = |base: Base| entry(&source, &source.stays[0], 4, base, &policy).expect("there is a past");

@@ -10,8 +10,7 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::replay::{self, Judged};
-use super::visits::{self, Between, Visit};
-use super::whole::Source;
+use super::visits::{self, Between, Source, Visit};
 use crate::restless;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::baseline::Baseline;
@@ -29,9 +28,10 @@ const MOST: usize = 20;
 pub fn reruns(series: &[SeriesAnalysis], heads: &[RunHead], policy: &Policy) -> Vec<Reruns> {
     let filtered: HashSet<&str> =
         heads.iter().filter(|head| is_filtered(&head.config)).map(|head| head.id.as_str()).collect();
-    let again = again(heads.iter().filter(|head| !filtered.contains(head.id.as_str())));
-    let is_asked =
-        |one: &&SeriesAnalysis| one.judged && again.contains(&(one.series.suite.as_str(), one.series.machine.as_str()));
+    let remeasured = remeasured(heads.iter().filter(|head| !filtered.contains(head.id.as_str())));
+    let is_asked = |one: &&SeriesAnalysis| {
+        one.judged && remeasured.contains(&(one.series.suite.as_str(), one.series.machine.as_str()))
+    };
     let asked: Vec<&SeriesAnalysis> = series.iter().filter(is_asked).collect();
     let judged: Vec<Vec<(&str, Judged)>> = asked.par_iter().map(|one| judged(one, &filtered, policy)).collect();
     let mut groups: BTreeMap<(&str, &str), Vec<(&str, Judged)>> = BTreeMap::new();
@@ -47,7 +47,7 @@ pub fn reruns(series: &[SeriesAnalysis], heads: &[RunHead], policy: &Policy) -> 
 }
 
 /// The suites and machines that measured a commit in two sessions of one environment.
-fn again<'h>(heads: impl Iterator<Item = &'h RunHead>) -> BTreeSet<(&'h str, &'h str)> {
+fn remeasured<'h>(heads: impl Iterator<Item = &'h RunHead>) -> BTreeSet<(&'h str, &'h str)> {
     let mut spans: HashMap<[&str; 4], (DateTime<Utc>, DateTime<Utc>)> = HashMap::new();
     for head in heads {
         let Some(commit) = head.commit.as_ref().filter(|commit| !commit.dirty) else { continue };
@@ -77,8 +77,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::calibrate::whole::{Candidate, calibrate, example};
-    use crate::example::{recorded, run};
+    use crate::calibrate::{Candidate, calibrate};
+    use crate::example::{daily, recorded, run};
     use crate::trend::example::analysis;
     use sprag_model::calibration::Tally;
     use sprag_model::commit::Commit;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn tally(sessions: &[(u32, f64)]) -> Option<Tally> {
-        let series = example::series("x", sessions);
+        let series = daily("x", sessions);
         let heads = heads(&series);
         let found = reruns(&analysis(vec![series.clone()]).series, &heads, &policy());
         let whole = calibrate(&[&series], &[Candidate { name: "x".to_owned(), policy: policy() }], 1);
@@ -134,18 +134,18 @@ mod tests {
 
     #[test]
     fn two_runs_of_one_session_tell_nothing() {
-        let mut series = example::series("x", &[(1, 1.0), (1, 1.3)]);
+        let mut series = daily("x", &[(1, 1.0), (1, 1.3)]);
         let first = series.points[0].time;
         series.points[1].run_mut().time = first + chrono::TimeDelta::minutes(20);
         let heads = heads(&series);
-        assert!(again(heads.iter()).is_empty());
+        assert!(remeasured(heads.iter()).is_empty());
         assert!(reruns(&analysis(vec![series]).series, &heads, &policy()).is_empty());
     }
 
     #[test]
     fn of_many_sessions_the_newest_are_judged() {
         let many: Vec<(u32, f64)> = (0..60).map(|_| (1, 1.0)).collect();
-        let series = example::series("x", &many);
+        let series = daily("x", &many);
         let heads = heads(&series);
         let found = reruns(&analysis(vec![series]).series, &heads, &policy());
         assert_eq!((found.len(), found[0].tally.judged, found[0].tally.changed()), (1, MOST, 0));
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn runs_of_some_benchmarks_alone_are_no_sessions() {
-        let series = example::series("x", &[(1, 1.0), (1, 1.3), (1, 1.0), (2, 1.0)]);
+        let series = daily("x", &[(1, 1.0), (1, 1.3), (1, 1.0), (2, 1.0)]);
         let mut heads = heads(&series);
         let judged = |heads: &[RunHead]| reruns(&analysis(vec![series.clone()]).series, heads, &policy());
         assert_eq!(judged(&heads)[0].tally.judged, 2);

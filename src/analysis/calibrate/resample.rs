@@ -6,8 +6,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::replay::{level, tally_of};
-use super::whole::{Candidate, Source};
+use super::replay::{Candidate, level, tally_of};
+use super::visits::Source;
 use crate::reference::{self, Known};
 use crate::{compare, restless, rules};
 use sprag_base::stats::random::SplitMix64;

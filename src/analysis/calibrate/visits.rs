@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 
 use crate::restless;
 use sprag_base::stats::{describe, student};
+use sprag_model::baseline::Baseline;
 use sprag_model::series::{Point, Series};
 
 /// The level of the test for a step, one side of two.
@@ -56,6 +57,21 @@ pub(super) struct Visit {
 pub(super) struct Stay<'s> {
     pub(super) points: Vec<&'s Point>,
     pub(super) visits: Vec<Visit>,
+}
+
+/// A series, and what was made of it.
+pub(super) struct Source<'s> {
+    pub(super) series: &'s Series,
+    /// The key of its metric in a baseline.
+    pub(super) key: String,
+    pub(super) stays: Vec<Stay<'s>>,
+    pub(super) residuals: Vec<f64>,
+}
+
+pub(super) fn source(series: &Series) -> Source<'_> {
+    let stays = stays(series);
+    let residuals = residuals(&stays);
+    Source { series, key: Baseline::key(&series.benchmark, &series.metric.name), stays, residuals }
 }
 
 /// The stays of a series, by environment.
@@ -139,7 +155,7 @@ pub(super) fn residuals(stays: &[Stay<'_>]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::whole::example::series;
+    use crate::example::daily as series;
 
     fn kinds(levels: &[(u32, f64)]) -> Vec<Between> {
         let series = series("x", levels);

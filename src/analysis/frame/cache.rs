@@ -12,9 +12,7 @@ use std::io::{self, Cursor, Write};
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::FrameError;
-use super::catalogue::texts;
-use super::cells::Cells;
+use super::cells::{Cells, FrameError, json, texts};
 use super::decoded::{Cell, DecodedRuns};
 use super::{heads, values};
 use sprag_model::benchmark::Benchmark;
@@ -133,10 +131,6 @@ impl Write for Hashed<'_> {
 /// The line before the tables.
 fn first_line() -> String {
     format!("sprag decoded runs {FORMAT}, sprag {}, records {SCHEMA_VERSION}\n", env!("CARGO_PKG_VERSION"))
-}
-
-pub(super) fn json<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).expect("it holds nothing that JSON cannot")
 }
 
 fn read([runs, parts, cells, values, medians]: [&[u8]; TABLES]) -> Result<DecodedRuns, FrameError> {

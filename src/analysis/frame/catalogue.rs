@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use polars::prelude::*;
 
+use super::cells::{number_of, texts};
 use super::change::{HIGHER, LOWER};
 use super::decoded::Cell;
 use sprag_model::benchmark::Benchmark;
@@ -171,15 +172,6 @@ impl<'a> Catalogue<'a> {
         let Benchmarked { benchmark, place, .. } = self.benchmarks[entry.benchmark];
         Series::id_of(&benchmark.id(), benchmark.version, &entry.metric.name, &self.places[place].machine.id)
     }
-}
-
-/// The number of a row, as the frame holds it.
-pub(super) fn number_of(row: usize) -> u32 {
-    u32::try_from(row).expect("more than 2^32 runs or series do not fit into memory")
-}
-
-pub(super) fn texts<T: AsRef<str>>(name: &str, cells: impl Iterator<Item = T>) -> Column {
-    StringChunked::from_iter_values(name.into(), cells).into_column()
 }
 
 fn word(better: Better) -> &'static str {

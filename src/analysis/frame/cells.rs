@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use polars::prelude::*;
+use serde::Serialize;
 
-use super::FrameError;
 use sprag_model::medians::Medians;
 
 pub(super) struct Cells<'a>(pub(super) &'a DataFrame);
@@ -81,4 +81,38 @@ impl<'a> Cells<'a> {
         let days = self.0.column(name)?.date()?.physical().iter();
         days.map(|cell| cell.and_then(NaiveDate::from_epoch_days).ok_or(FrameError::Gap(name))).collect()
     }
+}
+
+/// Why the runs cannot be put into a frame or read off it.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// A number that is none. Records cannot hold one, so it comes from a run that was never recorded.
+    #[error("put run `{run}` into a frame: {field} of `{benchmark} {metric}` is not a finite number")]
+    NotFinite {
+        run: String,
+        /// The written identity of the benchmark.
+        benchmark: String,
+        metric: String,
+        /// Which number of the estimate.
+        field: &'static str,
+    },
+    /// A column that has no gaps by construction has one.
+    #[error("read the column `{0}` of a frame: it has a gap")]
+    Gap(&'static str),
+    /// A dataframe operation failed.
+    #[error("compute over a frame")]
+    Dataframe(#[from] polars::error::PolarsError),
+}
+
+/// The number of a row, as the frame holds it.
+pub(super) fn number_of(row: usize) -> u32 {
+    u32::try_from(row).expect("more than 2^32 runs or series do not fit into memory")
+}
+
+pub(super) fn texts<T: AsRef<str>>(name: &str, cells: impl Iterator<Item = T>) -> Column {
+    StringChunked::from_iter_values(name.into(), cells).into_column()
+}
+
+pub(super) fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("it holds nothing that JSON cannot")
 }

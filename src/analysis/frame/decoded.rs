@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use polars::prelude::*;
 
-use super::FrameError;
-use super::catalogue::number_of;
+use super::cells::{FrameError, number_of};
 use super::values::{self, Values};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::head::RunHead;

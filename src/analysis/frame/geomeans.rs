@@ -6,9 +6,9 @@
 
 use polars::prelude::*;
 
-use super::cells::Cells;
+use super::cells::{Cells, FrameError};
 use super::change::{add_up_in_order, from_log};
-use super::{Frame, FrameError};
+use super::table::Frame;
 use sprag_base::stats::student;
 use sprag_model::movers::GeomeanRow;
 

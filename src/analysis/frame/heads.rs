@@ -11,10 +11,7 @@ use polars::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::from_str;
 
-use super::FrameError;
-use super::cache::json;
-use super::catalogue::{number_of, texts};
-use super::cells::Cells;
+use super::cells::{Cells, FrameError, json, number_of, texts};
 use sprag_model::commit::Commit;
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::head::RunHead;

@@ -2,10 +2,9 @@
 
 use polars::prelude::*;
 
-use super::catalogue::texts;
-use super::cells::Cells;
+use super::cells::{Cells, FrameError, texts};
 use super::change::{finite, relative};
-use super::{Frame, FrameError};
+use super::table::Frame;
 use sprag_model::baseline::Baseline;
 use sprag_model::rollup::LatestRow;
 

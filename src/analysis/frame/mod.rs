@@ -39,27 +39,7 @@ mod plain;
 #[cfg(test)]
 mod plain_movers;
 
+pub use cells::FrameError;
 pub use decoded::{DecodedRuns, Decoder};
 pub use parquet::ParquetFile;
 pub use table::Frame;
-
-/// Why the runs cannot be put into a frame or read off it.
-#[derive(Debug, thiserror::Error)]
-pub enum FrameError {
-    /// A number that is none. Records cannot hold one, so it comes from a run that was never recorded.
-    #[error("put run `{run}` into a frame: {field} of `{benchmark} {metric}` is not a finite number")]
-    NotFinite {
-        run: String,
-        /// The written identity of the benchmark.
-        benchmark: String,
-        metric: String,
-        /// Which number of the estimate.
-        field: &'static str,
-    },
-    /// A column that has no gaps by construction has one.
-    #[error("read the column `{0}` of a frame: it has a gap")]
-    Gap(&'static str),
-    /// A dataframe operation failed.
-    #[error("compute over a frame")]
-    Dataframe(#[from] polars::error::PolarsError),
-}

@@ -9,9 +9,9 @@
 
 use polars::prelude::*;
 
-use super::cells::Cells;
+use super::cells::{Cells, FrameError};
 use super::change::{finite, from_log, log_of, median_of, relative, worse};
-use super::{Frame, FrameError};
+use super::table::Frame;
 use sprag_model::movers::MoverRow;
 use sprag_model::unit::Unit;
 

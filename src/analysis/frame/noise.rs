@@ -11,9 +11,9 @@ use std::f64::consts::SQRT_2;
 use polars::prelude::*;
 use polars::series::ops::NullBehavior;
 
-use super::cells::Cells;
+use super::cells::{Cells, FrameError};
 use super::change::{distance, median_of, share};
-use super::{Frame, FrameError};
+use super::table::Frame;
 use sprag_base::stats::describe::OF_NORMAL;
 use sprag_model::movers::{NoiseRow, SuiteNoiseRow};
 

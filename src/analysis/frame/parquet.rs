@@ -7,7 +7,7 @@
 use polars::prelude::*;
 use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWriter, StatisticsOptions};
 
-use super::FrameError;
+use super::cells::FrameError;
 use sprag_model::flat::{self, Cell, Kind, Row, Table};
 
 /// The most rows of a row group.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use polars::prelude::{IntoLazy, col};
 
-use super::cells::Cells;
+use super::cells::{Cells, FrameError};
 use super::change::HIGHER;
-use super::{Frame, FrameError};
+use super::table::Frame;
 use sprag_model::metric::{Better, Metric};
 use sprag_model::sample::Role;
 use sprag_model::series::{Point, PointRun, Series};

@@ -2,9 +2,9 @@
 
 use polars::prelude::*;
 
-use super::cells::Cells;
+use super::cells::{Cells, FrameError};
 use super::change::{add_up_in_order, from_log, log_of, worse};
-use super::{Frame, FrameError};
+use super::table::Frame;
 use sprag_model::baseline::Baseline;
 use sprag_model::rollup::SuiteRow;
 

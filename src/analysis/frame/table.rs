@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use polars::prelude::*;
 
-use super::FrameError;
-use super::catalogue::{Catalogue, number_of, texts};
+use super::catalogue::Catalogue;
+use super::cells::{FrameError, number_of, texts};
 use super::decoded::{DecodedRuns, Decoder};
 use super::order::Order;
 use super::values;

@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::FrameError;
+use super::cells::FrameError;
 use sprag_model::sample::Estimate;
 
 /// The columns of the values, filled run by run: as much of an estimate as is told of a series, which a record that is

@@ -6,9 +6,10 @@
 
 use polars::prelude::*;
 
-use super::cells::Cells;
+use super::cells::{Cells, FrameError};
 use super::change::{log_of, relative, worse};
-use super::{Frame, FrameError, movers, weeks};
+use super::table::Frame;
+use super::{movers, weeks};
 use sprag_model::movers::WeekMovers;
 
 impl Frame {

@@ -8,9 +8,9 @@
 
 use polars::prelude::*;
 
-use super::cells::Cells;
+use super::cells::{Cells, FrameError};
 use super::change::{add_up_in_order, from_log, log_of, median_of, worse};
-use super::{Frame, FrameError};
+use super::table::Frame;
 use sprag_model::rollup::WeekRow;
 
 impl Frame {

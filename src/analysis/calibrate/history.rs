@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::replay::{self, Judged, Replayed};
+use super::replay::{self, Candidate, Judged, Replayed};
 use super::resample::{self, CHANGES};
-use super::visits::{self, Between, Stay};
-use sprag_model::baseline::Baseline;
+use super::visits::{Between, Source, source};
 use sprag_model::calibration::{Base, Calibration, Pairs, Resampled, RuleCalibration, SCHEMA_VERSION, Tally};
 use sprag_model::rule::{Choice, Policy, Rule};
 use sprag_model::series::Series;
@@ -17,24 +16,6 @@ const TRIALS: usize = 2_000;
 
 /// The fewest and the most that one series gets.
 const TRIALS_A_SERIES: (usize, usize) = (20, 1_000);
-
-/// A rule that is asked about.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
-    /// What people call it.
-    pub name: String,
-    /// By which rule it judges which metric.
-    pub policy: Policy,
-}
-
-/// A series, and what was made of it.
-pub(super) struct Source<'s> {
-    pub(super) series: &'s Series,
-    /// The key of its metric in a baseline.
-    pub(super) key: String,
-    pub(super) stays: Vec<Stay<'s>>,
-    pub(super) residuals: Vec<f64>,
-}
 
 /// Replays the series that a gate looks at, and draws sessions from them; equal series and `seed` give equal counts.
 pub fn calibrate(series: &[&Series], candidates: &[Candidate], seed: u64) -> Calibration {
@@ -59,12 +40,6 @@ pub fn calibrate(series: &[&Series], candidates: &[Candidate], seed: u64) -> Cal
         pairs: sources.iter().fold(Pairs::default(), pairs),
         rules: all.map(rule).collect(),
     }
-}
-
-pub(super) fn source(series: &Series) -> Source<'_> {
-    let stays = visits::stays(series);
-    let residuals = visits::residuals(&stays);
-    Source { series, key: Baseline::key(&series.benchmark, &series.metric.name), stays, residuals }
 }
 
 fn pairs(mut pairs: Pairs, source: &Source<'_>) -> Pairs {
@@ -140,30 +115,9 @@ fn replayed(sources: &[Source<'_>], base: Base, candidate: &Candidate) -> Replay
 }
 
 #[cfg(test)]
-pub(super) mod example {
-    use crate::trend::example;
-    use sprag_model::metric::Metric;
-    use sprag_model::series::Series;
-
-    /// A series of one session a day, each of a commit with that number and of that level.
-    pub(in crate::calibrate) fn series(name: &str, sessions: &[(u32, f64)]) -> Series {
-        let of_session = |(day, (commit, value)): (usize, &(u32, f64))| {
-            example::point(day, *value).of_run(|run| run.commit = format!("{commit:040x}").into())
-        };
-        Series {
-            id: name.to_owned(),
-            metric: Metric::time(),
-            machine: "m".to_owned(),
-            machine_name: "m".to_owned(),
-            points: sessions.iter().enumerate().map(of_session).collect(),
-            ..example::series(name, &[])
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::example::daily;
     use sprag_base::stats::random::SplitMix64;
 
     fn candidates() -> Vec<Candidate> {
@@ -183,7 +137,7 @@ mod tests {
         let mut random = SplitMix64::new(11);
         let mut level = |session: u32| (session / 2, 1.0 + deviation * random.normal());
         (0..series)
-            .map(|number| example::series(&format!("x{number}"), &(0..sessions).map(&mut level).collect::<Vec<_>>()))
+            .map(|number| daily(&format!("x{number}"), &(0..sessions).map(&mut level).collect::<Vec<_>>()))
             .collect()
     }
 
