@@ -25,6 +25,7 @@ pub mod paired;
 pub mod clock_cost;
 pub mod noise;
 pub mod sources;
+pub mod built_from;
 pub mod environment;
 pub mod gpu;
 pub mod cpu;
@@ -33,6 +34,7 @@ pub mod tensorrt;
 mod errand;
 pub mod seed;
 pub mod instructions;
+pub mod suite;
 
 #[cfg(test)]
 mod example;
@@ -40,6 +42,8 @@ mod example;
 /// Why a suite could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
+    #[error("cannot tell which program this is")]
+    OwnProgram(#[source] std::io::Error),
     /// A worker process could not be started.
     #[error("cannot start a worker process with `{}`: {error}", .program.display())]
     Spawn { program: std::path::PathBuf, error: std::io::Error },

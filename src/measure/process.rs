@@ -26,6 +26,25 @@ pub struct WorkerCommand {
     pub arguments: Vec<String>,
 }
 
+impl WorkerCommand {
+    /// How this program starts itself with those arguments.
+    ///
+    /// # Errors
+    /// When the system does not tell which program this is.
+    pub fn for_this_program(arguments: &[&str]) -> Result<WorkerCommand, MeasureError> {
+        let program = std::env::current_exe().map_err(MeasureError::OwnProgram)?;
+        Ok(WorkerCommand { program, arguments: arguments.iter().map(|one| (*one).to_owned()).collect() })
+    }
+
+    /// How this program starts itself as a worker for a task, as `--task` names it.
+    ///
+    /// # Errors
+    /// As [`WorkerCommand::for_this_program`].
+    pub fn for_task(task: &str) -> Result<WorkerCommand, MeasureError> {
+        WorkerCommand::for_this_program(&["worker", "--task", task])
+    }
+}
+
 /// What went wrong with one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {

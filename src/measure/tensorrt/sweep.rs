@@ -1,6 +1,6 @@
 //! A sweep: an engine timed in each of several cases, process by process, the cases in turn.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,41 @@ impl NumberedCase {
     pub fn label(&self) -> String {
         self.shapes.label(self.number)
     }
+}
+
+/// A shape case that cannot be, and why.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}`: {why}", .text.escape_debug())]
+pub struct ShapeCaseFault {
+    pub text: String,
+    pub why: String,
+}
+
+/// The cases of a sweep: first the one that gives no shapes, then those of the texts.
+///
+/// # Errors
+/// When a text cannot be read, gives a shape twice, or is the same as an earlier one.
+pub fn number_cases(texts: &[String]) -> Result<Vec<NumberedCase>, ShapeCaseFault> {
+    let mut cases = vec![NumberedCase { number: 0, shapes: ShapeCase::default() }];
+    // Each is a series of its own, so no two may be called the same.
+    let mut ids: BTreeMap<String, usize> = BTreeMap::new();
+    for (number, text) in (1..).zip(texts) {
+        let fault = |why: String| ShapeCaseFault { text: text.clone(), why };
+        let shapes = ShapeCase::parse(text).map_err(|error| fault(error.to_string()))?;
+        let twice = shapes
+            .shapes
+            .iter()
+            .enumerate()
+            .find(|(at, one)| shapes.shapes[..*at].iter().any(|earlier| earlier.name == one.name));
+        if let Some((_, shape)) = twice {
+            return Err(fault(format!("the shape of `{}` is given twice", shape.name.escape_debug())));
+        }
+        if let Some(earlier) = ids.insert(measurements::benchmark("trt", &shapes).id(), number) {
+            return Err(fault(format!("it is the same as the shape case number {earlier}")));
+        }
+        cases.push(NumberedCase { number, shapes });
+    }
+    Ok(cases)
 }
 
 #[derive(Clone, Debug)]
@@ -262,5 +297,29 @@ mod tests {
     fn cases_take_turns() {
         assert_eq!((0..3).flat_map(|round| order(2, round)).collect::<Vec<_>>(), [0, 1, 1, 0, 0, 1]);
         assert_eq!(order(0, 1), Vec::<usize>::new());
+    }
+
+    fn labels(texts: &[&str]) -> Result<Vec<String>, String> {
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        let cases = number_cases(&texts).map_err(|fault| fault.to_string())?;
+        Ok(cases.iter().map(NumberedCase::label).collect())
+    }
+
+    #[test]
+    fn the_first_case_gives_no_shapes() {
+        assert_eq!(labels(&[]), Ok(vec!["default".to_owned()]));
+        let expected = ["default", "case_001_1_3", "case_002_2"].map(str::to_owned).to_vec();
+        assert_eq!(labels(&["a=1x3;b=4", "a=2"]), Ok(expected));
+    }
+
+    #[test]
+    fn a_case_that_cannot_be_is_named() {
+        let check = |texts: &[&str], words: &str| {
+            let error = labels(texts).expect_err("it cannot be");
+            assert!(error.contains(words), "{error}");
+        };
+        check(&["a=1", "a=1;image:2"], "`a=1;image:2`: the shape `image:2` has no `=`");
+        check(&["a=1;a=2"], "the shape of `a` is given twice");
+        check(&["a=1;b=2", "b=2;a=1"], "the same as the shape case number 1");
     }
 }

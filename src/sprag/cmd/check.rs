@@ -4,16 +4,18 @@ use std::io::Write;
 use std::path::Path;
 
 use super::choose::{self, Chosen};
-use super::effort::Effort;
 use super::gate::{self, Against, Bases, PolicyFile};
 use super::progress::Progress;
 use super::project::Project;
 use super::run_file::{self, RunFile};
-use super::suites::{self, Wish};
+use super::suites::{self, SuiteRequest};
 use super::trt_options::TrtOptions;
-use super::{Advice, Exit, Trouble, calibrate, foreign_gate, gate_reports, ledger, policy, seed_gate, text, verdicts};
+use super::{
+    Advice, Exit, Trouble, calibrate, effort, foreign_gate, gate_reports, ledger, policy, seed_gate, text, verdicts,
+};
 use crate::cli::CheckArgs;
 use sprag_measure::environment;
+use sprag_measure::suite::Observer as _;
 use sprag_model::run::{RecordedRun, Run};
 
 pub(super) fn run(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -176,13 +178,13 @@ fn named_run(path: &Path, suites: &[String]) -> anyhow::Result<RecordedRun> {
 
 /// Measures the suites now; nothing of it is recorded.
 fn measured(folder: &Path, project: &Project, args: &CheckArgs, suites: &[String]) -> anyhow::Result<Vec<Chosen>> {
-    let effort = Effort::of(&args.effort)?;
+    let effort = effort::from_args(&args.effort)?;
     let asked = project.config.select(suites).map_err(anyhow::Error::msg)?;
     let trt = TrtOptions::none(folder);
     trt.check(project, &asked)?;
-    let wish = Wish::whole(effort, &trt);
+    let request = SuiteRequest::all(effort, &trt);
     let progress = Progress::new();
-    let runs = suites::measure(project, &asked, &wish, &progress)?.runs;
+    let runs = suites::measure(project, &asked, &request, &progress)?.runs;
     progress.end();
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let chosen = asked.iter().map(|(suite, _)| match runs.iter().find(|run| run.suite == *suite) {

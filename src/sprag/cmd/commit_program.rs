@@ -1,19 +1,25 @@
 //! The `sprag` program of a commit of Sprag itself, whose CPU kernels are part of it.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
 
 use super::progress::Progress;
 use super::project::Project;
-use super::worktree::{ELSEWHERE, Worktree};
-use super::{Advice, Trouble, built_from, kernel_suite};
+use super::worktree::Worktree;
+use super::{Advice, Trouble};
 use crate::config::Suite;
+use sprag_measure::built_from;
+use sprag_measure::command::CHECKOUT_WITHOUT;
 use sprag_measure::command::cargo::{self, CargoBuild};
+use sprag_measure::process::WorkerCommand;
+use sprag_measure::suite::{CommitProgram, Observer as _};
 use sprag_model::commit::Commit;
+
+/// The digest of the sources that this program was built from; empty where they were not at hand.
+pub(super) const BUILT_FROM: &str = env!("SPRAG_SOURCES");
 
 /// The name of the program and of its package.
 const NAME: &str = "sprag";
@@ -26,10 +32,8 @@ const FACTS: [(&str, &str); 2] = [("compiler", "SPRAG_COMPILER"), ("flags", "SPR
 const MOST_BYTES: u64 = 4 << 30;
 
 /// A program that was built from a commit. It lies beside its sources, and goes with them.
-pub(super) struct CommitProgram {
-    pub(super) path: PathBuf,
-    /// The facts of the environment that are its own and not those of this program.
-    pub(super) facts: BTreeMap<String, String>,
+pub(super) struct CommitBuild {
+    pub(super) program: CommitProgram,
     _worktree: Worktree,
 }
 
@@ -45,7 +49,7 @@ pub(super) fn build(
     suite: &Suite,
     commit: &Commit,
     progress: &Progress,
-) -> anyhow::Result<CommitProgram> {
+) -> anyhow::Result<CommitBuild> {
     let worktree = Worktree::of(project, commit)?;
     let short = commit.short();
     if !built_from::is_ours(&worktree.root) {
@@ -62,13 +66,13 @@ pub(super) fn build(
     let _lock = locked(&folder, progress)?;
     clear_full(&folder.join("target"), MOST_BYTES)?;
     progress.begin(&format!("building `{NAME}` of {short}"), 1);
-    let guard = kernel_suite::own_command(&["guard"])?;
+    let guard = WorkerCommand::for_this_program(&["guard"])?;
     let built = cargo::build(&CargoBuild {
         folder: &worktree.root,
         program: NAME,
         target: &folder.join("target"),
         time_out: Duration::from_secs(suite.build_timeout_seconds()),
-        without: &ELSEWHERE,
+        without: &CHECKOUT_WITHOUT,
         guard: Some(&guard),
     });
     let built = built.map_err(|error| failed(commit, &error.to_string()))?;
@@ -82,7 +86,8 @@ pub(super) fn build(
         let value = built.variables.get(variable).map_or("unknown", String::as_str);
         (fact.to_owned(), value.to_owned())
     };
-    Ok(CommitProgram { path, facts: FACTS.map(fact).into(), _worktree: worktree })
+    let program = CommitProgram { path, facts: FACTS.map(fact).into() };
+    Ok(CommitBuild { program, _worktree: worktree })
 }
 
 /// That a commit cannot be built, and why.

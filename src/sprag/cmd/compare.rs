@@ -12,17 +12,17 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::distinct::NamedFile;
-use super::effort::Effort;
 use super::gate::{self, PolicyFile};
 use super::progress::Progress;
 use super::project::Project;
-use super::{Advice, Exit, compare_stored, gate_reports, policy, revision, text};
+use super::{Advice, Exit, compare_stored, effort, gate_reports, policy, revision, text};
 use crate::cli::CompareArgs;
 use crate::config::{Suite, SuiteKind};
 use sprag_analysis::paired::judge;
 use sprag_analysis::whole::{self, Errors};
 use sprag_history as history;
 use sprag_measure::paired::PairedResult;
+use sprag_measure::suite::{Effort, Observer as _};
 use sprag_measure::{clock, environment};
 use sprag_model::gate::SuiteGate;
 use sprag_model::run::RunStatus;
@@ -65,7 +65,7 @@ fn compared(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::R
 
 /// Measures both sides now, taking turns.
 fn measured(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let effort = Effort::of(&args.effort.plain())?;
+    let effort = effort::from_args(&args.effort.plain())?;
     let project = Project::open(folder)?;
     let policy = match &args.policy {
         Some(path) => PolicyFile::read(&folder.join(path))?.policy,

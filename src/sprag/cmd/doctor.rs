@@ -17,15 +17,17 @@ use anyhow::Context as _;
 
 pub(super) use self::findings::schema;
 use self::findings::{Clock, Clocks, Findings, MachineFindings, Pressures, SCHEMA_VERSION};
+use super::Exit;
 use super::progress::Progress;
 use super::project::Project;
-use super::{Exit, kernel_suite};
 use crate::cli::DoctorArgs;
 use sprag_base::stats::describe;
 use sprag_measure::clock_cost::{self, ClockCost};
 use sprag_measure::environment::pressure::{self, Pressure, PressureChange};
 use sprag_measure::environment::{self, MACHINE_VARIABLE};
 use sprag_measure::noise as noise_of_machine;
+use sprag_measure::process::WorkerCommand;
+use sprag_measure::suite::Observer as _;
 
 pub(super) fn run(folder: &Path, args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let project = Project::open(folder)?;
@@ -41,7 +43,7 @@ pub(super) fn run(folder: &Path, args: &DoctorArgs, out: &mut dyn Write) -> anyh
         &format!("timing plain kernels in {} worker processes", protocol.processes),
         u64::from(protocol.processes),
     );
-    let command = kernel_suite::worker_command("time")?;
+    let command = WorkerCommand::for_task("time")?;
     let found = noise_of_machine::measure(&protocol, &command, &mut |done| progress.step(u64::from(done)))?;
     progress.end();
     let cores = machine.facts.get("cores").and_then(|cores| cores.parse().ok()).unwrap_or(1);

@@ -8,6 +8,7 @@ use super::progress::Progress;
 use super::{Exit, text};
 use crate::cli::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 use sprag_measure::gpu::{facts, survey};
+use sprag_measure::suite::Observer as _;
 use sprag_measure::workload;
 use sprag_model::schema;
 

@@ -5,21 +5,14 @@ mod project;
 mod distinct;
 mod progress;
 mod text;
-mod built_from;
 mod effort;
 mod shard;
 mod worktree;
 mod revision;
 mod commit_program;
-mod instructions;
 mod suites;
-mod kernel_suite;
 mod method;
-mod gpu_suite;
-mod command_suite;
 mod trt_options;
-mod trt_suite;
-mod trt_profile;
 mod pending;
 mod history;
 mod cache;
@@ -61,7 +54,6 @@ mod guard;
 mod kernels;
 mod replay;
 mod release;
-pub mod autotune;
 pub mod conformance;
 pub mod demo;
 
@@ -72,6 +64,7 @@ use anyhow::Context as _;
 
 use crate::cli::{BaselineCommand, Cli, Command};
 use sprag_history::{HistoryError, SyncError};
+use sprag_measure::suite::SuiteError;
 
 pub use sprag_measure::memory::CountingAllocator;
 
@@ -201,6 +194,7 @@ pub fn hint(error: &anyhow::Error) -> Option<String> {
             }
         };
         let advice = advice.or_else(|| cause.downcast_ref::<Trouble>().map(trouble));
+        let advice = advice.or_else(|| cause.downcast_ref::<SuiteError>().and_then(SuiteError::hint));
         let known = advice.or_else(|| cause.downcast_ref::<HistoryError>().and_then(HistoryError::hint));
         known.or_else(|| cause.downcast_ref::<SyncError>().and_then(SyncError::hint))
     })

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use sprag_measure::suite::Observer;
 
 /// Says what is going on.
 pub(super) struct Progress {
@@ -22,9 +23,10 @@ impl Progress {
         bar.enable_steady_tick(Duration::from_millis(120));
         Progress { bar: Some(bar) }
     }
+}
 
-    /// A new piece of work of `steps` steps begins.
-    pub(super) fn begin(&self, message: &str, steps: u64) {
+impl Observer for Progress {
+    fn begin(&self, message: &str, steps: u64) {
         let message = super::text::printable(message);
         match &self.bar {
             Some(bar) => {
@@ -36,16 +38,27 @@ impl Progress {
         }
     }
 
-    /// `done` steps of the work are done.
-    pub(super) fn step(&self, done: u64) {
+    fn step(&self, done: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(done);
         }
     }
 
-    pub(super) fn end(&self) {
+    fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+
+    fn note(&self, message: &str) {
+        super::note(message);
+    }
+
+    fn warn(&self, message: &str) {
+        super::warn(message);
+    }
+
+    fn hint(&self, message: &str) {
+        super::say(&format!("hint: {message}"));
     }
 }

@@ -4,16 +4,16 @@ use std::io::Write;
 use std::path::Path;
 
 use super::distinct::{NamedFile, check_distinct};
-use super::effort::Effort;
 use super::pending::Origin;
 use super::progress::Progress;
 use super::project::{Project, check_writable, write_whole};
-use super::suites::{self, Wish};
+use super::suites::{self, SuiteRequest};
 use super::trt_options::TrtOptions;
-use super::{Advice, Exit, pending, revision, seed_report, shard, text};
+use super::{Advice, Exit, effort, pending, revision, seed_report, shard, text};
 use crate::cli::RunArgs;
 use crate::config::SuiteKind;
 use sprag_history::Record;
+use sprag_measure::suite::{MeasureOptions, Observer as _};
 use sprag_model::benchmark::ParityStatus;
 use sprag_model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
 use sprag_model::run::Run;
@@ -21,7 +21,7 @@ use sprag_model::sample::{CALIBRATION, Estimate, Measurement};
 use sprag_model::unit::Unit;
 
 pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let effort = Effort::of(&args.effort)?;
+    let effort = effort::from_args(&args.effort)?;
     let project = Project::open(folder)?;
     let mut asked = project.config.select(&args.suites).map_err(anyhow::Error::msg)?;
     let commit = args.commit.as_deref().map(|named| revision::commit(&project, named)).transpose()?;
@@ -54,24 +54,22 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         .into());
     }
     let shard = shard::wanted(args.shard.as_deref())?;
-    let trt = TrtOptions::of(folder, args, &project, &asked)?;
+    let trt = TrtOptions::from_args(folder, args, &project, &asked)?;
     let report = seed_report::wanted(folder, args, &asked)?;
     if args.record {
         pending::foretell(&project, commit.as_ref())?;
     }
     let progress = Progress::new();
-    let wish = Wish {
+    let options = MeasureOptions {
         effort,
         filters: &args.filters,
         shard,
         count_instructions: args.count_instructions,
         retune: args.retune,
-        gpu: seed_report::gpu_wish(args)?,
-        trt: &trt,
-        commit: commit.as_ref(),
     };
-    let taken = suites::measure(&project, &asked, &wish, &progress)?;
-    let runs = &taken.runs;
+    let request = SuiteRequest { options, gpu: seed_report::gpu_override(args)?, trt: &trt, commit: commit.as_ref() };
+    let measured = suites::measure(&project, &asked, &request, &progress)?;
+    let runs = &measured.runs;
     progress.end();
     for run in runs {
         out.write_all(table(run).as_bytes())?;
@@ -85,7 +83,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     }
     let exit = suites::exit(runs);
     match report {
-        Some(report) if !seed_report::write(&report, &taken, &project, &progress, out)? => Ok(Exit::Failed),
+        Some(report) if !seed_report::write(&report, &measured, &project, &progress, out)? => Ok(Exit::Failed),
         _ => Ok(exit),
     }
 }

@@ -6,18 +6,17 @@ mod launches;
 mod engine;
 mod gpu;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::gpu_suite::{self, GpuWish};
 use super::progress::Progress;
 use super::project::{Project, check_writable, write_whole};
-use super::suites::Taken;
+use super::suites::{GpuOverride, MeasuredSuites};
 use super::{Advice, text};
 use crate::cli::RunArgs;
 use crate::config::{Suite, SuiteKind};
 use sprag_formats::compat::apex_x::{cpu_report, gpu_report, trt_report};
+use sprag_measure::suite::Observer as _;
 
 /// A report that was asked for and can be written.
 pub(super) struct Wanted {
@@ -76,13 +75,13 @@ pub(super) fn wanted(folder: &Path, args: &RunArgs, asked: &[(&str, &Suite)]) ->
 ///
 /// # Errors
 /// Names the first setting that cannot be.
-pub(super) fn gpu_wish(args: &RunArgs) -> Result<GpuWish, Advice> {
+pub(super) fn gpu_override(args: &RunArgs) -> Result<GpuOverride, Advice> {
     let sizes = options::of_gpu_sizes(args);
     if sizes.is_empty() {
-        return Ok(GpuWish::default());
+        return Ok(GpuOverride::default());
     }
     let settings = options::gpu_settings(args)?;
-    Ok(GpuWish {
+    Ok(GpuOverride {
         profile: sizes.iter().any(|option| *option != "--dtype").then_some(settings.profile),
         dtype: args.gpu.dtype.map(|_| settings.dtype),
     })
@@ -95,7 +94,7 @@ pub(super) fn gpu_wish(args: &RunArgs) -> Result<GpuWish, Advice> {
 /// When a file cannot be written.
 pub(super) fn write(
     wanted: &Wanted,
-    taken: &Taken,
+    measured: &MeasuredSuites,
     project: &Project,
     progress: &Progress,
     out: &mut dyn Write,
@@ -107,16 +106,17 @@ pub(super) fn write(
             progress.end();
             report.map(|json| (json, String::new()))
         }
-        What::Gpu(asked) => match taken.runs.iter().find(|run| run.suite == wanted.suite) {
+        What::Gpu(asked) => match measured.runs.iter().find(|run| run.suite == wanted.suite) {
             Some(run) => {
                 progress.begin("single calls for the report", 1);
-                let report = gpu::report(asked, run, gpu_suite::compiled(project))?;
+                let report =
+                    gpu::report(asked, run, project.private_folder().ok().map(|folder| folder.join("compiled")))?;
                 progress.end();
                 report.and_then(|report| gpu_texts(&report))
             }
             None => Err("the suite gave no times for the report".to_owned()),
         },
-        What::Trt => match taken.sweeps.first() {
+        What::Trt => match measured.sweeps.first() {
             Some(report) => Ok((report.to_json(), trt_report::to_markdown(&report.to_value()))),
             None => Err("no case of the sweep was asked for".to_owned()),
         },
@@ -143,36 +143,4 @@ pub(super) fn write(
 fn gpu_texts(report: &gpu_report::GpuReport) -> Result<(String, String), String> {
     let markdown = gpu_report::to_markdown(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
     Ok((report.to_json()?, markdown))
-}
-
-/// The platform as Python words it, such as `Linux-6.1.0-x86_64-with-glibc2.36`.
-pub(super) fn platform(facts: &BTreeMap<String, String>) -> String {
-    let system = match std::env::consts::OS {
-        "linux" => "Linux",
-        "macos" => "macOS",
-        "windows" => "Windows",
-        other => other,
-    };
-    let mut platform = system.to_owned();
-    for part in [facts.get("os_release").map(String::as_str), Some(std::env::consts::ARCH)].into_iter().flatten() {
-        platform.push_str(&format!("-{}", part.replace(' ', "_")));
-    }
-    if let Some(libc) = facts.get("libc") {
-        platform.push_str(&format!("-with-{}", libc.replace(' ', "")));
-    }
-    platform
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_platform_is_worded_as_python_does() {
-        let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let full = platform(&BTreeMap::from([fact("os_release", "6.1.0-9"), fact("libc", "glibc 2.36")]));
-        let architecture = std::env::consts::ARCH;
-        assert!(full.ends_with(&format!("-6.1.0-9-{architecture}-with-glibc2.36")), "{full}");
-        assert!(platform(&BTreeMap::new()).ends_with(architecture));
-    }
 }

@@ -1,8 +1,6 @@
 //! `sprag run --shard`: which part of the suites this job measures, as told or as the build system says.
 
 use super::Advice;
-use sprag_measure::workload::Workload;
-use sprag_model::sample::Role;
 use sprag_model::shard::{Shard, ShardError};
 
 /// What `--shard` holds where no value was given.
@@ -137,15 +135,6 @@ fn number(lookup: Lookup<'_>, name: &str) -> Result<Option<u64>, String> {
 
 fn shard(place: Option<u64>, count: u64) -> Result<Option<Shard>, ()> {
     place.and_then(|place| Shard::new(place, count).ok()).map(Some).ok_or(())
-}
-
-/// The workloads of a suite that this shard measures, and the shards that hold any; `None` where it holds none itself.
-/// A control is measured by every shard, and is no work of its own.
-pub(super) fn share(shard: Shard, selected: Vec<&Workload>) -> Option<(Vec<&Workload>, Vec<u32>)> {
-    let is_control = |workload: &Workload| workload.role == Role::Control;
-    let occupied = shard.occupied(selected.iter().filter(|one| !is_control(one)).map(|one| &one.benchmark));
-    let is_held = |workload: &&Workload| is_control(workload) || shard.holds(&workload.benchmark);
-    occupied.contains(&shard.index()).then(|| (selected.into_iter().filter(is_held).collect(), occupied))
 }
 
 #[cfg(test)]

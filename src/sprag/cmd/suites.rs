@@ -1,80 +1,72 @@
-//! From a suite of the configuration to a finished run: commit, machine, environment and measurements together.
+//! From the suites of the configuration to finished runs: what each is to run, at which commit, and what they come to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
-use serde_json::Value;
-
-use super::effort::Effort;
-use super::gpu_suite::{self, GpuWish};
-use super::kernel_suite::{self, Bench};
 use super::progress::Progress;
 use super::project::Project;
 use super::trt_options::TrtOptions;
-use super::trt_profile::SLOWEST_LAYER;
-use super::{Exit, command_suite, commit_program, trt_suite};
-use crate::config::{Suite, SuiteKind};
+use super::worktree::Worktree;
+use super::{Advice, Exit, commit_program};
+use crate::config::{self, GpuProfile, SuiteKind};
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
-use sprag_history as history;
-use sprag_measure::environment::pressure::{self, Pressure, PressureChange};
-use sprag_measure::environment::redact::{redacted, redacted_arguments, without_secrets};
-use sprag_measure::plan::Protocol;
-use sprag_measure::{clock, cpu};
+use sprag_history::{self as history, Entry};
+use sprag_measure::command::CHECKOUT_WITHOUT;
+use sprag_measure::command::suite::{self as processes, CommandSuite};
+use sprag_measure::gpu::precision::AskedDtype;
+use sprag_measure::gpu::settings::Profile;
+use sprag_measure::protocol::Configurations;
+use sprag_measure::suite::{
+    self, CommandSettings, Effort, GpuSuite, MeasureOptions, Observer as _, ProjectContext, Subject, Suite,
+    SuiteOutcome, Work,
+};
+use sprag_measure::tune;
 use sprag_model::commit::Commit;
-use sprag_model::environment::{Environment, Machine};
-use sprag_model::run::{FILTER, Quality, Run, RunStatus};
-use sprag_model::shard::Shard;
+use sprag_model::run::{RecordedRun, Run, RunStatus};
 
-/// The setting that holds the program of a command suite and its arguments.
-pub(super) const COMMAND: &str = "command";
-
-pub(super) struct Wish<'a> {
-    /// How much time it may take.
-    pub(super) effort: Effort,
-    /// Only benchmarks whose id contains one of these texts; all where empty.
-    pub(super) filters: &'a [String],
-    /// Only the benchmarks of this part.
-    pub(super) shard: Option<Shard>,
-    pub(super) count_instructions: bool,
-    /// Whether configurations of a device are chosen anew where a choice is known.
-    pub(super) retune: bool,
-    /// What the suite of a device is to run in place of what its configuration says.
-    pub(super) gpu: GpuWish,
-    /// What a suite of TensorRT is told beyond its settings.
+/// What a command asks of its suites.
+pub(super) struct SuiteRequest<'a> {
+    pub(super) options: MeasureOptions<'a>,
+    pub(super) gpu: GpuOverride,
     pub(super) trt: &'a TrtOptions,
     /// The commit to build and measure in place of the working tree.
     pub(super) commit: Option<&'a Commit>,
 }
 
-impl<'a> Wish<'a> {
+impl<'a> SuiteRequest<'a> {
     /// All benchmarks of the working tree, as they are configured.
-    pub(super) fn whole(effort: Effort, trt: &'a TrtOptions) -> Wish<'a> {
-        Wish {
-            effort,
-            filters: &[],
-            shard: None,
-            count_instructions: false,
-            retune: false,
-            gpu: GpuWish::default(),
-            trt,
-            commit: None,
+    pub(super) fn all(effort: Effort, trt: &'a TrtOptions) -> SuiteRequest<'a> {
+        SuiteRequest { options: MeasureOptions::all(effort), gpu: GpuOverride::default(), trt, commit: None }
+    }
+}
+
+/// What the command line has a GPU suite run in place of what its configuration says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct GpuOverride {
+    pub(super) profile: Option<Profile>,
+    /// The only element type, where the device has it.
+    pub(super) dtype: Option<AskedDtype>,
+}
+
+impl GpuOverride {
+    pub(super) fn suite(&self, project: &Project, settings: &config::Suite) -> GpuSuite {
+        let profile = |named: GpuProfile| match named {
+            GpuProfile::Fixed => Profile::FIXED,
+            GpuProfile::Large => Profile::LARGE,
+        };
+        let configured = || settings.profiles().into_iter().map(profile).collect();
+        GpuSuite {
+            profiles: self.profile.map_or_else(configured, |one| vec![one]),
+            dtypes: self.dtype.map_or_else(|| settings.dtypes(), |one| vec![one]),
+            private_folder: project.private_folder().map_err(|error| format!("{error:#}")),
         }
     }
 }
 
-/// What a suite came to.
-pub(super) enum Measured {
-    /// A run, if only one that says why nothing could be measured.
-    Run(Box<Run>),
-    /// A run, and the report of the sweep that it was.
-    Sweep(Box<Run>, Box<SweepReport>),
-    /// No benchmark was asked for.
-    Nothing,
-    /// Other shards hold what was asked for.
-    EmptyShare(Shard),
-}
-
 /// What several suites came to.
-pub(super) struct Taken {
+pub(super) struct MeasuredSuites {
     /// One run a suite that was not empty.
     pub(super) runs: Vec<Run>,
     pub(super) sweeps: Vec<SweepReport>,
@@ -83,56 +75,149 @@ pub(super) struct Taken {
 /// Measures the suites one after another.
 ///
 /// # Errors
-/// When filters leave nothing in any suite, and when a commit that is wished for cannot be built. A suite that cannot run
-/// gives a run that says so; one of which this shard holds nothing gives none.
+/// When filters leave nothing in any suite, and when a commit cannot be built. A suite that cannot run gives a run that
+/// says so; one of which this shard holds nothing gives none.
 pub(super) fn measure(
     project: &Project,
-    suites: &[(&str, &Suite)],
-    wish: &Wish<'_>,
+    suites: &[(&str, &config::Suite)],
+    request: &SuiteRequest<'_>,
     progress: &Progress,
-) -> anyhow::Result<Taken> {
+) -> anyhow::Result<MeasuredSuites> {
     if let Some(fault) = project.store_fault() {
         super::warn(&format!("{fault}; the runs will name no commit"));
     }
     let commit = match project.find_store() {
-        _ if wish.commit.is_some() => wish.commit.cloned(),
+        _ if request.commit.is_some() => request.commit.cloned(),
         Some(store) => history::measured_commit(store).unwrap_or_else(|error| {
             super::warn(&format!("{error}; the runs will name no commit"));
             None
         }),
         None => None,
     };
-    let (mut runs, mut sweeps, mut empty_share) = (Vec::new(), Vec::new(), false);
-    for (name, suite) in suites {
-        let before = Pressure::read();
-        match measure_suite(project, name, suite, wish, commit.clone(), progress)? {
-            Measured::Run(run) => runs.push(finished(*run, &Pressure::read().since(&before))),
-            Measured::Sweep(run, report) => {
-                runs.push(finished(*run, &Pressure::read().since(&before)));
-                sweeps.push(*report);
+    let context = ProjectContext {
+        root: &project.root,
+        machine_name: project.machine_name(),
+        commit,
+        built_from: commit_program::BUILT_FROM,
+        incumbents: &|suite, machine, environment_key| incumbents(project, suite, machine, environment_key),
+    };
+    let mut measured = MeasuredSuites { runs: Vec::new(), sweeps: Vec::new() };
+    let (mut names, mut has_empty_shard) = (Vec::new(), false);
+    for (name, settings) in suites {
+        let suite = description(project, name, settings, request)?;
+        match measure_suite(project, &context, &suite, settings, request, progress)? {
+            SuiteOutcome::Run(run) => measured.runs.push(*run),
+            SuiteOutcome::Sweep(run, report) => {
+                measured.runs.push(*run);
+                measured.sweeps.push(*report);
             }
-            Measured::Nothing => {}
-            Measured::EmptyShare(shard) => {
+            SuiteOutcome::Nothing => names.extend(suite::benchmark_names(&suite)?),
+            SuiteOutcome::EmptyShard(shard) => {
                 progress.end();
                 super::note(&format!(
                     "the shard {shard} holds no benchmark of `{name}`: nothing to measure or to record"
                 ));
-                empty_share = true;
+                has_empty_shard = true;
             }
         }
     }
-    if runs.is_empty() && !empty_share {
-        let mut workloads = Vec::new();
-        for (name, suite) in suites {
-            match suite.kind {
-                SuiteKind::Cpu => workloads.extend(cpu::workloads(name)?),
-                SuiteKind::Gpu => workloads.extend(gpu_suite::workloads(name, suite, wish)?),
-                SuiteKind::Command | SuiteKind::Trt => {}
-            }
-        }
-        return Err(kernel_suite::nothing_left(wish.filters, workloads.iter()).into());
+    if measured.runs.is_empty() && !has_empty_shard {
+        return Err(nothing_left(request.options.filters, names.iter().map(String::as_str)).into());
     }
-    Ok(Taken { runs, sweeps })
+    Ok(measured)
+}
+
+/// Measures a suite in the working tree, or at the commit that was asked for.
+fn measure_suite(
+    project: &Project,
+    context: &ProjectContext<'_>,
+    suite: &Suite,
+    settings: &config::Suite,
+    request: &SuiteRequest<'_>,
+    progress: &Progress,
+) -> anyhow::Result<SuiteOutcome> {
+    let measure = |subject| suite::measure(context, suite, &request.options, subject, progress);
+    Ok(match (request.commit, &suite.work) {
+        (Some(commit), Work::Cpu) => {
+            let build = commit_program::build(project, settings, commit, progress)?;
+            measure(Subject::Program(&build.program))?
+        }
+        (Some(commit), Work::Command(command)) => {
+            let options = &request.options;
+            if let Some(shard) = options.shard.filter(|shard| !shard.holds_suite(&suite.name)) {
+                return Ok(SuiteOutcome::EmptyShard(shard));
+            }
+            let tree = Worktree::of(project, commit)?;
+            let mut built = suite::command::command_suite(&tree.root, command, options.effort.protocol(1))?;
+            build_commit(&mut built, &tree.root, commit, progress)?;
+            measure(Subject::Checkout(&tree.root))?
+        }
+        _ => measure(Subject::WorkingTree)?,
+    })
+}
+
+/// Builds a commit in its worktree, and has it measured without another build step.
+///
+/// # Errors
+/// When it cannot be built, or the folder of the suite does not lie in the worktree.
+pub(super) fn build_commit(
+    command_suite: &mut CommandSuite,
+    root: &Path,
+    commit: &Commit,
+    progress: &Progress,
+) -> anyhow::Result<()> {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if !real(&command_suite.folder).starts_with(real(root)) {
+        return Err(Advice {
+            message: format!("its `cwd` leads out of the project, so {} would not be what is measured", commit.short()),
+            hint: "name a folder of the project as `cwd` of the suite in sprag.toml".to_owned(),
+        }
+        .into());
+    }
+    command_suite.without = &CHECKOUT_WITHOUT;
+    if !command_suite.build.is_empty() {
+        let words = command_suite.build.join(" ");
+        progress.begin(&format!("building {} with `{words}`", commit.short()), 1);
+        let built = processes::build(command_suite);
+        let places = |text: &str| suite::command::without_places(text, root);
+        built.map_err(|error| commit_program::failed(commit, &places(&error.to_string())))?;
+        command_suite.build.clear();
+    }
+    Ok(())
+}
+
+/// A suite of the configuration as it is to be measured.
+///
+/// # Errors
+/// When a suite of TensorRT names no engine, or shapes that cannot be.
+fn description(
+    project: &Project,
+    name: &str,
+    settings: &config::Suite,
+    request: &SuiteRequest<'_>,
+) -> anyhow::Result<Suite> {
+    let work = match settings.kind {
+        SuiteKind::Cpu => Work::Cpu,
+        SuiteKind::Gpu => Work::Gpu(request.gpu.suite(project, settings)),
+        SuiteKind::Command => Work::Command(command_settings(settings)),
+        SuiteKind::Trt => Work::Trt(Box::new(request.trt.plan(project, name, settings)?)),
+    };
+    Ok(Suite { name: name.to_owned(), include: settings.include.clone(), processes: settings.processes(), work })
+}
+
+/// A command suite of the configuration as it is to be measured.
+pub(super) fn command_settings(settings: &config::Suite) -> CommandSettings {
+    CommandSettings {
+        command: settings.command.clone(),
+        folder: settings.cwd.clone(),
+        variables: settings.env.clone(),
+        build: settings.build.clone(),
+        time_out: Duration::from_secs(settings.timeout_seconds()),
+        build_time_out: Duration::from_secs(settings.build_timeout_seconds()),
+        most_bytes: settings.max_output_bytes(),
+        format: settings.format(),
+        output: settings.output().map(Path::to_owned),
+    }
 }
 
 /// What measuring came to, before anything is compared.
@@ -149,118 +234,45 @@ pub(super) fn exit(runs: &[Run]) -> Exit {
     }
 }
 
-/// The run with what the rest of the machine did meanwhile, facts and reasons where it speaks against the numbers, and
-/// without what looks like a path or a secret in any text that others wrote.
-fn finished(mut run: Run, change: &PressureChange) -> Run {
-    if run.status != RunStatus::Skipped {
-        let mut facts = std::mem::take(&mut run.environment.facts);
-        facts.extend(change.facts());
-        run.environment = Environment::from_facts(facts);
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        run.quality.reasons.extend(pressure::reasons(change, cores));
-        run.quality.clean = run.quality.reasons.is_empty();
-    }
-    let failures = run.measurements.iter_mut().filter_map(|measurement| measurement.failure.as_mut());
-    for text in run.reason.iter_mut().chain(&mut run.quality.reasons).chain(failures) {
-        *text = redacted(text);
-    }
-    for (name, text) in run.measurements.iter_mut().flat_map(|measurement| &mut measurement.attributes) {
-        // The names of layers look like paths: `/stem/Conv + /stem/Relu`.
-        *text = if name == SLOWEST_LAYER { without_secrets(text) } else { redacted(text) };
-    }
-    run.autotune.iter_mut().filter_map(|entry| entry.get_mut("failures")).for_each(redact);
-    if let Some(command) = run.config.get_mut(COMMAND).and_then(Value::as_array_mut) {
-        let arguments: Vec<&str> = command.iter().filter_map(Value::as_str).collect();
-        *command = redacted_arguments(&arguments).into_iter().map(Value::from).collect();
-    }
-    run
-}
-
-/// Takes paths and secrets out of every text of a value.
-fn redact(value: &mut Value) {
-    match value {
-        Value::String(text) => *text = redacted(text),
-        Value::Array(values) => values.iter_mut().for_each(redact),
-        Value::Object(fields) => fields.values_mut().for_each(redact),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+/// That filters leave no benchmark of those names, with the nearest name there is.
+pub(super) fn nothing_left<'a>(filters: &[String], names: impl Iterator<Item = &'a str>) -> Advice {
+    let names: Vec<&str> = names.collect();
+    let near = filters.iter().find_map(|text| config::nearest(text, &names));
+    let mut seen = BTreeSet::new();
+    let distinct: Vec<&str> = names.into_iter().filter(|name| seen.insert(*name)).collect();
+    Advice {
+        message: format!("no benchmark of the suites that were asked for contains `{}`", filters.join("` or `")),
+        hint: match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if distinct.is_empty() => "run without `--filter` to see what there is".to_owned(),
+            None => format!("there are {}", distinct.join(", ")),
+        },
     }
 }
 
-fn measure_suite(
-    project: &Project,
-    name: &str,
-    suite: &Suite,
-    wish: &Wish<'_>,
-    commit: Option<Commit>,
-    progress: &Progress,
-) -> anyhow::Result<Measured> {
-    match suite.kind {
-        SuiteKind::Cpu => {
-            let program = wish.commit.map(|commit| commit_program::build(project, suite, commit, progress));
-            let mut bench = Bench { workloads: cpu::workloads(name)?, device: None, program: program.transpose()? };
-            kernel_suite::measure(project, name, suite, wish, commit, &mut bench, progress)
+/// The configurations that the newest run of a suite used on a machine in an environment.
+pub(super) fn incumbents(project: &Project, suite: &str, machine: &str, environment_key: &str) -> Configurations {
+    let newest = || {
+        let store = project.find_store()?;
+        let source = history::source(store, project.config.history.reference.as_deref()).ok()?;
+        let listing = history::list(store, &source).ok()?;
+        let mut months: BTreeMap<(&str, &str), Vec<Entry>> = BTreeMap::new();
+        for entry in listing.entries.iter().filter(|one| one.suite() == suite && machine.starts_with(one.machine())) {
+            months.entry(entry.month()).or_default().push(entry.clone());
         }
-        SuiteKind::Command => command_suite::measure(project, name, suite, wish, commit, progress),
-        SuiteKind::Trt => trt_suite::measure(project, name, suite, wish, commit, progress),
-        SuiteKind::Gpu => gpu_suite::measure(project, name, suite, wish, commit, progress),
-    }
-}
-
-/// The settings that every measured suite records, whatever measures it.
-pub(super) fn settings(protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
-    let mut settings = BTreeMap::from([
-        ("effort".to_owned(), Value::from(wish.effort.word())),
-        (FILTER.to_owned(), Value::from(wish.filters.to_vec())),
-        ("processes".to_owned(), Value::from(protocol.processes)),
-        ("seed".to_owned(), Value::from(protocol.seed)),
-    ]);
-    let asked = [
-        ("budget_seconds", protocol.budget_seconds.map(Value::from)),
-        ("precision", protocol.precision.map(Value::from)),
-        ("pin", protocol.pin.map(Value::from)),
-    ];
-    settings.extend(asked.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    settings
-}
-
-/// A run that begins now and holds nothing yet.
-pub(super) fn new_run(name: &str, commit: Option<Commit>, machine: Machine, environment: Environment) -> Run {
-    Run {
-        suite: name.to_owned(),
-        timestamp: clock::now(),
-        commit,
-        machine,
-        environment,
-        config: BTreeMap::new(),
-        status: RunStatus::Ok,
-        reason: None,
-        quality: Quality { clean: true, reasons: Vec::new() },
-        measurements: Vec::new(),
-        autotune: Vec::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn no_text_that_others_wrote_keeps_a_path_or_a_secret() {
-        let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-        let machine = Machine::named("m", "CPU");
-        let mut run = new_run("theirs", None, machine, Environment::from_facts(BTreeMap::new()));
-        run.status = RunStatus::Failed;
-        run.reason = Some(format!("it said token {token} at /opt/secret/me"));
-        run.quality.reasons = vec!["see /home/jo/x".to_owned()];
-        run.config.insert(COMMAND.to_owned(), json!(["./bench", "--token", token]));
-        run.autotune = vec![json!({"benchmark": "a", "failures": {"b": "broke in /opt/x"}})];
-        let before = Pressure::read();
-        let text = serde_json::from_slice::<Value>(&finished(run, &Pressure::read().since(&before)).to_record().2);
-        let text = text.expect("a record is JSON").to_string();
-        for secret in [token, "/opt", "/home"] {
-            assert!(!text.contains(secret), "{secret} in {text}");
-        }
-        assert!(text.contains("it said token <redacted> at <path>") && text.contains("./bench"), "{text}");
-    }
+        let fits = |one: &RecordedRun| {
+            let recorded = &one.run;
+            recorded.machine.id == machine
+                && recorded.environment.key == environment_key
+                && !recorded.autotune.is_empty()
+        };
+        // No month older than that of the newest is read.
+        months.values().rev().find_map(|entries| {
+            let runs = history::read(store, entries).ok()?.into_iter().flatten().filter(fits);
+            let newest = runs.max_by_key(|one| (one.run.timestamp, one.id.clone()))?;
+            Some(tune::recorded(&newest.run.autotune))
+        })
+    };
+    // A history that cannot be read is told of when it is written to.
+    newest().unwrap_or_default()
 }

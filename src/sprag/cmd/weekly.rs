@@ -3,17 +3,17 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::effort::Effort;
 use super::pending::Origin;
 use super::progress::Progress;
 use super::project::Project;
-use super::suites::{self, Wish};
+use super::suites::{self, SuiteRequest};
 use super::trt_options::TrtOptions;
-use super::{Exit, ledger, pending, publish, study, trend};
+use super::{Exit, effort, ledger, pending, publish, study, trend};
 use crate::cli::WeeklyArgs;
 use sprag_analysis::digest;
 use sprag_history::Record;
 use sprag_measure::clock;
+use sprag_measure::suite::Observer as _;
 use sprag_model::analysis::NoBaseline;
 use sprag_model::run::Run;
 use sprag_model::trend::Trend;
@@ -21,7 +21,7 @@ use sprag_model::verdict::Counts;
 use sprag_report as report;
 
 pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let effort = Effort::of(&args.effort)?;
+    let effort = effort::from_args(&args.effort)?;
     let project = Project::open(folder)?;
     // A relative `--out` counts from where the user is, a relative setting from the root of the project.
     let site_folder = args.out.as_ref().map(|path| folder.join(path));
@@ -33,8 +33,8 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     let progress = Progress::new();
     let trt = TrtOptions::none(folder);
     trt.check(&project, &asked)?;
-    let wish = Wish::whole(effort, &trt);
-    let runs = suites::measure(&project, &asked, &wish, &progress)?.runs;
+    let request = SuiteRequest::all(effort, &trt);
+    let runs = suites::measure(&project, &asked, &request, &progress)?.runs;
     progress.begin("recording", 1);
     pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
     progress.begin("analysing the history", 1);

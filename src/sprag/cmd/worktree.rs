@@ -7,27 +7,11 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use super::project::Project;
-use super::{Advice, kernel_suite, text};
+use super::{Advice, text};
 use sprag_history as history;
 use sprag_measure::command::keeper::{KeptFolder, sweep};
+use sprag_measure::process::WorkerCommand;
 use sprag_model::commit::Commit;
-
-/// Variables that what is built aside does not get by itself. Those of git turn it to another repository than the one it
-/// is started in, as hooks and `git rebase --exec` do. Those of Cargo name a folder that several commits would share, in
-/// which the programs of one replace those of the other.
-pub(super) const ELSEWHERE: [&str; 11] = [
-    "CARGO_BUILD_TARGET_DIR",
-    "CARGO_TARGET_DIR",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_WORK_TREE",
-];
 
 /// The files of one commit. Dropping it removes them.
 #[derive(Debug)]
@@ -56,7 +40,7 @@ impl Worktree {
             .into());
         }
         sweep(&parent);
-        let keeper = kernel_suite::own_command(&["guard", "--remove"])?;
+        let keeper = WorkerCommand::for_this_program(&["guard", "--remove"])?;
         let kept = KeptFolder::new(&parent, &keeper)
             .with_context(|| format!("cannot make a folder in `{}`", parent.display()))?;
         let root = kept.path.join("tree");

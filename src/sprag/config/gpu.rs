@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::suite::{Suite, SuiteKind};
+use sprag_measure::gpu::precision::AskedDtype;
 
 /// The sizes that a suite of CUDA kernels measures at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -14,18 +15,6 @@ pub enum GpuProfile {
     Large,
 }
 
-/// An element type that a suite of CUDA kernels measures with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GpuDtype {
-    Fp16,
-    /// 16-bit floating point with the range of 32.
-    Bf16,
-    Fp32,
-    /// 8-bit floating point, where the device has it; `fp16` elsewhere.
-    Fp8,
-}
-
 impl Suite {
     /// The sizes that it measures at: both where it says nothing.
     pub fn profiles(&self) -> Vec<GpuProfile> {
@@ -33,8 +22,8 @@ impl Suite {
     }
 
     /// The element types that it measures with, all but the 8-bit one where it says nothing.
-    pub fn dtypes(&self) -> Vec<GpuDtype> {
-        self.dtypes.clone().unwrap_or_else(|| vec![GpuDtype::Fp16, GpuDtype::Bf16, GpuDtype::Fp32])
+    pub fn dtypes(&self) -> Vec<AskedDtype> {
+        self.dtypes.clone().unwrap_or_else(|| vec![AskedDtype::Fp16, AskedDtype::Bf16, AskedDtype::Fp32])
     }
 
     /// The first setting of a suite of CUDA kernels that cannot be, and what is wrong, to be read after the suite's

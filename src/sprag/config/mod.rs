@@ -12,11 +12,11 @@ mod suggest;
 
 use std::path::PathBuf;
 
-pub use gpu::{GpuDtype, GpuProfile};
+pub use gpu::GpuProfile;
 pub use rules::{MetricRule, Parameters, Rules};
 pub use settings::{Config, History, MachineName, Project, Schedule, Site};
 pub use suggest::nearest;
-pub use suite::{OutputFormat, Suite, SuiteKind};
+pub use suite::{Suite, SuiteKind};
 pub use trend::{MetricTrend, SensitivityName, Trend};
 
 /// The name of the file at the root of a project.

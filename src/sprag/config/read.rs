@@ -151,7 +151,9 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::{GpuDtype, GpuProfile, OutputFormat, Site, Trend};
+    use crate::config::{GpuProfile, Site, Trend};
+    use sprag_measure::gpu::precision::AskedDtype;
+    use sprag_measure::suite::OutputFormat;
 
     fn parse(text: &str) -> Result<Config, String> {
         Config::parse(text, Path::new("sprag.toml")).map_err(|error| error.to_string())
@@ -254,8 +256,8 @@ mod tests {
         .expect("all keys are known");
         let (plain, other) = (&config.suites["a"], &config.suites["b"]);
         assert_eq!(plain.profiles(), [GpuProfile::Fixed, GpuProfile::Large]);
-        assert_eq!(plain.dtypes(), [GpuDtype::Fp16, GpuDtype::Bf16, GpuDtype::Fp32]);
-        assert_eq!((other.profiles(), other.dtypes()), (vec![GpuProfile::Large], vec![GpuDtype::Fp8]));
+        assert_eq!(plain.dtypes(), [AskedDtype::Fp16, AskedDtype::Bf16, AskedDtype::Fp32]);
+        assert_eq!((other.profiles(), other.dtypes()), (vec![GpuProfile::Large], vec![AskedDtype::Fp8]));
         assert_eq!((other.include.len(), other.processes()), (1, 3));
     }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::check::Fault;
-use super::gpu::{GpuDtype, GpuProfile};
+use super::gpu::GpuProfile;
+use sprag_measure::gpu::precision::AskedDtype;
+use sprag_measure::suite::OutputFormat;
 
 /// Processes of an ordinary run: the fewest with which an interval over processes means something.
 const DEFAULT_PROCESSES: u32 = 5;
@@ -80,7 +82,7 @@ pub struct Suite {
     pub profiles: Option<Vec<GpuProfile>>,
     /// The element types that it measures with; `fp16`, `bf16` and `fp32` where absent.
     #[serde(default)]
-    pub dtypes: Option<Vec<GpuDtype>>,
+    pub dtypes: Option<Vec<AskedDtype>>,
     /// The engine that a suite of TensorRT times, relative to the root of the project.
     #[serde(default)]
     pub engine: Option<PathBuf>,
@@ -117,16 +119,6 @@ pub enum SuiteKind {
     Trt,
 }
 
-/// How the output of a command is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OutputFormat {
-    /// Sprag's own JSON of metrics.
-    Custom,
-    /// The folder that a Criterion bench leaves.
-    Criterion,
-}
-
 impl SuiteKind {
     pub fn word(self) -> &'static str {
         match self {
@@ -134,15 +126,6 @@ impl SuiteKind {
             SuiteKind::Gpu => "gpu",
             SuiteKind::Command => "command",
             SuiteKind::Trt => "trt",
-        }
-    }
-}
-
-impl OutputFormat {
-    pub fn word(self) -> &'static str {
-        match self {
-            OutputFormat::Custom => "custom",
-            OutputFormat::Criterion => "criterion",
         }
     }
 }

@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 
 use super::{Contest, Outcome};
 use crate::cmd::worktree::Worktree;
-use crate::cmd::{Advice, Trouble, command_suite, gate, kernel_suite, revision, text};
+use crate::cmd::{Advice, Trouble, gate, revision, suites, text};
 use crate::config::{Config, FILE_NAME, Suite};
+use sprag_analysis::rules::interval::FEWEST_PAIRS;
 use sprag_measure::MeasureError;
 use sprag_measure::command::paired::{self, Sides};
 use sprag_measure::command::suite::CommandSuite;
 use sprag_measure::plan::Protocol;
+use sprag_measure::suite::Observer as _;
+use sprag_measure::suite::command::{command_suite, reader, without_places};
 use sprag_model::commit::Commit;
 use sprag_model::foreign::{Output, Reported};
 
@@ -22,7 +25,7 @@ use sprag_model::foreign::{Output, Reported};
 pub(super) fn measure(contest: &Contest<'_>) -> anyhow::Result<Outcome> {
     let Contest { suite, args, name, progress, .. } = contest;
     let (base, other) = (commit(contest, &args.base)?, commit(contest, &args.other)?);
-    let protocol = contest.effort.protocol_of_pairs(suite.processes());
+    let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
     let base_tree = Worktree::of(contest.project, &base).map_err(gate::of_base)?;
     let is_new = !args.bisect && lacks_suite(contest, &base_tree);
     let (base_suite, unbuilt) = match built(contest, &base_tree, &base, &protocol).map_err(gate::of_base) {
@@ -41,15 +44,15 @@ pub(super) fn measure(contest: &Contest<'_>) -> anyhow::Result<Outcome> {
     let command = suite.command.join(" ");
     progress.begin(&format!("suite {name}: `{command}` in up to {pairs} pairs of processes"), pairs.into());
     let all = RefCell::new(BTreeSet::new());
-    let reader = command_suite::reader(name, suite);
+    let reader = reader(name, suite.format());
     let read = |outputs: &[Output]| {
         let reported = reader(outputs)?;
         all.borrow_mut().extend(reported.iter().map(|one| one.benchmark.name.clone()));
         Ok(reported.into_iter().filter(|one| is_wanted(contest, one)).collect())
     };
     let places = |text: &str| {
-        let text = command_suite::without_places(text, &base_tree.root);
-        command_suite::without_places(&text, &other_tree.root)
+        let text = without_places(text, &base_tree.root);
+        without_places(&text, &other_tree.root)
     };
     let measured = |base: Option<&CommandSuite>| {
         let sides = Sides { base, other: &other_suite };
@@ -102,7 +105,7 @@ fn nothing_left(contest: &Contest<'_>, all: &BTreeSet<String>) -> Advice {
             hint: "see what the command reports".to_owned(),
         };
     }
-    kernel_suite::nothing_left_of(&contest.args.filters, all.iter().map(String::as_str))
+    suites::nothing_left(&contest.args.filters, all.iter().map(String::as_str))
 }
 
 fn commit(contest: &Contest<'_>, named: &str) -> anyhow::Result<Commit> {
@@ -127,7 +130,7 @@ fn lacks_suite(contest: &Contest<'_>, tree: &Worktree) -> bool {
 
 /// Builds a commit that was checked out.
 fn built(contest: &Contest<'_>, tree: &Worktree, commit: &Commit, protocol: &Protocol) -> anyhow::Result<CommandSuite> {
-    let mut suite = command_suite::command_suite(&tree.root, contest.suite, protocol.clone())?;
-    command_suite::build_commit(&mut suite, &tree.root, commit, &contest.progress)?;
+    let mut suite = command_suite(&tree.root, &suites::command_settings(contest.suite), protocol.clone())?;
+    suites::build_commit(&mut suite, &tree.root, commit, &contest.progress)?;
     Ok(suite)
 }

@@ -4,15 +4,18 @@
 use std::collections::BTreeMap;
 
 use super::{Contest, Outcome};
-use crate::cmd::commit_program::{self, CommitProgram};
+use crate::cmd::commit_program::{self, BUILT_FROM, CommitBuild};
 use crate::cmd::project::Project;
-use crate::cmd::{Advice, built_from, gate, kernel_suite, revision, text};
+use crate::cmd::{Advice, gate, revision, suites, text};
+use sprag_analysis::rules::interval::FEWEST_PAIRS;
 use sprag_history::{self as history, HistoryError};
 use sprag_measure::paired::{self, Sides};
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::protocol::Configurations;
+use sprag_measure::suite::Observer as _;
+use sprag_measure::suite::kernels::select;
 use sprag_measure::workload::Workload;
-use sprag_measure::{cpu, environment};
+use sprag_measure::{built_from, cpu, environment};
 use sprag_model::commit::Commit;
 use sprag_model::sample::Role;
 
@@ -27,8 +30,8 @@ enum Named {
 /// How to start the workers of a side.
 struct Side {
     command: WorkerCommand,
-    /// The program, where it was built; it goes with this.
-    program: Option<CommitProgram>,
+    /// The build of a commit; it goes with this.
+    build: Option<CommitBuild>,
 }
 
 /// Finds or builds both programs, and times them.
@@ -38,15 +41,16 @@ struct Side {
 pub(super) fn measure(contest: &Contest<'_>) -> anyhow::Result<Outcome> {
     let Contest { project, name, suite, args, progress, .. } = contest;
     let workloads = cpu::workloads(name)?;
-    let selected = tracked(kernel_suite::select(name, suite, &args.filters, &workloads)?);
+    let selected = tracked(select(name, &suite.include, &args.filters, &workloads)?);
     if selected.is_empty() {
-        return Err(kernel_suite::nothing_left(&args.filters, workloads.iter()).into());
+        let names = workloads.iter().map(|workload| workload.benchmark.name.as_str());
+        return Err(suites::nothing_left(&args.filters, names).into());
     }
     let named = [named(contest, &args.base)?, named(contest, &args.other)?];
     let commits = [0, 1].map(|place: usize| named[place].commit().map(|commit| commit.sha.clone()));
     let (base, other) = sides(contest, &named)?;
-    let protocol = contest.effort.protocol_of_pairs(suite.processes());
-    let facts = base.program.as_ref().map(|program| program.facts.clone()).unwrap_or_default();
+    let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
+    let facts = base.build.as_ref().map(|build| build.program.facts.clone()).unwrap_or_default();
     let configurations = in_use(project, name, &facts);
     let pairs = protocol.processes;
     progress.begin(
@@ -74,7 +78,7 @@ fn tracked(selected: Vec<&Workload>) -> Vec<&Workload> {
 fn in_use(project: &Project, suite: &str, facts: &BTreeMap<String, String>) -> Configurations {
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let key = environment::environment(facts).key;
-    kernel_suite::in_use(project, suite, &machine.id, &key)
+    suites::incumbents(project, suite, &machine.id, &key)
 }
 
 /// What a side is. What git knows is not taken for a file unless it is written as a path, since a checkout may hold a
@@ -82,7 +86,7 @@ fn in_use(project: &Project, suite: &str, facts: &BTreeMap<String, String>) -> C
 fn named(contest: &Contest<'_>, named: &str) -> anyhow::Result<Named> {
     let path = contest.folder.join(named);
     let program = || -> anyhow::Result<Named> {
-        Ok(Named::Program(WorkerCommand { program: path.clone(), ..kernel_suite::worker_command("serve")? }))
+        Ok(Named::Program(WorkerCommand { program: path.clone(), ..WorkerCommand::for_task("serve")? }))
     };
     if named.contains(std::path::is_separator) && path.is_file() {
         return program();
@@ -108,12 +112,13 @@ fn sides(contest: &Contest<'_>, named: &[Named; 2]) -> anyhow::Result<(Side, Opt
     }
     let side = |named: &Named| -> anyhow::Result<Side> {
         Ok(match named {
-            Named::Program(command) => Side { command: command.clone(), program: None },
-            Named::Commit(_) if !is_built => Side { command: kernel_suite::worker_command("serve")?, program: None },
+            Named::Program(command) => Side { command: command.clone(), build: None },
+            Named::Commit(_) if !is_built => Side { command: WorkerCommand::for_task("serve")?, build: None },
             Named::Commit(commit) => {
-                let program = commit_program::build(contest.project, contest.suite, commit, &contest.progress)?;
-                let command = kernel_suite::worker_command("serve")?;
-                Side { command: WorkerCommand { program: program.path.clone(), ..command }, program: Some(program) }
+                let build = commit_program::build(contest.project, contest.suite, commit, &contest.progress)?;
+                let command = WorkerCommand::for_task("serve")?;
+                let command = WorkerCommand { program: build.program.path.clone(), ..command };
+                Side { command, build: Some(build) }
             }
         })
     };
@@ -128,7 +133,7 @@ fn sides(contest: &Contest<'_>, named: &[Named; 2]) -> anyhow::Result<(Side, Opt
 fn stands_for(project: &Project, commit: &Commit) -> anyhow::Result<bool> {
     let here = history::measured_commit(project.store()?)?;
     let Some(here) = here.filter(|here| here.sha == commit.sha && !project.is_bare) else { return Ok(false) };
-    Ok(!built_from::is_ours(&project.root) || (!here.dirty && built_from::fault(&project.root).is_none()))
+    Ok(!built_from::is_ours(&project.root) || (!here.dirty && built_from::fault(&project.root, BUILT_FROM).is_none()))
 }
 
 impl Named {

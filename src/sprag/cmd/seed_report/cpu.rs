@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::platform;
-use crate::cmd::kernel_suite::worker_command;
 use sprag_formats::compat::apex_x::cpu_report::{self, Place, Settings, Timings};
+use sprag_measure::process::WorkerCommand;
 use sprag_measure::seed::{self, SEED_VERSION, SeedPlan};
 use sprag_measure::{environment, gpu};
 
@@ -22,7 +21,7 @@ pub(super) fn report(suite: &str, settings: &Settings) -> anyhow::Result<Result<
         micro_iters: settings.micro_iters,
         seed: settings.seed,
     };
-    let times = match seed::measure(&worker_command("seed")?, &plan) {
+    let times = match seed::measure(&WorkerCommand::for_task("seed")?, &plan) {
         Ok(times) => times,
         Err(error) => return Ok(Err(error.to_string())),
     };
@@ -34,6 +33,6 @@ pub(super) fn report(suite: &str, settings: &Settings) -> anyhow::Result<Result<
         fusion_gate: milliseconds(&times.fusion_gate),
     };
     let facts = environment::environment(&BTreeMap::new()).facts;
-    let place = Place { platform: platform(&facts), cuda_available: gpu::probe::device().is_ok() };
+    let place = Place { platform: environment::platform(&facts), cuda_available: gpu::probe::device().is_ok() };
     Ok(cpu_report::to_json(settings, &place, &timings).ok_or_else(|| "a kernel gave no times".to_owned()))
 }

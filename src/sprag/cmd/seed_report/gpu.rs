@@ -6,22 +6,21 @@ use chrono::Utc;
 
 use super::engine::AskedEngine;
 use super::launches::{self, Chosen};
-use super::platform;
 use crate::cli::RunArgs;
 use crate::cmd::Advice;
-use crate::cmd::kernel_suite::worker_command;
 use crate::cmd::trt_options::plugin_of_environment;
 use sprag_formats::compat::apex_x::gpu_report::{
     self, Backend, Benchmarks, Calls, Device, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
     Selection,
 };
-use sprag_measure::environment::redact::redacted;
+use sprag_measure::environment::{platform, redact::redacted};
 use sprag_measure::gpu::precision::fp8_unavailable;
 use sprag_measure::gpu::probe::{self, GpuError};
 use sprag_measure::gpu::program::Dtype;
 use sprag_measure::gpu::settings::Settings;
 use sprag_measure::gpu::single_calls::{self, CALLS_VERSION, CallsPlan, CallsTimes, OperationCalls, Series, Subject};
 use sprag_measure::gpu::suite;
+use sprag_measure::process::WorkerCommand;
 use sprag_model::autotune::Snapshot;
 use sprag_model::run::{Run, RunStatus};
 
@@ -126,7 +125,7 @@ fn measured(
         compiled,
         configurations: chosen.configurations.clone(),
     };
-    let times = match single_calls::measure(&worker_command("gpu-calls")?, &plan) {
+    let times = match single_calls::measure(&WorkerCommand::for_task("gpu-calls")?, &plan) {
         Ok(times) => times,
         Err(error) => return Ok(Err(redacted(&error.to_string()))),
     };

@@ -1,31 +1,28 @@
 //! A suite of the kind `trt`: an engine of TensorRT over shapes, timed by `trtexec`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::path::Path;
 
 use serde_json::Value;
 
-use super::progress::Progress;
-use super::project::Project;
-use super::seed_report::platform;
-use super::suites::{self, Measured, Wish};
-use super::trt_options::TrtPlan;
-use super::{kernel_suite, trt_profile};
-use crate::config::Suite;
+use super::description::{MeasureOptions, ProjectContext, Suite, SuiteError, SuiteOutcome, TrtSuite};
+use super::draft;
+use super::layers;
+use super::observer::Observer;
+use crate::environment::platform;
+use crate::environment::redact::redacted;
+use crate::gpu::probe::{self, Device};
+use crate::plan::Protocol;
+use crate::process::WorkerCommand;
+use crate::tensorrt::engine::{self, EngineFile};
+use crate::tensorrt::measurements::benchmark;
+use crate::tensorrt::reason::{Code, Reason};
+use crate::tensorrt::sweep::{self, CaseResult, NumberedCase, Sweep, SweepResult};
+use crate::{environment, gpu, tensorrt};
 use sprag_formats::compat::apex_x::runtime_caps::{CudaDevice, Fp8, RuntimeCaps};
 use sprag_formats::compat::apex_x::trt_report::{
     CaseMetrics, CaseOutcome, SweepCase, SweepConfig, SweepOutcome, SweepReport,
 };
-use sprag_measure::environment::redact::redacted;
-use sprag_measure::gpu::probe::{self, Device};
-use sprag_measure::plan::Protocol;
-use sprag_measure::process::WorkerCommand;
-use sprag_measure::tensorrt::engine::{self, EngineFile};
-use sprag_measure::tensorrt::measurements::benchmark;
-use sprag_measure::tensorrt::reason::{Code, Reason};
-use sprag_measure::tensorrt::sweep::{self, CaseResult, NumberedCase, Sweep, SweepResult};
-use sprag_measure::{environment, gpu, tensorrt};
-use sprag_model::commit::Commit;
 use sprag_model::environment::Environment;
 use sprag_model::run::{Run, RunStatus};
 
@@ -35,33 +32,30 @@ const VERSION: &str = "tensorrt";
 /// Digits of an engine's digest that each of its benchmarks bears.
 const SHORT_DIGEST: usize = 16;
 
-/// Measures the suite. An engine is not divided, so one of several shards measures all of it.
-///
-/// # Errors
-/// When the plan cannot be. What cannot be measured gives a run that says why.
+/// Measures the suite. An engine is not divided, so one of several shards measures all of it. What cannot be measured
+/// gives a run that says why.
 pub(super) fn measure(
-    project: &Project,
-    name: &str,
-    settings: &Suite,
-    wish: &Wish<'_>,
-    commit: Option<Commit>,
-    progress: &Progress,
-) -> anyhow::Result<Measured> {
-    if let Some(shard) = wish.shard.filter(|shard| !shard.holds_suite(name)) {
-        return Ok(Measured::EmptyShare(shard));
+    context: &ProjectContext<'_>,
+    suite: &Suite,
+    plan: &TrtSuite,
+    options: &MeasureOptions<'_>,
+    observer: &dyn Observer,
+) -> Result<SuiteOutcome, SuiteError> {
+    let name = suite.name.as_str();
+    if let Some(shard) = options.shard.filter(|shard| !shard.holds_suite(name)) {
+        return Ok(SuiteOutcome::EmptyShard(shard));
     }
-    let plan = wish.trt.plan(project, name, settings)?;
-    let cases = selected(name, settings, wish, &plan.cases);
+    let cases = selected(suite, options, &plan.cases);
     if cases.is_empty() {
-        return Ok(Measured::Nothing);
+        return Ok(SuiteOutcome::Nothing);
     }
-    let protocol = Protocol { seed: plan.seed, ..wish.effort.protocol(settings.processes()) };
+    let protocol = Protocol { seed: plan.seed, ..options.effort.protocol(suite.processes) };
     let device = probe::device();
-    let machine =
-        environment::machine(project.machine_name().as_deref(), device.as_ref().ok().map(|one| one.name.as_str()));
-    let mut run = suites::new_run(name, commit, machine, environment::environment(&facts(device.as_ref().ok())));
-    run.config = config(&plan, settings, &protocol, wish);
-    let swept = sweep_engine(name, settings, &plan, cases.clone(), protocol, progress, &mut run);
+    let machine = draft::machine(context, device.as_ref().ok().map(|one| one.name.as_str()));
+    let environment = environment::environment(&facts(device.as_ref().ok()));
+    let mut run = draft::new_run(name, context.commit.clone(), machine, environment);
+    run.config = config(plan, &protocol, options);
+    let swept = sweep_engine(name, plan, cases.clone(), protocol, observer, &mut run);
     let outcome = match swept {
         Ok((sweep, result, engine)) => {
             let mut facts = std::mem::take(&mut run.environment.facts);
@@ -75,7 +69,7 @@ pub(super) fn measure(
                     run.status = RunStatus::Skipped;
                     run.reason = Some(format!("{reason}; name shapes that it takes, as with `--shape-case`"));
                 }
-                _ => run.quality = kernel_suite::quality(&run, result.reasons.clone(), None),
+                _ => run.quality = draft::quality(&run, result.reasons.clone(), None),
             }
             for measurement in &mut run.measurements {
                 let digest = engine.sha256.get(..SHORT_DIGEST).unwrap_or_default().to_owned();
@@ -86,36 +80,35 @@ pub(super) fn measure(
                     ("engine_digest".to_owned(), digest),
                 ]);
             }
-            if let Some(folder) = &wish.trt.profile {
-                trt_profile::profile(&sweep, &result, folder, &mut run, progress);
+            if let Some(folder) = &plan.layers_folder {
+                layers::time_layers(&sweep, &result, folder, &mut run, observer);
             }
             let cases = result.cases.iter().map(|case| sweep_case(case, &result)).collect();
             SweepOutcome::Measured(cases)
         }
         Err(reason) => {
             run.reason = Some(reason.to_string());
-            let told = redacted(&reason.to_string());
+            let text = redacted(&reason.to_string());
             // What has a code is a lack of this machine or of the user's files, what has none is a fault.
             if reason.code == Code::Failed {
                 run.status = RunStatus::Failed;
-                let failed = |case: &NumberedCase| reported(case, CaseOutcome::Failed(told.clone()));
+                let failed = |case: &NumberedCase| reported(case, CaseOutcome::Failed(text.clone()));
                 SweepOutcome::Measured(cases.iter().map(failed).collect())
             } else {
                 run.status = RunStatus::Skipped;
-                SweepOutcome::Skipped(told)
+                SweepOutcome::Skipped(text)
             }
         }
     };
-    let report = report(&plan, &run, device.ok(), outcome);
-    Ok(Measured::Sweep(Box::new(run), Box::new(report)))
+    let report = report(plan, &run, device.ok(), outcome);
+    Ok(SuiteOutcome::Sweep(Box::new(run), Box::new(report)))
 }
 
 /// The cases that the configuration and the user's filters leave.
-fn selected(name: &str, settings: &Suite, wish: &Wish<'_>, cases: &[NumberedCase]) -> Vec<NumberedCase> {
-    let among = |texts: &[String], id: &str| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
+fn selected(suite: &Suite, options: &MeasureOptions<'_>, cases: &[NumberedCase]) -> Vec<NumberedCase> {
     let wanted = |case: &&NumberedCase| {
-        let id = benchmark(name, &case.shapes).id();
-        among(&settings.include, &id) && among(wish.filters, &id)
+        let id = benchmark(&suite.name, &case.shapes).id();
+        draft::is_selected(&id, &suite.include) && draft::is_selected(&id, options.filters)
     };
     cases.iter().filter(wanted).cloned().collect()
 }
@@ -123,17 +116,15 @@ fn selected(name: &str, settings: &Suite, wish: &Wish<'_>, cases: &[NumberedCase
 /// Finds what is needed and times the engine.
 fn sweep_engine(
     name: &str,
-    settings: &Suite,
-    plan: &TrtPlan,
+    plan: &TrtSuite,
     cases: Vec<NumberedCase>,
     protocol: Protocol,
-    progress: &Progress,
+    observer: &dyn Observer,
     run: &mut Run,
 ) -> Result<(Sweep, SweepResult, EngineFile), Reason> {
     let trtexec = tensorrt::find(plan.trtexec.as_deref())?;
     let engine = engine::identify(&plan.engine)?;
     run.config.insert("engine_sha256".to_owned(), Value::from(engine.sha256.clone()));
-    let guard = std::env::current_exe().ok();
     let sweep = Sweep {
         suite: name.to_owned(),
         trtexec,
@@ -141,16 +132,16 @@ fn sweep_engine(
         plugin: plan.plugin.clone(),
         cases,
         settings: plan.settings,
-        time_out: Duration::from_secs(settings.timeout_seconds()),
+        time_out: plan.time_out,
         protocol,
-        guard: guard.map(|program| WorkerCommand { program, arguments: vec!["guard".to_owned()] }),
+        guard: WorkerCommand::for_this_program(&["guard"]).ok(),
     };
     let processes = sweep.protocol.processes;
-    let what = super::text::count(sweep.cases.len(), "case");
+    let what = draft::count(sweep.cases.len(), "case");
     let extent = if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") };
     let steps = u64::from(processes) * sweep.cases.len() as u64;
-    progress.begin(&format!("suite {name}: {what} of `{}` in {extent} each", engine.name), steps);
-    let result = sweep::measure(&sweep, &mut |done| progress.step(done))?;
+    observer.begin(&format!("suite {name}: {what} of `{}` in {extent} each", engine.name), steps);
+    let result = sweep::measure(&sweep, &mut |done| observer.step(done))?;
     Ok((sweep, result, engine))
 }
 
@@ -160,9 +151,9 @@ fn facts(device: Option<&Device>) -> BTreeMap<String, String> {
     described.map(|description| description.facts()).unwrap_or_default()
 }
 
-fn config(plan: &TrtPlan, settings: &Suite, protocol: &Protocol, wish: &Wish<'_>) -> BTreeMap<String, Value> {
-    let name = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut config = suites::settings(protocol, wish);
+fn config(plan: &TrtSuite, protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String, Value> {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut config = draft::settings(protocol, options);
     config.extend([
         // Of paths the last name alone: the rest is of this machine.
         ("engine".to_owned(), Value::from(name(&plan.engine))),
@@ -171,7 +162,7 @@ fn config(plan: &TrtPlan, settings: &Suite, protocol: &Protocol, wish: &Wish<'_>
         ("skipped_calls".to_owned(), Value::from(plan.settings.skipped_calls)),
         ("iterations".to_owned(), Value::from(plan.settings.iterations)),
         ("duration_seconds".to_owned(), Value::from(plan.settings.duration_seconds)),
-        ("timeout_seconds".to_owned(), Value::from(settings.timeout_seconds())),
+        ("timeout_seconds".to_owned(), Value::from(plan.time_out.as_secs())),
     ]);
     config.extend(plan.plugin.as_ref().map(|path| ("plugin_lib".to_owned(), Value::from(name(path)))));
     config
@@ -198,7 +189,7 @@ fn reported(case: &NumberedCase, outcome: CaseOutcome) -> SweepCase {
     SweepCase { label: case.label(), input_shapes: case.shapes.specs(), outcome }
 }
 
-fn report(plan: &TrtPlan, run: &Run, device: Option<Device>, outcome: SweepOutcome) -> SweepReport {
+fn report(plan: &TrtSuite, run: &Run, device: Option<Device>, outcome: SweepOutcome) -> SweepReport {
     let cuda = device.ok_or_else(|| Code::CudaUnavailable.word().to_owned());
     let cuda = cuda.map(|one| CudaDevice {
         count: one.count,

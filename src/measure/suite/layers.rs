@@ -1,11 +1,11 @@
-//! `sprag run --trt-profile`: how long each layer of an engine takes, one more process a case.
+//! How long each layer of an engine takes, one more process a case.
 
 use std::path::Path;
 
-use super::progress::Progress;
-use super::project::write_whole;
-use sprag_measure::tensorrt::layers::{Layer, Profile};
-use sprag_measure::tensorrt::sweep::{self, Sweep, SweepResult};
+use super::files;
+use super::observer::Observer;
+use crate::tensorrt::layers::{Layer, Profile};
+use crate::tensorrt::sweep::{self, Sweep, SweepResult};
 use sprag_model::canonical;
 use sprag_model::run::Run;
 
@@ -17,29 +17,29 @@ const MOST_NAME: usize = 180;
 
 /// Times the layers of each case that was measured, writes a file a case to `folder`, and notes the slowest layer with
 /// the benchmark. A case whose layers cannot be told or written is warned of: its times stand.
-pub(super) fn profile(sweep: &Sweep, result: &SweepResult, folder: &Path, run: &mut Run, progress: &Progress) {
-    progress.begin(&format!("suite {}: the layers of each case", sweep.suite), result.cases.len() as u64);
+pub(super) fn time_layers(sweep: &Sweep, result: &SweepResult, folder: &Path, run: &mut Run, observer: &dyn Observer) {
+    observer.begin(&format!("suite {}: the layers of each case", sweep.suite), result.cases.len() as u64);
     for (place, (case, measurement)) in result.recorded().zip(&mut run.measurements).enumerate() {
-        progress.step(place as u64);
+        observer.step(place as u64);
         if case.outcome.is_err() {
             continue;
         }
         let label = case.case.label();
         match sweep::profile(sweep, result.version, &case.case) {
             Ok(profile) => {
-                let slowest = profile.slowest().map(told);
+                let slowest = profile.slowest().map(layer_text);
                 measurement.attributes.extend(slowest.map(|text| (SLOWEST_LAYER.to_owned(), text)));
                 if let Err(error) = write(&profile, &label, folder) {
-                    super::warn(&format!("the layers of {label} are not written: {error:#}"));
+                    observer.warn(&format!("the layers of {label} are not written: {error}"));
                 }
             }
-            Err(reason) => super::warn(&format!("the layers of {label} are not told: {reason}")),
+            Err(reason) => observer.warn(&format!("the layers of {label} are not told: {reason}")),
         }
     }
 }
 
 /// A layer as its benchmark names it.
-fn told(layer: &Layer) -> String {
+fn layer_text(layer: &Layer) -> String {
     let mut name: String = layer.name.chars().take(MOST_NAME).collect();
     if name.len() < layer.name.len() {
         name.push_str("...");
@@ -47,11 +47,11 @@ fn told(layer: &Layer) -> String {
     format!("{name} ({:.1} %)", layer.share * 100.0)
 }
 
-fn write(profile: &Profile, label: &str, folder: &Path) -> anyhow::Result<()> {
+fn write(profile: &Profile, label: &str, folder: &Path) -> Result<(), String> {
     let text = canonical::to_pretty(&profile.to_json(label));
-    write_whole(&folder.join(format!("{label}.layers.json")), text.as_bytes())?;
+    files::write_atomic(&folder.join(format!("{label}.layers.json")), text.as_bytes())?;
     if let Some(information) = &profile.information {
-        write_whole(&folder.join(format!("{label}.layer-information.json")), information)?;
+        files::write_atomic(&folder.join(format!("{label}.layer-information.json")), information)?;
     }
     Ok(())
 }
@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn the_name_of_a_layer_is_cut() {
         let layer = |name: &str| Layer { name: name.to_owned(), mean_s: 1.0, median_s: None, share: 0.4 };
-        assert_eq!(told(&layer("/stem/Conv + /stem/Relu")), "/stem/Conv + /stem/Relu (40.0 %)");
-        assert_eq!(told(&layer(&"é".repeat(180))), format!("{} (40.0 %)", "é".repeat(180)));
-        assert_eq!(told(&layer(&"é".repeat(500))), format!("{}... (40.0 %)", "é".repeat(180)));
+        assert_eq!(layer_text(&layer("/stem/Conv + /stem/Relu")), "/stem/Conv + /stem/Relu (40.0 %)");
+        assert_eq!(layer_text(&layer(&"é".repeat(180))), format!("{} (40.0 %)", "é".repeat(180)));
+        assert_eq!(layer_text(&layer(&"é".repeat(500))), format!("{}... (40.0 %)", "é".repeat(180)));
     }
 }

@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 
-use super::kernel_suite::worker_command;
-use super::progress::Progress;
-use sprag_measure::instructions::valgrind::{Count, LIMIT, Uncounted, Valgrind};
-use sprag_measure::instructions::worker::{COUNT_VERSION, CountPlan};
-use sprag_measure::protocol::Configurations;
-use sprag_measure::workload::Workload;
+use super::draft;
+use super::observer::Observer;
+use crate::MeasureError;
+use crate::instructions::valgrind::{Count, LIMIT, Uncounted, Valgrind};
+use crate::instructions::worker::{COUNT_VERSION, CountPlan};
+use crate::process::WorkerCommand;
+use crate::protocol::Configurations;
+use crate::workload::Workload;
 use sprag_model::metric::Metric;
 use sprag_model::run::Run;
 use sprag_model::sample::{Estimate, Measurement, Role};
@@ -39,15 +41,15 @@ pub(super) fn count(
     workloads: &[&Workload],
     configurations: &Configurations,
     seed: u64,
-    progress: &Progress,
-) -> anyhow::Result<()> {
+    observer: &dyn Observer,
+) -> Result<(), MeasureError> {
     run.config.insert(SETTING.to_owned(), Value::from(true));
     let valgrind = match Valgrind::find() {
         Ok(valgrind) => valgrind,
         Err(reason) => {
-            progress.end();
-            super::warn(&format!("instructions are not counted: {reason}"));
-            super::note("Valgrind is the package `valgrind` of most Linux distributions; the times stand without it");
+            observer.end();
+            observer.warn(&format!("instructions are not counted: {reason}"));
+            observer.note("Valgrind is the package `valgrind` of most Linux distributions; the times stand without it");
             doubt(run, format!("instructions were not counted: {reason}"));
             return Ok(());
         }
@@ -55,10 +57,10 @@ pub(super) fn count(
     run.environment.facts.insert(VERSION_FACT.to_owned(), valgrind.version.clone());
     let counted: Vec<&&Workload> =
         workloads.iter().filter(|one| one.threads == 1 && one.role != Role::Control).collect();
-    let benchmarks = if counted.len() == 1 { "benchmark" } else { "benchmarks" };
-    let message = format!("suite {}: counting instructions of {} {benchmarks}", run.suite, counted.len());
-    progress.begin(&message, counted.len() as u64);
-    let command = worker_command("count")?;
+    let benchmarks = draft::count(counted.len(), "benchmark");
+    let message = format!("suite {}: counting instructions of {benchmarks}", run.suite);
+    observer.begin(&message, counted.len() as u64);
+    let command = WorkerCommand::for_task("count")?;
     let mut time_outs = 0;
     for (place, workload) in (1..).zip(counted) {
         let fits = |one: &&mut Measurement| *one.benchmark == workload.benchmark && one.failure.is_none();
@@ -80,7 +82,7 @@ pub(super) fn count(
             time_outs += usize::from(found.as_ref().is_err_and(|uncounted| uncounted.time_is_up));
             attach(measurement, found);
         }
-        progress.step(place);
+        observer.step(place);
     }
     let failed = run.measurements.iter().filter(|one| one.attributes.contains_key(FAILURE)).count();
     if failed > 0 {

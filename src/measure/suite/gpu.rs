@@ -1,0 +1,129 @@
+//! The suite of CUDA kernels: from its description and the device to what is measured, or why nothing is.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::description::{GpuSuite, MeasureOptions, ProjectContext, Suite, SuiteError, SuiteOutcome};
+use super::draft;
+use super::kernels::{self, BenchDevice, KernelBench};
+use super::observer::Observer;
+use super::tuned::TunedConfigurations;
+use crate::gpu::scope::Scope;
+use crate::gpu::{facts, lock, probe, suite as catalogue};
+use crate::workload::{self, Workload};
+use crate::{MeasureError, environment};
+use sprag_model::run::{Run, RunStatus};
+
+/// The compute capability of a device with every element type.
+const TODAY: (u32, u32) = (9, 0);
+
+impl GpuSuite {
+    /// The folder that keeps compiled kernels. Without a folder of its own, the project compiles in every worker.
+    pub fn compiled_folder(&self) -> Option<PathBuf> {
+        self.private_folder.as_ref().ok().map(|folder| folder.join("compiled"))
+    }
+
+    /// What runs on a device of that compute capability. Without a device nothing runs; the benchmarks are those that a
+    /// device of today would run.
+    fn scope(&self, capability: Option<(u32, u32)>, compiled: Option<PathBuf>) -> Scope {
+        let capability = capability.or(Some(TODAY));
+        let mut dtypes = Vec::new();
+        for dtype in self.dtypes.iter().map(|one| one.effective(capability).dtype) {
+            // Where 8-bit elements fall back, their substitute may be there already.
+            if !dtypes.contains(&dtype) {
+                dtypes.push(dtype);
+            }
+        }
+        Scope { profiles: self.profiles.clone(), dtypes, compiled }
+    }
+
+    /// The settings that a run records: what runs, and why an element type that was asked for does not.
+    fn recorded(&self, scope: &Scope, capability: Option<(u32, u32)>) -> BTreeMap<String, Value> {
+        let mut recorded = scope.recorded();
+        let words: Vec<&str> = self.dtypes.iter().map(|one| one.word()).collect();
+        recorded.insert("requested_dtypes".to_owned(), json!(words));
+        let reason = self.dtypes.iter().find_map(|one| one.effective(capability).fallback_reason);
+        recorded.extend(reason.map(|reason| ("dtype_fallback_reason".to_owned(), Value::from(reason))));
+        recorded
+    }
+}
+
+/// Every benchmark that there is without a device, to name them by.
+///
+/// # Errors
+/// When `name` cannot be part of a benchmark's name.
+pub(super) fn workloads(name: &str, gpu: &GpuSuite) -> Result<Vec<Workload>, MeasureError> {
+    catalogue::workloads(name, &gpu.scope(None, None))
+}
+
+/// Measures the suite, or this shard's part of it. Without a device that can be used, the run is skipped and says why.
+///
+/// # Errors
+/// When the configuration leaves no benchmark at all.
+pub(super) fn measure(
+    context: &ProjectContext<'_>,
+    suite: &Suite,
+    gpu: &GpuSuite,
+    options: &MeasureOptions<'_>,
+    observer: &dyn Observer,
+) -> Result<SuiteOutcome, SuiteError> {
+    let name = suite.name.as_str();
+    observer.begin(&format!("suite {name}: looking for a CUDA device"), 1);
+    // Asked for first: a device that breaks as it is tried out is the same machine as when it did not.
+    let model = probe::device().ok().map(|device| device.name);
+    let found = facts::read();
+    let capability = found.as_ref().ok().map(|found| found.compute_capability);
+    let scope = gpu.scope(capability, gpu.compiled_folder());
+    let workloads = catalogue::workloads(name, &scope)?;
+    let device = match found {
+        Ok(found) => found,
+        Err(error) => {
+            let run = skipped(context, suite, options, &workloads, model)?;
+            return Ok(run.map_or(SuiteOutcome::Nothing, |run| {
+                SuiteOutcome::Run(Box::new(Run { reason: Some(error.to_string()), ..run }))
+            }));
+        }
+    };
+    let keys = catalogue::keys(name, &scope, &device)?;
+    let tuned = TunedConfigurations::load(&gpu.private_folder, keys, options.retune, observer);
+    let mut bench = KernelBench {
+        device: Some(BenchDevice {
+            model: device.model.clone(),
+            facts: device.facts.clone(),
+            settings: gpu.recorded(&scope, capability),
+            scope: serde_json::to_string(&scope).expect("a scope holds nothing that JSON cannot"),
+            tuned,
+        }),
+        workloads,
+        program: None,
+    };
+    let hash = device.facts.get("gpu_uuid_hash").map_or("device", String::as_str);
+    let waits = || observer.note(&format!("another run measures on {}; waiting for it", device.model));
+    let _lock = lock::acquire(hash, waits);
+    kernels::measure(context, suite, options, &mut bench, observer)
+}
+
+/// A run of this suite where there is nothing to measure on; `None` where filters leave nothing of it.
+fn skipped(
+    context: &ProjectContext<'_>,
+    suite: &Suite,
+    options: &MeasureOptions<'_>,
+    workloads: &[Workload],
+    model: Option<String>,
+) -> Result<Option<Run>, SuiteError> {
+    let included = kernels::select(&suite.name, &suite.include, &[], workloads)?;
+    if workload::select(included.into_iter(), options.filters).is_empty() {
+        return Ok(None);
+    }
+    let machine = draft::machine(context, model.as_deref());
+    let environment = environment::environment(&BTreeMap::new());
+    let mut run = draft::new_run(&suite.name, context.commit.clone(), machine, environment);
+    run.status = RunStatus::Skipped;
+    // It is skipped as a whole, so every shard says so.
+    if let Some(shard) = options.shard {
+        run.config.extend(shard.settings(&(1..=shard.count()).collect::<Vec<_>>()));
+    }
+    Ok(Some(run))
+}

@@ -1,0 +1,22 @@
+//! Suites: from the description of one to a finished run, with commit, machine, environment and measurements.
+//!
+//! What needs git or the command line is handed in: the commit, a program that was built from one, the configurations
+//! of earlier runs. Whoever watches is an [`Observer`].
+
+pub mod description;
+pub mod observer;
+mod files;
+mod draft;
+mod tuned;
+pub mod kernels;
+mod instructions;
+mod gpu;
+pub mod command;
+mod layers;
+mod trt;
+mod run;
+
+pub use description::{CommandSettings, CommitProgram, Effort, Extent, GpuSuite, MeasureOptions, OutputFormat};
+pub use description::{ProjectContext, Subject, Suite, SuiteError, SuiteOutcome, TrtSuite, Work};
+pub use observer::Observer;
+pub use run::{benchmark_names, measure};
