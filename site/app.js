@@ -69,14 +69,6 @@ const sprag = {
   chunk(told) { this.data.chunks.set(told.number, told); },
 };
 
-// One of the numbers that src/report/compare/packed.rs packs, so many characters each and less the least; null where there
-// is none.
-const DIGITS = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter((one) => !"\"&<>\\".includes(one));
-const packed = (text = "", least, width, place) => {
-  const number = [...text.slice(place * width, (place + 1) * width)].reduce((sum, one) => sum * 90 + DIGITS.indexOf(one), 0);
-  return !text || number === 90 ** width - 1 ? null : least + number;
-};
-
 // ---- The page. What follows needs one.
 
 const element = (tag, attributes = {}, ...children) => {

@@ -2,18 +2,9 @@
 // functions it uses, on the pages that have such a chart. Only adds, as that does.
 "use strict";
 
-// Words of which one may stand for several: `12 1x40 3`.
-const repeated = (words) => words.split(" ").filter(Boolean).flatMap((word) => {
-  const [step, times = 1] = word.split("x").map(Number);
-  return Array(times).fill(step);
-});
-const summed = (steps) => { let sum = 0; return steps.map((step) => (sum += step)); };
-
 // The runs that the data of a chart tells of: place, median, and a commit where it is named.
-const runsOf = ({ places, medians, least, step, width, power, commits = [] }) => {
-  const value = (i) => Number(`${least + step * (packed(medians, 0, width, i) ?? 0)}e${power}`);
-  return summed(repeated(places)).map((place, i) => ({ place, value: value(i), commit: commits[i] }));
-};
+const runsOf = ({ places, medians, commits = [] }) =>
+  places.map((place, i) => ({ place, value: medians[i], commit: commits[i] }));
 
 // Round numbers between two others, and how many decimals they need.
 const ticksOf = (low, high) => {

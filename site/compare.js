@@ -13,13 +13,13 @@ const pointsAt = (data, series, number) => {
   const group = chunk.places.get(series.suite + "\n" + series.machine);
   const key = group && [series.id.slice(-8), series.id].find((one) => Object.hasOwn(group.series, one));
   if (!key) return [];
-  const [exponent, least, width, medians, ...ends] = group.series[key], [low, size, down, up] = ends;
+  const [exponent, medians, down, up] = group.series[key];
   const points = [];
   const real = (whole) => Number(`${whole}e${exponent}`);
   for (let column = group.at.indexOf(offset); column >= 0 && group.at[column] === offset; column += 1) {
-    const median = packed(medians, least, width, column), lower = packed(down, low, size, column);
+    const median = medians[column], lower = down?.[column] ?? null;
     if (median === null) continue;
-    const spread = lower === null ? null : [real(median - lower), real(median + packed(up, low, size, column))];
+    const spread = lower === null ? null : [real(median - lower), real(median + up[column])];
     points.push({ number, environment: chunk.environments[group.environment[column]], value: real(median), spread });
   }
   return points;

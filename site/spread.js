@@ -6,15 +6,6 @@
 const LEVEL = 30, FAR = 3;
 const SPREAD = { width: 440, left: 66, right: 404, rows: [40, 94], step: 4, beside: 4.5 };
 
-// What each process measured in the newest runs, one list a run.
-const processesOf = ({ processes }) => {
-  if (!processes) return [];
-  const { counts, values, least, step, width, power } = processes;
-  let next = 0;
-  const value = () => Number(`${least + step * (packed(values, 0, width, next++) ?? 0)}e${power}`);
-  return repeated(counts).map((length) => Array.from({ length }, value));
-};
-
 // The first quartile, the median and the third, and both ends.
 const quartersOf = (values) => {
   const sorted = [...values].sort((a, b) => a - b), half = sorted.length >> 1;
@@ -84,7 +75,7 @@ const besideOf = (told, runs, at, isOf) => {
 // The section below a chart; what it returns shows one of the runs, by its name, and says whether that is what the page was printed
 // with. `choose` is called with the run that a button asks for.
 function makeSpread(told, runs, choose) {
-  const section = document.getElementById("spread")?.closest("section"), lists = processesOf(told);
+  const section = document.getElementById("spread")?.closest("section"), lists = told.processes?.values ?? [];
   if (!section || !lists.length) return (at) => at === runs.length - 1;
   const title = section.querySelector("h2"), note = section.querySelector(".note"), svg = section.querySelector("svg");
   const table = section.querySelector("table"), cells = [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
@@ -92,7 +83,7 @@ function makeSpread(told, runs, choose) {
   const texts = [title, note, ofLevel, ofRun, ...cells.flat()], printed = texts.map((one) => one.textContent);
   const labels = [svg, around].map((one) => one.getAttribute("aria-label")), picture = [...svg.childNodes], first = runs.length - lists.length;
   // Runs that make one measurement are shown together, as the page shows those of the newest. Of older ones it tells no group.
-  const groups = summed(repeated(told.processes.groups)), groupOf = (i) => groups[i - first] ?? `at ${runs[i].place}`;
+  const { groups } = told.processes, groupOf = (i) => groups[i - first] ?? `at ${runs[i].place}`;
   const newest = runs.findLastIndex((_, i) => groupOf(i) === told.processes.newest);
   let shown = newest;
   const isElsewhere = (i) => groupOf(i) !== groupOf(shown);

@@ -9,7 +9,6 @@ pub mod chart;
 pub mod date;
 pub mod fit;
 pub mod gate;
-pub mod lean;
 pub mod link;
 pub mod mark;
 pub mod number;
@@ -23,7 +22,6 @@ use sprag_model::method::Method;
 
 mod advice;
 mod answer;
-mod breaks;
 mod catalog;
 mod compare;
 mod feed;
@@ -50,16 +48,12 @@ mod matrix_checks;
 #[cfg(test)]
 mod sample_data;
 #[cfg(test)]
-mod series_key_checks;
-#[cfg(test)]
 mod site_checks;
-#[cfg(test)]
-mod size_checks;
 #[cfg(test)]
 mod told_checks;
 
 pub use markdown::digest_markdown;
-pub use site::{Input, Site, Target};
+pub use site::{Input, Site};
 pub use week::WEEKS;
 
 /// Why the pages could not be made.

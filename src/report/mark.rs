@@ -10,7 +10,7 @@ use sprag_model::unit::Unit;
 use sprag_model::verdict::{Comparison, Verdict};
 
 /// The four things that colour may mean, and the plain ink of everything else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     Worse,
     Better,
@@ -34,7 +34,7 @@ impl Tone {
 }
 
 /// How a state is shown.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub tone: Tone,
     pub glyph: &'static str,

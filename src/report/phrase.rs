@@ -3,14 +3,14 @@
 use super::mark::Mark;
 
 /// A sentence in parts.
-#[derive(Clone, Debug, Default, Hash, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phrase {
     /// The parts, in reading order; blanks between them are part of them.
     pub parts: Vec<Part>,
 }
 
 /// A part of a sentence.
-#[derive(Clone, Debug, Hash, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     Text(String),
     Strong(String),

@@ -2,10 +2,9 @@
 //!
 //! A commit has one where a run of it is known and it is
 //!
-//! - among the newest [`NEWEST`] to [`NEWEST`] + [`STEP`] - 1 commits that were measured, in the order of the line: where they
-//!   begin is a multiple of [`STEP`], so that a new commit seldom takes a page from another one, and with it the links to that,
+//! - among the newest [`NEWEST`] commits that were measured, in the order of the line,
 //! - or among the newest [`RELEASES`] of them that bear a tag,
-//! - or in the range of one of the newest [`EVENTS`] to [`EVENTS`] + [`STEP`] - 1 events: its last good commit, its first bad
+//! - or in the range of one of the newest [`EVENTS`] events: its last good commit, its first bad
 //!   one, or a commit between that may be the cause. Of a drift, whose ramp may be long, and of an event of the environment no
 //!   single commit is, so these show their ends alone.
 //!
@@ -24,16 +23,13 @@ use sprag_model::head::RunHead;
 
 use super::site::Input;
 
-/// How many of the newest commits that were measured have a page at least, and one against the commit that was measured before.
+/// How many of the newest commits that were measured have a page, and one against the commit that was measured before.
 pub(super) const NEWEST: usize = 30;
-
-/// The place of the oldest of them, counted from the oldest commit that was measured, is a multiple of this.
-const STEP: usize = 5;
 
 /// How many of the newest releases have a page, and one against the release before.
 pub(super) const RELEASES: usize = 30;
 
-/// How many of the newest events have pages of the commits in their range at least. A thousand series have so many events that
+/// How many of the newest events have pages of the commits in their range. A thousand series have so many events that
 /// nearly every commit lies in the range of one.
 pub(super) const EVENTS: usize = 30;
 
@@ -103,7 +99,7 @@ fn of_line<'a>(line: &'a CommitLine, heads: &'a [RunHead]) -> BTreeSet<&'a str> 
         measured.extend(newest_run.keys());
         measured.sort_by_key(|name| Reverse(newest_run[name]));
     }
-    let first = measured.len().saturating_sub(NEWEST) / STEP * STEP;
+    let first = measured.len().saturating_sub(NEWEST);
     let releases = on_line.iter().rev().filter(|commit| !commit.tags.is_empty()).take(RELEASES);
     measured[first..].iter().copied().chain(releases.map(|commit| commit.sha.as_str())).collect()
 }
@@ -112,7 +108,7 @@ fn of_line<'a>(line: &'a CommitLine, heads: &'a [RunHead]) -> BTreeSet<&'a str> 
 fn newest_events(events: &[Event]) -> Vec<&Event> {
     let mut ordered: Vec<&Event> = events.iter().collect();
     ordered.sort_by(|a, b| (a.since, &a.id).cmp(&(b.since, &b.id)));
-    ordered.split_off(ordered.len().saturating_sub(EVENTS) / STEP * STEP)
+    ordered.split_off(ordered.len().saturating_sub(EVENTS))
 }
 
 /// The names of the commits in the ranges of events, measured or not, each with its events.
@@ -162,19 +158,7 @@ mod tests {
     #[test]
     fn the_newest_measured_commits_are_chosen() {
         let (line, heads) = history(100, &[98, 97]);
-        assert_eq!(places(&line, &of_line(&line, &heads)), (65..97).chain([99]).collect::<Vec<usize>>());
-    }
-
-    #[test]
-    fn a_new_commit_seldom_takes_the_page_of_another_one() {
-        let (whole, heads) = history(100, &[]);
-        let oldest = |commits: usize| {
-            let line = CommitLine { commits: whole.commits[..commits].to_vec(), shallow: false, named: false };
-            places(&line, &of_line(&line, &heads[..commits]))[0]
-        };
-        let taken: Vec<usize> = (1..100).filter(|commits| oldest(*commits) != oldest(commits + 1)).collect();
-        assert_eq!(taken, (34..100).step_by(5).collect::<Vec<usize>>());
-        assert!((NEWEST..100).all(|commits| (NEWEST..NEWEST + STEP).contains(&(commits - oldest(commits)))));
+        assert_eq!(places(&line, &of_line(&line, &heads)), (68..97).chain([99]).collect::<Vec<usize>>());
     }
 
     #[test]
@@ -230,9 +214,9 @@ mod tests {
         };
         let check = |count: usize, first: usize| assert_eq!(shown(count), (first..count).collect::<Vec<usize>>());
         check(0, 0);
-        check(34, 0);
+        check(30, 0);
         check(35, 5);
-        check(103, 70);
+        check(103, 73);
     }
 
     #[test]

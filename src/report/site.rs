@@ -4,7 +4,6 @@
 //! they are rendered apart, as many at once as one likes.
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
 
 use chrono::NaiveDate;
 use rayon::prelude::*;
@@ -12,7 +11,6 @@ use rayon::prelude::*;
 use sprag_model::analysis::Analysis;
 use sprag_model::calibration::Reruns;
 use sprag_model::commit::CommitLine;
-use sprag_model::digest::Digest;
 use sprag_model::head::RunHead;
 use sprag_model::ledger::Ledger;
 use sprag_model::movers::WeekMovers;
@@ -26,7 +24,7 @@ use super::compare::data::Data;
 use super::compare::script;
 use super::feed;
 use super::link;
-use super::pages::{self, RunKeys, SeriesDraft};
+use super::pages;
 use super::{ReportError, Settings};
 
 const STYLE: &str = include_str!("../../site/style.css");
@@ -60,12 +58,11 @@ pub struct Input<'a> {
 /// A site that can be rendered, with the look-ups that its pages need.
 pub struct Site<'a> {
     catalog: Catalog<'a>,
-    run_keys: OnceLock<RunKeys<'a>>,
 }
 
 impl<'a> Site<'a> {
     pub fn new(input: &Input<'a>) -> Site<'a> {
-        Site { catalog: Catalog::new(input), run_keys: OnceLock::new() }
+        Site { catalog: Catalog::new(input) }
     }
 
     /// The ids of the runs that have a page: [`Site::render_runs`] wants no other.
@@ -73,18 +70,22 @@ impl<'a> Site<'a> {
         self.catalog.shown_runs()
     }
 
-    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists, and those that `target` has. It
-    /// takes them in an order that is not said, those of events and series some at a time, so that not all are in memory at once.
+    /// Renders every page and asset but the pages of the runs that [`Site::shown_runs`] lists, and
+    /// hands them to `take`, those of events and series some at a time, so that not all are in memory at once.
     ///
     /// # Errors
     /// When a name cannot become a file name, two pages would share a file, or the URL of the settings is none; and the first
-    /// that `target` gives, after which nothing more is rendered.
-    pub fn render<E: From<ReportError>>(&self, settings: &Settings, target: &mut dyn Target<E>) -> Result<(), E> {
+    /// that `take` gives, after which nothing more is rendered.
+    pub fn render<E: From<ReportError>>(
+        &self,
+        settings: &Settings,
+        take: &mut dyn FnMut(Page) -> Result<(), E>,
+    ) -> Result<(), E> {
         let catalog = &self.catalog;
         let analysis = catalog.analysis;
         let root = link::root(settings)?;
         let shown = catalog.runs.iter().filter(|head| catalog.shown_runs().contains(head.id.as_str()));
-        let mut site = Gathering { paths: Vec::new(), seen: BTreeSet::new(), target };
+        let mut site = Gathering { paths: Vec::new(), seen: BTreeSet::new(), take };
         shown.map(|head| link::run(&head.id)).try_for_each(|path| site.know(path))?;
         for (path, text) in [
             (link::STYLE, STYLE),
@@ -107,9 +108,7 @@ impl<'a> Site<'a> {
         if !analysis.series.is_empty() {
             site.add([pages::series_list(catalog, settings)?])?;
         }
-        for series in analysis.series.chunks(BATCH) {
-            site.add_lacking(all(series, |series| pages::series(catalog, series))?)?;
-        }
+        site.add_all(&analysis.series, |series| pages::series(catalog, series))?;
         {
             let data = Data::of(catalog);
             for suite in &catalog.matrix_suites {
@@ -142,32 +141,12 @@ impl<'a> Site<'a> {
         Ok(())
     }
 
-    /// All that the page of a run hangs on beside the version of Sprag, as a digest; `blob` stands for the content of its
-    /// record.
-    pub fn run_key(&self, head: &RunHead, blob: &str) -> Digest {
-        self.run_keys.get_or_init(|| RunKeys::of(&self.catalog)).key(&self.catalog, head, blob)
-    }
-
     /// The pages of some runs of the history.
     ///
     /// # Errors
     /// When the id of a run cannot become a file name.
     pub fn render_runs(&self, runs: &[RecordedRun]) -> Result<Vec<Page>, ReportError> {
         all(runs, |run| pages::run(&self.catalog, run))
-    }
-}
-
-/// Where the pages of a site go.
-pub trait Target<E> {
-    /// Takes a page.
-    ///
-    /// # Errors
-    /// When it cannot.
-    fn take(&mut self, page: Page) -> Result<(), E>;
-
-    /// Whether it has the page at that path as it would be rendered, which then need not be; `key` tells what that hangs on.
-    fn has(&mut self, _path: &str, _key: &dyn Fn() -> Digest) -> bool {
-        false
     }
 }
 
@@ -179,7 +158,7 @@ struct Gathering<'t, E> {
     paths: Vec<String>,
     /// The paths in lower case.
     seen: BTreeSet<String>,
-    target: &'t mut dyn Target<E>,
+    take: &'t mut dyn FnMut(Page) -> Result<(), E>,
 }
 
 impl<E: From<ReportError>> Gathering<'_, E> {
@@ -194,23 +173,9 @@ impl<E: From<ReportError>> Gathering<'_, E> {
     fn add(&mut self, pages: impl IntoIterator<Item = Page>) -> Result<(), E> {
         for page in pages {
             self.know(page.path.clone())?;
-            self.target.take(page)?;
+            (self.take)(page)?;
         }
         Ok(())
-    }
-
-    /// Adds the pages of series, of which those are drawn that the target does not have.
-    fn add_lacking(&mut self, drafts: Vec<SeriesDraft>) -> Result<(), E> {
-        let mut lacking = Vec::new();
-        for draft in drafts {
-            if self.target.has(draft.path(), &|| draft.key()) {
-                self.know(draft.path().to_owned())?;
-            } else {
-                lacking.push(draft);
-            }
-        }
-        let pages: Result<Vec<Page>, ReportError> = lacking.into_par_iter().map(SeriesDraft::draw).collect();
-        self.add(pages?)
     }
 
     /// Adds the pages of many things, made on all cores.

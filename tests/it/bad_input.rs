@@ -148,7 +148,7 @@ fn bad_records_are_counted_and_the_others_stand() {
     sandbox.write(&format!("{folder}/notes.txt"), "hello");
     sandbox.commit("Damage the history");
     sandbox.sprag(&["site"]).expect(0);
-    let page = sandbox.page("_site/index.html");
+    let page = sandbox.read("_site/index.html");
     for word in ["tile_ssm_scan", "schema version 9", "notes.txt", "is not JSON", QUARANTINED] {
         assert!(page.contains(word), "`{word}` is not on the page");
     }

@@ -120,7 +120,7 @@ fn what_is_kept_beside_runs_and_pages_that_are_there_may_be_damaged() {
         bytes[middle] ^= 1;
         fs::write(path, bytes).expect("the file can be written");
     };
-    for name in ["commits", "folders", "found", "pages"] {
+    for name in ["commits", "folders", "found"] {
         flip(&cache(&sandbox).join(name));
         assert!(site(&sandbox, &[]) == expected, "{name}");
     }

@@ -7,9 +7,9 @@ fn the_demo_shows_what_it_planted() {
     let sandbox = Sandbox::empty();
     let ended = sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
     assert!(ended.out.contains("Planted") && ended.out.contains("tile_pack"), "{}", ended.out);
-    let page = sandbox.page("shop/_site/index.html");
+    let page = sandbox.read("shop/_site/index.html");
     assert!(page.contains("slower") && page.contains("tile_pack"), "the digest does not show the planted step");
-    let events = sandbox.page("shop/_site/events/index.html");
+    let events = sandbox.read("shop/_site/events/index.html");
     assert!(
         events.contains("3 regressions stand") && events.contains("fusion_gate"),
         "not all that was planted is an event"
@@ -19,7 +19,7 @@ fn the_demo_shows_what_it_planted() {
     let sentence = feed["items"][0]["title"].as_str().expect("an entry has a sentence").to_owned();
     assert!(sentence.contains("slower: cpu/tile_pack{c=64,t=8} @fast"), "{sentence}");
     let event = sentence.split(' ').next().expect("it begins with the id");
-    assert!(sandbox.page(&format!("shop/_site/events/{event}.html")).contains(&sentence), "the page says the same");
+    assert!(sandbox.read(&format!("shop/_site/events/{event}.html")).contains(&sentence), "the page says the same");
     assert!(sandbox.read("shop/_site/badge.json").contains("3 regressions stand"));
     for machine in ["bench-epyc", "bench-xeon"] {
         let gate = sandbox.sprag_with(&[("SPRAG_MACHINE", machine)], &["-C", "shop", "check"]).expect(1);

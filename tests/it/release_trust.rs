@@ -197,10 +197,10 @@ fn the_site_tells_what_is_wrong_with_a_release() {
     for (item, told, state) in [
         (
             "covrage",
-            "</span> has no item <span class=id>covrage</span>: it answers for nothing.",
+            "</span> has no item <span class=\"id\">covrage</span>: it answers for nothing.",
             "?</i>of nothing known",
         ),
-        ("notes", "<span class=id>notes</span>", "◆</i>in force"),
+        ("notes", "<span class=\"id\">notes</span>", "◆</i>in force"),
     ] {
         sandbox.write("ledger/more.toml", &waiver(&commit, "9999-12-31").replace("coverage", item));
         sandbox.sprag(&["site"]).expect(0);

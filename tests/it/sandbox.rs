@@ -89,11 +89,6 @@ impl Sandbox {
         fs::read_to_string(self.project.join(path)).unwrap_or_else(|error| panic!("`{path}`: {error}"))
     }
 
-    /// A page of a site, without the places where its long names may break.
-    pub(crate) fn page(&self, path: &str) -> String {
-        self.read(path).replace("<wbr>", "")
-    }
-
     pub(crate) fn commit(&self, subject: &str) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", subject]);

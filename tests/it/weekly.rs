@@ -22,7 +22,7 @@ fn a_weekly_build_measures_records_and_renders() {
 
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "the working tree is not clean");
     assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]), format!("sprag: cpu ok at {}", &head[..12]));
-    assert!(sandbox.page("_site/index.html").contains("tile_ssm_scan"));
+    assert!(sandbox.read("_site/index.html").contains("tile_ssm_scan"));
     assert!(!sandbox.project.join(".sprag/pending").read_dir().is_ok_and(|mut files| files.next().is_some()));
 
     // The record commit is nobody's suspect: the next run measures the same commit.
@@ -46,7 +46,7 @@ fn a_release_at_fault_holds_up_no_week() {
     assert!(ended.err.contains("the release `v1` is no-go: the tag `v1` moved"), "{}", ended.err);
     let records = sandbox.records("main");
     assert!(matches!(&records[..], [record] if record.contains(&moved[..12])), "{records:?}");
-    assert!(sandbox.page("_site/index.html").contains("tile_ssm_scan"));
+    assert!(sandbox.read("_site/index.html").contains("tile_ssm_scan"));
     let page = sandbox.read("_site/release/v1.html");
     assert!(page.contains("no-go") && page.contains(&first) && page.contains(&moved), "{page}");
     // The other one is looked at as ever.

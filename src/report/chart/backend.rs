@@ -10,7 +10,6 @@ use plotters_backend::text_anchor::HPos;
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind};
 
 use super::ink::Ink;
-use super::pen::Pen;
 use crate::text;
 
 /// How many pixels of plotters make one unit of the picture.
@@ -22,10 +21,9 @@ pub(super) struct Svg {
     height: i32,
     body: String,
     /// The path under way, which strokes of the same ink may follow.
-    strokes: Option<(Ink, Pen)>,
-    /// The texts under way, which others of their ink that are anchored alike may follow; how they are is written once.
+    strokes: Option<(Ink, String)>,
+    /// The texts under way, which others of their ink that are anchored alike may follow as one group.
     texts: Option<(String, Vec<String>)>,
-    has_whole_dots: bool,
 }
 
 /// What a reader who does not see the picture is told.
@@ -40,12 +38,7 @@ pub(super) struct Caption<'a> {
 impl Svg {
     /// An empty picture of that size in units.
     pub(super) fn new(width: i32, height: i32) -> Svg {
-        Svg { width, height, body: String::new(), strokes: None, texts: None, has_whole_dots: false }
-    }
-
-    /// The picture with each dot at a whole unit: where there are hundreds of them, nobody sees a tenth.
-    pub(super) fn with_whole_dots(self) -> Svg {
-        Svg { has_whole_dots: true, ..self }
+        Svg { width, height, body: String::new(), strokes: None, texts: None }
     }
 
     /// The finished picture with its title and description as elements.
@@ -88,20 +81,17 @@ impl Svg {
 
     /// A stroke without length, which a round cap makes a dot.
     fn dot(&mut self, ink: Ink, center: BackendCoord) {
-        // Nor is a tenth seen among many small dots.
-        let center =
-            if ink == Ink::ManyDots || self.has_whole_dots { (whole(center.0), whole(center.1)) } else { center };
-        let pen = self.pen(ink);
-        pen.move_to(center);
-        pen.dot();
+        let path = self.strokes(ink);
+        move_to(path, center);
+        path.push_str("h0");
     }
 
-    /// The pen of an ink whose strokes are one path.
-    fn pen(&mut self, ink: Ink) -> &mut Pen {
+    /// The path of an ink whose strokes are one.
+    fn strokes(&mut self, ink: Ink) -> &mut String {
         if self.texts.is_some() || self.strokes.as_ref().is_some_and(|(current, _)| *current != ink) {
             self.flush();
         }
-        &mut self.strokes.get_or_insert_with(|| (ink, Pen::default())).1
+        &mut self.strokes.get_or_insert_with(|| (ink, String::new())).1
     }
 
     /// Writes a text with those attributes, together with those like it that follow.
@@ -114,8 +104,8 @@ impl Svg {
 
     /// Writes what is under way.
     fn flush(&mut self) {
-        if let Some((ink, pen)) = self.strokes.take() {
-            self.element(format_args!("<path{} d=\"{}\"/>", class_attribute(ink), pen.path));
+        if let Some((ink, path)) = self.strokes.take() {
+            self.element(format_args!("<path{} d=\"{path}\"/>", class_attribute(ink)));
         }
         match self.texts.take() {
             Some((attributes, texts)) if texts.len() > 1 && !attributes.is_empty() => {
@@ -142,26 +132,19 @@ impl Svg {
 
     fn path(&mut self, ink: Ink, points: impl IntoIterator<Item = BackendCoord>, close: bool) {
         if ink.is_shared() && !close {
-            let pen = self.pen(ink);
-            for (place, point) in points.into_iter().enumerate() {
-                if place == 0 { pen.move_to(point) } else { pen.line_to(point) }
-            }
+            add_line(self.strokes(ink), points);
             return;
         }
         self.flush();
-        let mut pen = Pen::default();
-        for point in points {
-            // Nobody sees a tenth at the edge of a soft area, which has as many corners as there are runs.
-            let point = if ink == Ink::Band { (whole(point.0), whole(point.1)) } else { point };
-            if pen.path.is_empty() { pen.move_to(point) } else { pen.line_to(point) }
-        }
-        if pen.path.is_empty() {
+        let mut path = String::new();
+        add_line(&mut path, points);
+        if path.is_empty() {
             return;
         }
         if close {
-            pen.path.push('Z');
+            path.push('Z');
         }
-        self.element(format_args!("<path{} d=\"{}\"/>", class_attribute(ink), pen.path));
+        self.element(format_args!("<path{} d=\"{path}\"/>", class_attribute(ink)));
     }
 }
 
@@ -256,9 +239,7 @@ impl DrawingBackend for &mut Svg {
             self.title(words);
             return Ok(());
         }
-        // A number stands in the middle of its disc; of other texts nobody sees a tenth.
-        let at = |pixels: i32| unit(if ink == Ink::BadgeNumber { pixels } else { whole(pixels) });
-        let (x, y) = (at(position.0), at(position.1));
+        let (x, y) = (unit(position.0), unit(position.1));
         let anchor = match style.anchor().h_pos {
             HPos::Left => "",
             HPos::Center => " text-anchor=\"middle\"",
@@ -281,9 +262,15 @@ pub(super) fn unit(pixels: i32) -> String {
     if tenth == 0 { whole.to_string() } else { format!("{sign}{whole}.{tenth}") }
 }
 
-/// The nearest pixel at a whole unit.
-fn whole(pixels: i32) -> i32 {
-    (pixels + SUBPIXELS / 2).div_euclid(SUBPIXELS) * SUBPIXELS
+fn move_to(path: &mut String, point: BackendCoord) {
+    path.push_str(&format!("M{} {}", unit(point.0), unit(point.1)));
+}
+
+/// A line through these points, as a part of the path of its own.
+fn add_line(path: &mut String, points: impl IntoIterator<Item = BackendCoord>) {
+    for (place, point) in points.into_iter().enumerate() {
+        if place == 0 { move_to(path, point) } else { path.push_str(&format!("L{} {}", unit(point.0), unit(point.1))) }
+    }
 }
 
 #[cfg(test)]
@@ -315,8 +302,8 @@ mod tests {
             svg.captioned("fill", &caption),
             "<svg class=\"fill\" viewBox=\"0 0 20 10\" role=\"img\" aria-labelledby=\"a-t a-d\">\
              <title id=\"a-t\">&lt;b&gt;</title><desc id=\"a-d\">x\u{fffd}y</desc>\n\
-             <path class=\"dots\" d=\"M1 4h0m1.5 0h0\"/>\n\
-             <path class=\"out\" d=\"M0 0h1l-.5 1Z\"><title>a &lt; b</title></path>\n</svg>"
+             <path class=\"dots\" d=\"M1 4h0M2.5 4h0\"/>\n\
+             <path class=\"out\" d=\"M0 0L1 0L0.5 1Z\"><title>a &lt; b</title></path>\n</svg>"
         );
     }
 }

@@ -34,8 +34,8 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_long_as_its_share() {
-        assert!(draw(0.72, true, "72 %").contains("<path class=\"bar worse\" d=\"M0 3h79.2v8h-79.2Z\"/>"));
-        assert!(draw(f64::NAN, false, "").contains("<path class=\"bar\" d=\"M0 3h0v8Z\"/>"));
-        assert!(draw(7.0, false, "").contains("M0 3h110v8"));
+        assert!(draw(0.72, true, "72 %").contains("<path class=\"bar worse\" d=\"M0 3L79.2 3L79.2 11L0 11Z\"/>"));
+        assert!(draw(f64::NAN, false, "").contains("<path class=\"bar\" d=\"M0 3L0 3L0 11L0 11Z\"/>"));
+        assert!(draw(7.0, false, "").contains("M0 3L110 3L110 11"));
     }
 }

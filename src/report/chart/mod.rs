@@ -12,7 +12,6 @@ mod ink;
 mod labels;
 mod layers;
 pub mod mini;
-mod pen;
 mod plot;
 pub mod range;
 pub mod roofline;

@@ -50,15 +50,15 @@ mod tests {
         assert_eq!(
             draw([650, 675, 800, 1050, 0], Some(true)),
             "<svg class=\"range\" width=\"110\" height=\"16\" viewBox=\"0 0 110 16\" aria-hidden=\"true\">\
-             <path class=\"band\" d=\"M45 1h20v14h-20Z\"/><path class=\"axis\" d=\"M55 0v16\"/>\
-             <path class=\"base\" d=\"M67.5 8h37.5\"/><circle class=\"end worse\" cx=\"80\" cy=\"8\" r=\"3.5\"/></svg>"
+             <path class=\"band\" d=\"M45 1L65 1L65 15L45 15Z\"/><path class=\"axis\" d=\"M55 0L55 16\"/>\
+             <path class=\"base\" d=\"M67.5 8L105 8\"/><circle class=\"end worse\" cx=\"80\" cy=\"8\" r=\"3.5\"/></svg>"
         );
     }
 
     #[test]
     fn what_lies_beyond_the_scale_is_a_triangle_at_its_edge() {
         let svg = draw([550, 50, 50, 50, -1], Some(false));
-        assert!(svg.contains("<path class=\"end better\" d=\"M11 4l-6 4 6 4Z\"/>"), "{svg}");
-        assert!(draw([550, 50, 1050, 1050, 1], None).contains("<path class=\"end\" d=\"M99 4l6 4-6 4Z\"/>"));
+        assert!(svg.contains("<path class=\"end better\" d=\"M11 4L5 8L11 12Z\"/>"), "{svg}");
+        assert!(draw([550, 50, 1050, 1050, 1], None).contains("<path class=\"end\" d=\"M99 4L105 8L99 12Z\"/>"));
     }
 }

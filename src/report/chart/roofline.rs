@@ -123,8 +123,8 @@ mod tests {
     fn a_bar_is_as_long_as_its_share_of_the_peak() {
         let svg = draw(&of(&[0.857, 0.5]));
         assert!(svg.contains("viewBox=\"0 0 440 92\"") && svg.contains("aria-labelledby=\"roof-t roof-d\""), "{svg}");
-        assert!(svg.contains("<path class=\"bar\" d=\"M0 20h377.1v10h-377.1Z\"/>"), "{svg}");
-        assert!(svg.contains("<path class=\"bar\" d=\"M0 56h220v10h-220Z\"/>"), "{svg}");
+        assert!(svg.contains("<path class=\"bar\" d=\"M0 20L377.1 20L377.1 30L0 30Z\"/>"), "{svg}");
+        assert!(svg.contains("<path class=\"bar\" d=\"M0 56L220 56L220 66L0 66Z\"/>"), "{svg}");
         assert_eq!(svg.matches("class=\"bar track\"").count(), 2);
         assert!(svg.contains("tile_pack{n=8192} &lt;@cuda&gt;, memory<") && svg.contains(">85.7\u{202f}%<"), "{svg}");
     }
@@ -133,7 +133,12 @@ mod tests {
     fn odd_shares_are_drawn_too() {
         let svg = draw(&of(&[f64::NAN, -1.0, 7.0, f64::INFINITY]));
         // No length below zero, and none beyond the peak.
-        for bar in ["M0 20h0v10Z", "M0 56h0v10Z", "M0 92h440v10h-440Z", "M0 128h0v10Z"] {
+        for bar in [
+            "M0 20L0 20L0 30L0 30Z",
+            "M0 56L0 56L0 66L0 66Z",
+            "M0 92L440 92L440 102L0 102Z",
+            "M0 128L0 128L0 138L0 138Z",
+        ] {
             assert!(svg.contains(&format!("<path class=\"bar\" d=\"{bar}\"/>")), "{bar}: {svg}");
         }
         assert_eq!(svg.matches("class=\"bar\" d=\"M0").count(), 4);

@@ -49,7 +49,7 @@ pub fn draw(spark: &Spark) -> String {
     if values.is_empty() {
         return String::new();
     }
-    let mut svg = Svg::new(WIDTH, HEIGHT).with_whole_dots();
+    let mut svg = Svg::new(WIDTH, HEIGHT);
     picture(spark, first, values, &mut svg).expect("the backend writes to a String, which cannot fail");
     svg.labelled("spark", &spark.label)
 }

@@ -1,7 +1,6 @@
 //! How some values lie: those of a level beside those of another, a dot each, with the middle half and the median.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -50,16 +49,6 @@ pub struct Spread {
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&draw(self))
-    }
-}
-
-impl Hash for Spread {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let Spread { sides, scale: Scale { factor, symbol }, label } = self;
-        let sides = sides
-            .each_ref()
-            .map(|(name, values)| (name, values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>()));
-        (sides, factor.to_bits(), symbol, label).hash(state);
     }
 }
 

@@ -31,7 +31,6 @@
 //! | [`script`] | these as scripts that call one function each, as pages opened from a folder may not fetch |
 //! | [`stretches`] | what a series does over time: levels, drifts and the steps between |
 //! | [`rounding`] | how they are rounded |
-//! | [`packed`] | their whole numbers as text of few bytes |
 //! | [`rule`] | the rule |
 //! | [`between`] | how two levels stand to each other, for the rule |
 //! | [`words`] | a row in words |
@@ -57,7 +56,6 @@ mod columns;
 mod drawn;
 mod mean;
 mod numbers;
-pub(super) mod packed;
 pub(super) mod rounding;
 mod rule;
 mod stretches;

@@ -20,54 +20,24 @@ pub(super) fn measured(value: f64) -> f64 {
 }
 
 fn rounded_to(value: f64, digits: i32) -> f64 {
-    let slowly = || format!("{value:.decimals$e}", decimals = digits as usize - 1).parse().unwrap_or(value);
-    quickly_rounded(value, digits).unwrap_or_else(slowly)
-}
-
-/// The same where plain arithmetic is sure of it: a whole number times or over a power of ten that is exact is rounded once, as
-/// a text is that is read. None near a tie, and where the power is too large.
-fn quickly_rounded(value: f64, digits: i32) -> Option<f64> {
     if !value.is_normal() {
-        return None;
+        return value;
     }
-    let power = |places: i32| EXACT.get(places.unsigned_abs() as usize).copied();
-    let scaled = |places: i32| Some(if places < 0 { value / power(places)? } else { value * power(places)? });
-    // The logarithm to base ten by that to base two, which may be one too small.
-    let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
-    let near = digits - 1 - ((exponent * 1233) >> 12);
-    let (least, most) = (power(digits - 1)?, power(digits)?);
-    let places = if scaled(near)?.abs() < most { near } else { near - 1 };
-    let scaled = scaled(places)?;
-    let sure = (least..most).contains(&scaled.abs());
-    let from_tie = (scaled.abs().fract() - 0.5).abs();
-    let power = power(places)?;
-    (sure && from_tie > 1e-6).then(|| if places < 0 { scaled.round() * power } else { scaled.round() / power })
+    let places = digits - 1 - value.abs().log10().floor() as i32;
+    let power = 10f64.powi(places.abs());
+    // A whole number over an exact power of ten is the number that its few digits are read as.
+    if places < 0 { (value / power).round() * power } else { (value * power).round() / power }
 }
-
-/// The powers of ten that are exact.
-const EXACT: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-    1e21, 1e22,
-];
 
 /// Measured numbers as whole ones times a common power of ten, which is the first of the two.
 pub(super) fn scaled(values: &[f64]) -> (i32, Vec<i64>) {
-    scaled_to(values, SHOWN)
-}
-
-/// The same with as many digits as what was fitted has: what is drawn from them may be looked at closely.
-pub(crate) fn finely_scaled(values: &[f64]) -> (i32, Vec<i64>) {
-    scaled_to(values, DIGITS)
-}
-
-fn scaled_to(values: &[f64], digits: i32) -> (i32, Vec<i64>) {
     let sizes = || values.iter().map(|value| value.abs()).filter(|size| *size > 0.0);
     let magnitude = |size: f64| size.log10().floor() as i32;
     let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
     if most == 0.0 {
         return (0, vec![0; values.len()]);
     }
-    let power = (magnitude(least) - digits + 1).max(magnitude(most) - MOST_DIGITS + 1);
+    let power = (magnitude(least) - SHOWN + 1).max(magnitude(most) - MOST_DIGITS + 1);
     let unit = 10f64.powi(power);
     (power, values.iter().map(|value| (value / unit).round() as i64).collect())
 }
@@ -77,26 +47,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quick_rounding_is_rounding() {
-        let mut random = sprag_base::stats::random::SplitMix64::new(7);
-        let mut quick = 0;
-        for at in 0..200_000 {
-            let size = 10f64.powf(60.0 * random.uniform() - 30.0);
-            let value = match at % 4 {
-                0 => size,
-                1 => -size,
-                2 => (random.uniform() * 1e6).round() / 10.0 * 10f64.powi(at % 7 - 3),
-                _ => 10f64.powi(at % 40 - 20) * (1.0 + random.uniform() * 1e-14),
-            };
-            let digits = if at % 3 == 0 { DIGITS } else { SHOWN };
-            let slow: f64 = format!("{value:.decimals$e}", decimals = digits as usize - 1).parse().unwrap();
-            let fast = quickly_rounded(value, digits);
-            assert!(fast.is_none_or(|fast| fast.to_bits() == slow.to_bits()), "{value:e}: {fast:?}, {slow:e}");
-            quick += usize::from(fast.is_some());
+    fn numbers_are_rounded_to_the_digits_that_count() {
+        for (value, fitted, shown) in [
+            (1.234567e-3, 1.2346e-3, 1.235e-3),
+            (-123_456.7, -123_460.0, -123_500.0),
+            (9.99996, 10.0, 10.0),
+            (0.0, 0.0, 0.0),
+        ] {
+            assert_eq!((rounded(value), measured(value)), (fitted, shown));
         }
-        assert!(quick > 100_000, "{quick}");
-        for odd in [0.0, -0.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(quickly_rounded(odd, DIGITS), None);
-        }
+        assert!(rounded(f64::NAN).is_nan() && rounded(f64::INFINITY).is_infinite());
+        assert_eq!(scaled(&[1.5e-3, 2e-3, 0.0]), (-6, vec![1500, 2000, 0]));
+        assert_eq!(scaled(&[0.0]), (0, vec![0]));
     }
 }

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::columns::Place;
 use super::commits::ComparedCommit;
 use super::data::{Data, PointData, SeriesData, Spot};
-use super::packed;
 use super::rounding::scaled;
 use crate::link;
 use crate::text;
@@ -167,8 +166,8 @@ fn group<'a>(
     json!({ "suite": suite, "machine": machine, "at": at, "environment": environment, "series": series })
 }
 
-/// The values of a series in those columns: a power of ten, the least median in it, how many characters each median takes
-/// and the medians less that one; where there is a spread, the same of how far it reaches down and up.
+/// The values of a series in those columns: a power of ten and the medians times that; where there is a spread, how far it reaches
+/// down and up.
 fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value {
     let numbers = points.iter().flat_map(|point| {
         let (low, high) = point.spread.unwrap_or((point.value, point.value));
@@ -185,20 +184,10 @@ fn values(points: &[&PointData], columns: impl Iterator<Item = usize>) -> Value 
         down.push(spread.map(|(_, whole)| whole[0] - whole[1]));
         up.push(spread.map(|(_, whole)| whole[2] - whole[0]));
     }
-    let mut parts = vec![json!(power)];
-    let mut add = |lists: &[&[Option<i64>]]| {
-        let known = || lists.iter().copied().flatten().flatten();
-        let least = known().min().copied().unwrap_or(0);
-        let width = packed::width(known().map(|number| number - least));
-        parts.extend([json!(least), json!(width)]);
-        let text = |list: &[Option<i64>]| packed::text(list.iter().map(|number| number.map(|one| one - least)), width);
-        parts.extend(lists.iter().map(|list| json!(text(list))));
-    };
-    add(&[&medians]);
-    if down.iter().any(Option::is_some) {
-        add(&[&down, &up]);
+    match down.iter().any(Option::is_some) {
+        true => json!([power, medians, down, up]),
+        false => json!([power, medians]),
     }
-    Value::Array(parts)
 }
 
 #[cfg(test)]

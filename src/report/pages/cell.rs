@@ -17,7 +17,7 @@ use sprag_model::verdict::{Comparison, Verdict};
 const ONE_PREFIX: f64 = 1e5;
 
 /// A change with its colour; coloured only where a verdict stands behind it.
-#[derive(Clone, Debug, Hash, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) class: &'static str,
     /// The figure, or an en dash.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::compare_index;
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use crate::ReportError;
 use crate::catalog::Catalog;
 use crate::chart::range;

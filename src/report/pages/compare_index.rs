@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::compare::{Headline, ROWS_NOTE, SUMMARY_NOTE, path};
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use crate::ReportError;
 use crate::catalog::Catalog;
 use crate::compare::data::Data;

@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 use super::digest_events;
 use super::event_rows::EventGroup;
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use super::suite_section::SuiteSection;
 use super::trust;
 use crate::ReportError;

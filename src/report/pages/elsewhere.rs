@@ -12,7 +12,6 @@ use sprag_model::analysis::SeriesAnalysis;
 const ROWS: usize = 40;
 
 /// Series that differ from one in the same thing.
-#[derive(Hash)]
 pub(super) struct Elsewhere {
     pub(super) heading: &'static str,
     /// How many there are.
@@ -28,7 +27,6 @@ impl Elsewhere {
 }
 
 /// Another series of the kernel.
-#[derive(Hash)]
 pub(super) struct Row {
     pub(super) benchmark: String,
     pub(super) page: String,

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use crate::ReportError;
 use crate::catalog::Catalog;
 use crate::link;

@@ -7,7 +7,7 @@ use super::event_multiples::{self, Multiple};
 use super::event_rows::linked;
 use super::event_suspects::{self, Suspects};
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use crate::ReportError;
 use crate::answer;
 use crate::catalog::Catalog;

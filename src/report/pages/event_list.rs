@@ -6,7 +6,7 @@ use askama::Template;
 use super::cell::Change;
 use super::event_rows::EventGroup;
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use crate::ReportError;
 use crate::catalog::Catalog;
 use crate::link;

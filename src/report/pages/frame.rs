@@ -33,7 +33,7 @@ pub(super) enum Part {
 }
 
 /// What stands around a page.
-#[derive(Clone, Debug, Hash, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Frame {
     pub(super) title: String,
     /// A sentence for search and previews; empty where the title says as much.
@@ -63,7 +63,7 @@ pub(super) struct Frame {
 }
 
 /// A link of the navigation.
-#[derive(Clone, Debug, Hash, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct NavigationItem {
     /// The path in the site.
     pub(super) to: String,

@@ -4,7 +4,7 @@ use askama::Template;
 use chrono::NaiveDate;
 
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use super::release::sentence;
 use crate::ReportError;
 use crate::catalog::{Catalog, short_commit};

@@ -6,8 +6,8 @@ use askama::Template;
 
 use super::cell;
 use super::frame::{Frame, Part};
+use super::html::page;
 use super::machine_trust;
-use super::page;
 use crate::ReportError;
 use crate::catalog::{Catalog, MachineRuns, short_commit, short_digest};
 use crate::date;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use crate::ReportError;
 use crate::catalog::{Catalog, MachineRuns};
 use crate::date;

@@ -8,9 +8,9 @@ use askama::Template;
 
 use super::cell;
 use super::frame::{Frame, Part};
+use super::html::page;
 use super::matrix_cell::{self, Cell};
 use super::matrix_limits::{Limits, Shares};
-use super::page;
 use crate::ReportError;
 use crate::catalog::Catalog;
 use crate::compare::data::Data;

@@ -4,7 +4,7 @@
 
 use askama::Template;
 
-use super::page;
+use super::html::page;
 use crate::link;
 use crate::{ReportError, Settings};
 use sprag_model::page::Page;

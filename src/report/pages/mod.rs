@@ -22,6 +22,7 @@ mod event_rows;
 mod event_suspects;
 mod frame;
 mod gpu;
+mod html;
 mod ledger;
 mod machine;
 mod machine_list;
@@ -38,7 +39,6 @@ mod release_list;
 mod release_signature;
 mod release_since;
 mod run;
-mod run_key;
 mod run_list;
 mod run_moved;
 mod run_surroundings;
@@ -53,15 +53,6 @@ mod sizes;
 mod suite_section;
 mod trust;
 mod week;
-
-use std::fmt;
-
-use askama::Template;
-use askama::filters::{Escaper, Html};
-
-use super::ReportError;
-use super::text;
-use sprag_model::page::Page;
 
 pub(super) use commit_list::commits;
 pub(super) use compare::compare;
@@ -79,26 +70,7 @@ pub(super) use method::method;
 pub(super) use missing::missing;
 pub(super) use release_list::releases;
 pub(super) use run::run;
-pub(super) use run_key::RunKeys;
 pub(super) use run_list::run_list;
-pub(super) use series::{SeriesDraft, series};
+pub(super) use series::series;
 pub(super) use series_list::series_list;
 pub(super) use week::weeks;
-
-/// The escaper of all templates: makes visible what acts unseen, then escapes HTML.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PageText;
-
-impl Escaper for PageText {
-    fn write_escaped_str<W: fmt::Write>(&self, destination: W, string: &str) -> fmt::Result {
-        Html.write_escaped_str(destination, &text::visible(string))
-    }
-}
-
-/// The page of a template at a path of the site.
-fn page(path: String, template: &impl Template) -> Result<Page, ReportError> {
-    match template.render() {
-        Ok(html) => Ok(Page { path, bytes: html.into_bytes() }),
-        Err(error) => Err(ReportError::Template { path, reason: error.to_string() }),
-    }
-}

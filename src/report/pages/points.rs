@@ -1,7 +1,5 @@
 //! The points of a series as a table, newest first.
 
-use std::hash::{Hash, Hasher};
-
 use chrono::{DateTime, Utc};
 
 use crate::catalog::{Catalog, short_commit, short_digest};
@@ -51,16 +49,6 @@ impl PointRow {
         self.interval.map_or(number::NONE.to_owned(), |(low, high)| {
             format!("{} to {}", number::value(self.scale, low), number::value(self.scale, high))
         })
-    }
-}
-
-impl Hash for PointRow {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let PointRow { place, commit, tags, time, value, interval, scale: Scale { factor, symbol }, page, marks } =
-            self;
-        let interval = interval.map(|(low, high)| (low.to_bits(), high.to_bits()));
-        (place.map(f64::to_bits), value.to_bits(), interval, factor.to_bits(), symbol).hash(state);
-        (commit, tags, time, page, marks).hash(state);
     }
 }
 

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use super::run_surroundings::{self, Surroundings};
 use super::run_tables::{self, MetricGroup, Metrics, ParityRow};
 use crate::ReportError;

@@ -5,7 +5,7 @@ use askama::Template;
 use super::cell::{Change, Judgement};
 use super::elsewhere::{self, Elsewhere};
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use super::points::{self, PointRow};
 use super::series_chart;
 use super::series_fit::{self, BeforeAfter, Fact, TurnRow};
@@ -15,7 +15,7 @@ use crate::ReportError;
 use crate::answer;
 use crate::catalog::{Catalog, short_benchmark};
 use crate::chart::script;
-use crate::chart::trend::{self, Trend};
+use crate::chart::trend;
 use crate::fit::Fit;
 use crate::link;
 use crate::mark::{Mark, Tone};
@@ -23,14 +23,13 @@ use crate::number;
 use crate::order::parameters;
 use crate::phrase::Phrase;
 use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::digest::Digest;
 use sprag_model::metric::{Better, RATIO};
 use sprag_model::page::Page;
 use sprag_model::sample::Role;
 use sprag_model::unit::Scale;
 use sprag_model::verdict::Verdict;
 
-#[derive(Hash, Template)]
+#[derive(Template)]
 #[template(path = "series.html")]
 struct SeriesPage {
     frame: Frame,
@@ -40,9 +39,7 @@ struct SeriesPage {
     headline: Phrase,
     sentence: String,
     about: String,
-    trend: Trend,
-    names_commits: bool,
-    /// The trend as a picture and as data, which are drawn last.
+    /// The trend as a picture and as data.
     chart: String,
     data: String,
     several: String,
@@ -79,7 +76,6 @@ impl SeriesPage {
     }
 }
 
-#[derive(Hash)]
 struct ChangeRow {
     against: String,
     before: String,
@@ -93,34 +89,7 @@ struct ChangeRow {
     bad: bool,
 }
 
-/// The page of a series with all that it is made of, before it is drawn, which is most of the work.
-pub(crate) struct SeriesDraft {
-    path: String,
-    page: SeriesPage,
-}
-
-impl SeriesDraft {
-    /// Where the page lies.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// What the page is made of, as a digest: from equal parts an equal page is drawn.
-    pub(crate) fn key(&self) -> Digest {
-        Digest::of_value(&self.page)
-    }
-
-    /// Draws the page, of which nothing but its own parts is known here.
-    pub(crate) fn draw(self) -> Result<Page, ReportError> {
-        let SeriesDraft { path, page: of } = self;
-        let template =
-            SeriesPage { chart: trend::draw(&of.trend), data: script::data(&of.trend, of.names_commits), ..of };
-        page(path, &template)
-    }
-}
-
-/// The page of a series, to be drawn.
-pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<SeriesDraft, ReportError> {
+pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page, ReportError> {
     let series = &of.series;
     link::file_word("series", &series.id)?;
     let path = link::series(&series.id);
@@ -139,7 +108,8 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Serie
     let (mut points, points_note) = points::rows(catalog, series, scale);
     points::without_known_places(&mut points, &trend.dots);
     let newest = series.newest().and_then(|point| catalog.run(&point.run));
-    let page = SeriesPage {
+    let names_commits = series_chart::names_commits(catalog, &trend);
+    let template = SeriesPage {
         frame: Frame::new(catalog, &path, Part::Series, title, sentence.clone()).of_one(catalog, newest),
         suite: series.suite.clone(),
         matrix: if catalog.matrix_suites.contains(series.suite.as_str()) {
@@ -151,12 +121,10 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Serie
         headline: headline(of, name),
         sentence,
         about: about(of),
-        names_commits: series_chart::names_commits(catalog, &trend),
-        chart: String::new(),
-        data: String::new(),
+        chart: trend::draw(&trend),
+        data: script::data(&trend, names_commits),
         several: if several > 1 { number::count(several) } else { String::new() },
         is_fitted: trend.fit.is_some(),
-        trend,
         turns,
         turns_note,
         column_from: number::column("Before", scale),
@@ -175,7 +143,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Serie
         interval_column: number::column("95\u{202f}% interval", scale),
         elsewhere: elsewhere::groups(catalog, of),
     };
-    Ok(SeriesDraft { path, page })
+    page(path, &template)
 }
 
 fn trail(of: &SeriesAnalysis) -> String {

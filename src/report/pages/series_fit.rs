@@ -19,7 +19,6 @@ use sprag_model::unit::Scale;
 const ROWS: usize = 50;
 
 /// A change or a drift in cells.
-#[derive(Hash)]
 pub(super) struct TurnRow {
     pub(super) number: String,
     pub(super) mark: Mark,
@@ -44,7 +43,6 @@ pub(super) struct TurnRow {
 }
 
 /// A fact about a series.
-#[derive(Hash)]
 pub(super) struct Fact {
     pub(super) name: &'static str,
     pub(super) figure: String,
@@ -52,7 +50,6 @@ pub(super) struct Fact {
 }
 
 /// The points of the two newest levels beside each other.
-#[derive(Hash)]
 pub(super) struct BeforeAfter {
     pub(super) heading: String,
     pub(super) note: String,

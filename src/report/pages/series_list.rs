@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::cell::{self, Change, Judgement, MetricRows};
 use super::frame::{Frame, Part};
-use super::page;
+use super::html::page;
 use crate::catalog::{Catalog, short_benchmark};
 use crate::date;
 use crate::link;

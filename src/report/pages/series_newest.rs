@@ -14,7 +14,6 @@ const MOST: usize = 30;
 const FEWEST: usize = 2;
 
 /// A picture, and the same in figures.
-#[derive(Hash)]
 pub(super) struct Newest {
     pub(super) note: String,
     pub(super) picture: Spread,

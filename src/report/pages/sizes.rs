@@ -12,7 +12,6 @@ use sprag_model::analysis::SeriesAnalysis;
 const ROWS: usize = 40;
 
 /// A series that differs in its parameters.
-#[derive(Hash)]
 pub(super) struct SizeRow {
     pub(super) parameters: String,
     /// Its page; nothing for the series of the page itself.

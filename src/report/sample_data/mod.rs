@@ -10,7 +10,7 @@ mod releases;
 mod runs;
 mod trend;
 
-use super::{Input, ReportError, Settings, Site, Target};
+use super::{Input, ReportError, Settings, Site};
 use sprag_model::analysis::{Analysis, HistoryFacts};
 use sprag_model::calibration::{Reruns, Tally};
 use sprag_model::commit::CommitLine;
@@ -61,16 +61,12 @@ impl Sample {
     }
 }
 
-impl Target<ReportError> for Vec<Page> {
-    fn take(&mut self, page: Page) -> Result<(), ReportError> {
-        self.push(page);
-        Ok(())
-    }
-}
-
 pub(super) fn rendered(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let mut site = Vec::new();
-    Site::new(input).render::<ReportError>(settings, &mut site)?;
+    Site::new(input).render(settings, &mut |page| {
+        site.push(page);
+        Ok::<(), ReportError>(())
+    })?;
     site.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(site)
 }

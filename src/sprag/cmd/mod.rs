@@ -21,7 +21,6 @@ mod study;
 mod ledger;
 mod swap;
 mod whole_folder;
-mod known_pages;
 mod publish;
 mod choose;
 mod weekly;

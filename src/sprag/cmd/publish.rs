@@ -1,6 +1,5 @@
 //! The site on disk: built aside, then swapped in, so that a reader or a failure meets the old site or the new one.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -8,7 +7,6 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::Advice;
 use super::export::downloads;
-use super::known_pages::KnownPages;
 use super::ledger;
 use super::method;
 use super::policy;
@@ -16,17 +14,16 @@ use super::project::Project;
 use super::release;
 use super::study::Study;
 use super::trend;
-use super::whole_folder::{Kind, Standing, WholeFolder};
+use super::whole_folder::{Kind, WholeFolder};
 use sprag_analysis::calibrate::reruns;
 use sprag_analysis::ledger::tell_events;
 use sprag_history::{self as history, Entry};
-use sprag_model::digest::Digest;
 use sprag_model::ledger::day;
 use sprag_model::movers::WeekMovers;
 use sprag_model::page::Page;
 use sprag_model::run::Quarantined;
 use sprag_model::trend::Trend;
-use sprag_report::{self as report, Target, lean, link};
+use sprag_report as report;
 
 const SITE: Kind = Kind { name: "site", marker: ".sprag-site" };
 
@@ -73,48 +70,9 @@ fn put(
     let folder = site_folder(project, out)?;
     let site = WholeFolder::begin(project, SITE, &folder)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    let mut target = Built { pages: KnownPages::of(project), site: &site };
-    each_page(project, study, &trend, movers, today, &mut target)?;
-    target.pages.keep();
+    each_page(project, study, &trend, movers, today, &mut |page| site.write(&page.path, &page.bytes))?;
     site.put()?;
     Ok(folder)
-}
-
-/// A folder that is being built.
-struct Built<'a> {
-    pages: KnownPages,
-    site: &'a WholeFolder,
-}
-
-impl Target<anyhow::Error> for Built<'_> {
-    fn take(&mut self, page: Page) -> anyhow::Result<()> {
-        let page = lean::page(page);
-        self.pages.rendered(&page.path, &page.bytes);
-        self.site.write(&page.path, &page.bytes)
-    }
-
-    fn has(&mut self, path: &str, key: &dyn Fn() -> Digest) -> bool {
-        self.pages.has(path, key, |digest| self.site.take_over(path, digest))
-    }
-}
-
-/// A site that stands, and what of it differs.
-struct Compared<'a> {
-    site: Standing<'a>,
-    others: BTreeSet<String>,
-    differences: Vec<String>,
-}
-
-impl Target<anyhow::Error> for Compared<'_> {
-    fn take(&mut self, page: Page) -> anyhow::Result<()> {
-        let Page { path, bytes } = &lean::page(page);
-        match self.others.remove(path) {
-            false => self.differences.push(format!("missing: {path}")),
-            true if self.site.read(path)? != *bytes => self.differences.push(format!("differs: {path}")),
-            true => {}
-        }
-        Ok(())
-    }
 }
 
 /// Holds the site that lies in `out`, or the configured folder, against what a study gives: what differs, a line a file.
@@ -124,12 +82,18 @@ impl Target<anyhow::Error> for Compared<'_> {
 pub(super) fn differences(project: &Project, study: &mut Study, out: Option<&Path>) -> anyhow::Result<Vec<String>> {
     let folder = site_folder(project, out)?;
     let site = SITE.open(&folder)?;
-    let mut target = Compared { others: site.files()?, site, differences: Vec::new() };
+    let (mut others, mut differences) = (site.files()?, Vec::new());
     let movers = take_movers(study)?;
     let mut trend = trend_of(project, study)?;
     let today = tell_ledger(project, study, &mut trend)?;
-    each_page(project, study, &trend, &movers, today, &mut target)?;
-    let Compared { others, mut differences, .. } = target;
+    each_page(project, study, &trend, &movers, today, &mut |page| {
+        match others.remove(&page.path) {
+            false => differences.push(format!("missing: {}", page.path)),
+            true if site.read(&page.path)? != page.bytes => differences.push(format!("differs: {}", page.path)),
+            true => {}
+        }
+        Ok(())
+    })?;
     differences.extend(others.into_iter().map(|path| format!("not of this site: {path}")));
     differences.sort();
     Ok(differences)
@@ -159,7 +123,7 @@ fn each_page(
     trend: &Trend,
     movers: &[WeekMovers],
     today: NaiveDate,
-    target: &mut dyn Target<anyhow::Error>,
+    take: &mut dyn FnMut(Page) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let site = &project.config.site;
     let downloads = if site.downloads { downloads::list() } else { Vec::new() };
@@ -180,22 +144,21 @@ fn each_page(
         reruns: &reruns,
     };
     let whole = report::Site::new(&input);
-    whole.render(&settings, target).map_err(|error| {
+    whole.render(&settings, take).map_err(|error| {
         if error.is::<report::ReportError>() { error.context("cannot render the site") } else { error }
     })?;
     let shown =
         study.heads.iter().zip(&study.entries).filter(|(head, _)| whole.shown_runs().contains(head.id.as_str()));
-    let records = shown.filter(|(head, entry)| !target.has(&link::run(&head.id), &|| whole.run_key(head, &entry.blob)));
-    let records: Vec<Entry> = records.map(|(_, entry)| entry.clone()).collect();
+    let records: Vec<Entry> = shown.map(|(_, entry)| entry.clone()).collect();
     for entries in records.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();
         let runs = runs.map_err(damaged_since)?;
         let pages = whole.render_runs(&runs).context("cannot render the site")?;
-        pages.into_iter().try_for_each(|page| target.take(page))?;
+        pages.into_iter().try_for_each(&mut *take)?;
     }
     if site.downloads {
-        downloads::each(project, &study.entries, &mut |page| target.take(page))?;
+        downloads::each(project, &study.entries, take)?;
     }
     Ok(())
 }

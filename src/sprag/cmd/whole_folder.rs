@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use super::Advice;
 use super::project::Project;
 use super::swap::swap;
-use sprag_model::digest::{self, Digest};
+use sprag_model::digest;
 
 /// What a folder holds that is ours to replace.
 #[derive(Clone, Copy, Debug)]
@@ -207,15 +207,6 @@ impl WholeFolder {
         Ok(new)
     }
 
-    /// Takes over the file at that path as it is, where one is there that holds what has this digest.
-    pub(super) fn take_over(&self, path: &str, digest: Digest) -> bool {
-        let old = self.folder.join(path);
-        let is_it = |held: Vec<u8>| Digest::of(&[&held]) == digest;
-        let is_page = |found: &fs::Metadata| found.is_file() && found.len() <= LARGEST;
-        fs::symlink_metadata(&old).is_ok_and(|found| is_page(&found) && read(&old, found.len()).is_ok_and(is_it))
-            && self.place(path).is_ok_and(|new| fs::hard_link(&old, new).is_ok())
-    }
-
     /// Swaps it in.
     ///
     /// # Errors
@@ -277,9 +268,6 @@ fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
         && read(old, bytes.len() as u64).is_ok_and(|held| held == bytes)
         && fs::hard_link(old, new).is_ok()
 }
-
-/// The largest file that is taken over by its digest: no page has more.
-const LARGEST: u64 = 1 << 20;
 
 /// The bytes of a file that is known to have so many: the system is asked for nothing but them.
 fn read(file: &Path, length: u64) -> std::io::Result<Vec<u8>> {

@@ -78,19 +78,6 @@ fn a_file_is_taken_over_where_it_is_the_same() {
 }
 
 #[test]
-fn a_file_is_taken_over_by_its_digest() {
-    let root = tempfile::tempdir().expect("a temporary folder");
-    let folder = root.path().join("site");
-    fs::create_dir(&folder).expect("a folder");
-    fs::write(folder.join("page"), "one").expect("a file");
-    let aside = Aside { folder: root.path().join("aside"), _lock: None, _temporary: None };
-    let whole = WholeFolder { kind: SITE, folder, aside, made: RefCell::default() };
-    assert!(!whole.take_over("page", Digest::of(&[b"two"])) && !whole.take_over("other", Digest::of(&[b"one"])));
-    assert!(whole.take_over("page", Digest::of(&[b"one"])));
-    assert_eq!(fs::read(root.path().join("aside/new/page")).expect("it is linked"), b"one");
-}
-
-#[test]
 fn foreign_files_are_left_alone() {
     let root = tempfile::tempdir().expect("a temporary folder");
     fs::write(root.path().join("thesis.tex"), "mine").expect("a file");
