@@ -4,8 +4,7 @@
 //! renders a site that others can check. One straight line: measure, run, history, frame, analysis, pages; every
 //! stage is a function from plain values to plain values, and only the commands join two stages.
 
-pub mod testing;
+pub use sprag_pipeline::{config, testing};
 
-pub mod config;
 pub mod cli;
 pub mod cmd;

@@ -107,7 +107,7 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
     }
     if let Some(ledger) = &ledger {
         let runs: Vec<Option<&Run>> = chosen.iter().map(Chosen::run).collect();
-        ledger::tell_gate(&project, ledger, &mut suites, &runs)?;
+        super::acceptance::tell_gate(&project, ledger, &mut suites, &runs)?;
     }
     let exit = gate::exit_code(&suites, !asked.is_empty(), args.inconclusive);
     let gate = gate::finish("check", suites, exit, (!asked.is_empty(), args.inconclusive));

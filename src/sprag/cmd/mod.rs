@@ -1,33 +1,17 @@
 //! The subcommands, one file each: the only place where two stages meet.
 
-mod bounded;
-mod project;
-mod distinct;
 mod progress;
-mod text;
 mod effort;
 mod shard;
 mod worktree;
-mod revision;
 mod commit_program;
 mod suites;
-mod method;
 mod trt_options;
-mod pending;
 mod history;
-mod cache;
-mod kept;
-mod study;
-mod ledger;
-mod swap;
-mod whole_folder;
-mod publish;
-mod choose;
 mod weekly;
 mod seed_report;
 mod run;
 mod verdicts;
-mod policy;
 mod gate;
 mod seed_gate;
 mod foreign_gate;
@@ -64,6 +48,12 @@ use anyhow::Context as _;
 use crate::cli::{BaselineCommand, Cli, Command};
 use sprag_history::{HistoryError, SyncError};
 use sprag_measure::suite::SuiteError;
+pub use sprag_pipeline::notices::say;
+use sprag_pipeline::notices::{note, warn};
+pub use sprag_pipeline::{Advice, Trouble};
+use sprag_pipeline::{
+    acceptance, bounded, choose, distinct, ledger, pending, policy, project, publish, revision, study, text,
+};
 
 pub use sprag_measure::memory::CountingAllocator;
 
@@ -112,28 +102,6 @@ impl Exit {
             Exit::Abort => "`--bisect` alone: used wrongly, or what is recorded does not hold together",
         }
     }
-}
-
-/// An error that a user can do something about.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct Advice {
-    pub message: String,
-    pub hint: String,
-}
-
-/// An error that does not lie in how a command was used.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// A commit that is to be measured cannot be built.
-    #[error("{0}")]
-    CannotBuild(Advice),
-    /// What is to be judged was never measured.
-    #[error("{0}")]
-    Unmeasured(Advice),
-    /// What is to be judged does not hold together.
-    #[error("{0}")]
-    Damaged(Advice),
 }
 
 /// Does what the command line says; data goes to `out`, progress and warnings to standard error.
@@ -185,46 +153,29 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
 
 /// What the user can do about an error, if anyone along its chain knows.
 pub fn hint(error: &anyhow::Error) -> Option<String> {
-    error.chain().find_map(|cause| {
-        let advice = cause.downcast_ref::<Advice>().map(|advice| advice.hint.clone());
-        let trouble = |trouble: &Trouble| match trouble {
-            Trouble::CannotBuild(advice) | Trouble::Unmeasured(advice) | Trouble::Damaged(advice) => {
-                advice.hint.clone()
-            }
-        };
-        let advice = advice.or_else(|| cause.downcast_ref::<Trouble>().map(trouble));
-        let advice = advice.or_else(|| cause.downcast_ref::<SuiteError>().and_then(SuiteError::hint));
-        let known = advice.or_else(|| cause.downcast_ref::<HistoryError>().and_then(HistoryError::hint));
-        known.or_else(|| cause.downcast_ref::<SyncError>().and_then(SyncError::hint))
-    })
+    let own = || cause::<Advice>(error).map(|advice| advice.hint.clone());
+    let trouble = || cause::<Trouble>(error).map(|trouble| trouble.advice().hint.clone());
+    let suite = || cause::<SuiteError>(error).and_then(SuiteError::hint);
+    let history = || cause::<HistoryError>(error).and_then(HistoryError::hint);
+    let sync = || cause::<SyncError>(error).and_then(SyncError::hint);
+    own().or_else(trouble).or_else(suite).or_else(history).or_else(sync)
 }
 
 /// How a command ended that gave an error: mostly it was used wrongly or could not work.
 pub fn exit_of(error: &anyhow::Error) -> Exit {
-    let is_damage = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<SyncError>().is_some_and(SyncError::is_integrity)
-            || matches!(cause.downcast_ref(), Some(Trouble::Damaged(_)))
-    };
-    if error.chain().any(is_damage) { Exit::Integrity } else { Exit::Usage }
+    let is_damage = cause::<SyncError>(error).is_some_and(SyncError::is_integrity)
+        || matches!(cause(error), Some(Trouble::Damaged(_)));
+    if is_damage { Exit::Integrity } else { Exit::Usage }
 }
 
 /// Whether the error is that nobody reads our output any more, as with `sprag … | head`.
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let closed = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(closed))
+    cause::<std::io::Error>(error).is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// Writes a line to standard error. Where nobody reads that any more, what was done stays done, and the exit code tells.
-pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-/// What a user should know and need not mend: standard error, one line.
-fn note(message: &str) {
-    say(&format!("note: {}", text::printable(message)));
-}
-
-/// A warning: standard error, one line.
-fn warn(message: &str) {
-    say(&format!("warning: {}", text::printable(message)));
+/// The first cause of that type.
+fn cause<E: std::error::Error + 'static>(error: &anyhow::Error) -> Option<&E> {
+    error.chain().find_map(|cause| {
+        cause.downcast_ref::<E>().or_else(|| cause.downcast_ref::<sprag_pipeline::Error>()?.cause::<E>())
+    })
 }

@@ -49,7 +49,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<RunFile> {
     match foreign(path) {
         Ok(run) => Ok(RunFile::Run(Box::new(run))),
         // A file of ours that is broken is told of as such, and so is JSON that ends too early.
-        Err(_) if is_ours(&bytes) => Err(of_record),
+        Err(_) if is_ours(&bytes) => Err(of_record.into()),
         // JSON of no format could be meant as anything.
         Err(error) if begins_object(&bytes) && is_unknown(path, &bytes) => {
             let hint = hint(&error).unwrap_or_default();

@@ -3,27 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context as _;
-use chrono::{DateTime, Utc};
-
-use super::kept::Kept;
 use super::project::{Project, check_writable, write_whole};
-use super::revision::can_be_built;
 use super::study::{self, Along, Study};
-use super::{Advice, Exit, ledger, text};
+use super::{Advice, Exit, acceptance, text};
 use crate::cli::{SensitivityArg, TrendArgs, TrendFormat};
 use crate::config::{self, FILE_NAME, SensitivityName};
-use sprag_analysis::changes::sensitivity::Sensitivity;
-use sprag_analysis::ledger::tell_events;
-use sprag_analysis::trend::found::Setting;
-use sprag_analysis::trend::memory::Memory;
-use sprag_analysis::trend::whole::{self, Input, Output};
-use sprag_history::{self as history, HistoryError, Record};
+use sprag_history::{self as history, HistoryError};
 use sprag_measure::clock;
 use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::event_record::EventRecord;
-use sprag_model::ledger::day;
-use sprag_model::trend::{Tables, Trend};
+use sprag_pipeline::trend::{TrendOptions, analyse, record};
 use sprag_report as report;
 
 pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -47,15 +35,15 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
     let selection = Selection::of(args, &study)?;
     tell_unfit(&project, &study);
     tell_early(args, &study);
-    let wish = Wish {
+    let options = TrendOptions {
         now: args.as_of.unwrap_or_else(clock::now),
-        sensitivity: args.sensitivity,
+        sensitivity: args.sensitivity.map(sensitivity),
         least: args.least,
         days: Some(args.days),
     };
-    let output = of_study(&project, &study, &wish, &|one| selection.has(one))?;
+    let output = analyse(&project, &study, &options, &|one| selection.has(one))?;
     if selection.is_all() {
-        ledger::tell_unknown(&study.ledger, &output.trend);
+        acceptance::tell_unknown(&study.ledger, &output.trend);
     }
     let text = match args.format {
         TrendFormat::Table => report::trend::table(&output.trend, args.all).into_bytes(),
@@ -73,9 +61,9 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
 }
 
 /// What is wrong where `--branch` names no commit; any other error as it is.
-fn no_commit(project: &Project, args: &TrendArgs, error: anyhow::Error) -> anyhow::Error {
-    if !matches!(error.downcast_ref(), Some(HistoryError::Revision { .. })) {
-        return error;
+fn no_commit(project: &Project, args: &TrendArgs, error: sprag_pipeline::Error) -> anyhow::Error {
+    if !matches!(error.cause(), Some(HistoryError::Revision { .. })) {
+        return error.into();
     }
     let is_shallow = || project.store().and_then(|store| Ok(history::facts(store)?.shallow)).unwrap_or(false);
     let message = format!("`--branch {}` names no commit of this repository", text::printable(&words(&args.branch)));
@@ -113,150 +101,12 @@ fn check_whole(args: &TrendArgs) -> anyhow::Result<()> {
     }
 }
 
-/// What a trend is asked for beyond what `sprag.toml` says.
-pub(super) struct Wish {
-    pub(super) now: DateTime<Utc>,
-    sensitivity: Option<SensitivityArg>,
-    least: Option<f64>,
-    /// The window of the tables beside the events; without one there are none.
-    days: Option<u32>,
-}
-
-impl Wish {
-    /// The events alone, as `sprag.toml` says.
-    pub(super) fn events(now: DateTime<Utc>) -> Wish {
-        Wish { now, sensitivity: None, least: None, days: None }
+fn sensitivity(arg: SensitivityArg) -> SensitivityName {
+    match arg {
+        SensitivityArg::Strict => SensitivityName::Strict,
+        SensitivityArg::Balanced => SensitivityName::Balanced,
+        SensitivityArg::Loose => SensitivityName::Loose,
     }
-
-    /// Whether series are looked at in another way than `sprag.toml` says.
-    fn is_other(&self) -> bool {
-        self.sensitivity.is_some() || self.least.is_some()
-    }
-}
-
-/// The trend of a studied history.
-///
-/// # Errors
-/// When what was told of events before cannot be read; single bad records are warnings.
-pub(super) fn of_study(
-    project: &Project,
-    study: &Study,
-    wish: &Wish,
-    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
-) -> anyhow::Result<Output> {
-    Ok(of_study_at(project, study, wish, None, selected)?.0)
-}
-
-/// Likewise, and as of another time.
-///
-/// # Errors
-/// As [`of_study`].
-pub(super) fn of_study_at(
-    project: &Project,
-    study: &Study,
-    wish: &Wish,
-    other: Option<DateTime<Utc>>,
-    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
-) -> anyhow::Result<(Output, Option<Trend>)> {
-    let config = &project.config.trend;
-    let setting = |benchmark: &str, metric: &str| setting(config, wish, benchmark, metric);
-    let tables = match wish.days {
-        None => Tables::default(),
-        Some(days) => {
-            let frame = study.frame.as_ref().context("the dataframe is gone, of which tables are made")?;
-            Tables {
-                days,
-                movers: frame.movers(days).context("cannot tell what moved")?,
-                geomeans: frame.geomeans(days).context("cannot make the geometric means")?,
-                noise: frame.suite_noise().context("cannot make the table of noise")?,
-                weeks: study.analysis.weeks.clone(),
-            }
-        }
-    };
-    let suites =
-        project.config.known_suites().map(|(name, suite)| (name.to_owned(), can_be_built(suite.kind))).collect();
-    let records = told_before(project)?;
-    let input = Input {
-        analysis: &study.analysis,
-        line: &study.line,
-        heads: &study.heads,
-        now: wish.now,
-        setting: &setting,
-        selected,
-        suites: &suites,
-        records: &records,
-        tables,
-    };
-    let kept = Kept::at(project, "found");
-    let known = kept.as_ref().and_then(Kept::read).unwrap_or_default();
-    let memory = Memory::from_bytes(&known).unwrap_or_default();
-    let (mut output, mut as_of_other) = whole::analyse_at(input, other, &memory);
-    if let Some(kept) = kept.filter(|_| !wish.is_other()) {
-        let found = output.memory.to_bytes();
-        if found != known {
-            kept.write(&found);
-        }
-    }
-    tell_events(&mut output.trend.events, &study.ledger, day(wish.now));
-    if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
-        tell_events(&mut trend.events, &study.ledger, day(time));
-    }
-    Ok((output, as_of_other))
-}
-
-fn setting(config: &config::Trend, wish: &Wish, benchmark: &str, metric: &str) -> Setting {
-    let (name, least) = config.of(benchmark, metric);
-    let name = match wish.sensitivity {
-        None => name,
-        Some(SensitivityArg::Strict) => SensitivityName::Strict,
-        Some(SensitivityArg::Balanced) => SensitivityName::Balanced,
-        Some(SensitivityArg::Loose) => SensitivityName::Loose,
-    };
-    let least = wish.least.unwrap_or(least);
-    let (word, limits) = match name {
-        SensitivityName::Strict => ("strict", Sensitivity::STRICT),
-        SensitivityName::Balanced => ("balanced", Sensitivity::BALANCED),
-        SensitivityName::Loose => ("loose", Sensitivity::LOOSE),
-    };
-    Setting { name: word.to_owned(), least, sensitivity: limits.at_least(least) }
-}
-
-/// The records of events. One that cannot be read is told of and left out: an event then has the id of the present data.
-fn told_before(project: &Project) -> anyhow::Result<Vec<EventRecord>> {
-    let store = project.store()?;
-    let source = project.source()?;
-    let files = history::event_files(store, &source).context("cannot read the records of events")?;
-    let mut records = Vec::new();
-    let mut bad: Vec<(String, String)> = files.quarantined.into_iter().map(|one| (one.path, one.reason)).collect();
-    for (path, bytes) in files.files {
-        match EventRecord::from_file(&path, &bytes) {
-            Ok(record) => records.push(record),
-            Err(reason) => bad.push((path, reason)),
-        }
-    }
-    for (path, reason) in bad {
-        super::warn(&format!("`{path}` {reason}; `sprag history fsck` tells more"));
-    }
-    Ok(records)
-}
-
-/// Commits what became of events to the history.
-///
-/// # Errors
-/// When the history cannot take it; it is told again the next time.
-pub(super) fn record(project: &Project, steps: &[EventRecord]) -> anyhow::Result<()> {
-    if steps.is_empty() {
-        super::say("no event is new, narrowed or retracted");
-        return Ok(());
-    }
-    let store = project.store()?;
-    let target = history::target(store, project.config.history.reference.as_deref())?;
-    let records: Vec<Record> = steps.iter().map(Record::of_event).collect();
-    let appended = history::append(store, &target, &records, clock::now()).context("cannot record the events")?;
-    appended.warnings.iter().for_each(|warning| super::warn(warning));
-    let branch = appended.reference.trim_start_matches("refs/heads/");
-    super::say(&format!("recorded {} of events on {branch}", text::count(appended.added.len(), "change")));
-    Ok(())
 }
 
 /// Which series are looked at.

@@ -8,7 +8,7 @@ use super::progress::Progress;
 use super::project::Project;
 use super::suites::{self, SuiteRequest};
 use super::trt_options::TrtOptions;
-use super::{Exit, effort, ledger, pending, publish, study, trend};
+use super::{Exit, acceptance, effort, ledger, pending, publish, release, study};
 use crate::cli::WeeklyArgs;
 use sprag_analysis::digest;
 use sprag_history::Record;
@@ -18,6 +18,7 @@ use sprag_model::analysis::NoBaseline;
 use sprag_model::run::Run;
 use sprag_model::trend::Trend;
 use sprag_model::verdict::Counts;
+use sprag_pipeline::trend;
 use sprag_report as report;
 
 pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -41,8 +42,8 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     let mut study = study::study(&project)?;
     // The digest is of now, the site of the newest run.
     let now = clock::now();
-    let (wish, present) = (trend::Wish::events(now), Some(publish::present(&study)));
-    let (found, as_of_newest) = trend::of_study_at(&project, &study, &wish, present, &|_| true)?;
+    let (wish, present) = (trend::TrendOptions::events(now), Some(study.present()));
+    let (found, as_of_newest) = trend::analyse_both(&project, &study, &wish, present, &|_| true)?;
     // A clone that is cut short cannot tell what is new.
     let has_news = !found.steps.is_empty() && !study.line.shallow;
     if has_news {
@@ -51,11 +52,13 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     progress.begin("rendering the site", 1);
     let site = match as_of_newest {
         // What is recorded now is told from now on, and has a say in what is found.
-        Some(trend) if !has_news => publish::publish_trend(&project, &mut study, trend, site_folder.as_deref())?,
-        _ => publish::publish(&project, &mut study::study(&project)?, site_folder.as_deref())?,
+        Some(trend) if !has_news => {
+            publish::publish_trend(&project, &mut study, trend, &release::reports, site_folder.as_deref())?
+        }
+        _ => publish::publish(&project, &mut study::study(&project)?, &release::reports, site_folder.as_deref())?,
     };
     progress.end();
-    ledger::tell_newest(&mut study, &found.trend, now);
+    acceptance::tell_newest(&mut study, &found.trend, now);
     out.write_all(report::digest_markdown(&study.analysis, &found.trend).as_bytes())?;
     out.write_all(b"\n")?;
     out.write_all(report::trend::digest(&found.trend).as_bytes())?;
@@ -75,7 +78,7 @@ fn exit(study: &study::Study, trend: &Trend, runs: &[Run]) -> Exit {
         }
         let mut comparisons = digest::judge(run, &found);
         let base = found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
-        ledger::tell_runs(study, trend, [(run, base, comparisons.as_mut_slice())]);
+        acceptance::tell_runs(study, trend, [(run, base, comparisons.as_mut_slice())]);
         counts = counts.plus(Counts::of(&comparisons));
     }
     match (counts.failing() > 0, unusable) {

@@ -136,7 +136,7 @@ impl<'p> Place<'p> {
 
     fn write(&self, baseline: Baseline, accepted: Acceptance) -> anyhow::Result<()> {
         let baseline = Baseline { accepted: Some(accepted), ..baseline };
-        write_whole(&self.project.root.join(&self.path), baseline.to_json().as_bytes())
+        Ok(write_whole(&self.project.root.join(&self.path), baseline.to_json().as_bytes())?)
     }
 
     fn archive(&self) -> anyhow::Result<Option<String>> {

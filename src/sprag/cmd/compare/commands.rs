@@ -118,7 +118,7 @@ fn commit(contest: &Contest<'_>, named: &str) -> anyhow::Result<Commit> {
         }
         .into());
     }
-    found
+    Ok(found?)
 }
 
 /// Whether a commit says nothing of the suite, or runs or builds another program for it.

@@ -19,7 +19,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use chrono::{DateTime, Datelike, Utc};
 
-use super::{Exit, publish, study};
+use super::{Exit, publish, release, study};
 use crate::cli::DemoArgs;
 use sprag_history::{self as history, Author, NewCommit, Record, Store};
 use sprag_model::commit::Commit;
@@ -45,7 +45,7 @@ pub(super) fn run(folder: &Path, args: &DemoArgs, out: &mut dyn Write) -> anyhow
     let facts = generate(&folder, args.seed)?;
     let project = super::project::Project::open(&folder)?;
     let mut study = study::study(&project)?;
-    let site = publish::publish(&project, &mut study, None)?;
+    let site = publish::publish(&project, &mut study, &release::reports, None)?;
     writeln!(out, "{} commits and {} runs in `{}`.", facts.commits, facts.runs, folder.display())?;
     writeln!(out, "\nPlanted, for you to find:")?;
     for sentence in &facts.planted {

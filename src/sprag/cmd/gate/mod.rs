@@ -1,6 +1,5 @@
 //! What the commands that judge share: the recorded runs they look at, what these are held against, and how it comes out.
 
-mod records;
 mod base;
 mod past;
 mod judge;
@@ -16,5 +15,5 @@ pub(super) use means::fit_advice;
 pub(super) use of_files::of_files;
 pub(super) use outcome::{exit_code, finish, for_bisection, of_base, refuse_aside, stop_bisection};
 pub(super) use policy_file::PolicyFile;
-pub(super) use records::Records;
+pub(super) use sprag_pipeline::records::Records;
 pub(super) use terminal::{suite_text, table_text};

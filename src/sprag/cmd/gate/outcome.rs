@@ -1,7 +1,5 @@
 //! How a gate comes out: one exit code over all suites, which fails closed.
 
-use std::error::Error;
-
 use crate::cli::Inconclusive;
 use crate::cmd::project::Project;
 use crate::cmd::{Advice, Exit, Trouble, verdicts};
@@ -83,10 +81,9 @@ pub(in crate::cmd) fn stop_bisection(bisects: bool, result: anyhow::Result<Exit>
             if let Some(hint) = crate::cmd::hint(&error) {
                 crate::cmd::say(&format!("hint: {hint}"));
             }
-            let is_of_commit = |cause: &(dyn Error + 'static)| {
-                matches!(cause.downcast_ref(), Some(Trouble::CannotBuild(_) | Trouble::Unmeasured(_)))
-            };
-            Ok(if error.chain().any(is_of_commit) { Exit::CannotTell } else { Exit::Abort })
+            let is_of_commit =
+                matches!(crate::cmd::cause(&error), Some(Trouble::CannotBuild(_) | Trouble::Unmeasured(_)));
+            Ok(if is_of_commit { Exit::CannotTell } else { Exit::Abort })
         }
         result => result,
     }
@@ -109,7 +106,12 @@ pub(in crate::cmd) fn refuse_aside(project: &Project) -> anyhow::Result<()> {
 
 /// An error of the base of a comparison: no other commit that git tries would mend it.
 pub(in crate::cmd) fn of_base(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast() {
+    let trouble = match error.downcast::<sprag_pipeline::Error>() {
+        Ok(sprag_pipeline::Error::Trouble(trouble)) => Ok(trouble),
+        Ok(error) => Err(error.into()),
+        Err(error) => error.downcast::<Trouble>(),
+    };
+    match trouble {
         Ok(Trouble::CannotBuild(advice) | Trouble::Unmeasured(advice)) => advice.into(),
         Ok(trouble) => trouble.into(),
         Err(error) => error,

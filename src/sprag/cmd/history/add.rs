@@ -46,10 +46,10 @@ pub(in crate::cmd) fn run(folder: &Path, args: &HistoryAddArgs, out: &mut dyn Wr
 ///
 /// # Errors
 /// Gives the error back where it blames none of them.
-fn refused(good: &mut Vec<Incoming>, error: anyhow::Error) -> anyhow::Result<Bad> {
-    let history_error = error.downcast_ref::<HistoryError>();
+fn refused(good: &mut Vec<Incoming>, error: sprag_pipeline::Error) -> anyhow::Result<Bad> {
+    let history_error = error.cause::<HistoryError>();
     let place = history_error.and_then(|error| good.iter().position(|one| error.blames(&one.record.path)));
-    let Some(place) = place else { return Err(error) };
+    let Some(place) = place else { return Err(error.into()) };
     let bad = Bad::new(&good.remove(place).name, format!("is refused by the history: {error}"));
     tell(&bad);
     if let Some(hint) = history_error.and_then(HistoryError::hint) {

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use crate::cmd::project::Project;
 use crate::cmd::text::count;
-use crate::cmd::{Exit, cache, study};
+use crate::cmd::{Exit, study};
 use sprag_analysis::frame::Frame;
 use sprag_history as history;
 
@@ -22,7 +22,7 @@ pub(super) fn run(folder: &Path, out: &mut dyn Write) -> anyhow::Result<Exit> {
     if !facts.quarantined.is_empty() {
         writeln!(out, "{} quarantined", count(facts.quarantined.len(), "record"))?;
     }
-    match cache::kept(&project) {
+    match sprag_pipeline::run_cache::kept(&project) {
         Some((files, bytes)) => {
             writeln!(out, "kept in {} of {bytes} bytes under `.sprag/cache`", count(files, "file"))?;
         }

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use super::filter::Filter;
 use crate::cli::LogArgs;
 use crate::cmd::project::Project;
-use crate::cmd::{Exit, cache, say, text};
+use crate::cmd::{Exit, say, text};
 use sprag_history::{self as history, Entry, Store};
 use sprag_model::head::RunHead;
 use sprag_model::history_log::{HistoryLog, LoggedRun, SCHEMA_VERSION};
@@ -81,7 +81,7 @@ fn heads(
     entries: &[Entry],
 ) -> anyhow::Result<(Vec<RunHead>, usize)> {
     if is_own_branch {
-        let decoded = cache::decode(project, store, entries)?;
+        let decoded = sprag_pipeline::run_cache::decode(project, store, entries)?;
         let heads = decoded.runs.into_heads().into_iter().map(|(head, _)| head);
         return Ok((heads.collect(), decoded.quarantined.len()));
     }

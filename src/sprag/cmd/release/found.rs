@@ -9,8 +9,7 @@ use super::gather::Gathered;
 use crate::cli::Inconclusive;
 use crate::cmd::gate::{self, Against as GateAgainst, Base, Bases};
 use crate::cmd::study::{self, Along, Study};
-use crate::cmd::trend::{self, Wish};
-use crate::cmd::{Exit, exit_of, publish, replay, text};
+use crate::cmd::{Exit, exit_of, replay, text};
 use sprag_analysis::ledger::{Accepting, Held, tell_events};
 use sprag_evidence::derive::{Checked, Found, FoundFile, Judged, Surroundings};
 use sprag_evidence::figures;
@@ -25,6 +24,7 @@ use sprag_model::run::{RecordedRun, Run};
 use sprag_model::sample::Measurement;
 use sprag_model::trend::Trend;
 use sprag_model::verdict::{Comparison, Verdict};
+use sprag_pipeline::trend::{self, TrendOptions};
 
 /// What there is to look at for a release.
 pub(super) struct Look<'g> {
@@ -220,8 +220,8 @@ impl<'g> Look<'g> {
     fn trend_of(&self, selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync)) -> anyhow::Result<Trend> {
         let study = self.study()?;
         // As on the site, the present is the newest run: what is overdue by then was left out, not forgotten since.
-        let wish = Wish::events(publish::present(study));
-        let mut trend = trend::of_study(&self.of.project, study, &wish, selected)?.trend;
+        let wish = TrendOptions::events(study.present());
+        let mut trend = trend::analyse(&self.of.project, study, &wish, selected)?.trend;
         tell_events(&mut trend.events, &self.of.ledger, day(self.of.as_of));
         Ok(trend)
     }

@@ -9,7 +9,7 @@ use super::gather::{self, Gathered, Stated};
 use super::{artifacts, branch, fill, identity, kept, waivers};
 use crate::cmd::project::Project;
 use crate::cmd::study::{self, Along, Loaded};
-use crate::cmd::{ledger, publish, text, warn};
+use crate::cmd::{Advice, Trouble, ledger, text, warn};
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_history::{self as history, Entries};
 use sprag_model::checklist::{FilledChecklist, HistoryPoint};
@@ -24,7 +24,20 @@ const NEWEST: usize = 20;
 /// # Errors
 /// When the list of releases or the ledger cannot be read. What is wrong with one release is told of it, and holds up neither
 /// the others nor the site.
-pub(in crate::cmd) fn reports(project: &Project) -> anyhow::Result<Released> {
+pub(in crate::cmd) fn reports(project: &Project) -> sprag_pipeline::Result<Released> {
+    read_reports(project).map_err(|error| match error.downcast::<sprag_pipeline::Error>() {
+        Ok(error) => error,
+        Err(error) => match error.downcast::<Trouble>() {
+            Ok(trouble) => trouble.into(),
+            Err(error) => match error.downcast::<Advice>() {
+                Ok(advice) => advice.into(),
+                Err(error) => sprag_pipeline::Error::message(format!("{error:#}")),
+            },
+        },
+    })
+}
+
+fn read_reports(project: &Project) -> anyhow::Result<Released> {
     if project.is_bare || !project.root.join(RELEASES_PATH).is_file() {
         return Ok(Released::default());
     }
@@ -110,7 +123,7 @@ fn filled(
         ledger: stated.ledger.clone(),
         release: release.clone(),
         identity,
-        as_of: present(release, stated, point, publish::present(&study), &own)?,
+        as_of: present(release, stated, point, study.present(), &own)?,
         history: point.clone(),
         branch: branch::name(&entries.reference).map(str::to_owned),
         reviewed: gather::head(&own)?,

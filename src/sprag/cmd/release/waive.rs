@@ -9,7 +9,7 @@ use super::gather::Stated;
 use super::waivers::check_known;
 use crate::cli::WaiveArgs;
 use crate::cmd::project::{Project, write_new};
-use crate::cmd::{Advice, Exit, ledger, study, text, trend, warn};
+use crate::cmd::{Advice, Exit, ledger, study, text, warn};
 use crate::config;
 use sprag_analysis::ledger::tell_events;
 use sprag_evidence::releases::RELEASES_PATH;
@@ -21,6 +21,7 @@ use sprag_model::ledger::scope::Scope;
 use sprag_model::ledger::text as entries;
 use sprag_model::ledger::{Acceptance, Entry, FOLDER, Ledger, Terms, Waiver, day};
 use sprag_model::series::slug;
+use sprag_pipeline::trend;
 
 /// How many days an entry holds where nobody says.
 const DAYS: u64 = 90;
@@ -144,7 +145,7 @@ fn accepted(
     // What is wrong with the words is told before the history is looked at.
     refuse(entries::acceptance_fault(&one))?;
     let study = study::study(project)?;
-    let mut events = trend::of_study(project, &study, &trend::Wish::events(now), &|_| true)?.trend.events;
+    let mut events = trend::analyse(project, &study, &trend::TrendOptions::events(now), &|_| true)?.trend.events;
     let event = events.swap_remove(find(&events, id)?);
     if args.at_most.is_none() {
         let worst = event.worst_standing().ok_or_else(|| Advice {

@@ -1,0 +1,305 @@
+//! A folder that is replaced as a whole, such as a site: built aside, then swapped in, so that a reader or a failure meets
+//! the old one or the new one.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::Context as _;
+
+use crate::Advice;
+use crate::project::Project;
+use crate::swap::swap;
+use sprag_model::digest;
+
+/// What a folder holds that is ours to replace.
+#[derive(Clone, Copy, Debug)]
+pub struct FolderKind {
+    /// What it is called in messages.
+    pub name: &'static str,
+    /// The file in it that says so.
+    pub marker: &'static str,
+}
+
+impl FolderKind {
+    /// Fails where the folder holds anything that is not of this kind.
+    ///
+    /// # Errors
+    /// Names the folder.
+    pub fn check(self, folder: &Path) -> crate::Result<()> {
+        match fs::read_dir(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => Err(Advice {
+                message: format!(
+                    "cannot use `{}` as the folder of the {}: it is no folder",
+                    folder.display(),
+                    self.name
+                ),
+                hint: "name an empty folder or a new one with `--out`".to_owned(),
+            }
+            .into()),
+            Err(error) => Err(error)
+                .with_context(|| format!("cannot use `{}` as the folder of the {}", folder.display(), self.name)),
+            Ok(mut entries) => {
+                if folder.join(self.marker).is_file() || entries.next().is_none() {
+                    return Ok(());
+                }
+                Err(Advice {
+                    message: format!("`{}` holds files that are no {} of sprag", folder.display(), self.name),
+                    hint: "name an empty folder or a new one with `--out`".to_owned(),
+                }
+                .into())
+            }
+        }
+    }
+
+    /// Fails where nothing can be put there: where the folder lies in `.git`, or holds anything that is not of this kind, or
+    /// among our files one that would be lost, or where its parent cannot be written. What is ours the marker says; where it
+    /// was made by a version that did not, files such as `.git` or `CNAME` are looked for.
+    ///
+    /// # Errors
+    /// Names the folder and the file.
+    pub fn check_replaceable(self, folder: &Path) -> crate::Result<()> {
+        // A worktree may lie in there, and it is its user's: one knows it by a `.git` of its own.
+        let mut outwards = folder.ancestors().take_while(|place| place == &folder || !place.join(".git").exists());
+        if outwards.any(|place| place.file_name().is_some_and(|name| name == ".git")) {
+            let message = format!("`{}` lies in `.git`, where git keeps what is its own", folder.display());
+            return Err(Advice { message, hint: "name another folder with `--out`".to_owned() }.into());
+        }
+        self.check(folder)?;
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let is_strange = |name: &String| {
+            let is_plain_file = || !name.contains('.') && folder.join(name).is_file();
+            name != self.marker && (name.starts_with('.') || is_plain_file())
+        };
+        let stranger = match self.written(folder) {
+            Some(ours) => ExistingFolder { folder, marker: self.marker }
+                .files()?
+                .into_iter()
+                .find(|file| !ours.contains(&mark_of(file))),
+            None => names.filter(is_strange).min(),
+        };
+        let Some(stranger) = stranger else { return self.check_place(folder) };
+        let message = format!("`{}` holds `{stranger}`, which is no part of the {}", folder.display(), self.name);
+        let hint =
+            "the folder is replaced as a whole: move that out of it, or name another one with `--out`".to_owned();
+        Err(Advice { message, hint }.into())
+    }
+
+    /// A folder of this kind that is there, to be read.
+    ///
+    /// # Errors
+    /// When there is none at that place.
+    pub fn open(self, folder: &Path) -> crate::Result<ExistingFolder<'_>> {
+        self.check(folder)?;
+        if !folder.join(self.marker).is_file() {
+            let message = format!("there is no {} of sprag at `{}`", self.name, folder.display());
+            let hint = format!("make it first: `sprag {}`", self.name);
+            return Err(Advice { message, hint }.into());
+        }
+        Ok(ExistingFolder { folder, marker: self.marker })
+    }
+
+    /// The marks of the files that were written into a folder; nothing where its marker lists none.
+    fn written(self, folder: &Path) -> Option<HashSet<String>> {
+        let text = fs::read_to_string(folder.join(self.marker)).ok()?;
+        let marks: HashSet<String> = text.lines().skip(1).map(str::to_owned).collect();
+        (!marks.is_empty()).then_some(marks)
+    }
+
+    /// Whether a folder can be put there: proven with a file that has no name, so that nothing can stay behind.
+    fn check_place(self, folder: &Path) -> crate::Result<()> {
+        let place = parent(folder);
+        let tried = fs::create_dir_all(place).and_then(|()| tempfile::tempfile_in(place).map(drop));
+        tried.map_err(|error| {
+            let message = format!("cannot write beside `{}`: {}", folder.display(), error.kind());
+            let hint = format!(
+                "the {} is built aside and swapped in, so its parent folder must be writable; see `--out`",
+                self.name
+            );
+            Advice { message, hint }.into()
+        })
+    }
+}
+
+/// A folder that is there.
+pub struct ExistingFolder<'a> {
+    folder: &'a Path,
+    marker: &'static str,
+}
+
+impl ExistingFolder<'_> {
+    /// All files in it but the marker: relative paths with `/`.
+    ///
+    /// # Errors
+    /// Names the folder that cannot be read.
+    pub fn files(&self) -> crate::Result<BTreeSet<String>> {
+        let mut files = BTreeSet::new();
+        let mut folders = vec![String::new()];
+        while let Some(below) = folders.pop() {
+            let folder = self.folder.join(&below);
+            let entries = fs::read_dir(&folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+            for entry in entries.with_context(|| format!("cannot read `{}`", folder.display()))? {
+                let name = format!("{below}{}", entry.file_name().to_string_lossy());
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(name + "/");
+                } else if name != self.marker {
+                    files.insert(name);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// What a file holds; the path is relative, with `/`.
+    ///
+    /// # Errors
+    /// Names the file that cannot be read.
+    pub fn read(&self, path: &str) -> crate::Result<Vec<u8>> {
+        let path = self.folder.join(path);
+        fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+    }
+}
+
+/// A folder that is being built.
+pub struct AtomicFolder {
+    kind: FolderKind,
+    folder: PathBuf,
+    aside: Aside,
+    /// The folders in it that are there already, so that the system need not be asked for each file.
+    made: RefCell<HashSet<PathBuf>>,
+}
+
+impl AtomicFolder {
+    /// Begins a folder that will take the place of what is at `folder`.
+    ///
+    /// # Errors
+    /// When that is not ours to replace, or nothing can be written beside it.
+    pub fn begin(project: &Project, kind: FolderKind, folder: &Path) -> crate::Result<AtomicFolder> {
+        // A link stays a link: what it leads to is replaced.
+        let folder = if folder.is_symlink() { folder.canonicalize() } else { Ok(folder.to_owned()) }
+            .with_context(|| format!("cannot follow the link `{}`", folder.display()))?;
+        kind.check_replaceable(&folder)?;
+        let aside = Aside::beside(project, kind, &folder)?;
+        Ok(AtomicFolder { kind, folder, aside, made: RefCell::default() })
+    }
+
+    /// Writes a file; the path is relative, with `/`. One that is there with the same bytes is taken over as it is, so that
+    /// whoever copies the folder sees what changed.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written; what was at the folder then stands.
+    pub fn write(&self, path: &str, bytes: &[u8]) -> crate::Result<()> {
+        let new = self.place(path)?;
+        if take_over(&self.folder.join(path), &new, bytes) { Ok(()) } else { write_file(&new, bytes) }
+    }
+
+    /// Where a file is built, in a folder that is there.
+    fn place(&self, path: &str) -> crate::Result<PathBuf> {
+        let new = self.aside.folder.join(NEW).join(path);
+        if !self.made.borrow().contains(parent(&new)) {
+            make_folder(parent(&new))?;
+            self.made.borrow_mut().insert(parent(&new).to_owned());
+        }
+        Ok(new)
+    }
+
+    /// Swaps it in.
+    ///
+    /// # Errors
+    /// When it cannot take its place; what was there then stands.
+    pub fn put(self) -> crate::Result<()> {
+        let AtomicFolder { kind, folder, aside, .. } = self;
+        put(kind, &aside.folder.join(NEW), &folder)?;
+        // The old one; if it cannot go now it goes with the next build.
+        let _ = fs::remove_dir_all(&aside.folder);
+        Ok(())
+    }
+}
+
+/// The name of the new folder in the one where it is built.
+const NEW: &str = "new";
+
+/// Where a folder is built before it takes its place.
+struct Aside {
+    folder: PathBuf,
+    /// Held while the folder of the project is in use; the system lets go of it when the process ends.
+    _lock: Option<File>,
+    /// Removes the folder where it is not the project's.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl Aside {
+    /// An empty folder on the same file system. For a place inside the project it is one that is always the same and
+    /// that git does not see, so that what a kill leaves there is in nobody's way and goes with the next build.
+    fn beside(project: &Project, kind: FolderKind, place: &Path) -> crate::Result<Aside> {
+        if place.starts_with(&project.root) && !project.is_bare {
+            let private = project.private_folder()?;
+            let folder = private.join(kind.name);
+            let prepare = || {
+                let lock = File::create(private.join(format!("{}.lock", kind.name)))?;
+                lock.lock()?;
+                match fs::remove_dir_all(&folder) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                    _ => fs::create_dir(&folder)?,
+                }
+                Ok(lock)
+            };
+            let lock = prepare().with_context(|| format!("cannot prepare `{}`", folder.display()))?;
+            return Ok(Aside { folder, _lock: Some(lock), _temporary: None });
+        }
+        let temporary = tempfile::Builder::new().prefix(&format!(".sprag-{}-", kind.name)).tempdir_in(parent(place));
+        let temporary = temporary.with_context(|| format!("cannot write beside `{}`", place.display()))?;
+        Ok(Aside { folder: temporary.path().to_owned(), _lock: None, _temporary: Some(temporary) })
+    }
+}
+
+fn parent(folder: &Path) -> &Path {
+    folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Links the file at `old` to `new` where it holds these bytes; `false` where it does not, or the file system cannot.
+fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
+    let is_alike = |found: fs::Metadata| found.is_file() && found.len() == bytes.len() as u64;
+    fs::symlink_metadata(old).is_ok_and(is_alike)
+        && read(old, bytes.len() as u64).is_ok_and(|held| held == bytes)
+        && fs::hard_link(old, new).is_ok()
+}
+
+/// The bytes of a file that is known to have so many: the system is asked for nothing but them.
+fn read(file: &Path, length: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?];
+    File::open(file)?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn make_folder(folder: &Path) -> crate::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> crate::Result<()> {
+    fs::write(path, bytes).with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// What stands for the path of a file in the marker: a share of its digest, so that the list stays small.
+fn mark_of(path: &str) -> String {
+    digest::sha256_hex(path.as_bytes())[..8].to_owned()
+}
+
+/// Marks the new folder and puts it in the place of `folder`; what was there ends up at `new`.
+fn put(kind: FolderKind, new: &Path, folder: &Path) -> crate::Result<()> {
+    make_folder(new)?;
+    let files = ExistingFolder { folder: new, marker: kind.marker }.files()?;
+    let marks: BTreeSet<String> = files.iter().map(|path| mark_of(path)).collect();
+    let mut text =
+        "This folder was made by sprag, which replaces it as a whole; its files, by their digests:\n".to_owned();
+    marks.iter().for_each(|mark| text += &format!("{mark}\n"));
+    write_file(&new.join(kind.marker), text.as_bytes())?;
+    swap(new, folder).with_context(|| format!("cannot put the new {} at `{}`", kind.name, folder.display()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! What can go wrong where stages are joined, and how to say where.
+
+use std::error::Error as StdError;
+
+use crate::config::ConfigError;
+use sprag_analysis::frame::FrameError;
+use sprag_evidence::ledger::LedgerError;
+use sprag_history::{HistoryError, SyncError};
+use sprag_report::ReportError;
+
+/// The outcome of a step that joins stages.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error that a user can do something about.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Advice {
+    pub message: String,
+    pub hint: String,
+}
+
+/// An error that does not lie in how a command was used.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// A commit that is to be measured cannot be built.
+    #[error("{0}")]
+    CannotBuild(Advice),
+    /// What is to be judged was never measured.
+    #[error("{0}")]
+    Unmeasured(Advice),
+    /// What is to be judged does not hold together.
+    #[error("{0}")]
+    Damaged(Advice),
+}
+
+impl Trouble {
+    pub fn advice(&self) -> &Advice {
+        match self {
+            Trouble::CannotBuild(advice) | Trouble::Unmeasured(advice) | Trouble::Damaged(advice) => advice,
+        }
+    }
+}
+
+/// What went wrong, in a stage or between two.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Advice(#[from] Advice),
+    #[error(transparent)]
+    Trouble(#[from] Trouble),
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    #[error(transparent)]
+    Sync(#[from] SyncError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("{0}")]
+    Message(String),
+    /// What was being done when `source` happened.
+    #[error("{context}")]
+    Context { context: String, source: Box<dyn StdError + Send + Sync> },
+}
+
+impl Error {
+    pub fn message(message: impl Into<String>) -> Error {
+        Error::Message(message.into())
+    }
+
+    /// The same, told with what was being done.
+    pub fn context(self, context: impl Into<String>) -> Error {
+        Error::Context { context: context.into(), source: Box::new(self) }
+    }
+
+    /// The first cause of that type.
+    pub fn cause<E: StdError + 'static>(&self) -> Option<&E> {
+        let mut next: Option<&(dyn StdError + 'static)> = Some(self);
+        while let Some(cause) = next {
+            // Where an error only passes on another, that one is asked.
+            let passed_on: &(dyn StdError + 'static) = match cause.downcast_ref::<Error>() {
+                Some(Error::Advice(error)) => error,
+                Some(Error::Trouble(error)) => error,
+                Some(Error::History(error)) => error,
+                Some(Error::Sync(error)) => error,
+                Some(Error::Report(error)) => error,
+                Some(Error::Io(error)) => error,
+                _ => cause,
+            };
+            if let Some(found) = passed_on.downcast_ref::<E>() {
+                return Some(found);
+            }
+            next = cause.source();
+        }
+        None
+    }
+}
+
+/// Says what was being done when something went wrong.
+pub trait Context<T> {
+    /// # Errors
+    /// The one that was there, or that there is no value, told with `context`.
+    fn context(self, context: impl Into<String>) -> Result<T>;
+
+    /// # Errors
+    /// Likewise; the words are made only then.
+    fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T>;
+}
+
+impl<T, E: StdError + Send + Sync + 'static> Context<T> for std::result::Result<T, E> {
+    fn context(self, context: impl Into<String>) -> Result<T> {
+        self.with_context(|| context)
+    }
+
+    fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T> {
+        self.map_err(|source| Error::Context { context: context().into(), source: Box::new(source) })
+    }
+}
+
+impl<T> Context<T> for Option<T> {
+    fn context(self, context: impl Into<String>) -> Result<T> {
+        self.with_context(|| context)
+    }
+
+    fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T> {
+        self.ok_or_else(|| Error::Message(context().into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_found_through_what_was_being_done() {
+        let advice = || Advice { message: "no".to_owned(), hint: "yes".to_owned() };
+        let wrapped = |error: Error| Err::<(), Error>(error).context("one").context("two").unwrap_err();
+        let error = wrapped(advice().into());
+        assert_eq!((error.to_string().as_str(), error.cause::<Advice>().map(|one| &*one.hint)), ("two", Some("yes")));
+        let error = wrapped(Trouble::Damaged(advice()).into());
+        assert!(error.cause::<Advice>().is_none() && matches!(error.cause(), Some(Trouble::Damaged(_))));
+        assert!(wrapped(std::io::Error::other("x").into()).cause::<std::io::Error>().is_some());
+    }
+}

@@ -1,0 +1,29 @@
+//! What joins the stages: a project's history is loaded and analysed, runs are judged, a site is published, and what took
+//! long is cached. Commands parse their arguments, call this crate and print.
+
+pub mod error;
+pub mod text;
+pub mod notices;
+pub mod bounded;
+pub mod config;
+pub mod project;
+pub mod distinct;
+pub mod policy;
+pub mod revision;
+pub mod records;
+pub mod choose;
+pub mod cache_file;
+pub mod run_cache;
+pub mod ledger;
+pub mod study;
+pub mod trend;
+pub mod acceptance;
+pub mod pending;
+pub mod export;
+mod swap;
+pub mod atomic_folder;
+pub mod method;
+pub mod publish;
+pub mod testing;
+
+pub use error::{Advice, Error, Result, Trouble};

@@ -1,0 +1,167 @@
+//! Recording without loss: a finished run lies under `.sprag/pending/` until the history has it.
+//!
+//! All that records goes this way: `run --record`, `weekly` and `history add`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::Context as _;
+
+use crate::notices::{say, warn};
+use crate::project::{Project, write_whole};
+use crate::{bounded, text};
+use sprag_history::{self as history, Appended, HistoryError, Record};
+use sprag_measure::clock;
+use sprag_model::commit::Commit;
+use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::run::Run;
+
+/// Where runs come from that are to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// They were just measured and are nowhere else, so they are kept before anything is tried.
+    Measured,
+    /// They are files of the user's, so they are kept where the history takes none just now.
+    Files,
+}
+
+/// Commits the runs to the history together with what an earlier try left.
+///
+/// # Errors
+/// When the history cannot take them; their files then lie under `.sprag/pending/` and the error names the folder. Where
+/// the history refuses one of the user's files for what it is, that error alone is given and none is kept.
+pub fn record(project: &Project, records: &[Record], origin: Origin) -> crate::Result<Appended> {
+    let folder = project.pending_folder();
+    let mut own = Vec::new();
+    if origin == Origin::Measured {
+        own = keep(project, records)?;
+    }
+    let appended = match append(project, records, &folder, &own) {
+        Ok(appended) => appended,
+        Err(error) => {
+            let cause = error.cause::<HistoryError>();
+            let blamed = cause.is_some_and(|cause| records.iter().any(|record| cause.blames(&record.path)));
+            if origin == Origin::Files && blamed {
+                return Err(error);
+            }
+            if origin == Origin::Files {
+                keep(project, records)?;
+            }
+            let runs = match records.len() {
+                1 => "the run is".to_owned(),
+                count => format!("the {count} runs are"),
+            };
+            return Err(error.context(format!("{runs} not recorded; kept in `{}` for the next try", folder.display())));
+        }
+    };
+    for file in &own {
+        // The history has it; a file that stays is offered again and found to be there already.
+        let _ = fs::remove_file(file);
+    }
+    Ok(appended)
+}
+
+/// Appends the records and what waits in the folder, and tells how it went.
+fn append(project: &Project, records: &[Record], folder: &Path, own: &[PathBuf]) -> crate::Result<Appended> {
+    let store = project.store()?;
+    let target = history::target(store, project.config.history.reference.as_deref())?;
+    let mut earlier = pending_runs(folder, own)?;
+    let appended = loop {
+        let all: Vec<Record> = records.iter().chain(earlier.iter().map(|(_, record)| record)).cloned().collect();
+        match history::append(store, &target, &all, clock::now()) {
+            Ok(appended) => break appended,
+            Err(error) => {
+                // A run that waits and can never be recorded must not keep the others from it.
+                let Some(place) = earlier.iter().position(|(_, record)| error.blames(&record.path)) else {
+                    return Err(error.into());
+                };
+                let (file, _) = earlier.remove(place);
+                warn(&format!("`{}` was left where it is: {error}", file.display()));
+            }
+        }
+    };
+    appended.warnings.iter().for_each(|warning| warn(warning));
+    for (file, _) in &earlier {
+        let _ = fs::remove_file(file);
+    }
+    let branch = appended.reference.trim_start_matches("refs/heads/");
+    let kept = match earlier.len() {
+        0 => String::new(),
+        count => format!(" ({count} kept from an earlier try)"),
+    };
+    let present = appended.present.len();
+    if !appended.added.is_empty() {
+        say(&format!("recorded {}{kept} on {branch}", text::count(appended.added.len(), "run")));
+    }
+    if present > 0 {
+        say(&format!("{} already in the history of {branch}", text::count(present, "run")));
+    }
+    Ok(appended)
+}
+
+/// Keeps records under `.sprag/pending/`, and gives their files.
+fn keep(project: &Project, records: &[Record]) -> crate::Result<Vec<PathBuf>> {
+    project.private_folder()?;
+    let folder = project.pending_folder();
+    let mut files = Vec::new();
+    for record in records {
+        let name = record.path.rsplit('/').next().unwrap_or(&record.path);
+        let file = folder.join(name);
+        write_whole(&file, &record.bytes)?;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// Warns before minutes of measuring where the history will not take the runs; they will be kept. `commit` is what will
+/// be measured, where that is not the working tree.
+///
+/// # Errors
+/// When there is no repository at all, or none that tells which commit is measured, so that nothing can be recorded.
+pub fn foretell(project: &Project, commit: Option<&Commit>) -> crate::Result<()> {
+    let store = project.store()?;
+    if commit.is_none() {
+        history::measured_commit(store).context("cannot tell which commit would be measured")?;
+    }
+    let target = history::target(store, project.config.history.reference.as_deref());
+    if let Err(error) = target.and_then(|_| history::check_writable(store)) {
+        warn(&format!("{error}; the runs will be kept, not recorded"));
+        if let Some(hint) = error.hint() {
+            say(&format!("hint: {hint}"));
+        }
+    }
+    Ok(())
+}
+
+/// The records that wait beside those of `own`, by name; what is no record stays where it is, with a warning.
+fn pending_runs(folder: &Path, own: &[PathBuf]) -> crate::Result<Vec<(PathBuf, Record)>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot list `{}`", folder.display())),
+    };
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json") && !own.contains(path))
+        .collect();
+    files.sort();
+    let mut runs = Vec::new();
+    for file in files {
+        let bytes = match bounded::read(&file, MAX_RECORD_BYTES) {
+            Ok(bytes) => bytes,
+            // Another process has recorded it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                warn(&format!("`{}` cannot be read: {error}; left where it is", file.display()));
+                continue;
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", file.display())),
+        };
+        match Run::from_json(&bytes) {
+            Ok((_, run)) => runs.push((file, Record::of(&run))),
+            Err(error) => warn(&format!("`{}` {error}; left where it is", file.display())),
+        }
+    }
+    Ok(runs)
+}

@@ -1,0 +1,140 @@
+//! Which rule judges which metric: from the words of a configuration to rules.
+
+use std::path::Path;
+
+use crate::config::{FILE_NAME, Parameters, Rules};
+use crate::notices::{note, warn};
+use crate::project::Project;
+use sprag_model::baseline::Baseline;
+use sprag_model::gate::SuiteGate;
+use sprag_model::rule::{Choice, Exception, Policy, Rule};
+
+/// A suite that was judged, and the keys of its metrics.
+pub type Judged<'a> = (&'a str, Vec<String>);
+
+/// The policy that the section `[rules]` of a configuration states.
+pub fn of(rules: &Rules) -> Policy {
+    let exception = |one: &crate::config::MetricRule| Exception {
+        part: one.part.clone(),
+        choice: choice(&one.rule, one.with.or(rules.parameters(&one.rule))),
+    };
+    let default = rules.default_rule();
+    Policy {
+        exceptions: rules.metric.iter().map(exception).collect(),
+        default: choice(default, rules.parameters(default)),
+    }
+}
+
+/// The rule `bands` with the parameters of a configuration.
+pub fn bands(rules: &Rules) -> Rule {
+    fixed("bands", rules)
+}
+
+/// The rule `rank`, likewise.
+pub fn rank(rules: &Rules) -> Rule {
+    fixed("rank", rules)
+}
+
+fn fixed(name: &str, rules: &Rules) -> Rule {
+    match choice(name, rules.parameters(name)) {
+        Choice::Fixed(rule) => rule,
+        Choice::Learnt => unreachable!("only a tolerance of the rule `interval` is learnt"),
+    }
+}
+
+/// The rule of that name with the parameters that a configuration states for it, for every metric.
+pub fn always(rules: &Rules, rule: &str) -> Policy {
+    Policy { exceptions: Vec::new(), default: choice(rule, rules.parameters(rule)) }
+}
+
+pub fn judged(suites: &[SuiteGate]) -> Vec<Judged<'_>> {
+    let keys = |suite: &SuiteGate| {
+        suite.comparisons.iter().map(|one| Baseline::key(&one.benchmark, &one.metric.name)).collect::<Vec<String>>()
+    };
+    suites.iter().map(|suite| (suite.suite.as_str(), keys(suite))).filter(|(_, keys)| !keys.is_empty()).collect()
+}
+
+/// Tells of entries of `[[rules.metric]]` that fit no metric: after a slip in `match` another rule judges, and nobody would
+/// know. `file` is the policy file with its rules, where one goes before the configuration.
+pub fn tell_unfit(project: &Project, file: Option<(&Path, &Policy)>, judged: &[Judged<'_>]) {
+    let own = of(&project.config.rules);
+    let (shown, policy) =
+        file.map_or_else(|| (FILE_NAME.to_owned(), &own), |(path, policy)| (path.display().to_string(), policy));
+    let is_judged = |name: &str| judged.iter().any(|(suite, _)| *suite == name);
+    let others: Vec<&str> = project.config.suites.keys().map(String::as_str).filter(|name| !is_judged(name)).collect();
+    for part in unfit(policy, judged, &others) {
+        let suites: Vec<&str> = judged.iter().map(|(suite, _)| *suite).collect();
+        let message = format!("`match = \"{part}\"` in `{shown}` fits no metric of {}", suites.join(", "));
+        // It may be meant for what was not judged this time.
+        match others.as_slice() {
+            [] => warn(&message),
+            [other] => note(&format!("{message}; {other} was not judged")),
+            others => note(&format!("{message}; {} were not judged", others.join(", "))),
+        }
+    }
+}
+
+/// The texts that stand in no key of what was judged; not those that name one of the `others`.
+fn unfit<'p>(policy: &'p Policy, judged: &[Judged<'_>], others: &[&str]) -> Vec<&'p str> {
+    let fits = |part: &str| judged.iter().flat_map(|(_, keys)| keys).any(|key| key.contains(part));
+    let is_of_another = |part: &str| others.iter().any(|suite| part.starts_with(&format!("{suite}/")));
+    let parts = policy.exceptions.iter().map(|one| one.part.as_str());
+    if judged.is_empty() { Vec::new() } else { parts.filter(|part| !fits(part) && !is_of_another(part)).collect() }
+}
+
+/// The rule of that name; a parameter without a value is one that follows from the noise of the metric.
+fn choice(rule: &str, parameters: Parameters) -> Choice {
+    let Parameters { tolerance, ratio, abs, fail, warn, noise_threshold, significance, mad_multiplier } = parameters;
+    let number = |value: Option<f64>| value.expect("the configuration fills in every parameter but that tolerance");
+    Choice::Fixed(match rule {
+        "tolerance" => Rule::Tolerance { ratio: number(ratio), abs: number(abs) },
+        "bands" => Rule::Bands { fail: number(fail), warn: number(warn) },
+        "rank" => Rule::Rank {
+            noise_threshold: number(noise_threshold),
+            significance: number(significance),
+            mad_multiplier: number(mad_multiplier),
+        },
+        _ => match tolerance {
+            Some(tolerance) => Rule::Interval { tolerance },
+            None => return Choice::Learnt,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_text_that_fits_nothing_is_found() {
+        let entry = |part: &str| Exception { part: part.to_owned(), choice: Choice::Learnt };
+        let parts = ["infer", "infr", "@fast time", "gpu/scan", "cpu/scan"];
+        let policy = Policy { exceptions: parts.map(entry).to_vec(), default: Choice::Learnt };
+        let cpu = || ("cpu", vec!["cpu/infer @fast time".to_owned()]);
+        assert_eq!(unfit(&policy, &[cpu()], &[]), ["infr", "gpu/scan", "cpu/scan"]);
+        assert_eq!(unfit(&policy, &[cpu()], &["gpu"]), ["infr", "cpu/scan"]);
+        assert_eq!(
+            unfit(&policy, &[cpu(), ("gpu", vec!["gpu/scan @cuda time".to_owned()])], &[]),
+            ["infr", "cpu/scan"]
+        );
+        assert_eq!(unfit(&policy, &[], &["cpu", "gpu"]), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn words_become_rules() {
+        let check = |text: &str, key: &str, expected: Choice| {
+            let config = Config::parse(text, Path::new("sprag.toml")).expect("all is known");
+            assert_eq!(of(&config.rules).choice(key), expected, "{text}");
+        };
+        check("", "cpu/x @fast time", Choice::Learnt);
+        let interval = |tolerance: f64| Choice::Fixed(Rule::Interval { tolerance });
+        check("[rules.interval]\ntolerance = 0.05\n", "cpu/x @fast time", interval(0.05));
+        let text = "[rules]\ndefault = \"tolerance\"\n[[rules.metric]]\nmatch = \"x @fast time\"\nrule = \"rank\"\nwith = { \
+                    significance = 0.01 }\n[[rules.metric]]\nmatch = \"bytes\"\nrule = \"interval\"\nwith = { tolerance = 0.0 }\n";
+        let rank = Rule::Rank { noise_threshold: 0.01, significance: 0.01, mad_multiplier: 3.0 };
+        check(text, "cpu/x @fast time", Choice::Fixed(rank));
+        check(text, "cpu/x @fast bytes", interval(0.0));
+        check(text, "cpu/y @fast time", Choice::Fixed(Rule::Tolerance { ratio: 0.25, abs: 0.0 }));
+    }
+}

@@ -1,0 +1,232 @@
+//! The reading half of the line: history, frame, series, analysis.
+
+use std::collections::{BTreeSet, HashSet};
+
+use chrono::{DateTime, Utc};
+
+use crate::error::Context as _;
+
+use crate::cache_file::CacheFile;
+use crate::project::Project;
+use crate::{ledger, notices, run_cache, text};
+use sprag_analysis::digest::{self, Input, Newest};
+use sprag_analysis::frame::{DecodedRuns, Frame};
+use sprag_history::{self as history, Entry, HistoryError, KnownFolders, Listing, Store, Target};
+use sprag_measure::{clock, memory};
+use sprag_model::analysis::{Analysis, HistoryFacts};
+use sprag_model::baseline::{Baseline, BaselineFile};
+use sprag_model::commit::CommitLine;
+use sprag_model::head::RunHead;
+use sprag_model::known_commits::KnownCommits;
+use sprag_model::ledger::Ledger;
+use sprag_model::run::{Quarantined, RecordedRun};
+
+/// A history, and what was found in it.
+pub struct Study {
+    pub analysis: Analysis,
+    pub line: CommitLine,
+    /// The heads of the runs, oldest first.
+    pub heads: Vec<RunHead>,
+    /// The records of the runs, in the same order.
+    pub entries: Vec<Entry>,
+    /// The newest run of each suite on each machine.
+    pub newest: Vec<RecordedRun>,
+    /// The baseline files of the project.
+    pub baselines: Vec<BaselineFile>,
+    /// What is accepted and waived.
+    pub ledger: Ledger,
+    /// The runs as a dataframe, until a site took from it what it tells: it is the most that is in memory.
+    pub frame: Option<Frame>,
+}
+
+impl Study {
+    /// The clock of a site is the newest run: equal histories give equal bytes.
+    pub fn present(&self) -> DateTime<Utc> {
+        self.analysis.as_of.unwrap_or_default()
+    }
+}
+
+/// Which commits the runs stand along.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Along<'a> {
+    /// The commit at which they end; HEAD where absent.
+    pub revision: Option<&'a str>,
+    /// Whether commits of merged branches count, too, and not first parents alone.
+    pub all_parents: bool,
+}
+
+/// All that a history holds.
+#[derive(Clone)]
+pub struct Loaded {
+    /// What it was read at, and what is odd about it.
+    pub facts: HistoryFacts,
+    pub runs: DecodedRuns,
+}
+
+/// Loads the whole history of a project.
+///
+/// # Errors
+/// When the history cannot be read. Single bad records are findings, not errors.
+pub fn load(project: &Project, store: &Store) -> crate::Result<Loaded> {
+    memory::share_and_keep();
+    let source = project.source()?;
+    let listing = list(project, store, &source).context("cannot read the history")?;
+    let run_cache::Decoded { runs, quarantined } = run_cache::decode(project, store, &listing.entries)?;
+    let mut facts = facts(listing);
+    facts.quarantined.extend(quarantined);
+    Ok(Loaded { facts, runs })
+}
+
+/// Lists the records, without reading folders again that were read before.
+fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, HistoryError> {
+    let kept = CacheFile::at(project, "folders");
+    let bytes = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
+    let known = std::str::from_utf8(&bytes).ok().and_then(KnownFolders::from_text).unwrap_or_default();
+    let (listing, news) = history::list_known(store, source, known)?;
+    if let Some((kept, news)) = kept.zip(news) {
+        kept.write(news.to_text().as_bytes());
+    }
+    Ok(listing)
+}
+
+impl Loaded {
+    /// What the history held as of the commit that a project is pinned to, out of what it holds now. Records that are not among
+    /// that are read.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub fn as_of(&self, project: &Project, store: &Store) -> crate::Result<Loaded> {
+        let listing = history::list(store, &project.source()?).context("cannot read the history")?;
+        let listed: HashSet<(&str, &str)> =
+            listing.entries.iter().map(|entry| (entry.path.as_str(), entry.blob.as_str())).collect();
+        let is_listed = |head: &RunHead, blob: &str| listed.contains(&(head.path.as_str(), blob));
+        let runs = self.runs.clone().select(is_listed).context("cannot take out later runs")?;
+        if runs.heads().len() < listed.len() {
+            return load(project, store);
+        }
+        Ok(Loaded { facts: facts(listing), runs })
+    }
+}
+
+/// What a listing says of its history; how many runs there are, and since when, is told by what can be read of them.
+fn facts(listing: Listing) -> HistoryFacts {
+    HistoryFacts {
+        reference: Some(listing.reference),
+        tip: listing.tip,
+        runs: 0,
+        first: None,
+        quarantined: listing.quarantined,
+        warnings: listing.warnings,
+    }
+}
+
+/// Loads the whole history of a project and analyses it.
+///
+/// # Errors
+/// When there is no repository, or it or the ledger cannot be read. Single bad records are findings, not errors.
+pub fn study(project: &Project) -> crate::Result<Study> {
+    study_along(project, Along::default())
+}
+
+/// Likewise, along other commits than the first parents of HEAD.
+///
+/// # Errors
+/// Also when the revision names no commit.
+pub fn study_along(project: &Project, along: Along<'_>) -> crate::Result<Study> {
+    study_loaded(project, load(project, project.store()?)?, along)
+}
+
+/// Likewise, of a history that is loaded.
+///
+/// # Errors
+/// As [`study_along`].
+pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crate::Result<Study> {
+    let store = project.store()?;
+    let ledger = ledger::read(project)?;
+    let Loaded { mut facts, mut runs } = loaded;
+    let line = if along.all_parents {
+        history::commit_graph(store, along.revision)
+    } else {
+        commit_line(project, store, along.revision)
+    };
+    let line = line.context("cannot read the commits")?;
+    let baselines = project.baselines()?;
+    let usable: Vec<Baseline> = baselines.iter().filter_map(|file| file.content.clone().ok()).collect();
+    let records = loop {
+        let (records, bad) = read_newest(store, &runs, &line)?;
+        if bad.is_empty() {
+            break records;
+        }
+        // The cache holds runs whose records are damaged since.
+        let is_sound = |head: &RunHead, _: &str| bad.iter().all(|one| one.path != head.path);
+        runs = runs.select(is_sound).context("cannot take out damaged runs")?;
+        facts.quarantined.extend(bad);
+    };
+    let frame = Frame::from_decoded(&runs, &line).context("cannot build the frame")?;
+    let mut known = runs.into_heads();
+    known.sort_by(|(a, _), (b, _)| (a.timestamp, &a.path).cmp(&(b.timestamp, &b.path)));
+    let entry = |(head, blob): (RunHead, String)| (Entry { path: head.path.clone(), blob }, head);
+    let (entries, heads): (Vec<Entry>, Vec<RunHead>) = known.into_iter().map(entry).unzip();
+    facts.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+    facts.runs = heads.len();
+    facts.first = heads.first().map(|head| head.timestamp);
+    let commits = heads.iter().filter_map(|head| head.commit.as_ref()).map(|commit| commit.sha.as_str());
+    facts.warnings.extend(history::absent_commits(store, commits).context("cannot read the history")?);
+    if !facts.quarantined.is_empty() {
+        let records = text::count(facts.quarantined.len(), "record");
+        notices::warn(&format!("{records} of the history quarantined; the digest names them"));
+    }
+    let tomorrow = clock::now() + chrono::Duration::days(1);
+    if let Some(ahead) = heads.iter().find(|head| head.timestamp > tomorrow) {
+        notices::warn(&format!("`{}` is dated {}, which is yet to come", ahead.path, ahead.timestamp));
+    }
+    let analysis = digest::analyse(Input {
+        project: &project.config.project.name,
+        every_days: project.config.schedule.every_days,
+        history: facts,
+        heads: &heads,
+        newest: &digest::newest(&heads, &line),
+        records: &records,
+        baselines: &baselines,
+        series: frame.series().context("cannot make the series")?,
+        judged: frame.judged().context("cannot tell which series are judged")?,
+        latest: frame.latest(&usable).context("cannot find the newest values")?,
+        weeks: frame.weeks().context("cannot make the weekly table")?,
+        suites: frame.suites(&usable).context("cannot make the table of suites")?,
+    });
+    Ok(Study { analysis, line, heads, entries, newest: records, baselines, ledger, frame: Some(frame) })
+}
+
+/// The commits in order, of which those that the cache knows are not read.
+fn commit_line(project: &Project, store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
+    let kept = CacheFile::at(project, "commits");
+    let bytes = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
+    let mut known = std::str::from_utf8(&bytes).ok().and_then(KnownCommits::from_text).unwrap_or_default();
+    let count = known.len();
+    let line = history::commit_line_known(store, revision, &mut known)?;
+    if let Some(kept) = kept.filter(|_| known.len() > count) {
+        kept.write(known.to_text().as_bytes());
+    }
+    Ok(line)
+}
+
+/// Reads the records of what is judged, and tells which of them cannot be read.
+fn read_newest(
+    store: &Store,
+    runs: &DecodedRuns,
+    line: &CommitLine,
+) -> crate::Result<(Vec<RecordedRun>, Vec<Quarantined>)> {
+    let newest = digest::newest(runs.heads(), line);
+    let members: BTreeSet<&str> = newest.iter().flat_map(Newest::members).map(|member| member.path.as_str()).collect();
+    let judged = runs.records().filter(|(path, _)| members.contains(path));
+    let entries: Vec<Entry> =
+        judged.map(|(path, blob)| Entry { path: path.to_owned(), blob: blob.to_owned() }).collect();
+    let (mut records, mut bad) = (Vec::new(), Vec::new());
+    for record in history::read(store, &entries).context("cannot read the history")? {
+        match record {
+            Ok(run) => records.push(run),
+            Err(fault) => bad.push(fault),
+        }
+    }
+    Ok((records, bad))
+}

@@ -1,0 +1,104 @@
+//! Text for a terminal: names, subjects and reasons come from elsewhere and may hold control sequences.
+
+pub use sprag_base::text::printable;
+use sprag_report::gate::factor;
+
+/// What stands where there is no number.
+pub const NONE: &str = "–";
+
+/// A number and its noun, in the plural where there is not one.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A change with its sign, such as `+8.1 %`. What rounds to nothing went neither up nor down: `0.0 %`. From a thousand
+/// percent on it is a factor, such as `x13.3`.
+pub fn percent(change: f64) -> String {
+    match factor(change) {
+        Some(factor) => factor,
+        None if change.is_finite() => format!("{} %", signed(change)),
+        None => NONE.to_owned(),
+    }
+}
+
+/// The interval of a change, such as `+7.6 to +8.6`; none where it is open.
+pub fn percent_interval((low, high): (f64, f64)) -> String {
+    let bound = |bound: f64| factor(bound).unwrap_or_else(|| signed(bound));
+    if low.is_finite() && high.is_finite() { format!("{} to {}", bound(low), bound(high)) } else { NONE.to_owned() }
+}
+
+/// A share or a size without a sign, such as `8.1 %`.
+pub fn percent_size(share: f64) -> String {
+    match factor(share.abs()) {
+        Some(factor) => factor,
+        None if share.is_finite() => format!("{:.1} %", share.abs() * 100.0),
+        None => NONE.to_owned(),
+    }
+}
+
+fn signed(change: f64) -> String {
+    let text = format!("{:+.1}", change * 100.0);
+    if text[1..] == *"0.0" { "0.0".to_owned() } else { text }
+}
+
+/// Rows as columns: each as wide as its widest cell, those listed in `right` aligned to the right.
+pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let pad = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
+            if column > 0 {
+                line.push_str("  ");
+            }
+            if right.contains(&column) {
+                line.push_str(&pad);
+                line.push_str(cell);
+            } else {
+                line.push_str(cell);
+                line.push_str(&pad);
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_has_no_sign() {
+        let check = |change: f64, expected: &str| assert_eq!(percent(change), expected);
+        check(0.081, "+8.1 %");
+        check(-0.124, "-12.4 %");
+        check(0.0, "0.0 %");
+        check(-0.0, "0.0 %");
+        check(-0.0004, "0.0 %");
+        check(0.0004, "0.0 %");
+        check(0.0006, "+0.1 %");
+        check(9.0, "+900.0 %");
+        check(9.99, "+999.0 %");
+        check(12.3456, "x13.3");
+        check(1e300, "x1.0e300");
+        check(f64::NAN, "–");
+        assert_eq!(percent_interval((-0.5, 2.9e17)), "-50.0 to x2.9e17");
+        assert_eq!(percent_size(2.9e17), "x2.9e17");
+        assert_eq!(percent_interval((-0.0004, 0.086)), "0.0 to +8.6");
+        assert_eq!(percent_interval((f64::NEG_INFINITY, 0.0)), "–");
+        assert_eq!((percent_size(-0.0), percent_size(0.014)), ("0.0 %".to_owned(), "1.4 %".to_owned()));
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = vec![vec!["a".to_owned(), "10".to_owned()], vec!["bcd".to_owned(), "9".to_owned()]];
+        assert_eq!(columns(&rows, &[1]), "a    10\nbcd   9\n");
+    }
+}

@@ -1,0 +1,163 @@
+//! The events of a studied history, and their records.
+
+use chrono::{DateTime, Utc};
+
+use crate::cache_file::CacheFile;
+use crate::config::{self, SensitivityName};
+use crate::error::Context as _;
+use crate::project::Project;
+use crate::revision::can_be_built;
+use crate::study::Study;
+use crate::{notices, text};
+use sprag_analysis::changes::sensitivity::Sensitivity;
+use sprag_analysis::ledger::tell_events;
+use sprag_analysis::trend::found::Setting;
+use sprag_analysis::trend::memory::Memory;
+use sprag_analysis::trend::whole::{self, Input, Output};
+use sprag_history::{self as history, Record};
+use sprag_measure::clock;
+use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::event_record::EventRecord;
+use sprag_model::ledger::day;
+use sprag_model::trend::{Tables, Trend};
+
+/// What a trend is asked for beyond what `sprag.toml` says.
+pub struct TrendOptions {
+    pub now: DateTime<Utc>,
+    pub sensitivity: Option<SensitivityName>,
+    pub least: Option<f64>,
+    /// The window of the tables beside the events; without one there are none.
+    pub days: Option<u32>,
+}
+
+impl TrendOptions {
+    /// The events alone, as `sprag.toml` says.
+    pub fn events(now: DateTime<Utc>) -> TrendOptions {
+        TrendOptions { now, sensitivity: None, least: None, days: None }
+    }
+
+    /// Whether series are looked at in another way than `sprag.toml` says.
+    fn is_other(&self) -> bool {
+        self.sensitivity.is_some() || self.least.is_some()
+    }
+}
+
+/// The trend of a studied history.
+///
+/// # Errors
+/// When what was told of events before cannot be read; single bad records are warnings.
+pub fn analyse(
+    project: &Project,
+    study: &Study,
+    options: &TrendOptions,
+    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
+) -> crate::Result<Output> {
+    Ok(analyse_both(project, study, options, None, selected)?.0)
+}
+
+/// Likewise, and as of another time.
+///
+/// # Errors
+/// As [`analyse`].
+pub fn analyse_both(
+    project: &Project,
+    study: &Study,
+    options: &TrendOptions,
+    other: Option<DateTime<Utc>>,
+    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
+) -> crate::Result<(Output, Option<Trend>)> {
+    let config = &project.config.trend;
+    let setting = |benchmark: &str, metric: &str| setting(config, options, benchmark, metric);
+    let tables = match options.days {
+        None => Tables::default(),
+        Some(days) => {
+            let frame = study.frame.as_ref().context("the dataframe is gone, of which tables are made")?;
+            Tables {
+                days,
+                movers: frame.movers(days).context("cannot tell what moved")?,
+                geomeans: frame.geomeans(days).context("cannot make the geometric means")?,
+                noise: frame.suite_noise().context("cannot make the table of noise")?,
+                weeks: study.analysis.weeks.clone(),
+            }
+        }
+    };
+    let suites =
+        project.config.known_suites().map(|(name, suite)| (name.to_owned(), can_be_built(suite.kind))).collect();
+    let records = read_event_records(project)?;
+    let input = Input {
+        analysis: &study.analysis,
+        line: &study.line,
+        heads: &study.heads,
+        now: options.now,
+        setting: &setting,
+        selected,
+        suites: &suites,
+        records: &records,
+        tables,
+    };
+    let kept = CacheFile::at(project, "found");
+    let known = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
+    let memory = Memory::from_bytes(&known).unwrap_or_default();
+    let (mut output, mut as_of_other) = whole::analyse_at(input, other, &memory);
+    if let Some(kept) = kept.filter(|_| !options.is_other()) {
+        let found = output.memory.to_bytes();
+        if found != known {
+            kept.write(&found);
+        }
+    }
+    tell_events(&mut output.trend.events, &study.ledger, day(options.now));
+    if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
+        tell_events(&mut trend.events, &study.ledger, day(time));
+    }
+    Ok((output, as_of_other))
+}
+
+fn setting(config: &config::Trend, options: &TrendOptions, benchmark: &str, metric: &str) -> Setting {
+    let (name, least) = config.of(benchmark, metric);
+    let name = options.sensitivity.unwrap_or(name);
+    let least = options.least.unwrap_or(least);
+    let (word, limits) = match name {
+        SensitivityName::Strict => ("strict", Sensitivity::STRICT),
+        SensitivityName::Balanced => ("balanced", Sensitivity::BALANCED),
+        SensitivityName::Loose => ("loose", Sensitivity::LOOSE),
+    };
+    Setting { name: word.to_owned(), least, sensitivity: limits.at_least(least) }
+}
+
+/// The records of events. One that cannot be read is told of and left out: an event then has the id of the present data.
+fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> {
+    let store = project.store()?;
+    let source = project.source()?;
+    let files = history::event_files(store, &source).context("cannot read the records of events")?;
+    let mut records = Vec::new();
+    let mut bad: Vec<(String, String)> = files.quarantined.into_iter().map(|one| (one.path, one.reason)).collect();
+    for (path, bytes) in files.files {
+        match EventRecord::from_file(&path, &bytes) {
+            Ok(record) => records.push(record),
+            Err(reason) => bad.push((path, reason)),
+        }
+    }
+    for (path, reason) in bad {
+        notices::warn(&format!("`{path}` {reason}; `sprag history fsck` tells more"));
+    }
+    Ok(records)
+}
+
+/// Commits what became of events to the history.
+///
+/// # Errors
+/// When the history cannot take it; it is told again the next time.
+pub fn record(project: &Project, steps: &[EventRecord]) -> crate::Result<()> {
+    if steps.is_empty() {
+        notices::say("no event is new, narrowed or retracted");
+        return Ok(());
+    }
+    let store = project.store()?;
+    let target = history::target(store, project.config.history.reference.as_deref())?;
+    let records: Vec<Record> = steps.iter().map(Record::of_event).collect();
+    let appended = history::append(store, &target, &records, clock::now()).context("cannot record the events")?;
+    appended.warnings.iter().for_each(|warning| notices::warn(warning));
+    let branch = appended.reference.trim_start_matches("refs/heads/");
+    notices::say(&format!("recorded {} of events on {branch}", text::count(appended.added.len(), "change")));
+    Ok(())
+}
