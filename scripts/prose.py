@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Checks that the documentation is readable: sentence length, banned words, links and anchors.
+
+    scripts/prose.py            # prints FILE:LINE: MESSAGE for each fault, exits with 1 on any
+
+Sentences are counted outside code blocks, tables and headings; inline code counts as one word.
+"""
+
+import pathlib
+import re
+import sys
+
+LONGEST = 30  # words in a sentence
+
+# Word of ours (a regular expression, whole words), what to write in its place.
+BANNED = (
+    (r"told", "reported, shown or listed"),
+    (r"stands|standing", "is, remains or applies"),
+    (r"lies? apart|lay apart", "is an outlier"),
+    (r"hangs? on", "depends on"),
+    (r"speaks? against", "is a problem with"),
+    (r"counts? as", "is treated as"),
+    (r"beside", "next to, or compared with"),
+    (r"could see", "minimum detectable effect"),
+    (r"restless(ness)?", "noisy, noise"),
+    (r"taken back", "reverted"),
+    (r"known by", "identified by"),
+    (r"befalls?", "happens to"),
+    (r"for ever", "forever, or no limit"),
+    (r"nothing can be said", "not enough data"),
+)
+
+# Words that are pinned elsewhere: (file, the whole line's start).
+PINNED = (
+    ("docs/EXPORT.md", "| `ratio` |"),
+    ("docs/EXPORT.md", "| `quality` |"),
+)
+
+# Pages that are still to be rewritten. Empty this.
+NOT_YET = (
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
+    "GLOSSARY.md",
+    "docs/GATE.md",
+    "docs/RELEASE.md",
+    "docs/GPU.md",
+    "docs/CI.md",
+    "docs/METHOD.md",
+    "docs/COMMAND-SUITES.md",
+    "docs/KERNELS.md",
+    "docs/EXPORT.md",
+    "docs/LIBRARY.md",
+    "docs/TENSORRT.md",
+    "docs/IMPORT.md",
+    "docs/SYNC.md",
+    "docs/LEDGER.md",
+    "docs/DOCTOR.md",
+    "docs/SCHEMAS.md",
+)
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "GLOSSARY.md")
+
+ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+CODE = re.compile(r"(`+).*?\1", re.DOTALL)
+SENTENCE_END = re.compile(r"[.!?][)\"'*_]*\s+(?=[\"'(*_`\[]*[A-Z0-9`\[])")
+ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|vs|etc|approx|No)\.$")
+
+
+def classified(text):
+    """Each line as (number, kind, text); the kind is code, table, heading, blank, item or text."""
+    fence = None
+    in_list = indented = False
+    previous = "blank"
+    for number, line in enumerate(text.split("\n"), 1):
+        mark = re.match(r"^\s*(```+|~~~+)", line)
+        if fence:
+            kind = "code"
+            fence = None if mark and mark[1].startswith(fence) else fence
+        elif mark:
+            kind, fence = "code", mark[1]
+        elif not line.strip():
+            kind = "blank"
+        elif ITEM.match(line) and not (indented and line.startswith("    ")):
+            kind, in_list = "item", True
+        elif line.startswith("    ") and (indented or previous == "blank") and not in_list:
+            kind = "code"
+        elif line.lstrip().startswith("|"):
+            kind = "table"
+        elif line.startswith("#"):
+            kind, in_list = "heading", False
+        else:
+            kind = "text"
+            in_list = in_list and (line.startswith(" ") or previous in ("item", "text"))
+        indented = kind == "code" and not fence and not mark or indented and kind == "blank"
+        previous = kind
+        yield number, kind, line
+
+
+def paragraphs(text):
+    """Running text as lists of (line number, line): paragraphs and items of lists."""
+    current = []
+    for number, kind, line in classified(text):
+        if kind != "text" and current:
+            yield current
+            current = []
+        if kind in ("text", "item"):
+            current.append((number, ITEM.sub("", line) if kind == "item" else line))
+    if current:
+        yield current
+
+
+def sentences(paragraph):
+    """Sentences of a paragraph as (number of their first line, text)."""
+    joined, starts = "", []
+    for number, line in paragraph:
+        starts.append((len(joined), number))
+        joined += line.strip() + "\n"
+    plain = CODE.sub(lambda code: "`" + "x" * (len(code[0]) - 2) + "`", joined)
+    plain = LINK.sub(lambda link: re.sub(r"\([^)]*\)$", lambda end: " " * len(end[0]), link[0]), plain)
+    begin = 0
+    ends = [end.end() for end in SENTENCE_END.finditer(plain) if not ABBREVIATIONS.search(plain[: end.start() + 1])]
+    for end in [*ends, len(plain)]:
+        line = max((number for start, number in starts if start <= begin), default=starts[0][1])
+        yield line, plain[begin:end]
+        begin = end
+
+
+def slugs(page):
+    """The anchors of a page's headings, as GitHub and mdBook make them."""
+    seen = {}
+    for _, kind, line in classified(page.read_text(encoding="utf-8")):
+        if kind == "heading":
+            words = re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower()).replace(" ", "-")
+            count = seen.get(words, 0)
+            seen[words] = count + 1
+            yield f"{words}-{count}" if count else words
+
+
+def faults(page, name):
+    text = page.read_text(encoding="utf-8")
+    for number, kind, line in classified(text):
+        if kind == "code":
+            continue
+        bare = CODE.sub("`x`", line)
+        for target in LINK.findall(bare):
+            if re.match(r"^[a-z]+:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            other = page.parent / file if file else page
+            if not other.exists():
+                yield number, f"no such file: {target}"
+            elif anchor and other.suffix == ".md" and anchor not in slugs(other):
+                yield number, f"no such heading: {target}"
+        if name in NOT_YET or any(name == file and line.startswith(start) for file, start in PINNED):
+            continue
+        for words, instead in BANNED:
+            for found in re.finditer(rf"\b(?:{words})\b", bare, re.IGNORECASE):
+                yield number, f"banned: `{found[0]}` (write {instead})"
+    if name in NOT_YET:
+        return
+    for paragraph in paragraphs(text):
+        for number, sentence in sentences(paragraph):
+            count = sum(1 for word in sentence.split() if re.search(r"\w", word))
+            if count > LONGEST:
+                yield number, f"{count} words in a sentence, at most {LONGEST}: {' '.join(sentence.split()[:6])} ..."
+
+
+def main():
+    pages = [ROOT / name for name in PAGES] + sorted((ROOT / "docs").rglob("*.md"))
+    count = 0
+    for page in pages:
+        name = page.relative_to(ROOT).as_posix()
+        for number, message in sorted(faults(page, name)):
+            print(f"{name}:{number}: {message}")
+            count += 1
+    print(f"{len(pages)} pages, {count} faults", file=sys.stderr)
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
