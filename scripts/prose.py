@@ -43,10 +43,6 @@ NOT_YET = (
     "CONTRIBUTING.md",
     "ARCHITECTURE.md",
     "GLOSSARY.md",
-    "docs/SYNC.md",
-    "docs/LEDGER.md",
-    "docs/DOCTOR.md",
-    "docs/SCHEMAS.md",
 )
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
