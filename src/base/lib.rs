@@ -1,5 +1,6 @@
 //! What every crate needs, once.
 
+pub mod files;
 pub mod process;
 pub mod stats;
 pub mod text;

@@ -6,12 +6,12 @@
 //! written to.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use crate::project::Project;
 use crate::run_cache;
+use sprag_base::files::write_cache;
 use sprag_model::digest;
 
 /// A file of the cache.
@@ -37,13 +37,7 @@ impl CacheFile {
 
     /// Puts something else into it. That this fails is no fault: the next command then does it again.
     pub fn write(&self, body: &[u8]) {
-        let write = || {
-            let mut new = tempfile::Builder::new().prefix(".new-").tempfile_in(self.file.parent()?).ok()?;
-            new.write_all(self.line(body).as_bytes()).ok()?;
-            new.write_all(body).ok()?;
-            new.persist(&self.file).ok()
-        };
-        let _ = write();
+        let _ = write_cache(&self.file, &[self.line(body).as_bytes(), body]);
     }
 
     fn line(&self, body: &[u8]) -> String {

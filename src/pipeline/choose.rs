@@ -8,7 +8,8 @@ use crate::config::{Suite, SuiteKind};
 use crate::notices::warn;
 use crate::project::Project;
 use crate::records::Records;
-use crate::{Advice, Error, bounded};
+use crate::{Advice, Error};
+use sprag_base::files::read_bounded;
 use sprag_history::{self as history, Entry};
 use sprag_measure::{environment, gpu};
 use sprag_model::commit::NO_COMMIT;
@@ -23,7 +24,7 @@ use sprag_model::shard::{self, Incomplete};
 /// # Errors
 /// Names the file and what is wrong with it.
 pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
-    let bytes = bounded::read(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
     match Run::from_json(&bytes) {
         Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, run }),
         Err(error) => Err(Advice {

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 
 use crate::config::ConfigError;
 use sprag_analysis::frame::FrameError;
+use sprag_base::files::WriteError;
 use sprag_evidence::ledger::LedgerError;
 use sprag_history::{HistoryError, SyncError};
 use sprag_report::ReportError;
@@ -60,6 +61,8 @@ pub enum Error {
     Frame(#[from] FrameError),
     #[error(transparent)]
     Report(#[from] ReportError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
     #[error(transparent)]
     Io(#[from] std::io::Error),
     #[error("{0}")]

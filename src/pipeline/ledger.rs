@@ -7,7 +7,8 @@ use crate::error::Context as _;
 use chrono::{DateTime, Utc};
 
 use crate::project::Project;
-use crate::{Advice, bounded, text};
+use crate::{Advice, text};
+use sprag_base::files::read_bounded;
 use sprag_evidence::ledger::{self, LedgerError, MOST_BYTES};
 use sprag_history::{self as history, Head};
 use sprag_model::ledger::{FOLDER, Ledger};
@@ -55,7 +56,7 @@ fn files(project: &Project) -> crate::Result<Vec<(String, Vec<u8>)>> {
         // What is there and is no file must not look like a file that is not there; a pipe has no end.
         let bytes = match fs::metadata(&path) {
             Ok(found) if !found.is_file() => Err("is no file".to_owned()),
-            _ => bounded::read(&path, MOST_BYTES).map_err(|error| format!("cannot be read: {error}")),
+            _ => read_bounded(&path, MOST_BYTES).map_err(|error| format!("cannot be read: {error}")),
         };
         files.push((shown.clone(), bytes.map_err(|fault| faulty(&format!("`{shown}` {fault}")))?));
     }

@@ -4,7 +4,6 @@
 pub mod error;
 pub mod text;
 pub mod notices;
-pub mod bounded;
 pub mod config;
 pub mod project;
 pub mod distinct;

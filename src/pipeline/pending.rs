@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::error::Context as _;
 
 use crate::notices::{say, warn};
-use crate::project::{Project, write_whole};
-use crate::{bounded, text};
+use crate::project::Project;
+use crate::text;
+use sprag_base::files::{read_bounded, write_atomic};
 use sprag_history::{self as history, Appended, HistoryError, Record};
 use sprag_measure::clock;
 use sprag_model::commit::Commit;
@@ -108,7 +109,7 @@ fn keep(project: &Project, records: &[Record]) -> crate::Result<Vec<PathBuf>> {
     for record in records {
         let name = record.path.rsplit('/').next().unwrap_or(&record.path);
         let file = folder.join(name);
-        write_whole(&file, &record.bytes)?;
+        write_atomic(&file, &record.bytes)?;
         files.push(file);
     }
     Ok(files)
@@ -148,7 +149,7 @@ fn pending_runs(folder: &Path, own: &[PathBuf]) -> crate::Result<Vec<(PathBuf, R
     files.sort();
     let mut runs = Vec::new();
     for file in files {
-        let bytes = match bounded::read(&file, MAX_RECORD_BYTES) {
+        let bytes = match read_bounded(&file, MAX_RECORD_BYTES) {
             Ok(bytes) => bytes,
             // Another process has recorded it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,

@@ -1,14 +1,13 @@
 //! The project a command works on: its folder, its configuration, its repository.
 
 use std::fs;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Context as _;
-use tempfile::NamedTempFile;
 
 use crate::config::Config;
-use crate::{Advice, Error, bounded};
+use crate::{Advice, Error};
+use sprag_base::files::{read_bounded, write_atomic};
 use sprag_history::{self as history, HistoryError, Store, Target};
 use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::record::MAX_RECORD_BYTES;
@@ -118,7 +117,7 @@ impl Project {
         let folder = self.root.join(PRIVATE_FOLDER);
         let ignore = folder.join(".gitignore");
         if !ignore.exists() {
-            write_whole(&ignore, b"*\n")?;
+            write_atomic(&ignore, b"*\n")?;
         }
         Ok(folder)
     }
@@ -175,139 +174,6 @@ impl Project {
 
 /// Reads one baseline file; the fault reads after the file's name.
 pub fn read_baseline(path: &Path) -> Result<Baseline, String> {
-    let bytes = bounded::read(path, MAX_RECORD_BYTES).map_err(|error| format!("cannot be read: {error}"))?;
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| format!("cannot be read: {error}"))?;
     Baseline::from_json(&bytes).map_err(|error| error.to_string())
-}
-
-/// Writes a file so that whoever looks sees the old content or the new, never part of it; what is no file, as `/dev/stdout`, is
-/// written to as it is.
-///
-/// # Errors
-/// When the folder cannot be made or the file not be written; the old content then stands.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> crate::Result<()> {
-    write_whole_by(path, &mut |file| Ok(file.write_all(bytes)?))
-}
-
-/// As [`write_whole`], of what `write` writes.
-///
-/// # Errors
-/// As [`write_whole`], and when `write` fails.
-pub fn write_whole_by(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> crate::Result<()>) -> crate::Result<()> {
-    let mut written = || -> crate::Result<()> {
-        if is_stream(path) {
-            let mut stream = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
-            write(&mut stream)?;
-            return Ok(stream.flush()?);
-        }
-        // A link stays, and what it leads to is replaced.
-        let place = if path.is_symlink() { fs::canonicalize(path).ok() } else { None };
-        let place = place.as_deref().unwrap_or(path);
-        written_aside(place, write)?.persist(place).map_err(|refused| refused.error)?;
-        Ok(())
-    };
-    written().with_context(|| format!("cannot write `{}`", path.display()))
-}
-
-/// Whether what lies there is no file that could be replaced but something to write to, as `/dev/null`, `/dev/stdout` and
-/// pipes are: put in its place, a file would be in everybody's way.
-fn is_stream(path: &Path) -> bool {
-    let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    is_special || (path.starts_with("/dev") || path.starts_with("/proc")) && path.exists()
-}
-
-/// As [`write_whole`], of a file that is new: where there is one already, it stays and the answer is `false`.
-///
-/// # Errors
-/// When the folder cannot be made or the file not be written.
-pub fn write_new(path: &Path, bytes: &[u8]) -> crate::Result<bool> {
-    let written = || -> crate::Result<bool> {
-        match written_aside(path, &mut |file| Ok(file.write_all(bytes)?))?.persist_noclobber(path) {
-            Ok(_) => Ok(true),
-            Err(refused) if refused.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-            Err(refused) => Err(refused.error.into()),
-        }
-    };
-    written().with_context(|| format!("cannot write `{}`", path.display()))
-}
-
-/// A finished file beside the place of the one that it is to be.
-fn written_aside(
-    path: &Path,
-    write: &mut dyn FnMut(&mut dyn Write) -> crate::Result<()>,
-) -> crate::Result<NamedTempFile> {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = BufWriter::new(tempfile::Builder::new().prefix(".sprag-").tempfile_in(folder)?);
-    write(&mut file)?;
-    let file = file.into_inner().map_err(|error| error.into_error())?;
-    file.as_file().sync_all()?;
-    set_ordinary_mode(file.path())?;
-    Ok(file)
-}
-
-/// Fails before the work where [`write_whole`] would fail after it.
-///
-/// # Errors
-/// When the path is a folder, or its folder cannot be made or written to.
-pub fn check_writable(path: &Path) -> crate::Result<()> {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.is_dir() {
-        return Err(Error::message(format!("cannot write `{}`: it is a folder", path.display())));
-    }
-    if is_stream(path) {
-        return Ok(());
-    }
-    fs::create_dir_all(folder)
-        .and_then(|()| tempfile::tempfile_in(folder).map(drop))
-        .with_context(|| format!("cannot write `{}`", path.display()))
-}
-
-/// A temporary file is readable by its owner only; what we leave behind is an ordinary file.
-#[cfg(unix)]
-fn set_ordinary_mode(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn set_ordinary_mode(_path: &Path) -> std::io::Result<()> {
-    Ok(())
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::os::unix::fs::{FileTypeExt as _, symlink};
-
-    use super::*;
-
-    #[test]
-    fn what_is_no_file_is_written_to_and_stays() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let pipe = folder.path().join("pipe");
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
-        assert!(made.success());
-        let reader = std::thread::spawn({
-            let pipe = pipe.clone();
-            move || fs::read(pipe).expect("the pipe can be read")
-        });
-        check_writable(&pipe).expect("it can be written to");
-        write_whole(&pipe, b"all of it").expect("it can be written to");
-        assert_eq!(reader.join().expect("the reader ends"), b"all of it");
-        assert!(fs::symlink_metadata(&pipe).expect("it is there").file_type().is_fifo());
-    }
-
-    #[test]
-    fn a_link_stays_and_what_it_leads_to_is_replaced() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
-        fs::write(&file, "old").expect("it can be written");
-        symlink(&file, &link).expect("it can be linked");
-        write_whole(&link, b"new").expect("it can be written");
-        assert!(link.is_symlink());
-        assert_eq!(fs::read(&file).expect("it is there"), b"new");
-        // Of a link that leads nowhere a file becomes.
-        symlink(folder.path().join("gone"), folder.path().join("dangling")).expect("it can be linked");
-        write_whole(&folder.path().join("dangling"), b"new").expect("it can be written");
-        assert_eq!(fs::read(folder.path().join("dangling")).expect("it is there"), b"new");
-    }
 }

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 
@@ -16,6 +15,7 @@ use super::driver::{Buffer, Context, Function, Module};
 use super::probe;
 use super::program::Kernel;
 use super::throttle::Watch;
+use sprag_base::files::write_cache;
 use sprag_model::benchmark::Parity;
 use sprag_model::digest;
 
@@ -179,7 +179,7 @@ impl Device {
         let Compiled { image, .. } = compiler::compile(kernel, options)?;
         if let Some(path) = &kept {
             // Without it the next worker compiles again.
-            let _ = keep(path, &image);
+            let _ = write_cache(path, &[&image]);
         }
         self.context.load(&image).map_err(|error| match error.is("CUDA_ERROR_UNSUPPORTED_PTX_VERSION") {
             true => DeviceError::NewCompiler { driver: probe::driver_cuda(), nvrtc: self.compiler.version.clone() },
@@ -195,14 +195,4 @@ impl Compiler {
         let all = format!("nvrtc {}\n{}\n{source}", self.version, options.join("\n"));
         Some(self.folder.as_ref()?.join(format!("{}.cubin", &digest::sha256_hex(all.as_bytes())[..32])))
     }
-}
-
-/// Writes aside and renames, so that a worker beside this one never reads half an image.
-fn keep(path: &Path, image: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(image)?;
-    file.persist(path)?;
-    Ok(())
 }

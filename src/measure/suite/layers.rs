@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::files;
 use super::observer::Observer;
 use crate::tensorrt::layers::{Layer, Profile};
 use crate::tensorrt::sweep::{self, Sweep, SweepResult};
+use sprag_base::files::{WriteError, write_atomic};
 use sprag_model::canonical;
 use sprag_model::run::Run;
 
@@ -47,11 +47,11 @@ fn layer_text(layer: &Layer) -> String {
     format!("{name} ({:.1} %)", layer.share * 100.0)
 }
 
-fn write(profile: &Profile, label: &str, folder: &Path) -> Result<(), String> {
+fn write(profile: &Profile, label: &str, folder: &Path) -> Result<(), WriteError> {
     let text = canonical::to_pretty(&profile.to_json(label));
-    files::write_atomic(&folder.join(format!("{label}.layers.json")), text.as_bytes())?;
+    write_atomic(&folder.join(format!("{label}.layers.json")), text.as_bytes())?;
     if let Some(information) = &profile.information {
-        files::write_atomic(&folder.join(format!("{label}.layer-information.json")), information)?;
+        write_atomic(&folder.join(format!("{label}.layer-information.json")), information)?;
     }
     Ok(())
 }

@@ -5,7 +5,6 @@
 
 pub mod description;
 pub mod observer;
-mod files;
 mod draft;
 mod tuned;
 pub mod kernels;

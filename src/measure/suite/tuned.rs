@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::files;
 use super::observer::Observer;
 use crate::clock;
 use crate::protocol::Configurations;
 use crate::tune::Choice;
 use crate::workload::Workload;
+use sprag_base::files::{WriteError, read_bounded, write_atomic};
 use sprag_model::autotune::{Key, NewerVersion, Reading, Store, Stored};
 use sprag_model::record::MAX_RECORD_BYTES;
 
@@ -116,9 +116,9 @@ fn load(file: &Path, observer: &dyn Observer) -> Store {
 }
 
 /// Adds new choices to the file. A damaged file is replaced; one of a newer version stays as it is, with a warning.
-fn save(file: &Path, new: Store, observer: &dyn Observer) -> Result<(), String> {
+fn save(file: &Path, new: Store, observer: &dyn Observer) -> Result<(), WriteError> {
     match read(file) {
-        Ok(before) => files::write_atomic(file, before.store.merged(new).to_json().as_bytes()),
+        Ok(before) => write_atomic(file, before.store.merged(new).to_json().as_bytes()),
         Err(newer) => {
             observer.warn(&format!("`{}` {newer}; what was tuned is not kept", file.display()));
             observer.hint(&newer.hint());
@@ -128,7 +128,7 @@ fn save(file: &Path, new: Store, observer: &dyn Observer) -> Result<(), String> 
 }
 
 fn read(file: &Path) -> Result<Reading, NewerVersion> {
-    match files::read_bounded(file, MAX_RECORD_BYTES) {
+    match read_bounded(file, MAX_RECORD_BYTES) {
         Ok(bytes) => Store::from_json(&bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Reading::default()),
         Err(error) => Ok(Reading { store: Store::default(), damage: Some(format!("cannot be read: {error}")) }),

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use super::passing::Order;
 use super::selection::{Selected, Selection};
-use crate::project::{Project, check_writable, write_whole_by};
+use crate::error::Context as _;
+use crate::project::Project;
+use sprag_base::files::{AtomicFile, check_writable};
 use sprag_formats::{json_lines, openmetrics, table_csv, values_csv};
 use sprag_history::Entry;
 use sprag_model::flat::BENCHMARKS;
@@ -39,13 +41,15 @@ pub fn write(
         check_writable(file)?;
     }
     let entries = selection.list(project)?;
-    let mut runs = 0;
+    let runs;
     match file {
         None => runs = text(form, &selection, project, &entries, out)?,
-        Some(file) => write_whole_by(file, &mut |file| {
-            runs = text(form, &selection, project, &entries, file)?;
-            Ok(())
-        })?,
+        Some(file) => {
+            let mut new = AtomicFile::create(file)?;
+            runs = text(form, &selection, project, &entries, &mut new)
+                .with_context(|| format!("cannot write `{}`", file.display()))?;
+            new.commit()?;
+        }
     }
     selection.warn_of_nothing(runs);
     Ok(runs)

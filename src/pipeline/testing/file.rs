@@ -1,10 +1,10 @@
 //! Performance data in files.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use super::{PerformanceData, TestingError};
+use sprag_base::files::{WriteError, write_atomic};
 
 /// A file of more bytes is no ground truth but a slip; ten times that of the largest known one.
 const MOST_BYTES: u64 = 1 << 24;
@@ -33,24 +33,9 @@ impl PerformanceData {
     /// # Errors
     /// Names the file; what was there then stands.
     pub fn save(&self, path: &Path) -> Result<(), TestingError> {
-        write_whole(path, self.to_json().as_bytes())
-            .map_err(|error| TestingError::Write { path: path.to_owned(), error })
+        write_atomic(path, self.to_json().as_bytes())
+            .map_err(|WriteError { error, .. }| TestingError::Write { path: path.to_owned(), error })
     }
-}
-
-/// Writes beside a file and puts it in its place.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut builder = tempfile::Builder::new();
-    // A temporary file is readable by its owner only; what is left behind is an ordinary file.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    let mut file = builder.prefix(".sprag-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::file::write_whole;
 use super::measurer::IN_PROCESS;
 use super::{PerformanceData, TestingError};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
+use sprag_base::files::{WriteError, write_atomic};
 use sprag_model::unit::Unit;
 
 /// The variable that tells a child where its data go.
@@ -74,7 +74,8 @@ pub fn in_processes(
     }
     let path = Path::new(&file);
     let text = to_text(&measure()?);
-    write_whole(path, text.as_bytes()).map_err(|error| TestingError::Write { path: path.to_owned(), error })?;
+    write_atomic(path, text.as_bytes())
+        .map_err(|WriteError { error, .. }| TestingError::Write { path: path.to_owned(), error })?;
     // What comes after belongs to the parent.
     std::process::exit(0)
 }

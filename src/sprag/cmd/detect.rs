@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::distinct::{NamedFile, check_distinct};
-use super::project::{check_writable, write_whole};
-use super::{Advice, Exit, bounded, text};
+use super::{Advice, Exit, text};
 use crate::cli::{DetectArgs, SensitivityArg};
 use sprag_analysis::changes::detect::{FEWEST_POINTS, Known, changes_known};
 use sprag_analysis::changes::exact;
 use sprag_analysis::changes::sensitivity::Sensitivity;
+use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_formats::series_table::{self, COLUMNS, SeriesTable, TableSeries};
 use sprag_model::change_point::Changes;
 
@@ -45,7 +45,7 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyh
     if let Some(output) = &args.output {
         check_writable(&folder.join(output))?;
     }
-    let bytes = bounded::read(&folder.join(&args.file), MOST_BYTES)
+    let bytes = read_bounded(&folder.join(&args.file), MOST_BYTES)
         .with_context(|| format!("cannot read `{}`", args.file.display()))?;
     let table = series_table::read(&bytes).map_err(|error| Advice {
         message: text::printable(&format!("`{}` is no table of histories: {error}", args.file.display())),
@@ -66,7 +66,7 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> anyh
     let mut json = json.context("cannot write what was found")?;
     json.push(b'\n');
     match &args.output {
-        Some(output) => write_whole(&folder.join(output), &json)?,
+        Some(output) => write_atomic(&folder.join(output), &json)?,
         None => out.write_all(&json)?,
     }
     Ok(Exit::Done)

@@ -8,10 +8,10 @@ use anyhow::Context as _;
 use chrono::Utc;
 
 use super::distinct::{NamedFile, check_distinct};
-use super::project::{check_writable, write_whole};
 use super::{Advice, gate_summary, text};
 use crate::cli::CheckArgs;
 use crate::config::{FILE_NAME, nearest};
+use sprag_base::files::{check_writable, write_atomic};
 use sprag_model::gate::Gate;
 use sprag_report::gate;
 
@@ -192,7 +192,7 @@ fn write_beside(
         } else if step_summary.is_some_and(|summary| is_same(&folder.join(summary), &path)) {
             append(&path, &text).with_context(|| format!("cannot write `{}`", path.display()))?;
         } else {
-            write_whole(&path, text.as_bytes())?;
+            write_atomic(&path, text.as_bytes())?;
         }
     }
     Ok(())

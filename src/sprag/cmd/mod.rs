@@ -51,9 +51,7 @@ use sprag_measure::suite::SuiteError;
 pub use sprag_pipeline::notices::say;
 use sprag_pipeline::notices::{note, warn};
 pub use sprag_pipeline::{Advice, Trouble};
-use sprag_pipeline::{
-    acceptance, bounded, choose, distinct, ledger, pending, policy, project, publish, revision, study, text,
-};
+use sprag_pipeline::{acceptance, choose, distinct, ledger, pending, policy, project, publish, revision, study, text};
 
 pub use sprag_measure::memory::CountingAllocator;
 

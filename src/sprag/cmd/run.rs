@@ -6,12 +6,13 @@ use std::path::Path;
 use super::distinct::{NamedFile, check_distinct};
 use super::pending::Origin;
 use super::progress::Progress;
-use super::project::{Project, check_writable, write_whole};
+use super::project::Project;
 use super::suites::{self, SuiteRequest};
 use super::trt_options::TrtOptions;
 use super::{Advice, Exit, effort, pending, revision, seed_report, shard, text};
 use crate::cli::RunArgs;
 use crate::config::SuiteKind;
+use sprag_base::files::{check_writable, write_atomic};
 use sprag_history::Record;
 use sprag_measure::suite::{MeasureOptions, Observer as _};
 use sprag_model::benchmark::ParityStatus;
@@ -79,7 +80,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
         pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
     }
     if let (Some(path), [run]) = (&args.output_run, &runs[..]) {
-        write_whole(&folder.join(path), &run.to_record().2)?;
+        write_atomic(&folder.join(path), &run.to_record().2)?;
     }
     let exit = suites::exit(runs);
     match report {

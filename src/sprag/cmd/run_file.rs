@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::import::foreign;
-use super::{Advice, baseline, bounded, choose, hint};
+use super::{Advice, baseline, choose, hint};
+use sprag_base::files::read_bounded;
 use sprag_formats::registry;
 use sprag_model::baseline::{Baseline, BaselineError};
 use sprag_model::foreign::Output;
@@ -24,7 +25,7 @@ pub(super) enum RunFile {
 pub(super) fn read(path: &Path) -> anyhow::Result<RunFile> {
     let bytes = match path.is_dir() {
         true => Vec::new(),
-        false => bounded::read(path, MAX_RECORD_BYTES)
+        false => read_bounded(path, MAX_RECORD_BYTES)
             .map_err(|error| anyhow::anyhow!("cannot read `{}`: {error}", path.display()))?,
     };
     // Each try reads all of the file.

@@ -13,9 +13,9 @@ use anyhow::Context as _;
 use fitness::{refuse_baseline, refuse_numbers};
 
 use super::distinct::NamedFile;
-use super::project::{check_writable, write_whole};
-use super::{Advice, Exit, bounded, compare_stored, gate, gate_reports, text};
+use super::{Advice, Exit, compare_stored, gate, gate_reports, text};
 use crate::cli::{BaselineEmitArgs, CheckArgs, CompareArgs, Inconclusive};
+use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_formats::compat::apex_x::baseline_template::Template;
 use sprag_formats::compat::apex_x::compare::{self, CheckStatus, Comparison};
 use sprag_formats::compat::apex_x::compare_text;
@@ -208,7 +208,7 @@ pub(super) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) 
         let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
         return Err(Advice { message, hint: "name another file, or move this one away".to_owned() }.into());
     }
-    write_whole(&path, template.to_json(args.notes.as_deref()).as_bytes())?;
+    write_atomic(&path, template.to_json(args.notes.as_deref()).as_bytes())?;
     let count = text::count(template.metrics.len(), "metric");
     writeln!(out, "wrote {}: {count} of {}", text::printable(&path.display().to_string()), suite.name())?;
     Ok(Some(Exit::Done))
@@ -234,7 +234,7 @@ fn read(path: &Path) -> anyhow::Result<File> {
 }
 
 fn read_text(path: &Path, shown: &str) -> anyhow::Result<String> {
-    let bytes = bounded::read(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{shown}`"))?;
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{shown}`"))?;
     String::from_utf8(bytes).with_context(|| format!("`{shown}` is no UTF-8 text"))
 }
 
@@ -298,12 +298,12 @@ fn write_files(folder: &Path, args: &CheckArgs, comparison: &Comparison, out: &m
     let shown = |path: &Path| text::printable(&path.display().to_string());
     if let Some(path) = &args.trend_output {
         let timestamp = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, true);
-        write_whole(&folder.join(path), compare_text::trend(comparison, &timestamp).as_bytes())?;
+        write_atomic(&folder.join(path), compare_text::trend(comparison, &timestamp).as_bytes())?;
         let failed = compare_text::failed(comparison);
         writeln!(out, "{prefix}_trend status={status} failed_metrics={failed} output={}", shown(path))?;
     }
     if let Some(path) = &args.summary {
-        write_whole(&folder.join(path), compare_text::summary(comparison).as_bytes())?;
+        write_atomic(&folder.join(path), compare_text::summary(comparison).as_bytes())?;
         writeln!(out, "{prefix}_compare status={status} summary={}", shown(path))?;
     }
     Ok(())

@@ -10,11 +10,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::progress::Progress;
-use super::project::{Project, check_writable, write_whole};
+use super::project::Project;
 use super::suites::{GpuOverride, MeasuredSuites};
 use super::{Advice, text};
 use crate::cli::RunArgs;
 use crate::config::{Suite, SuiteKind};
+use sprag_base::files::{check_writable, write_atomic};
 use sprag_formats::compat::apex_x::{cpu_report, gpu_report, trt_report};
 use sprag_measure::suite::Observer as _;
 
@@ -133,7 +134,7 @@ pub(super) fn write(
     };
     for (path, content) in [(&wanted.json, json), (&wanted.markdown, markdown)] {
         let Some(path) = path else { continue };
-        write_whole(path, content.as_bytes())?;
+        write_atomic(path, content.as_bytes())?;
         writeln!(out, "wrote {}", text::printable(&path.display().to_string()))?;
     }
     Ok(true)

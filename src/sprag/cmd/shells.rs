@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::Exit;
-use super::project::write_whole;
 use super::text::count;
 use crate::cli::{self, CompletionsArgs, ManArgs};
+use sprag_base::files::write_atomic;
 
 /// Prints the completions of a shell.
 pub(super) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -21,7 +21,7 @@ pub(super) fn man(folder: &Path, args: &ManArgs, out: &mut dyn Write) -> anyhow:
     let folder = folder.join(&args.folder);
     let pages = cli::man_pages().context("cannot render the manual")?;
     for (name, page) in &pages {
-        write_whole(&folder.join(name), page)?;
+        write_atomic(&folder.join(name), page)?;
     }
     writeln!(out, "{}: {}", count(pages.len(), "page"), folder.display())?;
     Ok(Exit::Done)

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::project::{Project, check_writable, write_whole};
+use super::project::Project;
 use super::study::{self, Along, Study};
 use super::{Advice, Exit, acceptance, text};
 use crate::cli::{SensitivityArg, TrendArgs, TrendFormat};
 use crate::config::{self, FILE_NAME, SensitivityName};
+use sprag_base::files::{check_writable, write_atomic};
 use sprag_history::{self as history, HistoryError};
 use sprag_measure::clock;
 use sprag_model::analysis::SeriesAnalysis;
@@ -51,7 +52,7 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> anyho
         TrendFormat::Json => report::trend::json(&output.trend),
     };
     match &args.output {
-        Some(output) => write_whole(&folder.join(output), &text)?,
+        Some(output) => write_atomic(&folder.join(output), &text)?,
         None => out.write_all(&text)?,
     }
     if args.record {

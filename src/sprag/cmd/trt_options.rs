@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Advice;
-use super::project::{Project, check_writable};
+use super::project::Project;
 use crate::cli::RunArgs;
 use crate::config::{Suite, SuiteKind};
+use sprag_base::files::check_writable;
 use sprag_measure::suite::TrtSuite;
 use sprag_measure::tensorrt::sweep::{self, Settings};
 

@@ -8,8 +8,9 @@ use super::take::{self, Found, Taken, Wanted};
 use super::{learnt, words};
 use crate::cli::BaselineEmitArgs;
 use crate::cmd::distinct::{NamedFile, check_distinct};
-use crate::cmd::project::{Project, check_writable, write_new};
+use crate::cmd::project::Project;
 use crate::cmd::{Advice, Exit, policy, seed_gate, text, warn};
+use sprag_base::files::{check_writable, write_new};
 use sprag_model::baseline::Baseline;
 
 pub(in crate::cmd) fn emit(folder: &Path, args: &BaselineEmitArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {

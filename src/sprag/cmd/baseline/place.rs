@@ -9,8 +9,9 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::cmd::project::{BASELINE_ARCHIVE, Project, write_new, write_whole};
-use crate::cmd::{Advice, bounded, text, warn};
+use crate::cmd::project::{BASELINE_ARCHIVE, Project};
+use crate::cmd::{Advice, text, warn};
+use sprag_base::files::{read_bounded, write_atomic, write_new};
 use sprag_history as history;
 use sprag_measure::clock;
 use sprag_model::baseline::{Acceptance, Baseline, BaselineError};
@@ -55,7 +56,7 @@ impl<'p> Place<'p> {
         if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
             return Err(kept(format!("`{path}` is no file, so it is not replaced")).into());
         }
-        let bytes = match bounded::read(&file, MAX_RECORD_BYTES) {
+        let bytes = match read_bounded(&file, MAX_RECORD_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Place { project, path, present: None });
@@ -136,7 +137,7 @@ impl<'p> Place<'p> {
 
     fn write(&self, baseline: Baseline, accepted: Acceptance) -> anyhow::Result<()> {
         let baseline = Baseline { accepted: Some(accepted), ..baseline };
-        Ok(write_whole(&self.project.root.join(&self.path), baseline.to_json().as_bytes())?)
+        Ok(write_atomic(&self.project.root.join(&self.path), baseline.to_json().as_bytes())?)
     }
 
     fn archive(&self) -> anyhow::Result<Option<String>> {
@@ -163,5 +164,5 @@ fn kept(message: String) -> Advice {
 }
 
 fn holds(file: &Path, bytes: &[u8]) -> bool {
-    bounded::read(file, MAX_RECORD_BYTES).is_ok_and(|found| found == bytes)
+    read_bounded(file, MAX_RECORD_BYTES).is_ok_and(|found| found == bytes)
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::cmd::{Advice, bounded, seed_gate, text};
+use crate::cmd::{Advice, seed_gate, text};
+use sprag_base::files::read_bounded;
 use sprag_formats::registry;
 use sprag_model::baseline::{Baseline, BaselineError};
 use sprag_model::foreign::Output;
@@ -15,7 +16,7 @@ use sprag_model::run::Run;
 /// Says what the file is where it is no baseline of ours, and what to do about it.
 pub(super) fn read(path: &Path) -> Result<Baseline, Advice> {
     let shown = text::printable(&path.display().to_string());
-    let bytes = bounded::read(path, MAX_RECORD_BYTES).map_err(|error| Advice {
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| Advice {
         message: format!("`{shown}` cannot be read: {error}"),
         hint: "`sprag baseline list --archive` tells which files there are".to_owned(),
     })?;
@@ -30,7 +31,7 @@ pub(super) fn read(path: &Path) -> Result<Baseline, Advice> {
 
 /// What a file of the project is that is no baseline of ours: `is a baseline of Apex-X, not one of Sprag`.
 pub(super) fn fault(path: &Path) -> Option<(String, String)> {
-    let Other { is, hint } = other(&bounded::read(path, MAX_RECORD_BYTES).ok()?)?;
+    let Other { is, hint } = other(&read_bounded(path, MAX_RECORD_BYTES).ok()?)?;
     Some((format!("is {is}, not a baseline of Sprag"), hint))
 }
 

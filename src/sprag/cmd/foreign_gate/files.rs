@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::CheckArgs;
-use crate::cmd::{Advice, bounded};
+use crate::cmd::Advice;
+use sprag_base::files::read_bounded;
 use sprag_formats::compat::{trueno, tt_metal};
 use sprag_formats::criterion;
 use sprag_model::foreign::Output;
@@ -94,7 +95,7 @@ pub(super) fn refuse_itself(folder: &Path, pair: &Pair) -> Result<(), Advice> {
 
 fn read(folder: &Path, path: &Path) -> anyhow::Result<Output> {
     let name = path.display().to_string();
-    let bytes = bounded::read(&folder.join(path), MOST_BYTES).with_context(|| format!("cannot read `{name}`"))?;
+    let bytes = read_bounded(&folder.join(path), MOST_BYTES).with_context(|| format!("cannot read `{name}`"))?;
     Ok(Output { name, bytes })
 }
 

@@ -8,8 +8,9 @@ use anyhow::Context as _;
 
 use super::root::entries;
 use crate::cli::ProveArgs;
-use crate::cmd::project::{Project, write_whole};
+use crate::cmd::project::Project;
 use crate::cmd::{Advice, Exit, text};
+use sprag_base::files::write_atomic;
 use sprag_history::Entries;
 use sprag_model::digest::Digest;
 use sprag_model::proof::{MAX_PROOF_BYTES, Proof, SCHEMA_VERSION};
@@ -40,7 +41,7 @@ pub(super) fn run(folder: &Path, args: &ProveArgs, out: &mut dyn Write) -> anyho
     let mut json = serde_json::to_string_pretty(&proof)?;
     json.push('\n');
     match &args.output {
-        Some(file) => write_whole(&folder.join(file), json.as_bytes())?,
+        Some(file) => write_atomic(&folder.join(file), json.as_bytes())?,
         None => write!(out, "{json}")?,
     }
     Ok(Exit::Done)

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::plan::{ACTION, ACTION_PATH, WORKFLOWS};
 use super::render::Facts;
 use crate::cli::{self, InitArgs};
-use crate::cmd::bounded;
+use sprag_base::files::read_bounded;
 
 /// The most that a file of a project may hold to be looked at.
 pub(super) const MOST_BYTES: usize = 1 << 20;
@@ -39,7 +39,7 @@ pub(super) struct Values {
 impl Kept {
     /// What the files at `root` have, with the release put into `facts` where the user names no other.
     pub(super) fn of(root: &Path, args: &InitArgs, facts: &mut Facts) -> Kept {
-        let text = |path: &str| String::from_utf8(bounded::read(&root.join(path), MOST_BYTES).ok()?).ok();
+        let text = |path: &str| String::from_utf8(read_bounded(&root.join(path), MOST_BYTES).ok()?).ok();
         let mut kept = Kept {
             workflows: WORKFLOWS.iter().filter_map(|(path, _)| Some((*path, text(path)?))).collect(),
             suites: [&facts.gated, &facts.hosted, &facts.device].into_iter().flatten().cloned().collect(),

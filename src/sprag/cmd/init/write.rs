@@ -10,9 +10,10 @@ use super::kept::{Kept, MOST_BYTES};
 use super::plan::{self, IGNORED, Planned};
 use super::render::Facts;
 use crate::cli::InitArgs;
-use crate::cmd::project::{Project, write_new, write_whole};
-use crate::cmd::{Advice, Exit, bounded, text, warn};
+use crate::cmd::project::Project;
+use crate::cmd::{Advice, Exit, text, warn};
 use crate::config::{Config, FILE_NAME};
+use sprag_base::files::{read_bounded, write_atomic, write_new};
 use sprag_history as history;
 
 /// What becomes of a file.
@@ -132,7 +133,7 @@ fn fate(root: &Path, one: &Planned, has_force: bool) -> Fate {
         return Fate::Written;
     }
     // A checkout may have ends of lines of its own.
-    let there = bounded::read(&path, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let there = read_bounded(&path, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     match there.is_some_and(|text| text.replace("\r\n", "\n") == one.text) {
         true => Fate::Same,
         false if has_force && one.is_replaceable => Fate::Replaced,
@@ -144,7 +145,7 @@ fn put(root: &Path, one: &Planned, fate: Fate) -> anyhow::Result<()> {
     let path = root.join(one.path);
     match fate {
         Fate::Same | Fate::Kept => {}
-        Fate::Replaced => write_whole(&path, one.text.as_bytes())?,
+        Fate::Replaced => write_atomic(&path, one.text.as_bytes())?,
         Fate::Written => {
             if !write_new(&path, one.text.as_bytes())? {
                 let message = format!("`{}` came into being meanwhile, and was left as it is", one.path);
@@ -182,7 +183,7 @@ fn ignore(root: &Path, is_dry: bool) -> anyhow::Result<&'static str> {
         text.push(b'\n');
     }
     if !is_dry {
-        write_whole(&path, &text)?;
+        write_atomic(&path, &text)?;
     }
     Ok(match (is_new, is_dry) {
         (true, false) => "wrote",

@@ -11,9 +11,9 @@ use super::checklist::{exit_of, table};
 use super::gather::{self, Gathered};
 use super::{again, fill, seed_form, sign, verify};
 use crate::cli::{AttestArgs, AttestFormat};
-use crate::cmd::project::write_whole;
 use crate::cmd::replay::digest_of;
 use crate::cmd::{Advice, Exit, text};
+use sprag_base::files::write_atomic;
 use sprag_evidence::bundle::{self, ARTIFACTS, Listed, VERIFY_MD};
 use sprag_evidence::envelope::{self, ENVELOPE};
 use sprag_evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
@@ -163,14 +163,14 @@ fn write_evidence(of: &Gathered, checklist: &FilledChecklist, into: &Path, key: 
     files.write(CHECKLIST_MD, filled::to_markdown(checklist).as_bytes())?;
     files.write(VERIFY_MD, bundle::to_markdown(checklist).as_bytes())?;
     let sums = sums::text(&files.sums);
-    write_whole(&into.join(SUMS), sums.as_bytes())?;
+    write_atomic(&into.join(SUMS), sums.as_bytes())?;
     let statement = statement::statement(checklist, &files.sums, &sha256_hex(sums.as_bytes()));
     let statement = statement::to_file(&statement);
-    write_whole(&into.join(STATEMENT), &statement)?;
+    write_atomic(&into.join(STATEMENT), &statement)?;
     if let Some(key) = key {
         let (keyid, signature) = sign::sign(key, &pre_authentication(PAYLOAD_TYPE, &statement))?;
         let sealed = envelope::sealed(&statement, keyid, &signature);
-        write_whole(&into.join(ENVELOPE), &envelope::to_file(&sealed))?;
+        write_atomic(&into.join(ENVELOPE), &envelope::to_file(&sealed))?;
     }
     Ok(())
 }

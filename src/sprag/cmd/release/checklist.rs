@@ -7,8 +7,8 @@ use chrono::NaiveDate;
 
 use super::{fill, gather};
 use crate::cli::ChecklistArgs;
-use crate::cmd::project::write_whole;
 use crate::cmd::{Exit, text, warn};
+use sprag_base::files::write_atomic;
 use sprag_evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
 use sprag_model::checklist::{Filled, FilledChecklist, RuntimeTarget, Status};
 use sprag_model::ledger::day;
@@ -21,8 +21,8 @@ pub(super) fn run(folder: &Path, args: &ChecklistArgs, out: &mut dyn Write) -> a
     let checklist = fill::fill(&gathered)?;
     if let Some(place) = &args.out {
         let place = folder.join(place);
-        write_whole(&place.join(CHECKLIST_JSON), &filled::to_json(&checklist))?;
-        write_whole(&place.join(CHECKLIST_MD), filled::to_markdown(&checklist).as_bytes())?;
+        write_atomic(&place.join(CHECKLIST_JSON), &filled::to_json(&checklist))?;
+        write_atomic(&place.join(CHECKLIST_MD), filled::to_markdown(&checklist).as_bytes())?;
     }
     out.write_all(table(&checklist).as_bytes())?;
     Ok(exit_of(&checklist))

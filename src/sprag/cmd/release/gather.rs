@@ -13,8 +13,9 @@ use super::identity::{self, Identity};
 use super::{branch, reviewed, unasked, waivers};
 use crate::cli::LookArgs;
 use crate::cmd::project::Project;
-use crate::cmd::{Advice, bounded, ledger, text};
+use crate::cmd::{Advice, ledger, text};
 use crate::config::{FILE_NAME, nearest};
+use sprag_base::files::read_bounded;
 use sprag_evidence::checklist::{CHECKLIST_PATH, read_checklist};
 use sprag_evidence::releases::{RELEASES_PATH, read_releases};
 use sprag_evidence::toml_text::MOST_BYTES;
@@ -76,7 +77,7 @@ pub(super) fn releases(root: &Path) -> anyhow::Result<Releases> {
 }
 
 fn stated(root: &Path, path: &str) -> anyhow::Result<Vec<u8>> {
-    match bounded::read(&root.join(path), MOST_BYTES) {
+    match read_bounded(&root.join(path), MOST_BYTES) {
         Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Advice {
             message: format!("there is no `{path}`"),
@@ -204,7 +205,7 @@ impl Gathered {
             let found = history::files_of(self.project.store()?, &self.history.commit, path)?;
             return found.into_iter().next().map(|(_, bytes)| bytes).with_context(|| format!("`{path}` is gone"));
         }
-        bounded::read(&self.project.root.join(path), MAX_RECORD_BYTES).with_context(|| format!("cannot read `{path}`"))
+        read_bounded(&self.project.root.join(path), MAX_RECORD_BYTES).with_context(|| format!("cannot read `{path}`"))
     }
 
     /// A file of the project that a status rests on.

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::sign::{self, Trusted};
-use crate::cmd::bounded;
+use sprag_base::files::read_bounded;
 use sprag_evidence::envelope::{self, ENVELOPE};
 use sprag_evidence::statement::{self, STATEMENT};
 use sprag_model::checklist::FilledChecklist;
@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// What is kept of a release; nothing where there is no statement, and why it does not count where one is wrong.
 pub(super) fn kept(root: &Path, filled: &FilledChecklist) -> Option<Result<Kept, String>> {
     let folder = format!("release/{}", filled.release);
-    let read = |name: &str| match bounded::read(&root.join(&folder).join(name), MOST_BYTES) {
+    let read = |name: &str| match read_bounded(&root.join(&folder).join(name), MOST_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(format!("`{folder}/{name}` cannot be read: {error}")),

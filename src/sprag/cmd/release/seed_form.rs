@@ -6,9 +6,9 @@ use std::path::Path;
 use chrono::SecondsFormat;
 
 use super::gather::Gathered;
-use crate::cmd::project::write_whole;
 use crate::cmd::replay::digest_of;
 use crate::cmd::{Advice, text};
+use sprag_base::files::write_atomic;
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_evidence::sums;
 use sprag_formats::compat::apex_x::attestation::{ARTIFACTS, Attestation, FoundFile, GATES, Metadata, Status};
@@ -59,8 +59,8 @@ pub(super) fn write(
         gates,
         evidence,
     };
-    write_whole(&into.join("release_attestation.json"), attestation.to_json().as_bytes())?;
-    write_whole(&into.join("release_attestation.md"), attestation.to_markdown().as_bytes())?;
+    write_atomic(&into.join("release_attestation.json"), attestation.to_json().as_bytes())?;
+    write_atomic(&into.join("release_attestation.md"), attestation.to_markdown().as_bytes())?;
     let summary = attestation.summary();
     let words = format!(
         "release_attestation status={} required_failed={} gates_failed={} gates_pending={}",

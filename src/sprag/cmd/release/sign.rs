@@ -10,7 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::pkcs8::{DecodePrivateKey as _, DecodePublicKey as _};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 
-use crate::cmd::{Advice, bounded, text};
+use crate::cmd::{Advice, text};
+use sprag_base::files::read_bounded;
 
 /// The namespace of signatures of SSH, so that one for another purpose does not count.
 pub(super) const NAMESPACE: &str = "sprag-release";
@@ -43,7 +44,7 @@ pub(super) enum Trusted<'a> {
 /// # Errors
 /// When the file cannot be read or holds no key, or `ssh-keygen` is not there or refuses.
 pub(super) fn sign(key: &Path, message: &[u8]) -> anyhow::Result<(String, Vec<u8>)> {
-    let held = bounded::read(key, MOST_BYTES).with_context(|| format!("cannot read the key `{}`", key.display()))?;
+    let held = read_bounded(key, MOST_BYTES).with_context(|| format!("cannot read the key `{}`", key.display()))?;
     let held = String::from_utf8_lossy(&held);
     if held.contains("-----BEGIN PRIVATE KEY-----") {
         let key = SigningKey::from_pkcs8_pem(&held).map_err(|error| Advice {
@@ -97,7 +98,7 @@ fn of_ed25519(
             return Ok(Err("it is of ed25519, and `--allowed-signers` tells keys of SSH".to_owned()));
         }
         Trusted::Key(path) => {
-            let held = bounded::read(path, MOST_BYTES);
+            let held = read_bounded(path, MOST_BYTES);
             let held = held.with_context(|| format!("cannot read the key `{}`", path.display()))?;
             let held = String::from_utf8_lossy(&held);
             if held.starts_with("ssh-") || held.starts_with("ecdsa-") || held.starts_with("sk-") {
@@ -142,7 +143,7 @@ fn of_ssh(signature: &[u8], message: &[u8], trusted: &Trusted<'_>) -> anyhow::Re
         }
         Trusted::Signers(path) => path.to_string_lossy().into_owned(),
         Trusted::Key(path) => {
-            let held = bounded::read(path, MOST_BYTES);
+            let held = read_bounded(path, MOST_BYTES);
             let held = held.with_context(|| format!("cannot read the key `{}`", path.display()))?;
             let line = format!("release namespaces=\"{NAMESPACE}\" {}\n", String::from_utf8_lossy(&held).trim());
             std::fs::write(&own, line).context("cannot write a temporary file")?;

@@ -11,9 +11,9 @@ use anyhow::Context as _;
 use serde_json::{Map, Value};
 
 use super::distinct::{NamedFile, check_distinct};
-use super::project::{check_writable, write_whole};
-use super::{Advice, Exit, bounded, text};
+use super::{Advice, Exit, text};
 use crate::cli::{RecordArgs, ReplayCommand, VerifyArgs};
+use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_evidence::file;
 use sprag_evidence::fixture::{Expected, Fixture};
 use sprag_evidence::manifest::{Artifact, Manifest};
@@ -53,7 +53,7 @@ fn record(folder: &Path, args: &RecordArgs, out: &mut dyn Write) -> anyhow::Resu
         (None, None) => anyhow::bail!("neither `--config` nor `--fixture` is given"),
     };
     match &args.output {
-        Some(output) => write_whole(&folder.join(output), &bytes)?,
+        Some(output) => write_atomic(&folder.join(output), &bytes)?,
         None => out.write_all(&bytes)?,
     }
     Ok(Exit::Done)
@@ -106,10 +106,10 @@ fn of_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> anyhow::Result<F
     let trace_path = args.trace.as_deref().unwrap_or(Path::new("trace.json")).display().to_string();
     let played = play(&fixture, &trace_path).with_context(|| format!("cannot run `{}`", path.display()))?;
     if let Some(trace) = &args.trace {
-        write_whole(&folder.join(trace), played.trace.to_file().as_bytes())?;
+        write_atomic(&folder.join(trace), played.trace.to_file().as_bytes())?;
     }
     if let Some(manifest) = &args.manifest {
-        write_whole(&folder.join(manifest), &played.manifest.to_file())?;
+        write_atomic(&folder.join(manifest), &played.manifest.to_file())?;
     }
     Ok(Fixture { expected: Some(played.expected), ..fixture })
 }
@@ -224,5 +224,5 @@ pub(super) fn digest_of(path: &Path) -> std::io::Result<String> {
 
 fn read(folder: &Path, path: &Path) -> anyhow::Result<Vec<u8>> {
     let whole: PathBuf = folder.join(path);
-    bounded::read(&whole, MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))
+    read_bounded(&whole, MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))
 }

@@ -1,0 +1,254 @@
+//! Files that are written so that a reader sees the old content or the new, never part of it, and files that are read
+//! up to a size.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// A file cannot be written; what was there stands.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write `{}`: {error}", .path.display())]
+pub struct WriteError {
+    path: PathBuf,
+    pub error: io::Error,
+}
+
+/// Replaces the content of a file, and makes missing folders. What is no file, as `/dev/stdout`, is written to as it is.
+///
+/// # Errors
+/// When the folder cannot be made or the file not be written.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes).map_err(at(path))?;
+    file.commit()
+}
+
+/// As [`write_atomic`], of a file that is new: where there is one already, it stays and the answer is `false`.
+///
+/// # Errors
+/// As [`write_atomic`].
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, WriteError> {
+    let write = || {
+        let mut file = create_aside(folder_of(path))?;
+        file.write_all(bytes)?;
+        match flushed(file)?.persist_noclobber(path) {
+            Ok(_) => Ok(true),
+            Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(refused) => Err(refused.error),
+        }
+    };
+    write().map_err(at(path))
+}
+
+/// As [`write_atomic`], of what can be made anew: it is not flushed to the disk, so a crash of the machine may lose it.
+///
+/// # Errors
+/// As [`write_atomic`].
+pub fn write_cache(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let mut file = create_aside(folder_of(path))?;
+    parts.iter().try_for_each(|part| file.write_all(part))?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.persist(path)?;
+    Ok(())
+}
+
+/// Fails before the work where [`write_atomic`] would fail after it.
+///
+/// # Errors
+/// When the path is a folder, or its folder cannot be made or written to.
+pub fn check_writable(path: &Path) -> Result<(), WriteError> {
+    if path.is_dir() {
+        return Err(at(path)(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")));
+    }
+    if is_stream(path) {
+        return Ok(());
+    }
+    let folder = folder_of(path);
+    fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder).map(drop)).map_err(at(path))
+}
+
+/// A file that gets its place when it is finished. Dropped before, it leaves nothing.
+pub struct AtomicFile {
+    /// For messages.
+    path: PathBuf,
+    target: Target,
+}
+
+enum Target {
+    /// Written as it comes: put in its place, a file would be in everybody's way.
+    Stream(BufWriter<File>),
+    File {
+        file: BufWriter<NamedTempFile>,
+        place: PathBuf,
+    },
+}
+
+impl AtomicFile {
+    /// Begins a file. A link at that place stays, and what it leads to is replaced.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or written to.
+    pub fn create(path: &Path) -> Result<AtomicFile, WriteError> {
+        let target = || {
+            if is_stream(path) {
+                return Ok(Target::Stream(BufWriter::new(fs::OpenOptions::new().write(true).open(path)?)));
+            }
+            let linked = if path.is_symlink() { fs::canonicalize(path).ok() } else { None };
+            let place = linked.unwrap_or_else(|| path.to_owned());
+            Ok(Target::File { file: create_aside(folder_of(&place))?, place })
+        };
+        Ok(AtomicFile { path: path.to_owned(), target: target().map_err(at(path))? })
+    }
+
+    /// Flushes the file to the disk and gives it its place.
+    ///
+    /// # Errors
+    /// When the system refuses; what was there stands.
+    pub fn commit(self) -> Result<(), WriteError> {
+        let commit = || match self.target {
+            Target::Stream(mut stream) => stream.flush(),
+            Target::File { file, place } => Ok(flushed(file)?.persist(place).map(drop)?),
+        };
+        commit().map_err(at(&self.path))
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.target {
+            Target::Stream(stream) => stream.write(bytes),
+            Target::File { file, .. } => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.target {
+            Target::Stream(stream) => stream.flush(),
+            Target::File { file, .. } => file.flush(),
+        }
+    }
+}
+
+/// The bytes of a file, of which there may be `most`. A device without end is a file that is too large.
+///
+/// # Errors
+/// When it cannot be read or holds more.
+pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    if bytes.len() > most {
+        let message = format!("it holds more than the {most} bytes that are read");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> WriteError {
+    let path = path.to_owned();
+    move |error| WriteError { path, error }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether what lies there is no file that could be replaced but something to write to, as `/dev/null`, `/dev/stdout`
+/// and pipes are.
+fn is_stream(path: &Path) -> bool {
+    let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    is_special || (path.starts_with("/dev") || path.starts_with("/proc")) && path.exists()
+}
+
+/// A file under a name of its own, as readable by others as the user's files are.
+fn create_aside(folder: &Path) -> io::Result<BufWriter<NamedTempFile>> {
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    Ok(BufWriter::new(builder.prefix(".sprag-").tempfile_in(folder)?))
+}
+
+fn flushed(file: BufWriter<NamedTempFile>) -> io::Result<NamedTempFile> {
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+
+    use super::*;
+
+    fn read(path: &Path) -> Vec<u8> {
+        fs::read(path).expect("the file is there")
+    }
+
+    #[test]
+    fn a_file_is_replaced_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("deep/er/file");
+        check_writable(&path).expect("it can be written");
+        write_atomic(&path, b"old").expect("it can be written");
+        write_atomic(&path, b"new").expect("it can be written again");
+        assert!(!write_new(&path, b"other").expect("the folder can be written to"));
+        assert_eq!(read(&path), b"new");
+        write_cache(&path, &[b"in ", b"parts"]).expect("it can be written");
+        assert_eq!(read(&path), b"in parts");
+        let mut unfinished = AtomicFile::create(&path).expect("it can be begun");
+        unfinished.write_all(b"half").expect("it can be written");
+        drop(unfinished);
+        assert_eq!(read(&path), b"in parts");
+        let beside = fs::read_dir(path.parent().expect("it has one")).expect("it can be listed").count();
+        assert_eq!(beside, 1);
+        let error = write_atomic(&path.join("below"), b"").expect_err("a file is no folder");
+        assert!(error.to_string().starts_with("cannot write `"), "{error}");
+        assert!(check_writable(folder.path()).is_err());
+    }
+
+    #[test]
+    fn what_is_no_file_is_written_to_and_stays() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
+        assert!(made.success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || read(&pipe)
+        });
+        check_writable(&pipe).expect("it can be written to");
+        write_atomic(&pipe, b"all of it").expect("it can be written to");
+        assert_eq!(reader.join().expect("the reader ends"), b"all of it");
+        assert!(fs::symlink_metadata(&pipe).expect("it is there").file_type().is_fifo());
+    }
+
+    #[test]
+    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        write_atomic(&file, b"old").expect("it can be written");
+        symlink(&file, &link).expect("it can be linked");
+        write_atomic(&link, b"new").expect("it can be written");
+        assert!(link.is_symlink());
+        assert_eq!(read(&file), b"new");
+        // Of a link that leads nowhere a file becomes.
+        let dangling = folder.path().join("dangling");
+        symlink(folder.path().join("gone"), &dangling).expect("it can be linked");
+        write_atomic(&dangling, b"new").expect("it can be written");
+        assert_eq!(read(&dangling), b"new");
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_bound() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("f");
+        fs::write(&path, "four").expect("it can be written");
+        assert_eq!(read_bounded(&path, 4).expect("it is small enough"), b"four");
+        let kind = |path: &Path, most: usize| read_bounded(path, most).expect_err("it cannot be read").kind();
+        assert_eq!(kind(&path, 3), io::ErrorKind::FileTooLarge);
+        assert_eq!(kind(&folder.path().join("absent"), 4), io::ErrorKind::NotFound);
+        assert_eq!(kind(Path::new("/dev/zero"), 4), io::ErrorKind::FileTooLarge);
+    }
+}
