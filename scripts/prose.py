@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the documentation is readable: sentence length, banned words, links and anchors.
+"""Checks that the documentation is readable and true: sentence length, banned words, links, anchors, paths in code spans.
 
     scripts/prose.py            # prints FILE:LINE: MESSAGE for each fault, exits with 1 on any
 
@@ -50,6 +50,7 @@ PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "GLO
 
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+PATH = re.compile(r"`((?:src|scripts|docs|tests|fixtures|benches|examples|templates)/[\w./-]*\w)")
 CODE = re.compile(r"(`+).*?\1", re.DOTALL)
 SENTENCE_END = re.compile(r"[.!?][)\"'*_]*\s+(?=[\"'(*_`\[]*[A-Z0-9`\[])")
 ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|vs|etc|approx|No)\.$")
@@ -140,6 +141,9 @@ def faults(page, name):
                 yield number, f"no such file: {target}"
             elif anchor and other.suffix == ".md" and anchor not in slugs(other):
                 yield number, f"no such heading: {target}"
+        for path in PATH.findall(line):
+            if not (ROOT / path).exists():
+                yield number, f"no such file: {path}"
         if name in NOT_YET or any(name == file and line.startswith(start) for file, start in PINNED):
             continue
         for words, instead in BANNED:
