@@ -7,14 +7,14 @@ use sprag_model::record::Reader;
 use sprag_model::run::{RECORD_ROOT, RecordedRun, Run};
 
 /// The folder at the top of the tree that holds records.
-pub(super) const FOLDER: &str = "history";
+pub(crate) const FOLDER: &str = "history";
 
 /// The mode of a record in a tree: a plain file.
-pub(super) const PLAIN: i32 = 0o100_644;
+pub(crate) const PLAIN: i32 = 0o100_644;
 
 /// What a path below [`RECORD_ROOT`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A run record.
     Run,
     Event,
@@ -24,19 +24,54 @@ pub(super) enum Kind {
 
 /// The parts of `history/v1/<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name<'a> {
-    pub(super) suite: &'a str,
-    pub(super) year: &'a str,
-    pub(super) month: &'a str,
-    pub(super) commit: &'a str,
-    pub(super) machine: &'a str,
+pub(crate) struct Name<'a> {
+    pub(crate) suite: &'a str,
+    pub(crate) year: &'a str,
+    pub(crate) month: &'a str,
+    pub(crate) commit: &'a str,
+    pub(crate) machine: &'a str,
     run: &'a str,
+}
+
+/// A plain file that is named like a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path in the history's tree.
+    pub path: String,
+    /// The id of its content, as git names it: forty hexadecimal digits.
+    pub blob: String,
+}
+
+impl Entry {
+    /// The suite that it is named after.
+    pub fn suite(&self) -> &str {
+        self.name().suite
+    }
+
+    /// The year and month that it is named after, such as `("2026", "05")`.
+    pub fn month(&self) -> (&str, &str) {
+        (self.name().year, self.name().month)
+    }
+
+    /// The twelve digits of the commit that it is named after.
+    pub fn commit(&self) -> &str {
+        self.name().commit
+    }
+
+    /// The eight digits of the machine that it is named after.
+    pub fn machine(&self) -> &str {
+        self.name().machine
+    }
+
+    fn name(&self) -> Name<'_> {
+        Name::parse(&self.path).expect("only files that are named like a record are listed")
+    }
 }
 
 /// Whether a file may be recorded at `path`, and what it then is.
 ///
 /// The rule is stricter than git's, so that a path means the same on every file system.
-pub(super) fn check_path(path: &str) -> Result<Kind, String> {
+pub(crate) fn check_path(path: &str) -> Result<Kind, String> {
     let inside = path.strip_prefix(RECORD_ROOT).and_then(|rest| rest.strip_prefix('/'));
     let Some(inside) = inside else { return Err(format!("lies outside `{RECORD_ROOT}/`")) };
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -62,7 +97,7 @@ pub(super) fn check_path(path: &str) -> Result<Kind, String> {
 ///
 /// # Errors
 /// Says what is wrong, as a fragment that reads after the path.
-pub(super) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
+pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
     match check_path(path)? {
         Kind::Run => check_record(path, PLAIN, bytes).map(drop),
         Kind::Event => EventRecord::from_file(path, bytes).map(drop),
@@ -74,7 +109,7 @@ pub(super) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
 ///
 /// # Errors
 /// Says what is wrong, as a fragment that reads after the path.
-pub(super) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<RecordedRun, String> {
+pub(crate) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<RecordedRun, String> {
     check_mode(mode)?;
     let read = Run::from_record(bytes).map_err(|error| error.to_string());
     named(path, read)
@@ -82,7 +117,7 @@ pub(super) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<Record
 
 /// As [`check_record`], of a plain file that was recorded once: that its name bears the digest of its content shows that
 /// the content was found canonical then.
-pub(super) fn check_recorded(path: &str, bytes: &[u8], reader: &mut Reader) -> Result<RecordedRun, String> {
+pub(crate) fn check_recorded(path: &str, bytes: &[u8], reader: &mut Reader) -> Result<RecordedRun, String> {
     named(path, reader.read(bytes).map_err(|error| error.to_string()))
 }
 
@@ -102,13 +137,13 @@ fn named(path: &str, read: Result<(String, Run), String>) -> Result<RecordedRun,
 
 /// The sixteen digits of its content that the name of a record bears, of a run or an event; absent where it is not the
 /// name of one.
-pub(super) fn digits_of(path: &str) -> Option<&str> {
+pub(crate) fn digits_of(path: &str) -> Option<&str> {
     let run = Name::parse(path).map(|name| name.run);
     run.or_else(|_| EventName::parse(path).map(|name| name.digest)).ok()
 }
 
 /// Whether an entry of a tree is a plain file.
-pub(super) fn check_mode(mode: i32) -> Result<(), String> {
+pub(crate) fn check_mode(mode: i32) -> Result<(), String> {
     let kind = match mode {
         PLAIN => return Ok(()),
         0o100_755 => "an executable file",
@@ -135,7 +170,7 @@ impl fmt::Display for Difference<'_> {
 }
 
 impl<'a> Name<'a> {
-    pub(super) fn parse(path: &'a str) -> Result<Name<'a>, String> {
+    pub(crate) fn parse(path: &'a str) -> Result<Name<'a>, String> {
         let misnamed = || "is not named `<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`".to_owned();
         let inside = path.strip_prefix(RECORD_ROOT).and_then(|rest| rest.strip_prefix('/')).ok_or_else(misnamed)?;
         let [suite, year, month, file] = inside.split('/').collect::<Vec<_>>()[..] else { return Err(misnamed()) };

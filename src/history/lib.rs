@@ -5,177 +5,148 @@
 //! the tree of the branch, never the working tree, and checks every file against its name. Beside the runs lie event
 //! records, which go the same way; the list of runs does not know them.
 //!
-//! `layout` says where a record lies and what it must look like there. `state` keeps the lock and the journal
-//! of appends under way, in `sprag/` inside the git folder. `git` is the only place that knows git2; `sync` is what a sync is
-//! asked for and gives, and `transport` the user's own git, by which alone a remote is reached. Nothing here runs a hook
-//! or a filter of the repository, or reads the clock: the time of a commit is an argument.
+//! `layout` says where a record lies and what it must look like there. `state` keeps the lock and the journal of appends
+//! under way, in `sprag/` inside the git folder. Nothing here runs a hook or a filter of the repository, or reads the
+//! clock: the time of a commit is an argument.
 
+mod error;
+mod activity;
+mod store;
 mod layout;
 mod state;
-mod transport;
-mod git;
-mod sync;
+mod record;
+mod tree_lookup;
 
-use std::io;
-use std::path::PathBuf;
-
-pub use git::{
-    Activity, Appended, Author, Entered, Entries, Entry, EventFiles, Facts, Head, Healed, KnownFolders, Lacking,
-    Listing, Loaded, NewCommit, Record, Repaired, Store, Target, absent_commits, append, author, bisects_aside,
-    check_out, check_out_aside, check_writable, comes_after, commit_at, commit_files, commit_graph, commit_line,
-    commit_line_known, create, default_branch, entries, event_files, facts, files_of, find_commit, fold, fsck,
-    has_commit, heal, list, list_known, load, measured_commit, open, read, recorded, repair, sound_entries, source,
-    sync, tag, tagged, target,
-};
-pub use sync::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
-pub use transport::{CallError, Fault};
-
-/// Why the history could not be opened, read or appended to.
-#[derive(Debug, thiserror::Error)]
-pub enum HistoryError {
-    /// No repository at or above the folder.
-    #[error("no git repository at or above `{0}`")]
-    NoRepository(PathBuf),
-    /// The repository names objects by SHA-256, which libgit2 cannot read.
-    #[error("the repository at `{0}` uses the SHA-256 object format, which is not supported")]
-    Sha256(PathBuf),
-    /// The repository keeps its refs in a reftable, which libgit2 cannot read.
-    #[error("the repository at `{0}` stores its refs as a reftable, which is not supported")]
-    Reftable(PathBuf),
-    /// The repository belongs to another user.
-    #[error("the repository at `{0}` is owned by another user")]
-    Owner(PathBuf),
-    /// There is a repository, but it cannot be opened.
-    #[error("cannot open the repository at `{path}`: {reason}")]
-    Unreadable { path: PathBuf, reason: String },
-    /// A revision that names no commit here.
-    #[error("`{revision}` names no commit of this repository: {reason}")]
-    Revision { revision: String, reason: String },
-    /// The clone ends before the commit that was measured.
-    #[error("this shallow clone ends at a record commit, so the commit that was measured cannot be told")]
-    Shallow,
-    /// A part of the line of commits, or of what they hold, is not here.
-    #[error("the history is not all here: {0}")]
-    Incomplete(String),
-    /// Files of a commit are not here.
-    #[error("the files of {commit} are not all in this repository")]
-    NotHere {
-        commit: String,
-        /// Whether they are at a remote, as in a partial clone.
-        promised: bool,
-    },
-    /// Records have no branch to go to.
-    #[error("HEAD is detached, so there is no branch to record on")]
-    Detached,
-    /// The branch is in the middle of an operation that a new commit would disturb.
-    #[error("a {activity} is under way on `{reference}`, so nothing can be recorded there")]
-    Busy {
-        activity: Activity,
-        /// The branch it works on.
-        reference: String,
-    },
-    /// A `[history] ref` that cannot hold records.
-    #[error("`{name}` cannot be the ref of the history: {reason}")]
-    BadRef { name: String, reason: &'static str },
-    /// A file that loading would refuse.
-    #[error("`{path}` cannot be recorded: it {reason}")]
-    BadRecord {
-        /// Where it should go.
-        path: String,
-        reason: String,
-    },
-    /// The path holds something else already, and the history is append-only.
-    #[error("`{path}` is in the history of `{reference}` already, with different content")]
-    Different { path: String, reference: String },
-    /// Two paths that some file systems cannot hold both.
-    #[error("`{path}` cannot be recorded beside `{other}`: they differ only by case or Unicode form")]
-    Alike {
-        /// The new path, up to the part that is alike.
-        path: String,
-        /// The one that is there, or that is to be recorded with it.
-        other: String,
-    },
-    /// A file lies where a folder of the history should be.
-    #[error("`{path}` is not a folder on `{reference}`, so nothing can be recorded below it")]
-    NotAFolder { path: String, reference: String },
-    /// The branch kept moving, or stayed locked.
-    #[error("cannot move `{reference}` after {attempts} attempts: {reason}")]
-    Contended {
-        reference: String,
-        /// How often it was tried.
-        attempts: u32,
-        /// What git said the last time.
-        reason: String,
-    },
-    /// Another process of ours has been recording for too long.
-    #[error("another sprag is recording in this repository: `{0}` stays locked")]
-    Locked(PathBuf),
-    /// The file system refused.
-    #[error("cannot {action} `{path}`: {reason}")]
-    Io { action: &'static str, path: PathBuf, reason: io::Error },
-    #[error("cannot {action}: {reason}")]
-    Git { action: &'static str, reason: String },
+/// Objects of git: loose ones, packs, those that a partial clone lacks, and flushing them.
+mod objects {
+    pub(crate) mod loose;
+    pub(crate) mod partial;
+    pub(crate) mod pack_index;
+    pub(crate) mod unpack;
+    pub(crate) mod pack_writer;
+    pub(crate) mod flush;
 }
 
-impl HistoryError {
-    /// Whether the record that should go to `path` is what cannot be recorded, whatever becomes of others.
-    pub fn blames(&self, path: &str) -> bool {
-        let is_part = |part: &str| path.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        match self {
-            HistoryError::BadRecord { path: blamed, .. }
-            | HistoryError::Different { path: blamed, .. }
-            | HistoryError::NotAFolder { path: blamed, .. }
-            | HistoryError::Alike { path: blamed, .. } => is_part(blamed),
-            _ => false,
-        }
-    }
+/// Commits: what HEAD and the branch of the history are at, the line behind them, and which commit is measured.
+mod commits {
+    pub(crate) mod head;
+    pub(crate) mod target;
+    pub(crate) mod author;
+    pub(crate) mod create;
+    pub(crate) mod measured;
+    pub(crate) mod line;
+    pub(crate) mod tags;
+    pub(crate) mod copy;
+}
 
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<String> {
-        let own_ref = "name a branch of its own as `ref` under `[history]` in sprag.toml, such as `ref = \"sprag\"`";
-        Some(match self {
-            HistoryError::NoRepository(start) => format!("run `git init {}` first", start.display()),
-            HistoryError::Sha256(_) => "use a repository made with `git init --object-format=sha1`".to_owned(),
-            HistoryError::Reftable(_) => "run `git refs migrate --ref-format=files` in it".to_owned(),
-            HistoryError::Owner(path) => {
-                format!("if you trust it, run `git config --global --add safe.directory {}`", path.display())
-            }
-            HistoryError::Shallow => {
-                "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned()
-            }
-            HistoryError::Incomplete(_) => {
-                "in a shallow clone run `git fetch --unshallow`; else run `sprag history fsck`".to_owned()
-            }
-            HistoryError::NotHere { promised: true, .. } => git::FETCH_ALL.to_owned(),
-            HistoryError::NotHere { promised: false, .. } => "run `git fsck` to see what is lost".to_owned(),
-            HistoryError::Detached => format!("check out a branch, or {own_ref}"),
-            HistoryError::Busy { activity, .. } => format!("finish or abort the {activity}, or {own_ref}"),
-            HistoryError::BadRef { .. } => "`ref` under `[history]` takes the name of a branch".to_owned(),
-            HistoryError::Contended { reference, .. } => format!(
-                "if no git process is running, remove the stale `{reference}.lock` from the git folder and try again"
-            ),
-            HistoryError::Locked(_) => "wait until it is done, and try again".to_owned(),
-            HistoryError::Io { action: "write to", path, reason }
-                if reason.kind() == io::ErrorKind::PermissionDenied =>
-            {
-                format!("make `{}` writable for this user; git run once as another user may own it", path.display())
-            }
-            HistoryError::Alike { other, .. } => {
-                format!("spell it as in `{other}`: file systems of macOS and Windows hold only one of the two")
-            }
-            HistoryError::Unreadable { .. }
-            | HistoryError::Revision { .. }
-            | HistoryError::BadRecord { .. }
-            | HistoryError::Different { .. }
-            | HistoryError::NotAFolder { .. }
-            | HistoryError::Io { .. }
-            | HistoryError::Git { .. } => return None,
-        })
-    }
+/// Working trees on the branch of the history, and how they catch up with it.
+mod checkout {
+    pub(crate) mod index;
+    pub(crate) mod attributes;
+    pub(crate) mod stale_locks;
+    pub(crate) mod working_tree;
+    pub(crate) mod removal;
+}
 
-    /// Wraps what the file system said.
-    fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(io::Error) -> HistoryError {
-        let path = path.to_owned();
-        move |reason| HistoryError::Io { action, path, reason }
-    }
+mod append;
+
+/// Reading a history: its listing, its records, its past, and the order in which runs entered it.
+mod reading {
+    pub(crate) mod folder_cache;
+    pub(crate) mod listing;
+    pub(crate) mod load;
+    pub(crate) mod past;
+    pub(crate) mod entries;
+}
+
+/// The user's own `git`, as a program: the only way to a remote, since credentials, keys and proxies are set up for it.
+///
+/// It is called by an absolute path with an argument list, in a cleaned environment, with every hook, pager, prompt and
+/// submodule switched off, within a time, and with bounded output. Its output is parsed, and escaped before it is shown.
+mod transport {
+    pub(crate) mod environment;
+    pub(crate) mod answer;
+    pub(crate) mod call;
+}
+
+/// Bringing the history of this repository and that of a remote together.
+///
+/// Records never change and never go, so the union of two histories is the union of their files: no commit is rebased
+/// and nothing is merged line by line.
+mod sync {
+    pub(crate) mod outcome;
+    pub(crate) mod remote;
+    pub(crate) mod compare;
+    pub(crate) mod user_commits;
+    pub(crate) mod plan;
+    pub(crate) mod union_commit;
+    pub(crate) mod local;
+    pub(crate) mod rounds;
+}
+
+/// Whether the history holds together, and putting right what does not.
+mod fsck {
+    pub(crate) mod tip;
+    pub(crate) mod content;
+    pub(crate) mod quarantine;
+    pub(crate) mod losses;
+    pub(crate) mod context;
+    pub(crate) mod earlier_root;
+    pub(crate) mod check;
+    pub(crate) mod follow;
+    pub(crate) mod repair;
+}
+
+pub use activity::Activity;
+pub use append::{Appended, append};
+pub use checkout::working_tree::{Healed, heal};
+pub use commits::author::{Author, author};
+pub use commits::copy::{Lacking, check_out_aside};
+pub use commits::create::{NewCommit, check_out, commit_files, create, tag};
+pub use commits::head::{Facts, Head, facts, has_commit};
+pub use commits::line::{commit_graph, commit_line, commit_line_known};
+pub use commits::measured::{commit_at, find_commit, measured_commit};
+pub use commits::tags::{comes_after, files_of, tagged};
+pub use commits::target::{Target, bisects_aside, check_writable, default_branch, source, target};
+pub use error::HistoryError;
+pub use fsck::check::{fsck, recorded, sound_entries};
+pub use fsck::repair::{Repaired, repair};
+pub use layout::Entry;
+pub use reading::entries::{Entered, Entries, entries};
+pub use reading::folder_cache::KnownFolders;
+pub use reading::listing::{Listing, list, list_known};
+pub use reading::load::{EventFiles, Loaded, absent_commits, event_files, fold, load, read};
+pub use record::Record;
+pub use store::{Store, open};
+pub use sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
+pub use sync::rounds::sync;
+pub use transport::answer::RemoteFault;
+pub use transport::call::CallError;
+
+#[cfg(test)]
+mod testing;
+
+/// What takes more than one file: appending, loading back, being cut short, findings and repairs.
+#[cfg(test)]
+mod tests {
+    mod appending;
+    mod broken;
+    mod checkouts;
+    mod configured;
+    mod events;
+    mod interruption;
+    mod opening;
+    mod packed;
+    mod quarantine;
+    mod racing;
+    mod syncing;
+
+    mod fsck_fixture;
+    mod fsck_damage;
+    mod fsck_events;
+    mod fsck_flips;
+    mod fsck_partial;
+    mod fsck_quarantine;
+    mod fsck_rewritten;
+    mod fsck_warnings;
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::HistoryError;
+use crate::error::HistoryError;
 
 /// How often an append tries the lock: often enough for dozens of processes that all want to append.
 const LOCK_ATTEMPTS: u32 = 480;
@@ -24,7 +24,7 @@ const LOCK_ATTEMPTS: u32 = 480;
 const BRIEF_ATTEMPTS: u32 = 12;
 
 /// From how many files on all that the file system holds is flushed in one go: one by one each takes its own time.
-pub(super) const MANY_FILES: usize = 64;
+pub(crate) const MANY_FILES: usize = 64;
 
 /// The version of the journal that this build writes and reads.
 const JOURNAL_VERSION: u32 = 1;
@@ -32,17 +32,45 @@ const JOURNAL_VERSION: u32 = 1;
 /// How the names of journals begin that newer versions left.
 const KEPT: &str = "journal-";
 
+/// The moments between the steps of an append, at which tests cut it short or step in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The lock is held, and what an earlier append left is healed.
+    Locked,
+    /// Blobs, trees and the commit are in the object database.
+    CommitWritten,
+    /// The files lie in the git folder.
+    Staged,
+    /// The journal is written.
+    Journalled,
+    /// The index of a working tree is locked.
+    IndexLocked,
+    /// The branch has the records.
+    RefMoved,
+    /// A file is at its place.
+    FilePlaced,
+    /// The new index lies in the git folder.
+    IndexReady,
+    /// The new index is in place, and still locked.
+    IndexWritten,
+    /// The working trees have caught up.
+    CaughtUp,
+}
+
+/// Sees each step when it is done.
+pub(crate) type Watch<'a> = &'a mut dyn FnMut(Step);
+
 /// A record whose branch is about to have it, or has it, and whose working trees may not.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Pending {
+pub(crate) struct Pending {
     /// The branch, in full.
-    pub(super) reference: String,
-    pub(super) path: String,
-    pub(super) blob: String,
+    pub(crate) reference: String,
+    pub(crate) path: String,
+    pub(crate) blob: String,
     /// Whether the file could not be brought to its place, though the index may have it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) unplaced: bool,
+    pub(crate) unplaced: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -53,42 +81,42 @@ struct Journal {
 }
 
 /// The folder `sprag/` in the common git folder of a repository and its worktrees.
-pub(super) struct StateFolder {
+pub(crate) struct StateFolder {
     folder: PathBuf,
 }
 
 /// The lock of the state folder, held until dropped.
-pub(super) struct Lock {
+pub(crate) struct Lock {
     /// Keeps the system's lock; absent where the file system has none.
     file: Option<File>,
 }
 
 impl Lock {
     /// Whether nobody else can be appending: false only on a file system without locks.
-    pub(super) fn is_exclusive(&self) -> bool {
+    pub(crate) fn is_exclusive(&self) -> bool {
         self.file.is_some()
     }
 }
 
 impl StateFolder {
-    pub(super) fn of(common_git_folder: &Path) -> StateFolder {
+    pub(crate) fn of(common_git_folder: &Path) -> StateFolder {
         StateFolder { folder: common_git_folder.join("sprag") }
     }
 
     /// Waits for the lock, about a minute at most: an append takes milliseconds, and many may be waiting for it.
-    pub(super) fn lock(&self) -> Result<Lock, HistoryError> {
+    pub(crate) fn lock(&self) -> Result<Lock, HistoryError> {
         fs::create_dir_all(&self.folder).map_err(HistoryError::io("create the folder", &self.folder))?;
         self.lock_within(LOCK_ATTEMPTS)?.ok_or_else(|| HistoryError::Locked(self.lock_path()))
     }
 
     /// Waits for the lock half a second. It may be held so long by nobody: where a program starts another one,
     /// locks live on in the child until that has begun.
-    pub(super) fn lock_briefly(&self) -> Result<Option<Lock>, HistoryError> {
+    pub(crate) fn lock_briefly(&self) -> Result<Option<Lock>, HistoryError> {
         self.lock_within(BRIEF_ATTEMPTS)
     }
 
     /// Takes the lock of syncing, by which one process at a time reaches out; records are appended meanwhile.
-    pub(super) fn lock_sync(&self) -> Result<Option<Lock>, HistoryError> {
+    pub(crate) fn lock_sync(&self) -> Result<Option<Lock>, HistoryError> {
         fs::create_dir_all(&self.folder).map_err(HistoryError::io("create the folder", &self.folder))?;
         take(&self.sync_lock_path())
     }
@@ -108,12 +136,12 @@ impl StateFolder {
     }
 
     /// Whether somebody left a journal, alive or dead.
-    pub(super) fn has_journal(&self) -> bool {
+    pub(crate) fn has_journal(&self) -> bool {
         self.journal_path().exists()
     }
 
     /// The records of the journal; an empty list where there is none, or none of this version that can be read.
-    pub(super) fn read_journal(&self) -> Vec<Pending> {
+    pub(crate) fn read_journal(&self) -> Vec<Pending> {
         let bytes = fs::read(self.journal_path()).unwrap_or_default();
         match serde_json::from_slice::<Journal>(&bytes) {
             Ok(journal) if journal.version == JOURNAL_VERSION => journal.records,
@@ -123,7 +151,7 @@ impl StateFolder {
 
     /// Puts a journal that a newer Sprag left out of the way, under a name that bears its version, and gives that name:
     /// what it lists cannot be told from here, and ours must not be written over it.
-    pub(super) fn keep_newer_journal(&self) -> Result<Option<PathBuf>, HistoryError> {
+    pub(crate) fn keep_newer_journal(&self) -> Result<Option<PathBuf>, HistoryError> {
         let path = self.journal_path();
         let bytes = fs::read(&path).unwrap_or_default();
         let version = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("version")?.as_u64());
@@ -134,7 +162,7 @@ impl StateFolder {
     }
 
     /// Writes the journal under a temporary name and renames it.
-    pub(super) fn write_journal(&self, records: &[Pending]) -> Result<(), HistoryError> {
+    pub(crate) fn write_journal(&self, records: &[Pending]) -> Result<(), HistoryError> {
         let journal = Journal { version: JOURNAL_VERSION, records: records.to_vec() };
         let bytes = serde_json::to_vec(&journal).expect("a journal holds only strings and numbers");
         let temporary = self.folder.join("journal.tmp");
@@ -145,12 +173,12 @@ impl StateFolder {
     }
 
     /// Writes a file that will be renamed to its place in a working tree.
-    pub(super) fn stage(&self, name: &str, bytes: &[u8]) -> Result<(), HistoryError> {
+    pub(crate) fn stage(&self, name: &str, bytes: &[u8]) -> Result<(), HistoryError> {
         self.stage_all(&[(name.to_owned(), bytes)])
     }
 
     /// Writes files that will be renamed to their places.
-    pub(super) fn stage_all(&self, files: &[(String, &[u8])]) -> Result<(), HistoryError> {
+    pub(crate) fn stage_all(&self, files: &[(String, &[u8])]) -> Result<(), HistoryError> {
         if files.is_empty() {
             return Ok(());
         }
@@ -174,17 +202,17 @@ impl StateFolder {
     }
 
     /// Where [`StateFolder::stage`] puts a file of that name.
-    pub(super) fn staged_path(&self, name: &str) -> PathBuf {
+    pub(crate) fn staged_path(&self, name: &str) -> PathBuf {
         self.staged_folder().join(name)
     }
 
     /// A path for a scratch copy that will be renamed to somewhere else in the git folder.
-    pub(super) fn scratch(&self, name: &str) -> PathBuf {
+    pub(crate) fn scratch(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// The names of everything but the lock, in order: what an append under way has, or one that was cut short left.
-    pub(super) fn left(&self) -> Vec<String> {
+    pub(crate) fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
         let names = entries
             .filter(|entry| {
@@ -197,7 +225,7 @@ impl StateFolder {
     }
 
     /// Removes everything but the locks, the journal, and what is kept of newer versions.
-    pub(super) fn sweep(&self) -> Result<(), HistoryError> {
+    pub(crate) fn sweep(&self) -> Result<(), HistoryError> {
         let entries = fs::read_dir(&self.folder).map_err(HistoryError::io("list", &self.folder))?;
         for entry in entries.filter_map(Result::ok).map(|entry| entry.path()) {
             if [self.lock_path(), self.sync_lock_path(), self.journal_path()].contains(&entry) || is_kept(&entry) {
@@ -210,7 +238,7 @@ impl StateFolder {
     }
 
     /// Leaves nothing behind but the records that are still to be caught up with.
-    pub(super) fn settle(&self, pending: &[Pending]) -> Result<(), HistoryError> {
+    pub(crate) fn settle(&self, pending: &[Pending]) -> Result<(), HistoryError> {
         self.sweep()?;
         if !pending.is_empty() {
             return self.write_journal(pending);
@@ -227,7 +255,7 @@ impl StateFolder {
     }
 
     /// The file whose lock a sync holds.
-    pub(super) fn sync_lock_path(&self) -> PathBuf {
+    pub(crate) fn sync_lock_path(&self) -> PathBuf {
         self.folder.join("sync.lock")
     }
 
@@ -259,14 +287,14 @@ fn is_kept(path: &Path) -> bool {
 }
 
 /// Sleeps longer with each attempt, up to a quarter of a second, by a random share so that rivals part.
-pub(super) fn pause(attempt: u32) {
+pub(crate) fn pause(attempt: u32) {
     let longest = 4u64 << attempt.min(6);
     let random = RandomState::new().build_hasher().finish();
     thread::sleep(Duration::from_millis(1 + random % longest));
 }
 
 /// Renames a file of ours, never over something; it stays where it is when that fails.
-pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|refused| {
         // Dropping the path would remove the file.
         let _ = refused.path.keep();
@@ -278,7 +306,7 @@ pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 ///
 /// A failure is not tried again: the system may have thrown away what it could not write, and would then call a second
 /// try good.
-pub(super) fn sync_folder(folder: &Path) -> Result<(), HistoryError> {
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), HistoryError> {
     // Windows opens no folder as a file, and makes names durable with the file.
     if cfg!(unix) {
         match File::open(folder).and_then(|handle| handle.sync_all()) {
@@ -292,14 +320,14 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), HistoryError> {
 
 /// Flushes all of the file system that a folder lies on; tells whether this system can.
 #[cfg(target_os = "linux")]
-pub(super) fn sync_file_system(folder: &Path) -> Result<bool, HistoryError> {
+pub(crate) fn sync_file_system(folder: &Path) -> Result<bool, HistoryError> {
     let synced = File::open(folder).and_then(|handle| rustix::fs::syncfs(&handle).map_err(io::Error::from));
     synced.map(|()| true).map_err(HistoryError::io("make durable what lies in", folder))
 }
 
 /// Flushes nothing: other systems do not tell whether it worked.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn sync_file_system(_folder: &Path) -> Result<bool, HistoryError> {
+pub(crate) fn sync_file_system(_folder: &Path) -> Result<bool, HistoryError> {
     Ok(false)
 }
 

@@ -1,5 +1,7 @@
 //! What a fetch or a push came to, read from what git said.
 
+use sprag_base::text;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fetched {
     /// The branch is here, under the ref that was asked for.
@@ -10,7 +12,7 @@ pub(crate) enum Fetched {
 
 /// Why the remote gave nothing, as far as it can be told; the words of git go with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum RemoteFault {
     /// The host was not reached.
     Unreachable,
     /// The host said no: a key, a password, a right is missing.
@@ -24,18 +26,18 @@ pub enum Fault {
     Other,
 }
 
-impl Fault {
+impl RemoteFault {
     /// Reads it from what git said. The words are git's own in English, and those of ssh and of the large hosts; what
     /// is not recognised costs the hint alone.
-    pub(super) fn of(said: &str) -> Fault {
+    pub(crate) fn of(said: &str) -> RemoteFault {
         let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if has(&["cannot lock ref", "Unable to create '"]) && has(&["File exists", "is at "]) {
-            Fault::Locked
+            RemoteFault::Locked
         } else if has(&["nable to create", "nable to write", "ailed to write", "annot open '", "ould not open '"])
             || has(&["insufficient permission for adding", "No space left on device"])
         {
             // Before what is said of hosts: a folder denies permission in the same words.
-            Fault::Unwritable
+            RemoteFault::Unwritable
         } else if has(&[
             "Could not resolve host",
             "Connection refused",
@@ -49,7 +51,7 @@ impl Fault {
             "Name or service not known",
             "Temporary failure in name resolution",
         ]) {
-            Fault::Unreachable
+            RemoteFault::Unreachable
         } else if has(&[
             "ermission denied",
             "uthentication failed",
@@ -61,25 +63,25 @@ impl Fault {
             "returned error: 403",
             "dubious ownership",
         ]) {
-            Fault::Denied
+            RemoteFault::Denied
         } else if has(&["does not appear to be a git repository", "epository not found", "returned error: 404"])
             || (has(&["fatal: repository '"]) && has(&["not found", "does not exist"]))
         {
-            Fault::NoRepository
+            RemoteFault::NoRepository
         } else {
-            Fault::Other
+            RemoteFault::Other
         }
     }
 
     /// What happened, as a clause that reads after the name of the remote.
     pub(crate) fn clause(self) -> &'static str {
         match self {
-            Fault::Unreachable => "cannot be reached",
-            Fault::Denied => "does not let us in",
-            Fault::NoRepository => "is no repository",
-            Fault::Locked => "cannot be fetched from, because another git holds a lock here",
-            Fault::Unwritable => "cannot be fetched from, because a file cannot be written here",
-            Fault::Other => "cannot be used",
+            RemoteFault::Unreachable => "cannot be reached",
+            RemoteFault::Denied => "does not let us in",
+            RemoteFault::NoRepository => "is no repository",
+            RemoteFault::Locked => "cannot be fetched from, because another git holds a lock here",
+            RemoteFault::Unwritable => "cannot be fetched from, because a file cannot be written here",
+            RemoteFault::Other => "cannot be used",
         }
     }
 }
@@ -114,7 +116,7 @@ const LASTING: [&str; 4] = ["ermission denied", "insufficient permission", "No s
 /// A line `<flag> TAB <from>:<to> TAB <summary>` tells of the ref: the flag is `!` where it was refused, with the
 /// reason in round brackets at the end, and a space, `*` or `=` where the remote has the commit. Absent where nothing is
 /// said of it: the connection broke, and the remote may have taken the commit or not.
-pub(super) fn read_push(porcelain: &str, reference: &str, code: Option<i32>, said: &str) -> Option<Pushed> {
+pub(crate) fn read_push(porcelain: &str, reference: &str, code: Option<i32>, said: &str) -> Option<Pushed> {
     let line = porcelain.lines().find_map(|line| {
         let mut parts = line.splitn(3, '\t');
         let (flag, names, summary) = (parts.next()?, parts.next()?, parts.next()?);
@@ -123,7 +125,7 @@ pub(super) fn read_push(porcelain: &str, reference: &str, code: Option<i32>, sai
     match line? {
         (" " | "*" | "=", _) if code == Some(0) => Some(Pushed::Done),
         ("!", summary) => {
-            let reason = super::words::printable(summary);
+            let reason = printable(summary);
             let words = if said.is_empty() { reason } else { format!("{reason}: {said}") };
             let has = |list: &[&str]| list.iter().any(|word| summary.contains(word) || said.contains(word));
             let passes = RACES.iter().any(|race| summary.contains(race)) && !has(&LASTING);
@@ -133,27 +135,73 @@ pub(super) fn read_push(porcelain: &str, reference: &str, code: Option<i32>, sai
     }
 }
 
+/// The most lines that are quoted: the last ones, which hold the reason.
+const MOST_LINES: usize = 8;
+
+/// The longest line that is quoted, in characters.
+const MOST_CHARACTERS: usize = 300;
+
+/// The last lines of what a program said, in one line, with nothing in it that acts on a terminal and without the
+/// password of a URL.
+pub(crate) fn words(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    // Progress ends in a carriage return.
+    let lines: Vec<&str> = text.split(['\n', '\r']).map(str::trim).filter(|line| says_something(line)).collect();
+    let last = &lines[lines.len().saturating_sub(MOST_LINES)..];
+    let shown: Vec<String> = last.iter().map(|line| without_password(&printable(line))).collect();
+    shown.join("; ")
+}
+
+/// `text` for a terminal, cut where it is long.
+pub(crate) fn printable(text: &str) -> String {
+    text::printable(&text::shortened(text, MOST_CHARACTERS))
+}
+
+/// Whether a line is more than the advice that git puts under each failure of a remote.
+fn says_something(line: &str) -> bool {
+    const ADVICE: [&str; 2] = ["Please make sure you have the correct access rights", "and the repository exists."];
+    !line.is_empty() && !line.starts_with("hint: ") && !ADVICE.contains(&line)
+}
+
+/// Takes `user:password@` out of the URLs of a line.
+fn without_password(line: &str) -> String {
+    let mut clean = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find("://") {
+        let (before, after) = rest.split_at(start + 3);
+        clean.push_str(before);
+        let end = after.find(['/', ' ', '\'', '"', '`']).unwrap_or(after.len());
+        let place = after[..end].rfind('@').map_or(0, |at| at + 1);
+        rest = &after[place..];
+    }
+    clean.push_str(rest);
+    clean
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_failed_fetch_is_told_apart() {
-        let check = |said: &str, expected: Fault| assert_eq!(Fault::of(said), expected, "{said}");
-        check("fatal: '/x' does not appear to be a git repository", Fault::NoRepository);
-        check("remote: Repository not found.; fatal: repository 'https://h/x/' not found", Fault::NoRepository);
-        check("fatal: unable to access 'https://h/': Could not resolve host: h", Fault::Unreachable);
-        check("ssh: connect to host h port 22: Connection refused", Fault::Unreachable);
-        check("git@h: Permission denied (publickey).; fatal: Could not read from remote", Fault::Denied);
-        check("fatal: could not read Username for 'https://h': terminal prompts disabled", Fault::Denied);
-        check("fatal: Authentication failed for 'https://h/'", Fault::Denied);
-        check("error: cannot lock ref 'refs/x': Unable to create '/x.lock': File exists.", Fault::Locked);
-        check("error: cannot lock ref 'refs/x': is at 1 but expected 2", Fault::Locked);
-        check("error: cannot lock ref 'refs/x': Unable to create '/x': Permission denied", Fault::Unwritable);
-        check("fatal: unable to write loose object file: Permission denied; fatal: unpack-objects", Fault::Unwritable);
-        check("error: cannot open '.git/FETCH_HEAD': Input/output error", Fault::Unwritable);
-        check("fatal: shallow file has changed since we read it", Fault::Other);
-        check("", Fault::Other);
+        let check = |said: &str, expected: RemoteFault| assert_eq!(RemoteFault::of(said), expected, "{said}");
+        check("fatal: '/x' does not appear to be a git repository", RemoteFault::NoRepository);
+        check("remote: Repository not found.; fatal: repository 'https://h/x/' not found", RemoteFault::NoRepository);
+        check("fatal: unable to access 'https://h/': Could not resolve host: h", RemoteFault::Unreachable);
+        check("ssh: connect to host h port 22: Connection refused", RemoteFault::Unreachable);
+        check("git@h: Permission denied (publickey).; fatal: Could not read from remote", RemoteFault::Denied);
+        check("fatal: could not read Username for 'https://h': terminal prompts disabled", RemoteFault::Denied);
+        check("fatal: Authentication failed for 'https://h/'", RemoteFault::Denied);
+        check("error: cannot lock ref 'refs/x': Unable to create '/x.lock': File exists.", RemoteFault::Locked);
+        check("error: cannot lock ref 'refs/x': is at 1 but expected 2", RemoteFault::Locked);
+        check("error: cannot lock ref 'refs/x': Unable to create '/x': Permission denied", RemoteFault::Unwritable);
+        check(
+            "fatal: unable to write loose object file: Permission denied; fatal: unpack-objects",
+            RemoteFault::Unwritable,
+        );
+        check("error: cannot open '.git/FETCH_HEAD': Input/output error", RemoteFault::Unwritable);
+        check("fatal: shallow file has changed since we read it", RemoteFault::Other);
+        check("", RemoteFault::Other);
     }
 
     #[test]
@@ -192,5 +240,23 @@ mod tests {
         ] {
             assert_eq!(read_push(&porcelain, REF, Some(code), "fatal: no"), None, "{porcelain:?}");
         }
+    }
+
+    #[test]
+    fn words_are_the_last_lines_made_safe() {
+        let check = |said: &str, expected: &str| assert_eq!(words(said.as_bytes()), expected, "{said:?}");
+        check("", "");
+        check("fatal: no\n", "fatal: no");
+        check("remote: one        \nerror: two\n", "remote: one; error: two");
+        check("10%\r20%\rdone\n\n", "10%; 20%; done");
+        check("hint: do this\nfatal: x\n\nPlease make sure you have the correct access rights\n", "fatal: x");
+        check("remote: \u{1b}[31mred\u{1b}]0;x\u{7}", "remote: \\u{1b}[31mred\\u{1b}]0;x\\u{7}");
+        check("a\u{202e}b\u{200b}c\u{9b}d", "a\\u{202e}b\\u{200b}c\\u{9b}d");
+        check("at 'https://ada:secret@example.org/x'", "at 'https://example.org/x'");
+        check("https://a@b/c ssh://u:p@h:22/d x@y", "https://b/c ssh://h:22/d x@y");
+        let many: String = (0..20).map(|line| format!("{line}\n")).collect();
+        check(&many, "12; 13; 14; 15; 16; 17; 18; 19");
+        assert_eq!(words("é".repeat(400).as_bytes()).chars().count(), MOST_CHARACTERS);
+        assert_eq!(words(b"a\xffb"), "a\u{fffd}b");
     }
 }

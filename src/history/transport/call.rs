@@ -6,10 +6,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use super::answer::{Fault, Fetched, Pushed, read_push};
-use super::environment::cleaned;
-use super::program::{find_git, joined, trusted_path};
-use super::words::words;
+use crate::transport::answer::{Fetched, Pushed, RemoteFault, read_push, words};
+use crate::transport::environment::{cleaned, find_git, joined, trusted_path};
 use sprag_base::process::{Captured, End, Limits, OutputLimit, capture, describe_exit};
 
 /// How long one call may take.
@@ -70,7 +68,7 @@ pub enum CallError {
     #[error("{}", fault.clause())]
     Remote {
         /// Why, as far as it can be told.
-        fault: Fault,
+        fault: RemoteFault,
         words: String,
     },
 }
@@ -122,15 +120,15 @@ impl Transport {
         let said = words(&ended.stderr);
         let ended = match said.contains("couldn't find remote ref") {
             true => self.call("ls-remote", &["--exit-code", "--end-of-options", remote], &[branch.to_owned()])?,
-            false => return Err(CallError::Remote { fault: Fault::of(&said), words: said }),
+            false => return Err(CallError::Remote { fault: RemoteFault::of(&said), words: said }),
         };
         match exit_code(&ended) {
             Some(NOTHING_MATCHES) => Ok(Fetched::NoBranch),
             // It came into being in between.
-            Some(0) => Err(CallError::Remote { fault: Fault::Locked, words: said }),
+            Some(0) => Err(CallError::Remote { fault: RemoteFault::Locked, words: said }),
             _ => {
                 let words = words(&ended.stderr);
-                Err(CallError::Remote { fault: Fault::of(&words), words })
+                Err(CallError::Remote { fault: RemoteFault::of(&words), words })
             }
         }
     }
@@ -154,7 +152,7 @@ impl Transport {
         let porcelain = String::from_utf8_lossy(&ended.stdout);
         let words = words(&ended.stderr);
         let pushed = read_push(&porcelain, branch, exit_code(&ended), &words);
-        pushed.ok_or_else(|| CallError::Remote { fault: Fault::of(&words), words })
+        pushed.ok_or_else(|| CallError::Remote { fault: RemoteFault::of(&words), words })
     }
 
     fn call(&self, verb: &'static str, options: &[&str], rest: &[String]) -> Result<Captured, CallError> {

@@ -1,0 +1,346 @@
+//! Adding records to the branch of the history.
+//!
+//! In order: the lock; the objects; where working trees are on the branch, the new files staged inside the git folder;
+//! the journal; git's locks of the indexes of those trees; the ref, by compare-and-swap; then the files and the index
+//! entries; last the journal goes. Whatever is cut short before the ref moves has not happened. Whatever is cut short
+//! after it has, and the journal lets the working trees catch up.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use git2::build::TreeUpdateBuilder;
+use git2::{Commit, ErrorCode, FileMode, Oid, Repository, Signature};
+
+use crate::checkout::index::{IndexLock, release};
+use crate::checkout::working_tree::{Checkout, Checkouts, heal_locked};
+use crate::commits::author::signature_at;
+use crate::commits::target::{Target, tip};
+use crate::error::HistoryError;
+use crate::layout::PLAIN;
+use crate::objects::{flush, pack_writer};
+use crate::record::{Batch, Record};
+use crate::state::{MANY_FILES, Pending, StateFolder, Step, Watch, pause};
+use crate::store::{Store, failed};
+use crate::tree_lookup;
+use crate::tree_lookup::Folders;
+
+/// How often a moved or locked ref is tried again, about eight seconds in all: a `git commit` in a loop moves it quickly.
+const ATTEMPTS: u32 = 64;
+
+/// After so many attempts the indexes stay locked from one to the next, or who commits in a loop could always be faster.
+const FAIR_ATTEMPTS: u32 = 8;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The branch, in full.
+    pub reference: String,
+    /// The commit that was made; absent where the history had all records already.
+    pub commit: Option<String>,
+    /// The paths that are new, in order.
+    pub added: Vec<String>,
+    /// The paths that the history had already, with the same content.
+    pub present: Vec<String>,
+    /// Who the commit says made it, as `name <email>`.
+    pub author: String,
+    /// Whether git's configuration names nobody, so that the author is a stand-in.
+    pub stand_in: bool,
+    /// What went wrong after the records were safe, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Appends the records to the branch, all in one commit that bears `time`.
+///
+/// A record that the history has already is nothing to do. Nothing is checked out, and what users have staged stays as
+/// it is. Where the branch is checked out, in whichever working tree, the files and their index entries are added there;
+/// when that fails, the records are safe all the same, and the failure is a warning.
+///
+/// Of git's configuration `user.name` and `user.email` count, from wherever they are included; where they name nobody,
+/// a stand-in commits. So do the settings by which libgit2 writes objects, refs and their logs. No program runs: no hook
+/// (neither those of `core.hooksPath` nor `reference-transaction`), no filter driver, no `core.fsmonitor`, no program
+/// that signs, even where the configuration asks for signing. Line endings are not converted. Where a filter or an
+/// encoding is named for the records, git itself may call them changed afterwards; that is a warning, with the line for
+/// `.gitattributes` that helps. Variables of the environment such as `GIT_DIR` or `GIT_AUTHOR_NAME` do not count.
+///
+/// # Errors
+/// When a record is one that loading would refuse, when its path is taken by something else or is alike to another one
+/// but for case, when the ref cannot be moved, or when git or the file system refuse, in flushing to the disk too. The
+/// history is then as it was.
+pub fn append(
+    store: &Store,
+    target: &Target,
+    records: &[Record],
+    time: DateTime<Utc>,
+) -> Result<Appended, HistoryError> {
+    append_watched(store, target, records, time, &mut |_| {})
+}
+
+pub(crate) fn append_watched(
+    store: &Store,
+    target: &Target,
+    records: &[Record],
+    time: DateTime<Utc>,
+    watch: Watch<'_>,
+) -> Result<Appended, HistoryError> {
+    if !target.reference.starts_with("refs/heads/") {
+        let reason = "only branches hold records";
+        return Err(HistoryError::BadRef { name: target.reference.clone(), reason });
+    }
+    let repository = &store.repository;
+    let records = Batch::new(records)?;
+    let state = StateFolder::of(repository.commondir());
+    let lock = state.lock()?;
+    let (healed, unfinished) = heal_locked(repository, &state, &lock, watch)?;
+    watch(Step::Locked);
+    let checkouts = Checkouts::of(repository, &target.reference)?;
+    let append =
+        Append { repository, target, records: &records, time, state: &state, checkouts: &checkouts.found, unfinished };
+    let mut locks = Vec::new();
+    let moved = match append.move_ref(&mut locks, watch) {
+        Ok(moved) => moved,
+        Err(error) => {
+            // The error that came first is the one to tell; what is left lying is removed by the next append.
+            // A lock that stays is removed by its mark, as long as there is a journal.
+            if release(&mut locks).is_ok() {
+                let _ = state.settle(&append.unfinished);
+            }
+            return Err(error);
+        }
+    };
+    watch(Step::RefMoved);
+    let mut warnings = healed.warnings;
+    warnings.extend(checkouts.warnings);
+    warnings.extend(moved.warnings);
+    let mut unfinished = append.unfinished.clone();
+    let was_locked = locks.iter().all(Option::is_some);
+    locks.resize_with(checkouts.found.len(), || None);
+    for (checkout, lock) in checkouts.found.iter().zip(locks) {
+        let caught_up = checkout.catch_up(&append.pending(), lock, &state, watch);
+        warnings.extend(caught_up.warnings);
+        unfinished.extend(caught_up.unfinished);
+    }
+    if !was_locked {
+        warnings.extend(append.dropped()?);
+    }
+    watch(Step::CaughtUp);
+    unfinished.sort();
+    unfinished.dedup();
+    if let Err(error) = state.settle(&unfinished) {
+        warnings.push(error.to_string());
+    }
+    Ok(Appended { warnings, ..moved.appended })
+}
+
+/// An append with the lock held.
+struct Append<'a> {
+    repository: &'a Repository,
+    target: &'a Target,
+    records: &'a Batch<'a>,
+    time: DateTime<Utc>,
+    state: &'a StateFolder,
+    /// The working trees on the branch.
+    checkouts: &'a [Checkout],
+    /// What an earlier append left that could not be healed yet; it stays in the journal.
+    unfinished: Vec<Pending>,
+}
+
+/// A branch that has the records.
+struct Moved {
+    appended: Appended,
+    warnings: Vec<String>,
+}
+
+impl Append<'_> {
+    /// Makes the commit on the tip and moves the ref from the tip to it, until nobody was faster.
+    ///
+    /// The indexes of the working trees are locked across the move, and stay so: between the ref and the index entry, a
+    /// `git commit` would take the record out of the branch again.
+    fn move_ref(&self, locks: &mut Vec<Option<IndexLock>>, watch: Watch<'_>) -> Result<Moved, HistoryError> {
+        let (signature, stand_in) = signature_at(self.repository, self.time)?;
+        let author = signature.to_string();
+        let mut appended = Appended {
+            reference: self.target.reference.clone(),
+            commit: None,
+            added: Vec::new(),
+            present: Vec::new(),
+            author,
+            stand_in,
+            warnings: Vec::new(),
+        };
+        let mut packed = BTreeSet::new();
+        let mut prepared = false;
+        let mut refusal = String::new();
+        for attempt in 0..ATTEMPTS {
+            let tip = tip(self.repository, self.target)?;
+            (appended.added, appended.present) = self.split(tip.as_ref().map(|(commit, _)| commit))?;
+            if appended.added.is_empty() {
+                return Ok(Moved { appended, warnings: Vec::new() });
+            }
+            if appended.added.len() > MANY_FILES {
+                let new = appended.added.iter().filter(|path| packed.insert((*path).clone()));
+                pack_writer::write(self.repository, &new.map(|path| self.blob(path)).collect::<Vec<_>>())?;
+            }
+            let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
+            watch(Step::CommitWritten);
+            if !prepared {
+                self.prepare(watch)?;
+                prepared = true;
+            }
+            // Others wait meanwhile, so this is the last thing before the move, unless they were always faster.
+            if locks.is_empty() {
+                *locks = self.checkouts.iter().map(|checkout| checkout.lock(self.state, watch)).collect();
+            }
+            let expected = tip.as_ref().filter(|(_, name)| *name == self.target.reference).map(|(tip, _)| tip.id());
+            match self.compare_and_swap(expected, commit) {
+                Ok(()) => {
+                    appended.commit = Some(commit.to_string());
+                    let synced = flush::sync_ref(self.repository, &self.target.reference);
+                    let warnings = synced.err().map(|error| format!("{error}; the record may not outlast a power cut"));
+                    return Ok(Moved { appended, warnings: warnings.into_iter().collect() });
+                }
+                Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
+                    refusal = error.message().to_owned();
+                    let is_rival = error.code() != ErrorCode::Locked;
+                    if attempt < FAIR_ATTEMPTS || !is_rival || locks.iter().any(Option::is_none) {
+                        release(locks)?;
+                    }
+                    pause(attempt);
+                }
+                Err(error) => return Err(failed("move the branch of the history")(error)),
+            }
+        }
+        let reference = self.target.reference.clone();
+        Err(HistoryError::Contended { reference, attempts: ATTEMPTS, reason: refusal })
+    }
+
+    /// The paths that the tree of the tip lacks, and those that it has.
+    fn split(&self, tip: Option<&Commit<'_>>) -> Result<(Vec<String>, Vec<String>), HistoryError> {
+        let (mut added, mut present) = (Vec::new(), Vec::new());
+        let tree = tip.map(Commit::tree).transpose().map_err(failed("read the tree of the history"))?;
+        let mut folders = tree.clone().map(|tree| Folders::of(self.repository, tree));
+        for (&path, (_, blob)) in &self.records.0 {
+            let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+            let mut found = None;
+            for end in ends {
+                let (Some(tree), Some(folders)) = (&tree, &mut folders) else { break };
+                let Some(entry) = folders.get(&path[..end]).map_err(failed("read the tree of the history"))? else {
+                    match self.records.0.len() > MANY_FILES {
+                        true => folders.check_likeness(&path[..end])?,
+                        false => tree_lookup::check(self.repository, tree, &path[..end])?,
+                    }
+                    break;
+                };
+                if end == path.len() {
+                    found = Some(entry);
+                } else if !entry.is_folder {
+                    let reference = self.target.reference.clone();
+                    return Err(HistoryError::NotAFolder { path: path[..end].to_owned(), reference });
+                }
+            }
+            match found {
+                None => added.push(path.to_owned()),
+                Some(entry) if entry.id == *blob && entry.mode == PLAIN => present.push(path.to_owned()),
+                Some(_) => {
+                    let reference = self.target.reference.clone();
+                    return Err(HistoryError::Different { path: path.to_owned(), reference });
+                }
+            }
+        }
+        if let Some((path, other)) = tree_lookup::alike(self.records.0.keys().copied()) {
+            return Err(HistoryError::Alike { path: path.to_owned(), other: other.to_owned() });
+        }
+        Ok((added, present))
+    }
+
+    /// What to say of records that the branch has no more, though it was moved to them: where an index could not be
+    /// locked, a `git commit` that was under way may have taken them out.
+    fn dropped(&self) -> Result<Option<String>, HistoryError> {
+        let tip = tip(self.repository, self.target)?;
+        let (dropped, _) = self.split(tip.as_ref().map(|(commit, _)| commit))?;
+        let reference = &self.target.reference;
+        let warning = |path: &String| {
+            format!("a commit that was under way took `{path}` out of `{reference}` again; record it again")
+        };
+        Ok(dropped.first().map(warning))
+    }
+
+    /// The id and the content of the record at a path of this append.
+    fn blob(&self, path: &str) -> (Oid, &[u8]) {
+        let (record, blob) = self.records.0[path];
+        (blob, &record.bytes)
+    }
+
+    /// Writes the commit, and the blobs where they are few enough not to be in a pack.
+    fn commit(
+        &self,
+        tip: Option<&Commit<'_>>,
+        paths: &[String],
+        signature: &Signature<'_>,
+    ) -> Result<Oid, HistoryError> {
+        let refused = || failed("write the commit");
+        let base = match tip {
+            Some(tip) => tip.tree().map_err(refused())?,
+            None => {
+                let empty = self.repository.treebuilder(None).and_then(|builder| builder.write());
+                empty.and_then(|empty| self.repository.find_tree(empty)).map_err(refused())?
+            }
+        };
+        let are_packed = paths.len() > MANY_FILES;
+        let mut update = TreeUpdateBuilder::new();
+        for path in paths {
+            let (blob, content) = self.blob(path);
+            if !are_packed {
+                self.repository.blob(content).map_err(failed("write the object of a record"))?;
+            }
+            update.upsert(path.as_str(), blob, FileMode::Blob);
+        }
+        let tree = update.create_updated(self.repository, &base).map_err(failed("write the folders of the history"))?;
+        let tree = self.repository.find_tree(tree).map_err(refused())?;
+        let parents: Vec<&Commit<'_>> = tip.into_iter().collect();
+        let message = self.records.message();
+        let commit = self.repository.commit(None, signature, signature, &message, &tree, &parents).map_err(refused())?;
+        // A pack is flushed already.
+        let folder = |path: &String| if are_packed { parent(path).to_owned() } else { path.clone() };
+        let unflushed: BTreeSet<String> = paths.iter().map(folder).collect();
+        flush::sync_commit(self.repository, commit, &tree, &unflushed.into_iter().collect::<Vec<_>>())?;
+        Ok(commit)
+    }
+
+    /// Stages the files, where working trees want them, and writes the journal: a full disk is found before the ref
+    /// moves, and if the process dies while it does, the lock of the ref is known for ours.
+    fn prepare(&self, watch: Watch<'_>) -> Result<(), HistoryError> {
+        let wanted = self.records.0.values().filter(|_| !self.checkouts.is_empty());
+        let files: Vec<(String, &[u8])> =
+            wanted.map(|(record, blob)| (blob.to_string(), record.bytes.as_slice())).collect();
+        self.state.stage_all(&files)?;
+        watch(Step::Staged);
+        self.state.write_journal(&[self.unfinished.clone(), self.pending()].concat())?;
+        watch(Step::Journalled);
+        Ok(())
+    }
+
+    fn compare_and_swap(&self, expected: Option<Oid>, commit: Oid) -> Result<(), git2::Error> {
+        let (name, message) = (&self.target.reference, self.records.message());
+        let message = message.lines().next().unwrap_or_default();
+        match expected {
+            Some(expected) => self.repository.reference_matching(name, commit, true, expected, message)?,
+            None => self.repository.reference(name, commit, false, message)?,
+        };
+        Ok(())
+    }
+
+    fn pending(&self) -> Vec<Pending> {
+        let reference = &self.target.reference;
+        let records = self.records.0.iter();
+        let pending = records.map(|(path, (_, blob))| Pending {
+            reference: reference.clone(),
+            path: (*path).to_owned(),
+            blob: blob.to_string(),
+            unplaced: false,
+        });
+        pending.collect()
+    }
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}

@@ -1,0 +1,258 @@
+//! Adding entries to the index of a working tree, with everything else in it left as it is.
+//!
+//! libgit2 reads the index, changes it in memory, and takes the lock only to write; whatever `git add` did in
+//! between would be lost. So the lock is taken first, by git's own protocol: `index.lock`, made so that it must be
+//! new. The changed index is written beside and renamed over the old one while the lock is held. The lock bears our
+//! mark, by which one that a killed process left behind is known and removed.
+//!
+//! The new index keeps the time of the old one: an entry as young as the index is one that git compares by content,
+//! and it must stay so.
+
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid, Repository};
+
+use crate::error::HistoryError;
+use crate::layout::PLAIN;
+use crate::state::{Pending, StateFolder, Step, Watch, pause, rename_new, sync_folder};
+
+/// How often a lock of another process is waited for: about a second in all.
+const LOCK_ATTEMPTS: u32 = 12;
+
+/// What our lock holds, where git's holds nothing or an index.
+pub(crate) const MARK: &[u8] = b"sprag\n";
+
+/// A record that the index should have.
+pub(crate) struct Wanted<'a> {
+    pub(crate) record: &'a Pending,
+    pub(crate) blob: Oid,
+    /// The facts of its file, which spare git reading it; absent where the file is not ours.
+    pub(crate) stat: Option<Metadata>,
+}
+
+/// Why the index was left as it was.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IndexError {
+    #[error(
+        "the index stays locked by another git process; until the next sprag command `git status` calls the new \
+         record deleted"
+    )]
+    Locked,
+    #[error(
+        "the index cannot be written ({0}); until the next sprag command `git status` calls the new record deleted"
+    )]
+    Io(#[from] io::Error),
+    #[error("the index cannot be changed ({0}); run `git checkout HEAD -- history` there")]
+    Unknown(String),
+}
+
+impl IndexError {
+    /// Whether trying again later may help.
+    pub(crate) fn passes(&self) -> bool {
+        !matches!(self, IndexError::Unknown(_))
+    }
+}
+
+/// Git's lock of an index. It stays until it is released, also where this process ends in whatever way: then it is
+/// known by its mark and removed when the append is healed.
+pub(crate) struct IndexLock {
+    path: PathBuf,
+}
+
+impl IndexLock {
+    /// Takes git's lock. The mark is in it from the first moment, since it comes there by a rename.
+    pub(crate) fn take(repository: &Repository, state: &StateFolder) -> Result<IndexLock, IndexError> {
+        let path = lock_path(repository);
+        let mark = state.scratch("mark");
+        for attempt in 0..LOCK_ATTEMPTS {
+            fs::write(&mark, MARK)?;
+            match rename_new(&mark, &path) {
+                Ok(()) => return Ok(IndexLock { path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => pause(attempt),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(IndexError::Locked)
+    }
+
+    /// Removes entries from the index, as far as it has them.
+    pub(crate) fn remove(
+        &self,
+        repository: &Repository,
+        removed: &[Removed],
+        state: &StateFolder,
+    ) -> Result<(), IndexError> {
+        if removed.is_empty() {
+            return Ok(());
+        }
+        let mut draft = Draft::of(repository, state)?;
+        draft.remove(removed)?;
+        draft.write(&mut |_| {}).map(|_| ())
+    }
+
+    /// Lets go of the lock; says so where that cannot be done.
+    pub(crate) fn release(&self) -> Result<(), HistoryError> {
+        fs::remove_file(&self.path).map_err(HistoryError::io("remove", &self.path))
+    }
+}
+
+/// Lets go of the locks of indexes, up to the first that stays.
+pub(crate) fn release(locks: &mut Vec<Option<IndexLock>>) -> Result<(), HistoryError> {
+    while let Some(lock) = locks.last() {
+        lock.as_ref().map_or(Ok(()), IndexLock::release)?;
+        locks.pop();
+    }
+    Ok(())
+}
+
+/// An entry that the index should no longer have.
+pub(crate) struct Removed {
+    pub(crate) path: PathBuf,
+    /// Its content; an entry with another one stays, since that is the user's.
+    pub(crate) blob: Oid,
+}
+
+/// The index of a working tree that is locked, read once, to be changed and put into its place.
+pub(crate) struct Draft {
+    index: Index,
+    copy: PathBuf,
+    original: PathBuf,
+    /// When the original was written; absent where there is none.
+    time: Option<SystemTime>,
+}
+
+impl Draft {
+    pub(crate) fn of(repository: &Repository, state: &StateFolder) -> Result<Draft, IndexError> {
+        let original = repository.path().join("index");
+        let copy = state.scratch("index");
+        let time = match fs::copy(&original, &copy) {
+            Ok(_) => Some(fs::metadata(&original)?.modified()?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let _ = fs::remove_file(&copy);
+                None
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let index = Index::open(&copy).map_err(unknown)?;
+        Ok(Draft { index, copy, original, time })
+    }
+
+    pub(crate) fn index(&mut self) -> &mut Index {
+        &mut self.index
+    }
+
+    /// Whether the path has that content.
+    pub(crate) fn has(&self, path: &Path, blob: Oid) -> bool {
+        self.index.get_path(path, 0).is_some_and(|entry| entry.id == blob)
+    }
+
+    /// Adds the records; says which of them something of the user's stands in the way of.
+    pub(crate) fn add(&mut self, wanted: &[Wanted<'_>]) -> Result<Vec<String>, IndexError> {
+        let mut obstacles = Vec::new();
+        for wanted in wanted {
+            match obstacle(&self.index, &wanted.record.path) {
+                None => self.index.add(&entry(wanted)).map_err(unknown)?,
+                Some(obstacle) => {
+                    obstacles.push(format!("`{}` was not added to the index, {obstacle}", wanted.record.path))
+                }
+            }
+        }
+        Ok(obstacles)
+    }
+
+    fn remove(&mut self, removed: &[Removed]) -> Result<(), IndexError> {
+        for Removed { path, blob } in removed {
+            if self.has(path, *blob) {
+                self.index.remove(path, 0).map_err(unknown)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts it into the place of the index; says so where the change may not last.
+    pub(crate) fn write(mut self, watch: Watch<'_>) -> Result<Option<String>, IndexError> {
+        self.index.write().map_err(|error| IndexError::Io(io::Error::other(error.message().to_owned())))?;
+        let file = File::options().write(true).open(&self.copy)?;
+        if let Some(time) = self.time {
+            file.set_modified(time)?;
+        }
+        file.sync_all()?;
+        watch(Step::IndexReady);
+        fs::rename(&self.copy, &self.original)?;
+        let synced = self.original.parent().map_or(Ok(()), sync_folder);
+        let warning = synced.err().map(|error| format!("{error}; the index may not outlast a power cut"));
+        watch(Step::IndexWritten);
+        Ok(warning)
+    }
+}
+
+/// The paths that a sparse checkout keeps out of the working tree. An index that cannot be read keeps none out.
+pub(crate) fn kept_out(repository: &Repository) -> HashSet<Vec<u8>> {
+    let Ok(mut index) = repository.index() else { return HashSet::new() };
+    // The index may have been written since it was opened.
+    if index.read(false).is_err() {
+        return HashSet::new();
+    }
+    let skips =
+        |flags: u16| IndexEntryExtendedFlag::from_bits_truncate(flags).contains(IndexEntryExtendedFlag::SKIP_WORKTREE);
+    index.iter().filter(|entry| skips(entry.flags_extended)).map(|entry| entry.path).collect()
+}
+
+fn unknown(error: git2::Error) -> IndexError {
+    IndexError::Unknown(error.message().to_owned())
+}
+
+/// What of the user's is staged at the path, or makes a folder of it impossible.
+fn obstacle(index: &Index, path: &str) -> Option<&'static str> {
+    if (1..=3).any(|stage| index.get_path(Path::new(path), stage).is_some()) {
+        return Some("because it is in conflict there");
+    }
+    if index.get_path(Path::new(path), 0).is_some() {
+        return Some("because something else is staged there");
+    }
+    let parents = path.match_indices('/').map(|(end, _)| &path[..end]);
+    let blocked = parents.into_iter().any(|parent| index.get_path(Path::new(parent), 0).is_some());
+    if blocked || index.find_prefix(format!("{path}/")).is_ok() {
+        return Some("because a file is staged where a folder is needed");
+    }
+    None
+}
+
+fn entry(wanted: &Wanted<'_>) -> IndexEntry {
+    let zero = IndexTime::new(0, 0);
+    let mut entry = IndexEntry {
+        ctime: zero,
+        mtime: zero,
+        dev: 0,
+        ino: 0,
+        mode: PLAIN as u32,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: wanted.blob,
+        flags: 0,
+        flags_extended: 0,
+        path: wanted.record.path.clone().into_bytes(),
+    };
+    #[cfg(unix)]
+    if let Some(stat) = &wanted.stat {
+        use std::os::unix::fs::MetadataExt;
+        // The index holds the low 32 bits of each.
+        entry.ctime = IndexTime::new(stat.ctime() as i32, stat.ctime_nsec() as u32);
+        entry.mtime = IndexTime::new(stat.mtime() as i32, stat.mtime_nsec() as u32);
+        entry.dev = stat.dev() as u32;
+        entry.ino = stat.ino() as u32;
+        entry.uid = stat.uid();
+        entry.gid = stat.gid();
+        entry.file_size = stat.size() as u32;
+    }
+    entry
+}
+
+pub(crate) fn lock_path(repository: &Repository) -> PathBuf {
+    repository.path().join("index.lock")
+}

@@ -1,0 +1,233 @@
+//! The files of one commit, written aside: a working tree in which that commit can be built and measured.
+//!
+//! It is not one of those that `git worktree` makes but a repository of its own, which borrows the objects of the one
+//! at hand. So nothing has to be entered in that repository and taken out of it again, a process that is killed leaves
+//! nothing there, and whatever a build does to git, a tag, a stash or a setting, it does to a repository that goes with
+//! the folder. It also works beside a bare repository. Libgit2 makes it: no hook and no filter is run, so the files are
+//! those that git stores.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use git2::build::CheckoutBuilder;
+use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryInitOptions, Tree};
+
+use crate::error::HistoryError;
+use crate::objects::loose::LooseObjects;
+use crate::objects::partial;
+use crate::store::{Store, failed};
+
+/// What a working tree of one commit lacks of what the commit stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lacking {
+    /// Submodules, by path: their folders are empty.
+    pub submodules: Vec<String>,
+    /// Filters that `.gitattributes` names, such as `lfs`: files behind them are as git stores them.
+    pub filters: Vec<String>,
+}
+
+/// Writes the files of a commit into `folder`, which is empty or not there, and beside them a repository whose HEAD is
+/// that commit, with the tags of this one and without its branches, remotes and settings.
+///
+/// # Errors
+/// When an object of the commit is not here or damaged, and when the file system refuses.
+pub fn check_out_aside(store: &Store, sha: &str, folder: &Path) -> Result<Lacking, HistoryError> {
+    let repository = &store.repository;
+    let absent = |error: git2::Error| match error.code() {
+        ErrorCode::NotFound => {
+            HistoryError::NotHere { commit: sha.to_owned(), promised: partial::is_partial(repository).unwrap_or(false) }
+        }
+        _ => failed("read the files of a commit")(error),
+    };
+    let id = Oid::from_str(sha).map_err(absent)?;
+    let loose = LooseObjects::of(repository);
+    let tree = loose.find_commit(repository, id).and_then(|commit| commit.tree()).map_err(absent)?;
+    let lacking = lacking(repository, &loose, &tree).map_err(absent)?;
+
+    let mut options = RepositoryInitOptions::new();
+    options.no_reinit(true).mkpath(true).external_template(false).initial_head("main");
+    let own = Repository::init_opts(folder, &options).map_err(failed("make a repository"))?;
+    let git_folder = own.path().to_owned();
+    drop(own);
+    borrow(repository, &git_folder)?;
+    let write = |name: &str, text: &str| {
+        let path = git_folder.join(name);
+        fs::write(&path, text).map_err(HistoryError::io("write", &path))
+    };
+    write("packed-refs", &tags(repository)?)?;
+    write("HEAD", &format!("{sha}\n"))?;
+
+    let own = Repository::open(folder).map_err(failed("open the new repository"))?;
+    let commit = own.find_commit(id).map_err(absent)?;
+    let mut options = CheckoutBuilder::new();
+    options.force().disable_filters(true);
+    own.checkout_tree(commit.as_object(), Some(&mut options)).map_err(|error| match error.code() {
+        ErrorCode::NotFound => absent(error),
+        _ => failed("write the files of a commit")(error),
+    })?;
+    Ok(lacking)
+}
+
+/// Lets the repository in `git_folder` read the objects of another one, and know where its history ends.
+fn borrow(repository: &Repository, git_folder: &Path) -> Result<(), HistoryError> {
+    let objects = repository.commondir().join("objects");
+    let objects = fs::canonicalize(&objects).map_err(HistoryError::io("find", &objects))?;
+    // Where the file would be read as something else, there is no way to write it.
+    let Some(text) = objects.to_str().filter(|text| !text.contains('\n')) else {
+        let reason = "its path is no line of text".to_owned();
+        return Err(HistoryError::Git { action: "borrow the objects of the repository", reason });
+    };
+    let file = git_folder.join("objects/info/alternates");
+    let write = || {
+        fs::create_dir_all(git_folder.join("objects/info"))?;
+        fs::write(&file, format!("{text}\n"))
+    };
+    write().map_err(HistoryError::io("write", &file))?;
+    let shallow = repository.commondir().join("shallow");
+    if shallow.exists() {
+        let copy = git_folder.join("shallow");
+        fs::copy(&shallow, &copy).map_err(HistoryError::io("write", &copy))?;
+    }
+    Ok(())
+}
+
+/// All tags as a file of packed refs, since builds like to ask `git describe` for a version.
+fn tags(repository: &Repository) -> Result<String, HistoryError> {
+    let mut lines = BTreeSet::new();
+    for reference in repository.references_glob("refs/tags/*").map_err(failed("list the tags"))?.flatten() {
+        if let (Some(id), Ok(name)) = (reference.target(), reference.name()) {
+            lines.insert((name.to_owned(), id));
+        }
+    }
+    Ok(lines.iter().map(|(name, id)| format!("{id} {name}\n")).collect())
+}
+
+/// Walks the tree: what it lacks, and an error where an object is not here or cannot be read to its end, in which case
+/// libgit2 would never return from writing it.
+fn lacking(repository: &Repository, loose: &LooseObjects, tree: &Tree<'_>) -> Result<Lacking, git2::Error> {
+    let odb = repository.odb()?;
+    let (mut lacking, mut filters) = (Lacking::default(), BTreeSet::new());
+    let mut folders = vec![(String::new(), tree.clone())];
+    while let Some((folder, tree)) = folders.pop() {
+        for entry in &tree {
+            let name = String::from_utf8_lossy(entry.name_bytes());
+            let path = || format!("{folder}{name}");
+            if entry.kind() == Some(ObjectType::Commit) {
+                lacking.submodules.push(path());
+                continue;
+            }
+            loose.check(entry.id())?;
+            if entry.kind() == Some(ObjectType::Tree) {
+                folders.push((format!("{}/", path()), repository.find_tree(entry.id())?));
+                continue;
+            }
+            odb.read_header(entry.id())?;
+            if name == ".gitattributes" {
+                filters.extend(filters_of(repository.find_blob(entry.id())?.content()));
+            }
+        }
+    }
+    lacking.submodules.sort();
+    Ok(Lacking { filters: filters.into_iter().collect(), ..lacking })
+}
+
+/// The filters that a file of attributes names.
+fn filters_of(content: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(content);
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let words = lines.flat_map(|line| line.split_whitespace().skip(1));
+    words.filter_map(|word| word.strip_prefix("filter=")).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Fixture, git_in, isolated};
+
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_commit_stand_aside_and_the_repository_stays_as_it_was() {
+        let fixture = Fixture::new();
+        let first = fixture.git(&["rev-parse", "HEAD~1"]);
+        fixture.git(&["tag", "-a", "v1", "-m", "One", "HEAD~1"]);
+        fixture.write("README", "changed\n");
+        let state = || {
+            let head = std::fs::read_to_string(fixture.root.join(".git/HEAD")).unwrap();
+            (fixture.status(), fixture.git(&["worktree", "list"]), fixture.git(&["for-each-ref"]), head)
+        };
+        let before = state();
+        let aside = fixture.beside("aside");
+        assert_eq!(check_out_aside(&fixture.store(), &first, &aside).unwrap(), Lacking::default());
+        assert_eq!(fs::read_to_string(aside.join("README")).unwrap(), "demo\n");
+        assert!(!aside.join("src").exists());
+        // What a build asks git for is there.
+        assert_eq!(git_in(&aside, &["rev-parse", "HEAD"]), first);
+        assert_eq!(git_in(&aside, &["describe", "--dirty"]), "v1");
+        // What it does to git stays aside.
+        git_in(&aside, &["tag", "built"]);
+        git_in(&aside, &["commit", "--quiet", "--allow-empty", "-m", "Built"]);
+        assert_eq!(state(), before);
+        fixture.fsck();
+        assert!(check_out_aside(&fixture.store(), &first, &aside).is_err(), "the folder is taken");
+    }
+
+    #[test]
+    fn what_is_not_there_is_told() {
+        let fixture = Fixture::new();
+        fixture.write(".gitattributes", "# filter=none\n*.bin filter=lfs diff=lfs -text\n*.txt text\n");
+        fixture.git(&["add", "-A"]);
+        let module = format!("160000,{},vendor/part", fixture.head());
+        fixture.git(&["update-index", "--add", "--cacheinfo", &module]);
+        fixture.git(&["commit", "--quiet", "-m", "Both"]);
+        let found = check_out_aside(&fixture.store(), &fixture.head(), &fixture.beside("aside")).unwrap();
+        assert_eq!((found.submodules, found.filters), (vec!["vendor/part".to_owned()], vec!["lfs".to_owned()]));
+    }
+
+    #[test]
+    fn a_bare_or_shallow_repository_will_do() {
+        let fixture = Fixture::new();
+        let (bare, shallow) = (fixture.beside("bare"), fixture.beside("shallow"));
+        fixture.git(&["clone", "--quiet", "--bare", ".", "../bare"]);
+        let url = format!("file://{}", fixture.root.display());
+        fixture.git(&["clone", "--quiet", "--depth", "1", &url, "../shallow"]);
+        for (name, from) in [("of-bare", &bare), ("of-shallow", &shallow)] {
+            let aside = fixture.beside(name);
+            check_out_aside(&isolated(from), &fixture.head(), &aside).unwrap();
+            assert_eq!(git_in(&aside, &["status", "--porcelain"]), "");
+            git_in(&aside, &["log", "--oneline"]);
+        }
+    }
+
+    #[test]
+    fn a_partial_clone_that_lacks_files_says_how_to_fetch_them() {
+        let fixture = Fixture::new();
+        fixture.git(&["config", "uploadpack.allowFilter", "true"]);
+        let url = format!("file://{}", fixture.root.display());
+        fixture.git(&["clone", "--quiet", "--no-checkout", "--filter=blob:none", &url, "../partial"]);
+        let store = isolated(&fixture.beside("partial"));
+        let error = check_out_aside(&store, &fixture.head(), &fixture.beside("aside")).unwrap_err();
+        assert!(matches!(error, HistoryError::NotHere { promised: true, .. }), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("--no-filter")));
+    }
+
+    #[test]
+    fn objects_that_are_not_here_are_told_apart_from_a_file_system_that_refuses() {
+        let fixture = Fixture::new();
+        let blob = fixture.git(&["rev-parse", "HEAD:README"]);
+        let object = fixture.root.join(format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
+        let content = fs::read(&object).unwrap();
+        let fault = |name: &str| {
+            check_out_aside(&fixture.store(), &fixture.head(), &fixture.beside(name)).unwrap_err().to_string()
+        };
+        fs::remove_file(&object).unwrap();
+        assert!(fault("a").contains("are not all in this repository"), "{}", fault("b"));
+        // Cut short: libgit2 alone would wait for the rest of it.
+        fs::write(&object, &content[..content.len() / 2]).unwrap();
+        fault("c");
+        fs::write(&object, &content).unwrap();
+        let file = fixture.beside("file");
+        fs::write(&file, "").unwrap();
+        assert!(fault("file").starts_with("cannot make a repository"), "{}", fault("file"));
+    }
+}

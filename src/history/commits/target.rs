@@ -1,0 +1,170 @@
+//! The branch that holds the history.
+
+use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository};
+
+use crate::activity::Activity;
+use crate::checkout::working_tree;
+use crate::commits::head::{head_branch, short_name};
+use crate::error::HistoryError;
+use crate::objects::loose;
+use crate::store::{Store, failed};
+
+/// The branch that holds the history, or where reading is all that is wanted, HEAD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The ref in full, such as `refs/heads/main`; `HEAD` or the digits of a commit where it is detached and only read.
+    pub reference: String,
+    /// The branch of a remote that stands in while `reference` does not exist, as in a fresh clone.
+    pub remote: Option<String>,
+    /// Whether `[history] ref` names it, so that it need not be the branch of the code.
+    pub configured: bool,
+}
+
+/// The branch that records go to: the configured one, else the one that is checked out.
+///
+/// A configured branch that does not exist is made by the first record, on top of the remote's branch of that name
+/// where there is one, else with a root commit of its own. The checked-out branch may be unborn: the first record is
+/// then its first commit, holds nothing but the history, and so is nobody's suspect; refusing would throw away a
+/// measurement for no gain.
+///
+/// # Errors
+/// When the name is not that of a branch, when HEAD is detached and no branch is configured, and when a merge, rebase,
+/// cherry-pick, revert or mailbox is under way on the branch, in whichever working tree.
+pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, HistoryError> {
+    let repository = &store.repository;
+    let target = match configured {
+        Some(name) => configured_branch(repository, name)?,
+        None => {
+            let activity = Activity::of(repository).filter(|activity| activity.holds_branch());
+            match (head_branch(repository)?, activity) {
+                (head, Some(activity)) => {
+                    return Err(HistoryError::Busy { activity, reference: head.unwrap_or_else(|| "HEAD".to_owned()) });
+                }
+                (None, None) => return Err(HistoryError::Detached),
+                (Some(reference), None) => Target { reference, remote: None, configured: false },
+            }
+        }
+    };
+    if let Some(activity) = working_tree::activity_on(repository, &target.reference)? {
+        return Err(HistoryError::Busy { activity, reference: target.reference });
+    }
+    Ok(target)
+}
+
+/// Where records are read from: as [`target`], but a detached HEAD and operations under way stand in nobody's way. While git
+/// bisects, it is the branch or commit that this began on: the commits that git checks out hold none of the later records.
+///
+/// # Errors
+/// When the name is not that of a branch, or HEAD cannot be read.
+pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, HistoryError> {
+    let repository = &store.repository;
+    match configured {
+        Some(name) => configured_branch(repository, name),
+        None => {
+            let reference = head_branch(repository)?.or_else(|| bisected_from(repository));
+            let reference = reference.unwrap_or_else(|| "HEAD".to_owned());
+            Ok(Target { reference, remote: None, configured: false })
+        }
+    }
+}
+
+/// The branch that `origin` names as its default, as a ref in full, and the commit that it is at here; absent where nothing
+/// says which that is.
+pub fn default_branch(store: &Store) -> Option<(String, String)> {
+    let found = store.repository.find_reference("refs/remotes/origin/HEAD").ok()?.resolve().ok()?;
+    let commit = found.peel_to_commit().ok()?;
+    Some((found.name().ok()?.to_owned(), commit.id().to_string()))
+}
+
+/// Where git's bisection began: a branch in full, or the digits of a commit where HEAD was detached; absent where none is
+/// under way.
+fn bisected_from(repository: &Repository) -> Option<String> {
+    let began = std::fs::read_to_string(repository.path().join("BISECT_START")).ok()?;
+    let began = began.trim_end();
+    let reference = format!("refs/heads/{began}");
+    let is_branch = repository.find_reference(&reference).is_ok();
+    if is_branch { Some(reference) } else { commit_of(repository, began).map(|commit| commit.id().to_string()) }
+}
+
+/// Whether git bisects without checking out the commits that it asks about: HEAD then says nothing of them.
+pub fn bisects_aside(store: &Store) -> bool {
+    store.repository.path().join("BISECT_HEAD").exists()
+}
+
+/// The commit that all its digits name.
+fn commit_of<'r>(repository: &'r Repository, digits: &str) -> Option<Commit<'r>> {
+    let id = Oid::from_str(digits).ok().filter(|id| id.to_string() == digits)?;
+    repository.find_commit(id).ok()
+}
+
+/// Tries whether objects can be added to the repository; nothing stays behind.
+///
+/// # Errors
+/// When its folder of objects cannot be written to.
+pub fn check_writable(store: &Store) -> Result<(), HistoryError> {
+    let folder = store.repository.commondir().join("objects");
+    tempfile::tempfile_in(&folder).map(drop).map_err(HistoryError::io("write to", &folder))
+}
+
+/// The newest commit of the history, and the ref it was found under; absent where there is none yet.
+pub(crate) fn tip<'r>(
+    repository: &'r Repository,
+    target: &Target,
+) -> Result<Option<(Commit<'r>, String)>, HistoryError> {
+    for name in std::iter::once(&target.reference).chain(&target.remote) {
+        if let Some(commit) = commit_of(repository, name) {
+            return Ok(Some((commit, name.clone())));
+        }
+        match repository.find_reference(name).and_then(|reference| loose::commit_at(repository, &reference)) {
+            Ok(commit) => return Ok(Some((commit, name.clone()))),
+            Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => {}
+            Err(error) => return Err(failed("read the tip of the history")(error)),
+        }
+    }
+    Ok(None)
+}
+
+fn configured_branch(repository: &Repository, name: &str) -> Result<Target, HistoryError> {
+    let bad = |reason| HistoryError::BadRef { name: name.to_owned(), reason };
+    let short = match name.strip_prefix("refs/heads/") {
+        Some(short) => short,
+        None if name == "HEAD" => return Err(bad("HEAD is not a branch")),
+        None if name.starts_with("refs/tags/") => return Err(bad("a tag does not move")),
+        None if name.starts_with("refs/remotes/") => return Err(bad("a remote's branch is moved by fetching alone")),
+        None if name.starts_with("refs/") => return Err(bad("only refs below `refs/heads/` are branches")),
+        None => name,
+    };
+    let reference = format!("refs/heads/{short}");
+    let valid = Branch::name_is_valid(short).unwrap_or(false) && Reference::is_valid_name(&reference);
+    if !valid || short == "HEAD" || short == "@" {
+        return Err(bad("it is no valid name of a branch"));
+    }
+    // A branch may be a name for another one; commits go to the one at the end.
+    let reference = match repository.find_reference(&reference).and_then(|found| found.resolve()) {
+        Ok(resolved) => resolved.name().map_err(failed("read the ref of the history"))?.to_owned(),
+        Err(error) if error.code() == ErrorCode::NotFound => reference,
+        Err(error) => return Err(failed("read the ref of the history")(error)),
+    };
+    if !reference.starts_with("refs/heads/") {
+        return Err(bad("it stands for something that is no branch"));
+    }
+    let remote = remote_branch(repository, &reference);
+    Ok(Target { reference, remote, configured: true })
+}
+
+/// The branch of that name of `origin`, else of the only remote that has it.
+fn remote_branch(repository: &Repository, reference: &str) -> Option<String> {
+    let short = short_name(reference);
+    let remotes = repository.remotes().ok()?;
+    let names = remotes.iter().filter_map(|name| name.ok().flatten().map(str::to_owned));
+    let has = |remote: &String| repository.find_branch(&format!("{remote}/{short}"), BranchType::Remote).is_ok();
+    let mut having: Vec<String> = names.filter(has).collect();
+    if let Some(origin) = having.iter().position(|remote| remote == "origin") {
+        having.swap(0, origin);
+        having.truncate(1);
+    }
+    match &having[..] {
+        [only] => Some(format!("refs/remotes/{only}/{short}")),
+        _ => None,
+    }
+}

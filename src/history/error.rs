@@ -1,0 +1,159 @@
+//! Why something of the history cannot be read or written, and what the user can do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::activity::Activity;
+
+/// What fetches the rest of a partial clone.
+pub(crate) const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
+
+/// Why the history could not be opened, read or appended to.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// No repository at or above the folder.
+    #[error("no git repository at or above `{0}`")]
+    NoRepository(PathBuf),
+    /// The repository names objects by SHA-256, which libgit2 cannot read.
+    #[error("the repository at `{0}` uses the SHA-256 object format, which is not supported")]
+    Sha256(PathBuf),
+    /// The repository keeps its refs in a reftable, which libgit2 cannot read.
+    #[error("the repository at `{0}` stores its refs as a reftable, which is not supported")]
+    Reftable(PathBuf),
+    /// The repository belongs to another user.
+    #[error("the repository at `{0}` is owned by another user")]
+    Owner(PathBuf),
+    /// There is a repository, but it cannot be opened.
+    #[error("cannot open the repository at `{path}`: {reason}")]
+    Unreadable { path: PathBuf, reason: String },
+    /// A revision that names no commit here.
+    #[error("`{revision}` names no commit of this repository: {reason}")]
+    Revision { revision: String, reason: String },
+    /// The clone ends before the commit that was measured.
+    #[error("this shallow clone ends at a record commit, so the commit that was measured cannot be told")]
+    Shallow,
+    /// A part of the line of commits, or of what they hold, is not here.
+    #[error("the history is not all here: {0}")]
+    Incomplete(String),
+    /// Files of a commit are not here.
+    #[error("the files of {commit} are not all in this repository")]
+    NotHere {
+        commit: String,
+        /// Whether they are at a remote, as in a partial clone.
+        promised: bool,
+    },
+    /// Records have no branch to go to.
+    #[error("HEAD is detached, so there is no branch to record on")]
+    Detached,
+    /// The branch is in the middle of an operation that a new commit would disturb.
+    #[error("a {activity} is under way on `{reference}`, so nothing can be recorded there")]
+    Busy {
+        activity: Activity,
+        /// The branch it works on.
+        reference: String,
+    },
+    /// A `[history] ref` that cannot hold records.
+    #[error("`{name}` cannot be the ref of the history: {reason}")]
+    BadRef { name: String, reason: &'static str },
+    /// A file that loading would refuse.
+    #[error("`{path}` cannot be recorded: it {reason}")]
+    BadRecord {
+        /// Where it should go.
+        path: String,
+        reason: String,
+    },
+    /// The path holds something else already, and the history is append-only.
+    #[error("`{path}` is in the history of `{reference}` already, with different content")]
+    Different { path: String, reference: String },
+    /// Two paths that some file systems cannot hold both.
+    #[error("`{path}` cannot be recorded beside `{other}`: they differ only by case or Unicode form")]
+    Alike {
+        /// The new path, up to the part that is alike.
+        path: String,
+        /// The one that is there, or that is to be recorded with it.
+        other: String,
+    },
+    /// A file lies where a folder of the history should be.
+    #[error("`{path}` is not a folder on `{reference}`, so nothing can be recorded below it")]
+    NotAFolder { path: String, reference: String },
+    /// The branch kept moving, or stayed locked.
+    #[error("cannot move `{reference}` after {attempts} attempts: {reason}")]
+    Contended {
+        reference: String,
+        /// How often it was tried.
+        attempts: u32,
+        /// What git said the last time.
+        reason: String,
+    },
+    /// Another process of ours has been recording for too long.
+    #[error("another sprag is recording in this repository: `{0}` stays locked")]
+    Locked(PathBuf),
+    /// The file system refused.
+    #[error("cannot {action} `{path}`: {reason}")]
+    Io { action: &'static str, path: PathBuf, reason: io::Error },
+    #[error("cannot {action}: {reason}")]
+    Git { action: &'static str, reason: String },
+}
+
+impl HistoryError {
+    /// Whether the record that should go to `path` is what cannot be recorded, whatever becomes of others.
+    pub fn blames(&self, path: &str) -> bool {
+        let is_part = |part: &str| path.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        match self {
+            HistoryError::BadRecord { path: blamed, .. }
+            | HistoryError::Different { path: blamed, .. }
+            | HistoryError::NotAFolder { path: blamed, .. }
+            | HistoryError::Alike { path: blamed, .. } => is_part(blamed),
+            _ => false,
+        }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
+        let own_ref = "name a branch of its own as `ref` under `[history]` in sprag.toml, such as `ref = \"sprag\"`";
+        Some(match self {
+            HistoryError::NoRepository(start) => format!("run `git init {}` first", start.display()),
+            HistoryError::Sha256(_) => "use a repository made with `git init --object-format=sha1`".to_owned(),
+            HistoryError::Reftable(_) => "run `git refs migrate --ref-format=files` in it".to_owned(),
+            HistoryError::Owner(path) => {
+                format!("if you trust it, run `git config --global --add safe.directory {}`", path.display())
+            }
+            HistoryError::Shallow => {
+                "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned()
+            }
+            HistoryError::Incomplete(_) => {
+                "in a shallow clone run `git fetch --unshallow`; else run `sprag history fsck`".to_owned()
+            }
+            HistoryError::NotHere { promised: true, .. } => FETCH_ALL.to_owned(),
+            HistoryError::NotHere { promised: false, .. } => "run `git fsck` to see what is lost".to_owned(),
+            HistoryError::Detached => format!("check out a branch, or {own_ref}"),
+            HistoryError::Busy { activity, .. } => format!("finish or abort the {activity}, or {own_ref}"),
+            HistoryError::BadRef { .. } => "`ref` under `[history]` takes the name of a branch".to_owned(),
+            HistoryError::Contended { reference, .. } => format!(
+                "if no git process is running, remove the stale `{reference}.lock` from the git folder and try again"
+            ),
+            HistoryError::Locked(_) => "wait until it is done, and try again".to_owned(),
+            HistoryError::Io { action: "write to", path, reason }
+                if reason.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                format!("make `{}` writable for this user; git run once as another user may own it", path.display())
+            }
+            HistoryError::Alike { other, .. } => {
+                format!("spell it as in `{other}`: file systems of macOS and Windows hold only one of the two")
+            }
+            HistoryError::Unreadable { .. }
+            | HistoryError::Revision { .. }
+            | HistoryError::BadRecord { .. }
+            | HistoryError::Different { .. }
+            | HistoryError::NotAFolder { .. }
+            | HistoryError::Io { .. }
+            | HistoryError::Git { .. } => return None,
+        })
+    }
+
+    /// Wraps what the file system said.
+    pub(crate) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(io::Error) -> HistoryError {
+        let path = path.to_owned();
+        move |reason| HistoryError::Io { action, path, reason }
+    }
+}

@@ -1,0 +1,375 @@
+//! Putting right what does not hold together, without losing a byte.
+//!
+//! One commit on the branch sets damaged files aside under `history/v1/_quarantine/`, as the very contents that they are,
+//! and brings back what earlier commits had. The commit before stays its parent. A content that cannot be read has
+//! nothing to be moved, so a note with its id takes its place; once the object is here again, the next repair brings
+//! the record back.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
+
+use crate::checkout::index::{IndexLock, release};
+use crate::checkout::working_tree::{Checkouts, heal_locked};
+use crate::commits::author::signature_at;
+use crate::commits::target::{Target, tip};
+use crate::error::{FETCH_ALL, HistoryError};
+use crate::fsck::check::Examined;
+use crate::fsck::content::{Judged, judge};
+use crate::fsck::tip::TipFile;
+use crate::fsck::{follow, quarantine};
+use crate::layout::PLAIN;
+use crate::objects::partial::Promises;
+use crate::objects::{flush, loose};
+use crate::reading::past::MISSING;
+use crate::state::{Pending, StateFolder, pause};
+use crate::store::{Store, failed};
+use sprag_model::fsck::FindingKind;
+
+/// How often a moved or locked ref is tried again.
+const ATTEMPTS: u32 = 8;
+
+/// The mode of an executable file in a tree.
+const EXECUTABLE: i32 = 0o100_755;
+
+/// The mode of a submodule in a tree.
+const SUBMODULE: i32 = 0o160_000;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repaired {
+    pub steps: Vec<String>,
+    /// The commit that was made; absent where none was needed.
+    pub commit: Option<String>,
+    /// What could not be done, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Sets aside what is damaged, brings back what was lost, clears what dead processes left, and lets the working trees
+/// on the branch catch up. The commit, where one is needed, bears `time`.
+///
+/// # Errors
+/// When another process is recording, when the ref cannot be moved, or when git or the file system refuse. The branch
+/// is then as it was.
+pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Repaired, HistoryError> {
+    let repository = &store.repository;
+    let state = StateFolder::of(repository.commondir());
+    let left = state.left();
+    let lock = state.lock()?;
+    let (healed, unfinished) = heal_locked(repository, &state, &lock, &mut |_| {})?;
+    let mut repaired = Repaired { warnings: healed.warnings, ..Repaired::default() };
+    repaired.steps.extend(left.iter().map(|name| format!("removed `sprag/{name}` from the git folder")));
+    repaired.steps.extend(healed.records.iter().map(|path| format!("a working tree caught up with `{path}`")));
+    let checkouts = Checkouts::of(repository, &target.reference)?;
+    repaired.warnings.extend(checkouts.warnings.iter().cloned());
+    let mut locks = Vec::new();
+    let moved = match move_ref(repository, target, &checkouts, &state, time, &mut locks, &mut repaired) {
+        Ok(moved) => moved,
+        Err(error) => {
+            // The error that came first is the one to tell.
+            let _ = release(&mut locks);
+            return Err(error);
+        }
+    };
+    locks.resize_with(checkouts.found.len(), || None);
+    let wanted = records_of(repository, target)?;
+    let mut pending = unfinished;
+    for (checkout, lock) in checkouts.found.iter().zip(locks) {
+        repaired.warnings.extend(follow::take_out(checkout, &moved, lock.as_ref(), &state));
+        let caught_up = checkout.catch_up(&wanted, lock, &state, &mut |_| {});
+        if !caught_up.added.is_empty() {
+            let folder = checkout.folder.display();
+            let files = match caught_up.added.len() {
+                1 => "1 file".to_owned(),
+                count => format!("{count} files"),
+            };
+            repaired.steps.push(format!("the working tree `{folder}` caught up with {files}"));
+        }
+        repaired.warnings.extend(caught_up.warnings);
+        pending.extend(caught_up.unfinished);
+        let (placed, warnings) = follow::bring_back(checkout, &wanted, &state);
+        repaired.steps.extend(placed.iter().map(|path| format!("wrote `{path}` to a working tree")));
+        repaired.warnings.extend(warnings);
+    }
+    state.settle(&pending)?;
+    Ok(repaired)
+}
+
+/// Makes the commit and moves the branch to it; gives the files that are no longer where they were. The indexes of the
+/// working trees are locked across the move, and stay so, as in an append.
+fn move_ref(
+    repository: &Repository,
+    target: &Target,
+    checkouts: &Checkouts,
+    state: &StateFolder,
+    time: DateTime<Utc>,
+    locks: &mut Vec<Option<IndexLock>>,
+    repaired: &mut Repaired,
+) -> Result<Vec<TipFile>, HistoryError> {
+    let mut refusal = String::new();
+    for attempt in 0..ATTEMPTS {
+        let Some((commit, name)) = tip(repository, target)? else { return Ok(Vec::new()) };
+        let mut examined = Examined::of(repository, commit.id())?;
+        let written = write_anew(repository, checkouts, &examined, repaired);
+        if written {
+            examined = Examined::of(repository, commit.id())?;
+        }
+        let plan = Plan::of(repository, &examined)?;
+        if plan.left_alone > 0 {
+            let files = if plan.left_alone == 1 { "1 file".to_owned() } else { format!("{} files", plan.left_alone) };
+            let warning = format!("left {files} alone that are not here, as in a partial clone; {FETCH_ALL}");
+            if !repaired.warnings.contains(&warning) {
+                repaired.warnings.push(warning);
+            }
+        }
+        if plan.edits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let new = plan.commit(repository, &commit, time)?;
+        *locks = checkouts.found.iter().map(|checkout| checkout.lock(state, &mut |_| {})).collect();
+        let expected = (name == target.reference).then(|| commit.id());
+        let moved = match expected {
+            Some(expected) => repository.reference_matching(&target.reference, new, true, expected, &plan.message()),
+            None => repository.reference(&target.reference, new, false, &plan.message()),
+        };
+        match moved {
+            Ok(_) => {
+                if let Err(error) = flush::sync_ref(repository, &target.reference) {
+                    repaired.warnings.push(format!("{error}; the repair may not outlast a power cut"));
+                }
+                repaired.steps.extend(plan.steps);
+                repaired.commit = Some(new.to_string());
+                return Ok(plan.removed);
+            }
+            Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {
+                refusal = error.message().to_owned();
+                release(locks)?;
+                pause(attempt);
+            }
+            Err(error) => return Err(failed("move the branch of the history")(error)),
+        }
+    }
+    Err(HistoryError::Contended { reference: target.reference.clone(), attempts: ATTEMPTS, reason: refusal })
+}
+
+/// Writes the objects anew that cannot be read, where a working tree still has their bytes; whether there were any.
+fn write_anew(
+    repository: &Repository,
+    checkouts: &Checkouts,
+    examined: &Examined<'_>,
+    repaired: &mut Repaired,
+) -> bool {
+    let unreadable: Vec<&TipFile> = examined
+        .faults
+        .iter()
+        .filter(|fault| fault.finding.kind == FindingKind::Unreadable)
+        .map(|fault| &fault.file)
+        .collect();
+    let contents = follow::contents(&checkouts.found, &unreadable);
+    for (id, bytes) in &contents {
+        match follow::write_anew(repository, *id, bytes) {
+            Ok(()) => repaired.steps.push(format!("wrote the object {id} anew from the file in a working tree")),
+            Err(why) => repaired.warnings.push(format!("the object {id} could not be written anew: {why}")),
+        }
+    }
+    !contents.is_empty()
+}
+
+/// The commit to be made.
+#[derive(Default)]
+struct Plan {
+    edits: Edits,
+    steps: Vec<String>,
+    removed: Vec<TipFile>,
+    set_aside: usize,
+    restored: usize,
+    /// How many files are not here, as in a partial clone, and stay where they are.
+    left_alone: usize,
+}
+
+impl Plan {
+    fn of(repository: &Repository, examined: &Examined<'_>) -> Result<Plan, HistoryError> {
+        let mut plan = Plan { left_alone: examined.absent.len(), ..Plan::default() };
+        for fault in &examined.faults {
+            if is_sound_but_executable(repository, &fault.file) {
+                plan.make_plain(&fault.file);
+            } else {
+                plan.remove(repository, &examined.promises, &fault.file)?;
+            }
+        }
+        for (path, blob) in &examined.losses.replaced {
+            let promises = &examined.promises;
+            plan.remove(repository, promises, &TipFile { path: path.clone().into_bytes(), mode: PLAIN, id: *blob })?;
+        }
+        for (path, blob) in examined.losses.set_aside.iter().filter(|(_, blob)| !examined.promises.cover(*blob)) {
+            plan.put_aside(repository, &TipFile { path: path.clone().into_bytes(), mode: PLAIN, id: *blob })?;
+        }
+        for (path, blob) in &examined.losses.restore {
+            plan.edits.insert(path.clone().into_bytes(), Edit::Put(*blob));
+            plan.steps.push(format!("brought back `{path}`"));
+            plan.restored += 1;
+        }
+        Ok(plan)
+    }
+
+    /// Leaves a file where it is, as the plain file that it should be.
+    fn make_plain(&mut self, file: &TipFile) {
+        self.edits.insert(file.path.clone(), Edit::Put(file.id));
+        self.steps.push(format!("made `{}` a plain file", file.text()));
+        self.removed.push(file.clone());
+        self.restored += 1;
+    }
+
+    /// Takes a file, or a folder with all below it, from its place and sets it aside. What is not here, as in a partial
+    /// clone, stays: it is no loss, and nobody can tell yet what it is.
+    fn remove(&mut self, repository: &Repository, promises: &Promises<'_>, file: &TipFile) -> Result<(), HistoryError> {
+        if self.edits.contains_key(&file.path) {
+            return Ok(());
+        }
+        let files = below(repository, file);
+        let absent = files.iter().filter(|file| file.mode != SUBMODULE && promises.cover(file.id)).count();
+        if absent > 0 {
+            self.left_alone += absent;
+            return Ok(());
+        }
+        self.edits.insert(file.path.clone(), Edit::Remove);
+        for file in files {
+            self.put_aside(repository, &file)?;
+            self.removed.push(file);
+        }
+        Ok(())
+    }
+
+    fn put_aside(&mut self, repository: &Repository, file: &TipFile) -> Result<(), HistoryError> {
+        let note = || repository.blob(format!("{}\n", file.id).as_bytes()).map_err(failed("write a note"));
+        let (digits, ending, content) = if file.mode == SUBMODULE {
+            (quarantine::digits_of_id(file.id), quarantine::SUBMODULE, note()?)
+        } else {
+            match loose::check(repository, file.id).and_then(|()| repository.find_blob(file.id)) {
+                Ok(blob) => (quarantine::digits_of(blob.content()), "", file.id),
+                Err(_) => (quarantine::digits_of_id(file.id), MISSING, note()?),
+            }
+        };
+        let place = quarantine::place(&digits, &file.text(), ending);
+        if self.edits.insert(place.clone().into_bytes(), Edit::Put(content)).is_some() {
+            return Ok(());
+        }
+        self.steps.push(match ending {
+            MISSING => format!("noted in `{place}` that the content of `{}` could not be read", file.text()),
+            _ => format!("set aside `{}` as `{place}`", file.text()),
+        });
+        self.set_aside += 1;
+        Ok(())
+    }
+
+    fn message(&self) -> String {
+        format!("sprag: set aside {} and bring back {} of the history", self.set_aside, self.restored)
+    }
+
+    fn commit(&self, repository: &Repository, parent: &Commit<'_>, time: DateTime<Utc>) -> Result<Oid, HistoryError> {
+        let refused = || failed("write the commit");
+        let base = parent.tree().map_err(refused())?;
+        let tree = edited(repository, Some(&base), &self.edits).map_err(refused())?;
+        let tree = tree.map_or_else(|| repository.treebuilder(None).and_then(|empty| empty.write()), Ok);
+        let tree = tree.and_then(|tree| repository.find_tree(tree)).map_err(refused())?;
+        let (signature, _) = signature_at(repository, time)?;
+        let message = format!("{}\n\n{}\n", self.message(), self.steps.join("\n"));
+        let commit = repository.commit(None, &signature, &signature, &message, &tree, &[parent]).map_err(refused())?;
+        let put = self.edits.iter().filter(|(_, edit)| **edit != Edit::Remove);
+        let paths: Vec<String> = put.map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect();
+        flush::sync_commit(repository, commit, &tree, &paths)?;
+        Ok(commit)
+    }
+}
+
+/// The file, or where it is a folder, all files below it.
+fn below(repository: &Repository, file: &TipFile) -> Vec<TipFile> {
+    let tree = loose::check(repository, file.id).and_then(|()| repository.find_tree(file.id));
+    let Ok(tree) = tree else { return vec![file.clone()] };
+    let join = |name: &[u8]| [&file.path, &b"/"[..], name].concat();
+    let entries =
+        tree.iter().map(|entry| TipFile { path: join(entry.name_bytes()), mode: entry.filemode(), id: entry.id() });
+    entries.flat_map(|entry| below(repository, &entry)).collect()
+}
+
+/// Whether nothing is wrong with a record but that it can be executed.
+fn is_sound_but_executable(repository: &Repository, file: &TipFile) -> bool {
+    if file.mode != EXECUTABLE || loose::check(repository, file.id).is_err() {
+        return false;
+    }
+    let Ok(blob) = repository.find_blob(file.id) else { return false };
+    matches!(judge(&file.text(), blob.content()), Judged::Run(_) | Judged::Event | Judged::Newer(_))
+}
+
+/// Every record of the tip, and what lies beside them, as a working tree should have it.
+fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, HistoryError> {
+    let Some((commit, _)) = tip(repository, target)? else { return Ok(Vec::new()) };
+    let tree = commit.tree().map_err(failed("read the tree of the history"))?;
+    let tip = super::tip::Tip::of(repository, &tree);
+    let promises = Promises::of(repository)?;
+    let files = tip.runs.iter().chain(&tip.events).chain(&tip.aside).chain(&tip.quarantined);
+    let files = files.filter(|file| !promises.cover(file.id));
+    let paths: BTreeMap<String, Oid> = files.map(|file| (file.text(), file.id)).collect();
+    let pending = |(path, blob): (String, Oid)| Pending {
+        reference: target.reference.clone(),
+        path,
+        blob: blob.to_string(),
+        unplaced: false,
+    };
+    Ok(paths.into_iter().map(pending).collect())
+}
+
+const FOLDER: i32 = 0o040_000;
+
+/// What becomes of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edit {
+    /// Whatever lies there goes, a folder with all below it.
+    Remove,
+    /// This content lies there as a plain file.
+    Put(Oid),
+}
+
+/// Paths and what becomes of them. Removals come first, so that a folder can take the place of a file.
+pub(crate) type Edits = BTreeMap<Vec<u8>, Edit>;
+
+/// The tree with the edits; absent where nothing is left in it.
+pub(crate) fn edited(
+    repository: &Repository,
+    base: Option<&Tree<'_>>,
+    edits: &Edits,
+) -> Result<Option<Oid>, git2::Error> {
+    let mut builder = repository.treebuilder(base)?;
+    let mut below: BTreeMap<&[u8], Edits> = BTreeMap::new();
+    let mut put = Vec::new();
+    for (path, edit) in edits {
+        match path.iter().position(|&byte| byte == b'/') {
+            Some(end) => {
+                below.entry(&path[..end]).or_default().insert(path[end + 1..].to_vec(), *edit);
+            }
+            None => {
+                if builder.get(path.clone())?.is_some() {
+                    builder.remove(path.clone())?;
+                }
+                if let Edit::Put(content) = edit {
+                    put.push((path, *content));
+                }
+            }
+        }
+    }
+    for (name, edits) in below {
+        let folder = builder.get(name.to_vec())?.filter(|entry| entry.kind() == Some(ObjectType::Tree));
+        let folder = folder.map(|entry| repository.find_tree(entry.id())).transpose()?;
+        match edited(repository, folder.as_ref(), &edits)? {
+            Some(tree) => {
+                builder.insert(name.to_vec(), tree, FOLDER)?;
+            }
+            None if folder.is_some() => builder.remove(name.to_vec())?,
+            None => {}
+        }
+    }
+    for (name, content) in put {
+        builder.insert(name.clone(), content, PLAIN)?;
+    }
+    Ok(if builder.is_empty() { None } else { Some(builder.write()?) })
+}

@@ -1,0 +1,213 @@
+//! The folders and files that the branch has now, and which of them the layout has no place for.
+
+use std::collections::{BTreeMap, HashMap};
+
+use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::error::FETCH_ALL;
+use crate::layout;
+use crate::layout::{FOLDER, Kind};
+use crate::objects::loose;
+use crate::objects::partial::Promises;
+use crate::reading::past::{QUARANTINE, reason};
+use sprag_model::fsck::{Finding, FindingKind};
+use sprag_model::run::{LAYOUT_VERSION, RECORD_ROOT};
+
+/// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
+const RECORD_DEPTH: usize = 3;
+
+/// How deep folders that begin with an underscore are looked into.
+const DEEPEST: usize = 16;
+
+/// A file of the tip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TipFile {
+    /// As git has it, which need not be UTF-8.
+    pub(crate) path: Vec<u8>,
+    pub(crate) mode: i32,
+    pub(crate) id: Oid,
+}
+
+impl TipFile {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.path).into_owned()
+    }
+}
+
+/// Something that can be set aside, and why.
+pub(crate) struct Fault {
+    pub(crate) file: TipFile,
+    pub(crate) finding: Finding,
+}
+
+#[derive(Default)]
+pub(crate) struct Tip {
+    /// Plain files where records lie, still to be read.
+    pub(crate) runs: Vec<TipFile>,
+    /// Plain files that are named like event records, still to be read.
+    pub(crate) events: Vec<TipFile>,
+    /// Other plain files in folders that begin with an underscore.
+    pub(crate) aside: Vec<TipFile>,
+    /// Those of them that were set aside.
+    pub(crate) quarantined: Vec<TipFile>,
+    /// What cannot stay where it is.
+    pub(crate) faults: Vec<Fault>,
+    /// Folders that cannot be read, and what is only told.
+    pub(crate) findings: Vec<Finding>,
+    /// Pairs of paths that are one on some file systems.
+    pub(crate) collisions: Vec<(TipFile, TipFile)>,
+}
+
+impl Tip {
+    /// Walks the tree of a commit.
+    pub(crate) fn of(repository: &Repository, tree: &Tree<'_>) -> Tip {
+        let mut walk = Walk { repository, tip: Tip::default() };
+        walk.top(tree);
+        walk.tip
+    }
+
+    /// The content of every file, by path.
+    pub(crate) fn contents(&self) -> HashMap<String, Oid> {
+        let faulty = self.faults.iter().map(|fault| &fault.file);
+        let files = self.runs.iter().chain(&self.events).chain(&self.aside).chain(&self.quarantined).chain(faulty);
+        files.map(|file| (file.text(), file.id)).collect()
+    }
+}
+
+struct Walk<'r> {
+    repository: &'r Repository,
+    tip: Tip,
+}
+
+/// Which rules hold in a folder.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Runs,
+    Aside,
+    Quarantine,
+}
+
+impl<'r> Walk<'r> {
+    fn top(&mut self, tree: &Tree<'_>) {
+        let Some(history) = tree.get_name(FOLDER) else { return };
+        let Some(folder) = self.folder(FOLDER.as_bytes(), &history) else { return };
+        for entry in &folder {
+            let path = join(FOLDER.as_bytes(), entry.name_bytes());
+            let text = String::from_utf8_lossy(&path).into_owned();
+            let version = text.strip_prefix("history/v").and_then(|version| version.parse::<u64>().ok());
+            if text == RECORD_ROOT {
+                if let Some(folder) = self.folder(&path, &entry) {
+                    self.look(&path, &folder, 0, Place::Runs);
+                }
+            } else if version.is_some_and(|version| version > LAYOUT_VERSION) {
+                let what = "is of a newer layout, and was left as it is";
+                self.tip.findings.push(
+                    Finding::at(FindingKind::Newer, &format!("{text}/"), what).advise("a newer sprag can read it"),
+                );
+            } else if entry.kind() == Some(ObjectType::Tree) {
+                let what = "is no part of the layout, and is not read";
+                self.tip.findings.push(Finding::at(FindingKind::Foreign, &format!("{text}/"), what));
+            }
+        }
+    }
+
+    fn look(&mut self, parent: &[u8], folder: &Tree<'_>, depth: usize, place: Place) {
+        self.collide(parent, folder);
+        for entry in folder {
+            let name = entry.name_bytes();
+            if name.starts_with(b".git") {
+                continue;
+            }
+            let path = join(parent, name);
+            let place = match place {
+                Place::Runs if depth == 0 && name == QUARANTINE.as_bytes() => Place::Quarantine,
+                Place::Runs if depth == 0 && name.starts_with(b"_") => Place::Aside,
+                same => same,
+            };
+            if entry.name().is_err() {
+                self.fault(&path, &entry, FindingKind::NotUtf8, "has a name that is not UTF-8");
+            } else if entry.kind() == Some(ObjectType::Tree) {
+                let deepest = if place == Place::Runs { RECORD_DEPTH } else { DEEPEST };
+                if depth >= deepest {
+                    self.fault(&path, &entry, FindingKind::Shape, "is a folder, where a record is a plain file");
+                } else if let Some(folder) = self.folder(&path, &entry) {
+                    self.look(&path, &folder, depth + 1, place);
+                }
+            } else {
+                self.file(path, &entry, depth, place);
+            }
+        }
+    }
+
+    fn file(&mut self, path: Vec<u8>, entry: &TreeEntry<'_>, depth: usize, place: Place) {
+        if let Err(what) = layout::check_mode(entry.filemode()) {
+            return self.fault(&path, entry, FindingKind::Mode, what);
+        }
+        let file = TipFile { path, mode: entry.filemode(), id: entry.id() };
+        let list = match (layout::check_path(&file.text()), place) {
+            (_, Place::Runs) if depth < RECORD_DEPTH => {
+                let what = "is a file, where a folder of records is expected";
+                return self.fault(&file.path, entry, FindingKind::Shape, what);
+            }
+            (Err(what), _) => return self.fault(&file.path, entry, FindingKind::Unknown, what),
+            (Ok(Kind::Event), _) => &mut self.tip.events,
+            (Ok(_), Place::Runs) => &mut self.tip.runs,
+            (Ok(_), Place::Aside) => &mut self.tip.aside,
+            (Ok(_), Place::Quarantine) => &mut self.tip.quarantined,
+        };
+        list.push(file);
+    }
+
+    /// The folder that an entry stands for, unless it is none or cannot be read.
+    fn folder(&mut self, path: &[u8], entry: &TreeEntry<'_>) -> Option<Tree<'r>> {
+        if entry.kind() != Some(ObjectType::Tree) {
+            self.fault(path, entry, FindingKind::Shape, "is a file, where a folder of records is expected");
+            return None;
+        }
+        let whole = loose::check(self.repository, entry.id());
+        let tree = whole.and_then(|()| self.repository.find_tree(entry.id()));
+        tree.map_err(|error| {
+            let what = format!("is a folder that cannot be read: {}", reason(&error));
+            let path = String::from_utf8_lossy(path);
+            let is_promised = Promises::of(self.repository).is_ok_and(|promises| promises.cover(entry.id()));
+            self.tip.findings.push(if is_promised {
+                let what = format!("{what}, as in a partial clone");
+                Finding::at(FindingKind::Incomplete, &path, what).advise(FETCH_ALL)
+            } else {
+                let advice = format!("fetch the object {} from a repository that has it", entry.id());
+                Finding::at(FindingKind::Unreadable, &path, what).advise(advice)
+            });
+        })
+        .ok()
+    }
+
+    /// Finds names that differ by nothing but case or Unicode form.
+    fn collide(&mut self, parent: &[u8], folder: &Tree<'_>) {
+        let mut names: BTreeMap<String, TipFile> = BTreeMap::new();
+        for entry in folder {
+            let Ok(name) = entry.name() else { continue };
+            let file = TipFile { path: join(parent, name.as_bytes()), mode: entry.filemode(), id: entry.id() };
+            if let Some(first) = names.get(&fold(name)) {
+                self.tip.collisions.push((first.clone(), file));
+            } else {
+                names.insert(fold(name), file);
+            }
+        }
+    }
+
+    fn fault(&mut self, path: &[u8], entry: &TreeEntry<'_>, kind: FindingKind, what: impl Into<String>) {
+        let file = TipFile { path: path.to_owned(), mode: entry.filemode(), id: entry.id() };
+        let finding = Finding::at(kind, &file.text(), what).advise("run `sprag history fsck --repair` to set it aside");
+        self.tip.faults.push(Fault { file, finding });
+    }
+}
+
+/// A name as file systems see it that know neither case nor Unicode form.
+fn fold(name: &str) -> String {
+    name.nfc().collect::<String>().to_lowercase().nfc().collect()
+}
+
+fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
+    [parent, b"/", name].concat()
+}

@@ -1,0 +1,256 @@
+//! The records that the tip of the history lists, without reading any of them.
+
+use std::ops::Range;
+
+use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
+
+use crate::checkout::working_tree::heal;
+use crate::commits::target::{Target, tip};
+use crate::error::HistoryError;
+use crate::layout;
+use crate::layout::{Entry, FOLDER, Name};
+use crate::objects::loose;
+use crate::reading::folder_cache::KnownFolders;
+use crate::store::{Store, failed};
+use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
+
+/// How many folders lie between [`RECORD_ROOT`] and a record: suite, year and month.
+const RECORD_DEPTH: usize = 3;
+
+/// What the tip of a history lists.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    /// The commit it was read at; absent where there is no history yet.
+    pub tip: Option<String>,
+    /// The ref it was read from.
+    pub reference: String,
+    /// The files that may be records, by path.
+    pub entries: Vec<Entry>,
+    /// The files that cannot be, by path.
+    pub quarantined: Vec<Quarantined>,
+    /// What else is odd, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Lists the records of the history. What is misnamed, or no plain file, is quarantined with the reason; whether the
+/// content is a record is seen by [`crate::git::read`].
+///
+/// Reads trees alone, never the working tree. Folders below `history/v1/` that begin with an underscore hold no runs,
+/// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.
+///
+/// # Errors
+/// When the ref or the commit it names cannot be read.
+pub fn list(store: &Store, target: &Target) -> Result<Listing, HistoryError> {
+    Ok(list_known(store, target, KnownFolders::default())?.0)
+}
+
+/// As [`list`], where folders that are known are not read again. Also gives what is known then, where that is something else.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_known(
+    store: &Store,
+    target: &Target,
+    known: KnownFolders,
+) -> Result<(Listing, Option<KnownFolders>), HistoryError> {
+    let repository = &store.repository;
+    // Reading does not depend on healing, as in a repository that may not be written to.
+    let warnings = heal(store).map_or_else(|error| vec![error.to_string()], |healed| healed.warnings);
+    let mut listing = Listing {
+        tip: None,
+        reference: target.reference.clone(),
+        entries: Vec::new(),
+        quarantined: Vec::new(),
+        warnings,
+    };
+    let Some((commit, reference)) = tip(repository, target)? else { return Ok((listing, None)) };
+    let tree = commit.tree().map_err(failed("read the tree of the history"))?;
+    listing.tip = Some(commit.id().to_string());
+    listing.reference = reference;
+    let mut walk = Walk::new(repository, RECORD_DEPTH, |path| Name::parse(path).map(drop));
+    walk.known = known;
+    walk.enter_top(&tree);
+    let news = walk.news();
+    listing.warnings.append(&mut walk.warnings);
+    (listing.entries, listing.quarantined) = walk.found();
+    Ok((listing, news))
+}
+
+/// A walk over the folders of the history.
+pub(crate) struct Walk<'r> {
+    repository: &'r Repository,
+    /// How deep files may lie below where the walk begins.
+    deepest: usize,
+    /// Whether a file is named as it must be.
+    check: fn(&str) -> Result<(), String>,
+    entries: Vec<Entry>,
+    quarantined: Vec<Quarantined>,
+    warnings: Vec<String>,
+    /// Folders that need not be read.
+    known: KnownFolders,
+    /// The folders of files that were met and hold nothing else.
+    met: Vec<Met>,
+}
+
+/// A folder that was met.
+struct Met {
+    id: String,
+    path: String,
+    /// The places of what it holds.
+    entries: Range<usize>,
+    was_known: bool,
+}
+
+impl<'r> Walk<'r> {
+    pub(crate) fn new(repository: &'r Repository, deepest: usize, check: fn(&str) -> Result<(), String>) -> Walk<'r> {
+        Walk {
+            repository,
+            deepest,
+            check,
+            entries: Vec::new(),
+            quarantined: Vec::new(),
+            warnings: Vec::new(),
+            known: KnownFolders::default(),
+            met: Vec::new(),
+        }
+    }
+
+    /// The plain files with a fitting name, and what else was there, each by path.
+    pub(crate) fn found(mut self) -> (Vec<Entry>, Vec<Quarantined>) {
+        self.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+        (self.entries, self.quarantined)
+    }
+
+    /// The folders that were met, where they are not those that were known.
+    fn news(&mut self) -> Option<KnownFolders> {
+        let met = std::mem::take(&mut self.met);
+        if self.known.is_empty() && met.iter().all(|folder| folder.was_known) {
+            return None;
+        }
+        let mut news = KnownFolders::default();
+        for Met { id, path, entries, .. } in met {
+            news.insert(id, path, self.entries[entries].to_vec());
+        }
+        Some(news)
+    }
+
+    /// Enters all that lies at a path of a tree, where that is there.
+    pub(crate) fn enter_below(&mut self, tree: &Tree<'_>, path: &str) {
+        let mut parent = String::new();
+        let mut inner: Option<Tree<'r>> = None;
+        for name in path.split('/') {
+            let folder = inner.as_ref().unwrap_or(tree);
+            let Some(entry) = folder.get_name(name) else { return };
+            parent = if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") };
+            let Some(found) = self.folder(&parent, &entry) else { return };
+            drop(entry);
+            inner = Some(found);
+        }
+        for entry in inner.iter().flat_map(|folder| folder.iter()) {
+            self.enter(path, &entry, 0);
+        }
+    }
+
+    fn enter_top(&mut self, tree: &Tree<'_>) {
+        let Some(history) = tree.get_name(FOLDER) else { return };
+        let Some(folder) = self.folder(FOLDER, &history) else { return };
+        for entry in &folder {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            let path = format!("{FOLDER}/{name}");
+            let version = name.strip_prefix('v').and_then(|version| version.parse::<u64>().ok());
+            if path == RECORD_ROOT {
+                self.enter_version(&entry);
+            } else if version.is_some_and(|version| version > LAYOUT_VERSION) {
+                let reason = "is of a newer layout and was not read; a newer sprag can read it";
+                self.warnings.push(format!("`{path}/` {reason}"));
+            } else if entry.kind() == Some(ObjectType::Tree) {
+                self.warnings.push(format!("`{path}/` is no part of the layout and was not read"));
+            }
+        }
+    }
+
+    fn enter_version(&mut self, entry: &TreeEntry<'_>) {
+        let Some(folder) = self.folder(RECORD_ROOT, entry) else { return };
+        for entry in &folder {
+            if !entry.name_bytes().starts_with(b"_") {
+                self.enter(RECORD_ROOT, &entry, 0);
+            }
+        }
+    }
+
+    fn enter(&mut self, parent: &str, entry: &TreeEntry<'_>, depth: usize) {
+        if entry.name_bytes().starts_with(b".git") {
+            return;
+        }
+        let Ok(name) = entry.name() else {
+            let path = format!("{parent}/{}", String::from_utf8_lossy(entry.name_bytes()));
+            return self.quarantine(path, "has a name that is not UTF-8".to_owned());
+        };
+        let path = format!("{parent}/{name}");
+        if entry.kind() != Some(ObjectType::Tree) {
+            return match layout::check_mode(entry.filemode()).and_then(|()| (self.check)(&path)) {
+                Ok(()) => self.entries.push(Entry { path, blob: entry.id().to_string() }),
+                Err(reason) => self.quarantine(path, reason),
+            };
+        }
+        if depth == self.deepest {
+            return self.quarantine(path, "is a folder, where a record is a plain file".to_owned());
+        }
+        if depth + 1 == self.deepest {
+            return self.enter_files(path, entry);
+        }
+        let Some(folder) = self.folder(&path, entry) else { return };
+        for entry in &folder {
+            self.enter(&path, &entry, depth + 1);
+        }
+    }
+
+    /// Enters a folder of the deepest ones, which hold files.
+    fn enter_files(&mut self, path: String, entry: &TreeEntry<'_>) {
+        let id = entry.id().to_string();
+        let first = self.entries.len();
+        let known = self.known.take(&id, &path);
+        let was_known = known.is_some();
+        if let Some(files) = known {
+            self.entries.extend(files);
+        } else {
+            let Some(folder) = self.folder(&path, entry) else { return };
+            for entry in &folder {
+                self.enter(&path, &entry, self.deepest);
+            }
+            if self.entries.len() - first < folder.len() {
+                return;
+            }
+        }
+        self.met.push(Met { id, path, entries: first..self.entries.len(), was_known });
+    }
+
+    /// The folder that an entry stands for; quarantines it where it is none, or not here.
+    fn folder(&mut self, path: &str, entry: &TreeEntry<'_>) -> Option<Tree<'r>> {
+        if entry.kind() != Some(ObjectType::Tree) {
+            self.quarantine(path.to_owned(), "is a file, where a folder of records is expected".to_owned());
+            return None;
+        }
+        match loose::find_tree(self.repository, entry.id()) {
+            Ok(tree) => Some(tree),
+            Err(error) => {
+                self.quarantine(path.to_owned(), absent_or(&error, "the folder"));
+                None
+            }
+        }
+    }
+
+    fn quarantine(&mut self, path: String, reason: String) {
+        self.quarantined.push(Quarantined { path, reason });
+    }
+}
+
+/// Why an object could not be read.
+pub(crate) fn absent_or(error: &git2::Error, what: &str) -> String {
+    if error.code() == ErrorCode::NotFound {
+        format!("cannot be read: {what} is not in this repository, as in a partial clone")
+    } else {
+        format!("cannot be read: {}", error.message())
+    }
+}

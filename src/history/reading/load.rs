@@ -1,0 +1,241 @@
+//! Reading records of the history, each checked against its name.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use git2::{Odb, OdbLookupFlags, OdbObject, Oid, Repository};
+
+use crate::commits::target::{Target, tip};
+use crate::error::HistoryError;
+use crate::layout;
+use crate::layout::Entry;
+use crate::objects::loose::LooseObjects;
+use crate::objects::pack_index::Packs;
+use crate::objects::unpack::Unpacker;
+use crate::reading::listing::{Listing, Walk, absent_or, list};
+use crate::store::{Store, failed};
+use sprag_model::event_record::EVENT_ROOT;
+use sprag_model::record::{MAX_RECORD_BYTES, Reader};
+use sprag_model::run::{Quarantined, RecordedRun};
+
+/// So many records a processor reads at a time, at least; for fewer it does not pay to open the repository once more.
+const SHARE: usize = 16;
+
+/// So many it reads at a time, at most: the first of them is put together from others that nobody else has use for.
+const MOST_SHARE: usize = 256;
+
+/// Into so many shares the records of each processor are cut, so that all end at about the same time.
+const SHARES: usize = 8;
+
+/// From so many records on, it is worth saving that libgit2 checks each object by its SHA-1.
+const MANY: usize = 1000;
+
+/// What a history holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The commit it was read at; absent where there is no history yet.
+    pub tip: Option<String>,
+    /// The ref it was read from.
+    pub reference: String,
+    /// The runs, by time and then path.
+    pub runs: Vec<RecordedRun>,
+    /// The files that are no runs, by path.
+    pub quarantined: Vec<Quarantined>,
+    /// What else is odd, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Loads every run of the history; whatever fails a check is quarantined with the reason, and the others load.
+///
+/// All measurements of all runs are held in memory. Where that is too much, [`list`] says what there is to [`read`].
+///
+/// # Errors
+/// When the ref or the commit it names cannot be read.
+pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
+    let Listing { tip, reference, entries, mut quarantined, mut warnings } = list(store, target)?;
+    let mut runs = Vec::with_capacity(entries.len());
+    for record in read(store, &entries)? {
+        match record {
+            Ok(run) => runs.push(run),
+            Err(bad) => quarantined.push(bad),
+        }
+    }
+    runs.sort_by(|a, b| (a.run.timestamp, &a.path).cmp(&(b.run.timestamp, &b.path)));
+    quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+    let commits = runs.iter().filter_map(|run| run.run.commit.as_ref()).map(|commit| commit.sha.as_str());
+    warnings.extend(absent_commits(store, commits)?);
+    Ok(Loaded { tip, reference, runs, quarantined, warnings })
+}
+
+/// Reads the records on all processors, and gives them in the order of the entries. Each is checked against its name;
+/// one that fails a check, or is not here, is quarantined with the reason.
+///
+/// All of them are in memory when it returns. Whoever reads many takes them in one by one, by [`fold`].
+///
+/// # Errors
+/// When the repository cannot be opened once more.
+pub fn read(store: &Store, entries: &[Entry]) -> Result<Vec<Result<RecordedRun, Quarantined>>, HistoryError> {
+    let taken = fold(store, entries, Vec::new, |taken, place, record| taken.push((place, record)))?;
+    let mut records: Vec<_> = taken.into_iter().flatten().collect();
+    records.sort_unstable_by_key(|(place, _)| *place);
+    Ok(records.into_iter().map(|(_, record)| record).collect())
+}
+
+/// As [`read`], where each record is taken in as soon as it is read, with its place among the entries, and need not be
+/// kept: every processor has something of its own to take records into. Which of them takes in which is not said, nor in
+/// which order: it is that of the packs, which git makes anew at times.
+///
+/// # Errors
+/// When the repository cannot be opened once more.
+pub fn fold<T: Send>(
+    store: &Store,
+    entries: &[Entry],
+    begin: impl Fn() -> T + Sync,
+    take: impl Fn(&mut T, usize, Result<RecordedRun, Quarantined>) + Sync,
+) -> Result<Vec<T>, HistoryError> {
+    let packs = Packs::of(&store.repository, entries.len());
+    let order = packs.order(entries, |entry| Oid::from_str(&entry.blob).ok());
+    let is_vouched = entries.len() >= MANY;
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len().div_ceil(SHARE));
+    let share = (entries.len() / (workers.max(1) * SHARES)).clamp(SHARE, MOST_SHARE);
+    let next = AtomicUsize::new(0);
+    let take_shares = |repository: &Repository| {
+        let odb = repository.odb().map_err(failed("open the object database"))?;
+        let mut taken = begin();
+        let mut reader = Reader::default();
+        let mut packed = Unpacker::of(&packs);
+        let loose = LooseObjects::of(repository);
+        loop {
+            let first = next.fetch_add(share, Ordering::Relaxed);
+            let share = &order[first.min(order.len())..(first + share).min(order.len())];
+            if share.is_empty() {
+                return Ok(taken);
+            }
+            for &place in share {
+                let entry = &entries[place];
+                let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
+                let quick = read_packed(&mut packed, &mut reader, entry);
+                let record = quick.map_or_else(|| read_one(&loose, &odb, &mut reader, entry), Ok);
+                take(&mut taken, place, record.map_err(quarantine));
+            }
+        }
+    };
+    let _vouched = is_vouched.then(Vouched::begin);
+    if workers <= 1 {
+        return Ok(vec![take_shares(&store.repository)?]);
+    }
+    // A repository may not be shared between threads, so each opens its own.
+    let path = store.repository.path();
+    let open = || Repository::open(path).map_err(failed("open the repository"));
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(|| take_shares(&open()?))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("reading a record does not panic")).collect()
+    })
+}
+
+/// While it lives, libgit2 takes no SHA-1 of the objects it reads: the names of records vouch for them by SHA-256. That
+/// costs a sixth of the time to read a history. The switch is one for the whole process, so it is not left off.
+struct Vouched;
+
+impl Vouched {
+    fn begin() -> Vouched {
+        git2::opts::strict_hash_verification(false);
+        Vouched
+    }
+}
+
+impl Drop for Vouched {
+    fn drop(&mut self) {
+        git2::opts::strict_hash_verification(true);
+    }
+}
+
+/// A record that lies in a pack. Where something is wrong with it, [`read_one`] says what.
+fn read_packed(packed: &mut Unpacker<'_>, reader: &mut Reader, entry: &Entry) -> Option<RecordedRun> {
+    let bytes = packed.blob(Oid::from_str(&entry.blob).ok()?)?;
+    layout::check_recorded(&entry.path, &bytes, reader).ok()
+}
+
+fn read_one(loose: &LooseObjects, odb: &Odb<'_>, reader: &mut Reader, entry: &Entry) -> Result<RecordedRun, String> {
+    layout::check_recorded(&entry.path, content(loose, odb, entry)?.data(), reader)
+}
+
+/// The content of a file, or why it cannot be that of a record.
+pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Entry) -> Result<OdbObject<'o>, String> {
+    let unread = |error: git2::Error| absent_or(&error, "its content");
+    let blob = Oid::from_str(&entry.blob).map_err(unread)?;
+    let (size, _) = odb.read_header(blob).map_err(unread)?;
+    if size > MAX_RECORD_BYTES {
+        return Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"));
+    }
+    loose.check(blob).map_err(unread)?;
+    odb.read(blob).map_err(unread)
+}
+
+/// A sentence on how many of the runs that measured these commits did so on commits that are not here.
+///
+/// # Errors
+/// When the object database cannot be opened.
+pub fn absent_commits<'c>(
+    store: &Store,
+    commits: impl Iterator<Item = &'c str>,
+) -> Result<Option<String>, HistoryError> {
+    let odb = store.repository.odb().map_err(failed("open the object database"))?;
+    let mut known: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut absent = 0;
+    for sha in commits {
+        let here = *known.entry(sha).or_insert_with(|| {
+            // Objects do not come while we read, so a miss need not make libgit2 list the packs again.
+            Oid::from_str(sha).is_ok_and(|id| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH))
+        });
+        absent += usize::from(!here);
+    }
+    let runs = match absent {
+        0 => return Ok(None),
+        1 => "1 run".to_owned(),
+        many => format!("{many} runs"),
+    };
+    let what = "measured commits that this repository does not hold (squashed, or a shallow clone)";
+    Ok(Some(format!("{runs} {what}")))
+}
+
+/// How many folders lie between [`EVENT_ROOT`] and a record: year and month.
+const EVENT_DEPTH: usize = 2;
+
+/// What lies below `history/v1/_events/`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventFiles {
+    /// Path and content of each plain file, by path. Whether it is an event record, and named like one, is for
+    /// [`sprag_model::event_record::EventRecord::from_file`] to say.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// What is no plain file, lies too deep or cannot be read, by path.
+    pub quarantined: Vec<Quarantined>,
+}
+
+/// Reads the files of events, from git's objects and never from the working tree. Files that begin with `.git` are git's
+/// own and passed over. Where there is no such folder, or no history yet, there are none.
+///
+/// # Errors
+/// When the ref or the commit it names cannot be read.
+pub fn event_files(store: &Store, target: &Target) -> Result<EventFiles, HistoryError> {
+    let repository = &store.repository;
+    let Some((commit, _)) = tip(repository, target)? else { return Ok(EventFiles::default()) };
+    let tree = commit.tree().map_err(failed("read the tree of the history"))?;
+    let mut walk = Walk::new(repository, EVENT_DEPTH, |_| Ok(()));
+    walk.enter_below(&tree, EVENT_ROOT);
+    let (entries, mut quarantined) = walk.found();
+    let odb = repository.odb().map_err(failed("open the object database"))?;
+    let loose = LooseObjects::of(repository);
+    let mut files = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let bytes = content(&loose, &odb, &entry).map(|object| object.data().to_vec());
+        let Entry { path, .. } = entry;
+        match bytes {
+            Ok(bytes) => files.push((path, bytes)),
+            Err(reason) => quarantined.push(Quarantined { path, reason }),
+        }
+    }
+    quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(EventFiles { files, quarantined })
+}

@@ -1,0 +1,209 @@
+//! Two trees held against each other: their records, and everything else.
+
+use std::collections::BTreeMap;
+
+use git2::{ErrorCode, ObjectType, Oid, Repository, Tree};
+
+use crate::error::HistoryError;
+use crate::layout::FOLDER;
+use crate::store::failed;
+use sprag_model::run::RECORD_ROOT;
+
+/// How deep folders of records may lie in each other. The layout needs three.
+const MOST_DEPTH: usize = 16;
+
+/// How many paths may differ. A tree may name itself again and again, and so hold more paths than there are bytes.
+const MOST_PATHS: usize = 1_000_000;
+
+/// A path in a tree, in the bytes that it has there.
+pub(crate) type TreePath = Vec<u8>;
+
+/// What a tree has at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) id: Oid,
+    pub(crate) mode: i32,
+}
+
+/// How the records of two trees differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// Only the left tree has these.
+    pub(crate) left: BTreeMap<TreePath, Entry>,
+    /// Only the right tree has these.
+    pub(crate) right: BTreeMap<TreePath, Entry>,
+    /// Both have these, in this way on the left and in that on the right.
+    pub(crate) changed: BTreeMap<TreePath, (Entry, Entry)>,
+}
+
+impl Difference {
+    fn size(&self) -> usize {
+        self.left.len() + self.right.len() + self.changed.len()
+    }
+}
+
+/// Compares the records of two commits: every path below `history/v1/`. An absent commit has none.
+///
+/// # Errors
+/// When a tree cannot be read, or holds more than any history.
+pub(crate) fn compare(
+    repository: &Repository,
+    left: Option<Oid>,
+    right: Option<Oid>,
+) -> Result<Difference, HistoryError> {
+    let mut difference = Difference::default();
+    let sides = (records_of(repository, left)?, records_of(repository, right)?);
+    let mut path = RECORD_ROOT.as_bytes().to_vec();
+    descend(repository, &mut path, 0, (sides.0.as_ref(), sides.1.as_ref()), &mut difference)?;
+    Ok(difference)
+}
+
+/// What lies outside `history/v1/`: the entries at the top of the tree, and those at the top of `history/`.
+pub(crate) fn outside(repository: &Repository, commit: Option<Oid>) -> Result<BTreeMap<TreePath, Entry>, HistoryError> {
+    let mut found = BTreeMap::new();
+    let Some(tree) = tree_of(repository, commit)? else { return Ok(found) };
+    for entry in &tree {
+        if entry.name_bytes() == FOLDER.as_bytes() && entry.kind() == Some(ObjectType::Tree) {
+            let folder = repository.find_tree(entry.id()).map_err(failed("read a folder of the history"))?;
+            for entry in &folder {
+                let path = [FOLDER.as_bytes(), b"/", entry.name_bytes()].concat();
+                if path != RECORD_ROOT.as_bytes() || entry.kind() != Some(ObjectType::Tree) {
+                    found.insert(path, Entry { id: entry.id(), mode: entry.filemode_raw() });
+                }
+            }
+        } else {
+            found.insert(entry.name_bytes().to_vec(), Entry { id: entry.id(), mode: entry.filemode_raw() });
+        }
+    }
+    Ok(found)
+}
+
+pub(crate) fn tree_of(repository: &Repository, commit: Option<Oid>) -> Result<Option<Tree<'_>>, HistoryError> {
+    let tree = commit.map(|commit| repository.find_commit(commit).and_then(|commit| commit.tree()));
+    tree.transpose().map_err(failed("read the tree of a commit"))
+}
+
+fn records_of(repository: &Repository, commit: Option<Oid>) -> Result<Option<Tree<'_>>, HistoryError> {
+    let Some(tree) = tree_of(repository, commit)? else { return Ok(None) };
+    let entry = match tree.get_path(RECORD_ROOT.as_ref()) {
+        Ok(entry) if entry.kind() == Some(ObjectType::Tree) => entry,
+        Ok(_) => return Ok(None),
+        Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+        Err(error) => return Err(failed("read the tree of the history")(error)),
+    };
+    repository.find_tree(entry.id()).map(Some).map_err(failed("read the tree of the history"))
+}
+
+fn descend(
+    repository: &Repository,
+    path: &mut TreePath,
+    depth: usize,
+    (left, right): (Option<&Tree<'_>>, Option<&Tree<'_>>),
+    into: &mut Difference,
+) -> Result<(), HistoryError> {
+    if left.map(Tree::id) == right.map(Tree::id) {
+        return Ok(());
+    }
+    let mut names: BTreeMap<TreePath, [Option<(Entry, bool)>; 2]> = BTreeMap::new();
+    for (side, tree) in [left, right].into_iter().enumerate() {
+        for entry in tree.iter().flat_map(|tree| tree.iter()) {
+            let is_folder = entry.kind() == Some(ObjectType::Tree);
+            let found = Entry { id: entry.id(), mode: entry.filemode_raw() };
+            names.entry(entry.name_bytes().to_vec()).or_default()[side] = Some((found, is_folder));
+        }
+    }
+    for (name, [left, right]) in names {
+        if left == right {
+            continue;
+        }
+        if into.size() > MOST_PATHS || depth > MOST_DEPTH {
+            let reason = format!("`{RECORD_ROOT}` holds more than any history, or folders deeper than any");
+            return Err(HistoryError::Git { action: "compare two histories", reason });
+        }
+        let length = path.len();
+        path.push(b'/');
+        path.extend_from_slice(&name);
+        let folder = |side: Option<(Entry, bool)>| {
+            let folder = side.filter(|(_, is_folder)| *is_folder).map(|(entry, _)| repository.find_tree(entry.id));
+            folder.transpose().map_err(failed("read a folder of the history"))
+        };
+        match (left, right) {
+            (None | Some((_, true)), None | Some((_, true))) => {
+                let (left, right) = (folder(left)?, folder(right)?);
+                descend(repository, path, depth + 1, (left.as_ref(), right.as_ref()), into)?;
+            }
+            (Some((left, _)), Some((right, _))) => drop(into.changed.insert(path.clone(), (left, right))),
+            (Some((left, _)), None) => drop(into.left.insert(path.clone(), left)),
+            (None, Some((right, _))) => drop(into.right.insert(path.clone(), right)),
+        }
+        path.truncate(length);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Fixture;
+
+    use super::*;
+
+    fn texts<V>(paths: &BTreeMap<TreePath, V>) -> Vec<String> {
+        paths.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    }
+
+    #[test]
+    fn records_and_the_rest_are_told_apart() {
+        let fixture = Fixture::new();
+        let code = fixture.head();
+        for (path, text) in [("history/v1/a/1", "a"), ("history/v1/_events/x/2", "b"), ("history/v1/c", "c")] {
+            fixture.commit(path, text, "Record");
+        }
+        let left = fixture.head();
+        fixture.git(&["rm", "-q", "-r", "history/v1/a", "history/v1/c"]);
+        fixture.commit("history/v1/c/d", "folder", "Record");
+        fixture.commit("history/v1/_events/x/2", "other", "Change");
+        fixture.commit("history/README", "words", "Say");
+        let right = fixture.commit("src/lib.rs", "", "Code");
+        let store = fixture.store();
+        let id = |text: &str| Some(Oid::from_str(text).unwrap());
+        let difference = compare(&store.repository, id(&left), id(&right)).unwrap();
+        assert_eq!(texts(&difference.left), ["history/v1/a/1"]);
+        assert_eq!(texts(&difference.right), [""; 0]);
+        assert_eq!(texts(&difference.changed), ["history/v1/_events/x/2", "history/v1/c"]);
+        let all = compare(&store.repository, None, id(&left)).unwrap();
+        assert_eq!(texts(&all.right), ["history/v1/_events/x/2", "history/v1/a/1", "history/v1/c"]);
+        assert_eq!(compare(&store.repository, id(&code), None).unwrap(), Difference::default());
+        let rest = |commit: &str| outside(&store.repository, id(commit)).unwrap();
+        assert_eq!(rest(&code), rest(&left));
+        assert_eq!(texts(&rest(&right)), ["README", "history/README", "src"]);
+        assert_ne!(rest(&left), rest(&right));
+        assert!(outside(&store.repository, None).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_tree_that_never_ends_is_refused() {
+        let fixture = Fixture::new();
+        let store = fixture.store();
+        let repository = &store.repository;
+        // Each folder holds the one below under eight names: 8^12 paths in twelve small objects.
+        let mut inner = repository.blob(b"x").unwrap();
+        let mut mode = 0o100_644;
+        for _ in 0..12 {
+            let mut builder = repository.treebuilder(None).unwrap();
+            for name in 0..8 {
+                builder.insert(format!("{name}"), inner, mode).unwrap();
+            }
+            inner = builder.write().unwrap();
+            mode = 0o040_000;
+        }
+        for name in ["v1", "history"] {
+            let mut builder = repository.treebuilder(None).unwrap();
+            builder.insert(name, inner, mode).unwrap();
+            inner = builder.write().unwrap();
+        }
+        let tree = repository.find_tree(inner).unwrap();
+        let nobody = git2::Signature::new("n", "e", &git2::Time::new(0, 0)).unwrap();
+        let commit = repository.commit(None, &nobody, &nobody, "", &tree, &[]).unwrap();
+        compare(repository, None, Some(commit)).unwrap_err();
+    }
+}

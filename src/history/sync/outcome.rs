@@ -1,0 +1,246 @@
+//! What a sync is asked for, what it came to, and why it did not.
+
+use std::path::PathBuf;
+
+use crate::error::HistoryError;
+use crate::transport::answer::{RemoteFault, printable};
+use crate::transport::call::CallError;
+
+/// How many paths a message names.
+const NAMED: usize = 3;
+
+/// What a sync is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SyncOptions {
+    /// The remote; where absent, that of the branch's upstream, else `origin`, else the only one.
+    pub remote: Option<String>,
+    /// What to do where the remote has lost records that it had after the last sync.
+    pub after_rewrite: Option<AfterRewrite>,
+    /// Only say what would be sent.
+    pub dry_run: bool,
+}
+
+/// What to do where records were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterRewrite {
+    /// Put every lost or changed record back as it was after the last sync.
+    Restore,
+    /// Take what the remote has for the truth: what it lost is dropped here as well, and only records that came here
+    /// since the last sync are sent.
+    Accept,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Synced {
+    /// The remote and its branch, as `origin/main`.
+    pub branch: String,
+    /// The paths that the remote lacked: sent, or in a dry run, to be sent.
+    pub sent: Vec<String>,
+    /// How many records the remote had that the local branch lacked.
+    pub received: usize,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Where the remote's branch is now; absent where it has none.
+    pub tip: Option<String>,
+    /// What became of the local branch.
+    pub local: LocalBranch,
+    /// What the user should know, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// What became of the local branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LocalBranch {
+    /// It is where the remote's is, or nothing was to be done.
+    Unchanged,
+    /// It was moved to where the remote's is.
+    Moved,
+    /// It has to wait for the user: why, and what to do.
+    Waits {
+        /// A clause that reads after the name of the branch.
+        reason: &'static str,
+        command: String,
+    },
+}
+
+/// Why the history could not be brought together with that of a remote.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// There is no remote, or it is not clear which.
+    #[error("there is no remote to sync with: {0}")]
+    NoRemote(String),
+    /// A remote that cannot be synced with as it is set up.
+    #[error("the remote `{remote}` cannot be used: {reason}")]
+    BadRemote { remote: String, reason: String },
+    /// Another sync is under way here.
+    #[error("another sync is under way in this repository: `{0}` stays locked")]
+    Running(PathBuf),
+    /// Git could not be run, or gave nothing.
+    #[error("the remote `{remote}` {}", told(cause))]
+    Call { remote: String, cause: CallError },
+    /// The remote does not take the records.
+    #[error("the remote `{remote}` refused them: {words}")]
+    Refused { remote: String, words: String },
+    /// Somebody else was always faster.
+    #[error("`{branch}` kept moving, given up after {attempts} attempts: {words}")]
+    Outrun {
+        branch: String,
+        /// How often it was tried.
+        attempts: u32,
+        /// What git said the last time.
+        words: String,
+    },
+    /// The local branch has commits of the user's, which no sync publishes.
+    #[error("`{local}` has {} that `{branch}` lacks: {}", many(*count, "commit of code"), quoted(first))]
+    Unpublished { local: String, branch: String, count: usize, first: Vec<String> },
+    /// A record that is not the same on both sides.
+    #[error("{} here and on `{branch}` with different content: {}", are(paths.len(), "record"), quoted(paths))]
+    Different { branch: String, paths: Vec<String> },
+    /// The remote lacks records that it had.
+    #[error("{}", lost_text(branch, lost, changed, *rewritten, *is_gone))]
+    Lost {
+        branch: String,
+        /// The paths that are gone.
+        lost: Vec<String>,
+        /// The paths whose content is another.
+        changed: Vec<String>,
+        rewritten: bool,
+        /// Whether the branch is gone altogether.
+        is_gone: bool,
+    },
+    /// The local branch lacks records that a commit below it had.
+    #[error("{} removed or changed on `{local}` by a commit: {}", are(paths.len(), "record"), quoted(paths))]
+    LostHere { local: String, paths: Vec<String> },
+    /// A lost history cannot be taken for the truth while the working tree is of another one.
+    #[error("what `{branch}` lost cannot be dropped from `{local}`, {reason}")]
+    CannotDrop { local: String, branch: String, reason: &'static str },
+    /// The clone ends before the histories meet.
+    #[error("this shallow clone ends before `{local}` and `{branch}` meet")]
+    Unmet { local: String, branch: String },
+}
+
+impl SyncError {
+    /// Whether it is that what is recorded does not hold together.
+    pub fn is_integrity(&self) -> bool {
+        matches!(
+            self,
+            SyncError::Lost { .. }
+                | SyncError::LostHere { .. }
+                | SyncError::Different { .. }
+                | SyncError::History(HistoryError::Different { .. } | HistoryError::NotAFolder { .. })
+        )
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
+        const SAFE: &str = "the records are safe on the local branch";
+        Some(match self {
+            SyncError::History(error) => return error.hint(),
+            SyncError::NoRemote(_) => {
+                "add one with `git remote add origin <address>`, or name one by `--remote`".to_owned()
+            }
+            SyncError::BadRemote { .. } => "`git remote -v` and `git config --get-regexp remote` show it".to_owned(),
+            SyncError::Running(_) => "wait until it is done, and try again".to_owned(),
+            SyncError::Call { cause: CallError::NoGit, .. } => {
+                "install git, or add the folder that has it to PATH".to_owned()
+            }
+            SyncError::Call { cause, .. } => {
+                let hint = match cause {
+                    CallError::Remote { fault: RemoteFault::Denied, .. } => {
+                        "no prompt is shown, so a key has to be in an agent and a password in a credential helper"
+                    }
+                    CallError::Remote { fault: RemoteFault::NoRepository, .. } => "`git remote -v` shows its address",
+                    CallError::Remote { fault: RemoteFault::Unwritable, .. } => {
+                        "make room on the disk, or let this user write to the git folder, and try again"
+                    }
+                    _ => "try again later",
+                };
+                format!("{SAFE}; {hint}")
+            }
+            SyncError::Refused { .. } => {
+                format!(
+                    "{SAFE}; if the branch is protected, let this user push to it, or keep the history on a branch \
+                         of its own: `ref` under `[history]` in sprag.toml"
+                )
+            }
+            SyncError::Outrun { .. } => format!("{SAFE}; run `sprag history sync` again"),
+            SyncError::Unpublished { .. } => {
+                "push them yourself (`git push`): the records go along; or keep the history on a branch of its own: \
+                 `ref` under `[history]` in sprag.toml"
+                    .to_owned()
+            }
+            SyncError::Different { .. } => {
+                "a record is never changed: `sprag history fsck` on both sides tells which is the damaged one"
+                    .to_owned()
+            }
+            SyncError::Lost { is_gone: true, .. } => {
+                "it is still here: `--after-rewrite restore` puts the branch back as it was; a branch that is gone says \
+                 nothing of its records, so there is nothing to accept"
+                    .to_owned()
+            }
+            SyncError::Lost { .. } => {
+                "they are still here: `--after-rewrite restore` puts them back, `--after-rewrite accept` lets them go"
+                    .to_owned()
+            }
+            SyncError::LostHere { .. } => {
+                "the remote has them still: `--after-rewrite restore` takes them back from there".to_owned()
+            }
+            SyncError::CannotDrop { branch, .. } => {
+                let branch = branch.replacen('/', " ", 1);
+                format!("bring the code together first (`git pull --rebase {branch}`), and try again")
+            }
+            SyncError::Unmet { .. } => {
+                "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned()
+            }
+        })
+    }
+}
+
+fn told(error: &CallError) -> String {
+    match error {
+        CallError::Remote { fault, words } if words.is_empty() => fault.clause().to_owned(),
+        CallError::Remote { fault, words } => format!("{}: {words}", fault.clause()),
+        other => format!("was not reached: {other}"),
+    }
+}
+
+fn many(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {}", plural(noun)) }
+}
+
+fn are(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun} is") } else { format!("{count} {} are", plural(noun)) }
+}
+
+/// The noun in the plural, where that is formed at its first word.
+fn plural(noun: &str) -> String {
+    match noun.split_once(' ') {
+        Some((first, rest)) => format!("{first}s {rest}"),
+        None => format!("{noun}s"),
+    }
+}
+
+/// The first few, each in backticks.
+fn quoted(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{}`", printable(name))).collect();
+    let more = names.len().saturating_sub(NAMED);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+fn lost_text(branch: &str, lost: &[String], changed: &[String], rewritten: bool, is_gone: bool) -> String {
+    if is_gone {
+        return format!("the branch `{branch}` is gone from the remote, and {} with it", many(lost.len(), "record"));
+    }
+    let how = if rewritten { "the history of" } else { "a commit on" };
+    let did = if rewritten { "was rewritten" } else { "took records away" };
+    let mut parts = Vec::new();
+    if !lost.is_empty() {
+        parts.push(format!("{} gone ({})", are(lost.len(), "record"), quoted(lost)));
+    }
+    if !changed.is_empty() {
+        parts.push(format!("{} changed ({})", are(changed.len(), "record"), quoted(changed)));
+    }
+    format!("{how} `{branch}` {did}: {}", parts.join(", "))
+}

@@ -1,0 +1,169 @@
+//! A temporary repository for tests, driven by git's own command line where git is to be the judge.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tempfile::TempDir;
+
+use crate::{Store, open};
+use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
+use sprag_model::commit::Commit;
+use sprag_model::environment::{Environment, Machine};
+use sprag_model::metric::Metric;
+use sprag_model::run::{Quality, Run, RunStatus};
+use sprag_model::sample::{Estimate, Measurement};
+
+/// A repository in a folder that goes with it.
+pub(crate) struct Fixture {
+    _folder: TempDir,
+    pub(crate) root: PathBuf,
+}
+
+impl Fixture {
+    /// `git init` with these arguments, in the folder `project`.
+    pub(crate) fn empty(arguments: &[&str]) -> Fixture {
+        let fixture = Fixture::nothing();
+        fs::create_dir(&fixture.root).unwrap();
+        fixture.git(&[&["init", "--quiet", "--initial-branch=main"], arguments].concat());
+        fixture
+    }
+
+    /// A folder whose `project` does not exist yet.
+    pub(crate) fn nothing() -> Fixture {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("project");
+        Fixture { _folder: folder, root }
+    }
+
+    /// A working tree with two commits of code.
+    pub(crate) fn new() -> Fixture {
+        let fixture = Fixture::empty(&[]);
+        fixture.commit("README", "demo\n", "Begin");
+        fixture.commit("src/lib.rs", "fn one() {}\n", "Add one");
+        fixture
+    }
+
+    /// Another path beside the repository.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.root.with_file_name(name)
+    }
+
+    pub(crate) fn store(&self) -> Store {
+        isolated(&self.root)
+    }
+
+    /// Runs git in the repository; fails the test where git fails.
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        git_in(&self.root, arguments)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Writes a file and commits it; gives the commit.
+    pub(crate) fn commit(&self, path: &str, text: &str, subject: &str) -> String {
+        self.write(path, text);
+        self.git(&["add", path]);
+        self.git(&["commit", "--quiet", "-m", subject]);
+        self.head()
+    }
+
+    pub(crate) fn head(&self) -> String {
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    pub(crate) fn status(&self) -> String {
+        self.git(&["status", "--porcelain"])
+    }
+
+    /// Fails the test where git finds the repository damaged.
+    pub(crate) fn fsck(&self) {
+        self.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
+    }
+}
+
+/// Opens a repository whose configuration is its own file alone, so that the user's does not matter.
+pub(crate) fn isolated(path: &Path) -> Store {
+    let store = open(path).unwrap();
+    let mut config = git2::Config::new().unwrap();
+    let file = store.repository.commondir().join("config");
+    config.add_file(&file, git2::ConfigLevel::Local, false).unwrap();
+    store.repository.set_config(&config).unwrap();
+    store
+}
+
+/// Runs git in a folder, with an identity and a clock of its own and nobody's configuration.
+pub(crate) fn git_in(folder: &Path, arguments: &[&str]) -> String {
+    let (success, text) = try_git_in(folder, arguments);
+    assert!(success, "git {arguments:?}: {text}");
+    text
+}
+
+/// As [`git_in`], where git may fail.
+pub(crate) fn try_git_in(folder: &Path, arguments: &[&str]) -> (bool, String) {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+        command.env_remove(name);
+    }
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), "Ada").env(format!("GIT_{role}_EMAIL"), "ada@example.com");
+        command.env(format!("GIT_{role}_DATE"), "2026-01-05T12:00:00Z");
+    }
+    let output = command.current_dir(folder).args(arguments).output().expect("these tests need git");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&text).trim_end().to_owned())
+}
+
+/// A fixed time, that many minutes later.
+pub(crate) fn minute(number: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_767_600_000, 0).unwrap() + TimeDelta::minutes(number)
+}
+
+/// A run of the suite `cpu` that differs with `number` in time and value.
+pub(crate) fn run(number: i64) -> Run {
+    let value = 1e-3 * (1.0 + number as f64 / 100.0);
+    let estimate = Estimate {
+        metric: Metric::time(),
+        value,
+        workers: vec![value, value * 1.01],
+        p50: Some(value),
+        p95: None,
+        min: None,
+        interval: None,
+        detectable: None,
+        n: 20,
+    };
+    let benchmark = Benchmark::new("cpu", "tile_pack", &[("t", "8".into())], "fast").unwrap();
+    let measurement = Measurement {
+        benchmark: benchmark.into(),
+        role: Default::default(),
+        attributes: Default::default(),
+        parity: Parity { status: ParityStatus::Exact, max_abs_error: None, tolerance: None },
+        estimates: vec![estimate],
+        failure: None,
+    };
+    Run {
+        suite: "cpu".to_owned(),
+        timestamp: minute(number),
+        commit: None,
+        machine: Machine::named("bench-1", "Example CPU"),
+        environment: Environment::from_facts([("cpu_model".to_owned(), "Example".to_owned())].into()),
+        config: Default::default(),
+        status: RunStatus::Ok,
+        reason: None,
+        quality: Quality { clean: true, reasons: Vec::new() },
+        measurements: vec![measurement],
+        autotune: Vec::new(),
+    }
+}
+
+/// As [`run`], of that commit.
+pub(crate) fn run_of(number: i64, commit: Commit) -> Run {
+    Run { commit: Some(commit), ..run(number) }
+}

@@ -1,0 +1,126 @@
+//! Syncs with a remote beside the repository, where a test has to step in.
+
+use std::ffi::OsString;
+use std::fs;
+
+use crate::sync::rounds::sync_within;
+use crate::testing::{Fixture, git_in, minute, run};
+use crate::{AfterRewrite, Record, SyncError, SyncOptions, Synced, append, fsck, load, repair, target};
+use sprag_model::fsck::FindingKind;
+
+/// A repository with one commit of code, and its remote.
+fn shared() -> Fixture {
+    let fixture = Fixture::new();
+    let remote = fixture.beside("remote.git");
+    fixture.git(&["init", "-q", "--bare", "--initial-branch=main", remote.to_str().unwrap()]);
+    fixture.git(&["remote", "add", "origin", "../remote.git"]);
+    fixture.git(&["push", "-q", "origin", "main"]);
+    fixture
+}
+
+fn record(fixture: &Fixture, number: i64) {
+    let store = fixture.store();
+    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(number))], minute(number)).unwrap();
+}
+
+fn sync(fixture: &Fixture, attempts: u32) -> Result<Synced, SyncError> {
+    sync_with(fixture, attempts, &SyncOptions::default())
+}
+
+fn sync_with(fixture: &Fixture, attempts: u32, options: &SyncOptions) -> Result<Synced, SyncError> {
+    let store = fixture.store();
+    let target = target(&store, None).unwrap();
+    let isolation = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (OsString::from(name), "/dev/null".into()));
+    let variables = std::env::vars_os().filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"));
+    sync_within(attempts, &store, &target, options, variables.chain(isolation), minute(9))
+}
+
+#[test]
+fn a_remote_that_stays_locked_is_given_up() {
+    let fixture = shared();
+    record(&fixture, 1);
+    let lock = fixture.beside("remote.git").join("refs/heads/main.lock");
+    fs::write(&lock, "").unwrap();
+    let error = sync(&fixture, 3).unwrap_err();
+    assert!(matches!(&error, SyncError::Outrun { attempts: 3, .. }), "{error}");
+    assert!(!error.is_integrity() && error.hint().unwrap().starts_with("the records are safe on the local branch"));
+    let store = fixture.store();
+    assert_eq!(load(&store, &target(&store, None).unwrap()).unwrap().runs.len(), 1);
+    fs::remove_file(&lock).unwrap();
+    let synced = sync(&fixture, 1).unwrap();
+    assert_eq!((synced.sent.len(), synced.attempts, synced.warnings.len()), (1, 1, 0));
+    assert_eq!(git_in(&fixture.beside("remote.git"), &["rev-parse", "main"]), fixture.head());
+}
+
+#[test]
+fn locks_that_a_killed_sync_left_are_cleared() {
+    let fixture = shared();
+    record(&fixture, 1);
+    sync(&fixture, 1).unwrap();
+    record(&fixture, 2);
+    for name in ["synced", "fetched"] {
+        fixture.write(&format!(".git/refs/sprag/{name}/origin/main.lock"), "half");
+    }
+    assert_eq!(sync(&fixture, 1).unwrap().sent.len(), 1);
+    // A lock of another program's is its own, and so is one that we hold.
+    fixture.write(".git/refs/heads/main.lock", "");
+    record_at_remote(&fixture);
+    assert!(matches!(sync(&fixture, 2), Err(SyncError::Outrun { .. })));
+    fs::remove_file(fixture.root.join(".git/refs/heads/main.lock")).unwrap();
+    assert_eq!(sync(&fixture, 1).unwrap().received, 1);
+    assert_eq!(fixture.status(), "");
+}
+
+/// Somebody else's record reaches the remote.
+fn record_at_remote(fixture: &Fixture) {
+    let other = fixture.beside("other");
+    fixture.git(&["clone", "-q", fixture.beside("remote.git").to_str().unwrap(), other.to_str().unwrap()]);
+    fs::create_dir_all(other.join("history/v1/_notes/2026")).unwrap();
+    fs::write(other.join("history/v1/_notes/2026/x.json"), "{}\n").unwrap();
+    git_in(&other, &["add", "history"]);
+    git_in(&other, &["commit", "-q", "-m", "sprag: a note"]);
+    git_in(&other, &["push", "-q"]);
+}
+
+#[test]
+fn notes_of_what_the_remote_has_stay_here() {
+    let fixture = shared();
+    record(&fixture, 1);
+    sync(&fixture, 1).unwrap();
+    let path = Record::of(&run(1)).path;
+    let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]);
+    let object = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    fs::rename(&object, fixture.beside("object")).unwrap();
+    fs::remove_file(fixture.root.join(&path)).unwrap();
+    let store = fixture.store();
+    let repaired = repair(&store, &target(&store, None).unwrap(), minute(5)).unwrap();
+    assert!(repaired.steps[0].contains("could not be read"), "{repaired:?}");
+    assert!(matches!(sync(&fixture, 1), Err(SyncError::LostHere { .. })));
+    fs::rename(fixture.beside("object"), &object).unwrap();
+    let options = SyncOptions { after_rewrite: Some(AfterRewrite::Restore), ..SyncOptions::default() };
+    let synced = sync_with(&fixture, 1, &options).unwrap();
+    assert_eq!(synced.sent, [""; 0]);
+    assert_eq!(git_in(&fixture.beside("remote.git"), &["ls-tree", "-r", "--name-only", "main", "history/"]), path);
+    assert_eq!(load(&store, &target(&store, None).unwrap()).unwrap().runs.len(), 1);
+}
+
+#[test]
+fn a_record_of_the_last_sync_that_a_reset_took_is_told() {
+    let fixture = shared();
+    (1..4).for_each(|number| record(&fixture, number));
+    sync(&fixture, 1).unwrap();
+    let check = |expected: &str| {
+        let store = fixture.store();
+        let report = fsck(&store, &target(&store, None).unwrap(), minute(60), None).unwrap();
+        let told = report.findings.iter().filter(|finding| finding.kind == FindingKind::Incomplete);
+        let told: Vec<&str> = told.map(|finding| finding.what.as_str()).collect();
+        assert_eq!(told.join("; "), expected);
+    };
+    check("");
+    fixture.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    check("1 record of the last sync with `origin/main` is not on this branch");
+    fixture.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    check("2 records of the last sync with `origin/main` are not on this branch");
+    assert_eq!(sync(&fixture, 1).unwrap().received, 2);
+    check("");
+}
