@@ -177,7 +177,7 @@ impl Append<'_> {
             }
             if appended.added.len() > MANY_FILES {
                 let new = appended.added.iter().filter(|path| packed.insert((*path).clone()));
-                pack_writer::write(self.repository, &new.map(|path| self.blob(path)).collect::<Vec<_>>())?;
+                pack_writer::write(self.repository, &new.map(|path| self.blob(path).1).collect::<Vec<_>>())?;
             }
             let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
             watch(Step::CommitWritten);

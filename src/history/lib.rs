@@ -22,7 +22,6 @@ mod objects {
     pub(crate) mod loose;
     pub(crate) mod partial;
     pub(crate) mod pack_index;
-    pub(crate) mod unpack;
     pub(crate) mod pack_writer;
     pub(crate) mod flush;
 }

@@ -13,7 +13,7 @@ use crate::fsck::tip::{Tip, TipFile};
 use crate::layout;
 use crate::layout::{Kind, PLAIN};
 use crate::objects::loose::LooseObjects;
-use crate::objects::pack_index::Packs;
+use crate::objects::pack_index::PackIndexes;
 use crate::objects::partial::Promises;
 use crate::reading::entries::{Digests, record_digest, vouches};
 use crate::reading::past::reason;
@@ -144,7 +144,7 @@ pub(crate) fn read(
     let loose = LooseObjects::of(repository);
     let mut contents = Contents { sound: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
     let files: Vec<&TipFile> = tip.runs.iter().chain(&tip.events).collect();
-    let order = Packs::of(repository, files.len()).order(&files, |file| Some(file.id));
+    let order = PackIndexes::read(repository, files.len()).order(&files, |file| Some(file.id));
     for batch in order.chunks(BATCH) {
         let mut read = Vec::new();
         for file in batch.iter().map(|&place| files[place]) {

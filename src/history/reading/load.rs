@@ -11,8 +11,7 @@ use crate::error::HistoryError;
 use crate::layout;
 use crate::layout::Entry;
 use crate::objects::loose::LooseObjects;
-use crate::objects::pack_index::Packs;
-use crate::objects::unpack::Unpacker;
+use crate::objects::pack_index::PackIndexes;
 use crate::reading::listing::{Listing, Walk, absent_or, list};
 use crate::store::{Store, failed};
 use sprag_model::event_record::EVENT_ROOT;
@@ -94,7 +93,7 @@ pub fn fold<T: Send>(
     begin: impl Fn() -> T + Sync,
     take: impl Fn(&mut T, usize, Result<RecordedRun, Quarantined>) + Sync,
 ) -> Result<Vec<T>, HistoryError> {
-    let packs = Packs::of(&store.repository, entries.len());
+    let packs = PackIndexes::read(&store.repository, entries.len());
     let order = packs.order(entries, |entry| Oid::from_str(&entry.blob).ok());
     let is_vouched = entries.len() >= MANY;
     let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len().div_ceil(SHARE));
@@ -104,7 +103,6 @@ pub fn fold<T: Send>(
         let odb = repository.odb().map_err(failed("open the object database"))?;
         let mut taken = begin();
         let mut reader = Reader::default();
-        let mut packed = Unpacker::of(&packs);
         let loose = LooseObjects::of(repository);
         loop {
             let first = next.fetch_add(share, Ordering::Relaxed);
@@ -115,8 +113,7 @@ pub fn fold<T: Send>(
             for &place in share {
                 let entry = &entries[place];
                 let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
-                let quick = read_packed(&mut packed, &mut reader, entry);
-                let record = quick.map_or_else(|| read_one(&loose, &odb, &mut reader, entry), Ok);
+                let record = read_one(&loose, &odb, &mut reader, entry);
                 take(&mut taken, place, record.map_err(quarantine));
             }
         }
@@ -149,12 +146,6 @@ impl Drop for Vouched {
     fn drop(&mut self) {
         git2::opts::strict_hash_verification(true);
     }
-}
-
-/// A record that lies in a pack. Where something is wrong with it, [`read_one`] says what.
-fn read_packed(packed: &mut Unpacker<'_>, reader: &mut Reader, entry: &Entry) -> Option<RecordedRun> {
-    let bytes = packed.blob(Oid::from_str(&entry.blob).ok()?)?;
-    layout::check_recorded(&entry.path, &bytes, reader).ok()
 }
 
 fn read_one(loose: &LooseObjects, odb: &Odb<'_>, reader: &mut Reader, entry: &Entry) -> Result<RecordedRun, String> {
