@@ -35,6 +35,7 @@ mod errand;
 pub mod seed;
 pub mod instructions;
 pub mod suite;
+pub mod seed_report;
 
 #[cfg(test)]
 mod example;

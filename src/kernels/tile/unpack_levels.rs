@@ -9,18 +9,15 @@
 //! Channels do not touch one another, so the quick forms may take them in blocks: a block of planes is copied and, while
 //! it is in the cache, all tiles are applied to it in their order. Maps are `[B,C,H,W]`, tiles `[B,K,C,t,t]`.
 
-mod application;
-mod scatter;
-
 use super::super::KernelError;
 use super::super::element::Element;
-use super::super::shape::MapShape;
-use super::{Overlap, Tiles};
-use application::{by_place, by_turn, check};
-use scatter::{Scatter, scatter_pixels};
+use super::super::shape::{MapShape, check_length};
+use super::place::Blend;
+use super::rows::{copy_block, scatter};
+use super::{Overlap, Placement, Tiles};
+use rayon::prelude::*;
 
 pub use super::config::Config;
-pub use application::Scratch;
 
 /// The configurations worth trying, the usual one first.
 pub const CANDIDATES: &[Config] =
@@ -175,6 +172,246 @@ pub fn parallel_in_place<T: Element>(
     by_place(shape, tiles, rule, scratch)?;
     Scatter::new(None, shape, tiles, rule.overlap, scratch).run_in_pool(config, merged);
     Ok(())
+}
+
+/// Room for the order of application; it grows to the tiles of a call and is reused.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    /// The tiles in the order in which they are applied, sample after sample, K a sample.
+    applied: Vec<Applied>,
+}
+
+/// A tile on its turn.
+#[derive(Clone, Copy, Debug)]
+struct Applied {
+    /// Which row of `[B,K]` it is.
+    tile: usize,
+    /// Where its first pixel lies in each plane.
+    start: usize,
+    /// Its level and position as one number: of two tiles, the one with the larger is applied later.
+    turn: usize,
+}
+
+/// Refuses what does not fit together, before anything is written.
+fn check<T: Element>(
+    base: Option<&[T]>,
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule<'_>,
+    merged: &[T],
+) -> Result<(), KernelError> {
+    tiles.check(shape)?;
+    if let Some(base) = base {
+        check_length("base", base.len(), shape.elements())?;
+    }
+    check_length("merged", merged.len(), shape.elements())?;
+    match rule.levels {
+        None if !rule.assume_priority_sorted => Err(KernelError::LevelsNeeded),
+        None => Ok(()),
+        Some(levels) => check_length("levels", levels.len(), tiles.placement.count()),
+    }
+}
+
+/// Finds the order of tiles that were checked: by turn.
+fn by_turn<T>(shape: MapShape, tiles: &Tiles<'_, T>, rule: Rule<'_>, scratch: &mut Scratch) -> Result<(), KernelError> {
+    let per_sample = note(shape, tiles, rule, scratch)?;
+    scratch.applied.chunks_exact_mut(per_sample).for_each(|row| row.sort_unstable_by_key(|applied| applied.turn));
+    Ok(())
+}
+
+/// Finds an order that comes to the same: by place where tiles lie on a grid and override, since there tiles are apart
+/// or in the very same place, and neighbours find their lines in the cache; else by turn.
+fn by_place<T>(
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    rule: Rule<'_>,
+    scratch: &mut Scratch,
+) -> Result<(), KernelError> {
+    if !matches!((tiles.placement, rule.overlap), (Placement::Indices(_), Overlap::Override)) {
+        return by_turn(shape, tiles, rule, scratch);
+    }
+    let per_sample = note(shape, tiles, rule, scratch)?;
+    let rows = scratch.applied.chunks_exact_mut(per_sample);
+    rows.for_each(|row| row.sort_unstable_by_key(|applied| (applied.start, applied.turn)));
+    Ok(())
+}
+
+/// Notes the tiles as they are given, and gives how many a sample has, at least 1.
+fn note<T>(shape: MapShape, tiles: &Tiles<'_, T>, rule: Rule<'_>, scratch: &mut Scratch) -> Result<usize, KernelError> {
+    let per_sample = (tiles.placement.count() / shape.batch).max(1);
+    let bits = (usize::BITS - (per_sample - 1).leading_zeros()).max(1);
+    let lowest = rule.levels.map_or(Ok(0), |levels| lowest_level(levels, per_sample, bits))?;
+    let start = tiles.placement.start(shape, tiles.tile_size);
+    scratch.applied.clear();
+    for first in (0..tiles.placement.count()).step_by(per_sample) {
+        scratch.applied.extend((0..per_sample).map(|position| {
+            let tile = first + position;
+            let level = rule.levels.map_or(0, |levels| (levels[tile] - lowest) as usize);
+            Applied { tile, start: start(tile), turn: level << bits | position }
+        }));
+    }
+    Ok(per_sample)
+}
+
+/// The lowest level of a call, or why levels and positions do not fit the key.
+fn lowest_level(levels: &[i32], per_sample: usize, bits: u32) -> Result<i32, KernelError> {
+    let (Some(&lowest), Some(&highest)) = (levels.iter().min(), levels.iter().max()) else {
+        return Ok(0);
+    };
+    let spread = i64::from(highest) - i64::from(lowest);
+    let largest_key = (i128::from(spread) << bits) + per_sample as i128 - 1;
+    if largest_key > i128::from(i32::MAX) {
+        return Err(KernelError::LevelSpread { spread, tiles: per_sample });
+    }
+    Ok(lowest)
+}
+
+/// Applies tiles pixel by pixel.
+fn scatter_pixels<T: Element>(
+    shape: MapShape,
+    tiles: &Tiles<'_, T>,
+    overlap: Overlap,
+    merged: &mut [T],
+    scratch: &Scratch,
+) {
+    let side = tiles.tile_size;
+    let per_sample = scratch.applied.len() / shape.batch;
+    for (turn, applied) in scratch.applied.iter().enumerate() {
+        let (oy, ox) = tiles.placement.at(applied.tile, shape, side);
+        for channel in 0..shape.channels {
+            for dy in 0..side {
+                for dx in 0..side {
+                    let new = tiles.packed[((applied.tile * shape.channels + channel) * side + dy) * side + dx];
+                    let pixel = &mut merged[shape.at(turn / per_sample, channel, oy + dy, ox + dx)];
+                    *pixel = match overlap {
+                        Overlap::Override => new,
+                        Overlap::Blend(factor) => Blend::new(factor).mix(*pixel, new),
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// What all blocks of a call share.
+#[derive(Clone, Copy)]
+struct Scatter<'a, T> {
+    base: Option<&'a [T]>,
+    shape: MapShape,
+    packed: &'a [T],
+    tile_size: usize,
+    blend: Option<Blend<T>>,
+    applied: &'a [Applied],
+    /// The bits of all places together: a power of two divides this where it divides each.
+    all_starts: usize,
+}
+
+/// Some planes of one sample, the first of them of `channel`.
+struct Block<'a, T> {
+    shared: Scatter<'a, T>,
+    sample: usize,
+    channel: usize,
+    planes: &'a mut [T],
+}
+
+impl<'a, T: Element> Scatter<'a, T> {
+    fn new(
+        base: Option<&'a [T]>,
+        shape: MapShape,
+        tiles: &Tiles<'a, T>,
+        overlap: Overlap,
+        scratch: &'a Scratch,
+    ) -> Self {
+        let blend = match overlap {
+            Overlap::Override => None,
+            Overlap::Blend(factor) => Some(Blend::new(factor)),
+        };
+        let Tiles { packed, tile_size, .. } = *tiles;
+        let all_starts = scratch.applied.iter().fold(0, |all, applied| all | applied.start);
+        Scatter { base, shape, packed, tile_size, blend, applied: &scratch.applied, all_starts }
+    }
+
+    /// Block of channels after block of channels.
+    fn run(self, config: Config, merged: &mut [T]) {
+        let block = config.block(self.shape.channels);
+        for (sample, map) in merged.chunks_exact_mut(self.shape.channels * self.shape.plane()).enumerate() {
+            for (index, planes) in map.chunks_mut(block * self.shape.plane()).enumerate() {
+                Block { shared: self, sample, channel: index * block, planes }.run();
+            }
+        }
+    }
+
+    /// The same on the threads of the current rayon pool, with at least one block for each.
+    fn run_in_pool(self, config: Config, merged: &mut [T]) {
+        let block = config.shared_block(self.shape.channels);
+        let samples = merged.par_chunks_exact_mut(self.shape.channels * self.shape.plane());
+        samples.enumerate().for_each(|(sample, map)| {
+            map.par_chunks_mut(block * self.shape.plane()).enumerate().for_each(|(index, planes)| {
+                Block { shared: self, sample, channel: index * block, planes }.run();
+            });
+        });
+    }
+
+    /// The tiles of a sample, in their order.
+    fn turns(self, sample: usize) -> &'a [Applied] {
+        let per_sample = self.applied.len() / self.shape.batch;
+        &self.applied[sample * per_sample..][..per_sample]
+    }
+}
+
+impl<T: Element> Block<'_, T> {
+    /// Copies the base, if there is one, and applies the tiles.
+    fn run(self) {
+        if let Some(base) = self.shared.base {
+            let start = self.shared.shape.at(self.sample, self.channel, 0, 0);
+            self.planes.copy_from_slice(&base[start..][..self.planes.len()]);
+        }
+        match self.shared.tile_size {
+            4 => self.apply_rows::<4>(),
+            8 => self.apply_rows::<8>(),
+            16 => self.apply_rows::<16>(),
+            _ => self.apply_any(),
+        }
+    }
+
+    /// The usual sides, told to the compiler. It asks for tiles that lie on the grid and override, since then a plane
+    /// is an array of rows of tiles; other calls go the way of any side.
+    fn apply_rows<const SIDE: usize>(self) {
+        let Scatter { shape, blend, all_starts, packed, .. } = self.shared;
+        if blend.is_some() || !shape.width.is_multiple_of(SIDE) || !all_starts.is_multiple_of(SIDE) {
+            return self.apply_any();
+        }
+        let (plane, stride) = (shape.plane() / SIDE, shape.width / SIDE);
+        let (tiles, turns) = (packed.as_chunks::<SIDE>().0.as_chunks::<SIDE>().0, self.shared.turns(self.sample));
+        let rows = self.planes.as_chunks_mut::<SIDE>().0;
+        let channels = rows.len() / plane;
+        // Of tiles in the very same place the last one wins.
+        for applied in turns.chunk_by(|a, b| a.start == b.start).filter_map(|same| same.last()) {
+            let tile = &tiles[applied.tile * shape.channels + self.channel..][..channels];
+            scatter(tile, &mut rows[applied.start / SIDE..], plane, stride);
+        }
+    }
+
+    fn apply_any(self) {
+        let Scatter { shape, tile_size: side, blend, packed, .. } = self.shared;
+        let (plane, pixels) = (shape.plane(), side * side);
+        let channels = self.planes.len() / plane;
+        for applied in self.shared.turns(self.sample) {
+            let first = (applied.tile * shape.channels + self.channel) * pixels;
+            for (channel, tile) in packed[first..][..channels * pixels].chunks_exact(pixels).enumerate() {
+                let target = &mut self.planes[channel * plane + applied.start..];
+                match blend {
+                    None => copy_block(tile, side, target, shape.width, side),
+                    Some(blend) => {
+                        for (row, new) in tile.chunks_exact(side).enumerate() {
+                            let current = &mut target[row * shape.width..][..side];
+                            current.iter_mut().zip(new).for_each(|(pixel, &new)| *pixel = blend.mix(*pixel, new));
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

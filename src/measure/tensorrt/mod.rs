@@ -18,3 +18,16 @@ pub mod measurements;
 
 pub use find::find;
 pub use transcript::Version;
+
+use std::path::{Path, PathBuf};
+
+/// The variable that names a library with plugins, as the seed knows it.
+const PLUGIN_VARIABLE: &str = "APEXX_TRT_PLUGIN_LIB";
+
+/// The library with plugins that the environment names, and how it does, where that file is there. A relative path
+/// counts from `folder`, where the user is.
+pub fn plugin_of_environment(folder: &Path) -> Option<(PathBuf, String)> {
+    let text = std::env::var_os(PLUGIN_VARIABLE).filter(|text| !text.is_empty())?;
+    let path = folder.join(&text);
+    path.is_file().then(|| (path, text.to_string_lossy().into_owned()))
+}

@@ -1,10 +1,6 @@
 //! `sprag run --output`: the reports that the tools of the seed, Apex-X, read.
 
 mod options;
-mod cpu;
-mod launches;
-mod engine;
-mod gpu;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +12,8 @@ use super::{Advice, text};
 use crate::cli::RunArgs;
 use crate::config::{Suite, SuiteKind};
 use sprag_base::files::{check_writable, write_atomic};
-use sprag_formats::compat::apex_x::{cpu_report, gpu_report, trt_report};
+use sprag_formats::compat::apex_x::{self, trt_report};
+use sprag_measure::seed_report::{GpuReportOptions, cpu_report, gpu_report};
 use sprag_measure::suite::Observer as _;
 
 /// A report that was asked for and can be written.
@@ -29,8 +26,8 @@ pub(super) struct Wanted {
 
 /// What a report is timed on, by the kind of its suite.
 enum What {
-    Cpu(cpu_report::Settings),
-    Gpu(Box<gpu::Asked>),
+    Cpu(apex_x::cpu_report::Settings),
+    Gpu(Box<GpuReportOptions>),
     /// The sweep over shapes, of what was measured for the record.
     Trt,
 }
@@ -59,7 +56,7 @@ pub(super) fn wanted(folder: &Path, args: &RunArgs, asked: &[(&str, &Suite)]) ->
     };
     let what = match suite.kind {
         SuiteKind::Cpu => What::Cpu(options::cpu_settings(args)),
-        SuiteKind::Gpu => What::Gpu(Box::new(gpu::Asked::of(folder, args)?)),
+        SuiteKind::Gpu => What::Gpu(Box::new(options::gpu_report_options(folder, args)?)),
         SuiteKind::Trt => What::Trt,
         SuiteKind::Command => {
             let message = format!("`{option}` writes the report of kernels or of TensorRT, and `{name}` is neither");
@@ -103,15 +100,15 @@ pub(super) fn write(
     let texts = match &wanted.what {
         What::Cpu(settings) => {
             progress.begin("single calls for the report", 1);
-            let report = cpu::report(&wanted.suite, settings)?;
+            let report = cpu_report(&wanted.suite, settings)?;
             progress.end();
             report.map(|json| (json, String::new()))
         }
         What::Gpu(asked) => match measured.runs.iter().find(|run| run.suite == wanted.suite) {
             Some(run) => {
                 progress.begin("single calls for the report", 1);
-                let report =
-                    gpu::report(asked, run, project.private_folder().ok().map(|folder| folder.join("compiled")))?;
+                let compiled = project.private_folder().ok().map(|folder| folder.join("compiled"));
+                let report = gpu_report(asked, run, compiled, progress)?;
                 progress.end();
                 report.and_then(|report| gpu_texts(&report))
             }
@@ -141,7 +138,8 @@ pub(super) fn write(
 }
 
 /// A report as JSON and as Markdown.
-fn gpu_texts(report: &gpu_report::GpuReport) -> Result<(String, String), String> {
-    let markdown = gpu_report::to_markdown(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
+fn gpu_texts(report: &apex_x::gpu_report::GpuReport) -> Result<(String, String), String> {
+    let markdown =
+        apex_x::gpu_report::to_markdown(&report.to_value()?).map_err(|fault| format!("the report {fault}"))?;
     Ok((report.to_json()?, markdown))
 }

@@ -9,21 +9,11 @@ use crate::cli::RunArgs;
 use crate::config::{Suite, SuiteKind};
 use sprag_base::files::check_writable;
 use sprag_measure::suite::TrtSuite;
+use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_measure::tensorrt::sweep::{self, Settings};
-
-/// The variable that names a library with plugins, as the seed knows it.
-const PLUGIN_VARIABLE: &str = "APEXX_TRT_PLUGIN_LIB";
 
 /// The seed of a sweep that is given none.
 const DEFAULT_SEED: u64 = 123;
-
-/// The library with plugins that the environment names, and how it does, where that file is there. A relative path
-/// counts from `folder`, where the user is.
-pub(super) fn plugin_of_environment(folder: &Path) -> Option<(PathBuf, String)> {
-    let text = std::env::var_os(PLUGIN_VARIABLE).filter(|text| !text.is_empty())?;
-    let path = folder.join(&text);
-    path.is_file().then(|| (path, text.to_string_lossy().into_owned()))
-}
 
 /// Options of the command line; paths count from where the user is.
 #[derive(Clone, Debug, Default, PartialEq)]

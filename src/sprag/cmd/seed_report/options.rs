@@ -1,11 +1,15 @@
 //! Which options go together: whatever makes no sense is refused before anything runs.
 
+use std::path::{Path, PathBuf};
+
 use crate::cli::{Dtype, RunArgs};
 use crate::cmd::Advice;
 use crate::config::{Suite, SuiteKind};
 use sprag_formats::compat::apex_x::cpu_report;
 use sprag_measure::gpu::precision::AskedDtype;
 use sprag_measure::gpu::settings::Settings;
+use sprag_measure::seed_report::GpuReportOptions;
+use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_model::shape_case::ShapeCase;
 
 /// Refuses options that have no effect on what would run.
@@ -81,6 +85,23 @@ pub(super) fn gpu_settings(args: &RunArgs) -> Result<Settings, Advice> {
     settings.check().map_err(|error| Advice { message: error.to_string(), hint: error.hint() })?;
     gpu.trt_input_shapes.iter().try_for_each(|shape| input_shape(shape))?;
     Ok(settings)
+}
+
+/// What the report of a GPU suite is made of.
+///
+/// # Errors
+/// Names the first option that cannot be.
+pub(super) fn gpu_report_options(folder: &Path, args: &RunArgs) -> Result<GpuReportOptions, Advice> {
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    let plugin = args.report.trt_plugin_lib.as_ref().map(text);
+    let plugin = plugin.or_else(|| plugin_of_environment(folder).map(|(_, shown)| shown));
+    Ok(GpuReportOptions {
+        settings: gpu_settings(args)?,
+        engine: args.report.trt_engine_path.as_ref().map(text).unwrap_or_default(),
+        plugin: plugin.unwrap_or_default(),
+        shapes: args.gpu.trt_input_shapes.clone(),
+        folder: folder.to_owned(),
+    })
 }
 
 /// Refuses a text that is no shape of an input.

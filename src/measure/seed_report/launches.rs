@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use sprag_measure::gpu::settings::{Profile, Settings};
-use sprag_measure::gpu::single_calls::{CallsTimes, Subject, Tuned};
+use crate::gpu::settings::{Profile, Settings};
+use crate::gpu::single_calls::{CallsTimes, Subject, Tuned};
 use sprag_model::autotune::{Launched, Registry, Snapshot, Source, shape_bucket};
 use sprag_model::run::Run;
 
@@ -20,7 +20,7 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// Reads the choices of a run, made for the benchmark that `id` names for each operation.
-    pub(super) fn of(run: &Run, id: impl Fn(Subject) -> Option<String>) -> Chosen {
+    pub(super) fn from_run(run: &Run, id: impl Fn(Subject) -> Option<String>) -> Chosen {
         let mut chosen = Chosen::default();
         for subject in Subject::ALL {
             let Some(id) = id(subject) else { continue };
@@ -108,7 +108,7 @@ fn fields(subject: Subject, settings: &Settings, dtype: &str) -> BTreeMap<String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_measure::gpu::single_calls::{OperationCalls, Selected, Series};
+    use crate::gpu::single_calls::{OperationCalls, Selected, Series};
     use sprag_model::environment::{Environment, Machine};
     use sprag_model::run::{Quality, RunStatus};
 
@@ -167,7 +167,7 @@ mod tests {
             entry("Scan", "d", "guessed"),
             json!("damaged"),
         ]);
-        let chosen = Chosen::of(&run, |subject| Some(format!("{subject:?}")));
+        let chosen = Chosen::from_run(&run, |subject| Some(format!("{subject:?}")));
         let check = |subject: Subject, selected: Option<&str>, source: Source| {
             assert_eq!(chosen.configurations.get(&subject).map(String::as_str), selected);
             assert_eq!(chosen.source(subject), source);
@@ -177,7 +177,7 @@ mod tests {
         check(Subject::FusionGate, Some("c"), Source::RegistryCache);
         check(Subject::Scan, None, Source::Heuristic);
         check(Subject::EndToEnd, None, Source::Heuristic);
-        assert_eq!(Chosen::of(&run, |_| None), Chosen::default());
+        assert_eq!(Chosen::from_run(&run, |_| None), Chosen::default());
     }
 
     #[test]

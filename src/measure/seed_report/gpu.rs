@@ -1,57 +1,42 @@
 //! The report of a GPU suite, out of what its run came to: single calls in one more process, or why there are none.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chrono::Utc;
 
 use super::engine::AskedEngine;
 use super::launches::{self, Chosen};
-use crate::cli::RunArgs;
-use crate::cmd::Advice;
-use crate::cmd::trt_options::plugin_of_environment;
+use crate::MeasureError;
+use crate::environment::{platform, redact::redacted};
+use crate::gpu::precision::fp8_unavailable;
+use crate::gpu::probe::{self, GpuError};
+use crate::gpu::program::Dtype;
+use crate::gpu::settings::Settings;
+use crate::gpu::single_calls::{self, CALLS_VERSION, CallsPlan, CallsTimes, OperationCalls, Series, Subject};
+use crate::gpu::suite;
+use crate::process::WorkerCommand;
+use crate::suite::observer::Observer;
 use sprag_formats::compat::apex_x::gpu_report::{
     self, Backend, Benchmarks, Calls, Device, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome,
     Selection,
 };
-use sprag_measure::environment::{platform, redact::redacted};
-use sprag_measure::gpu::precision::fp8_unavailable;
-use sprag_measure::gpu::probe::{self, GpuError};
-use sprag_measure::gpu::program::Dtype;
-use sprag_measure::gpu::settings::Settings;
-use sprag_measure::gpu::single_calls::{self, CALLS_VERSION, CallsPlan, CallsTimes, OperationCalls, Series, Subject};
-use sprag_measure::gpu::suite;
-use sprag_measure::process::WorkerCommand;
 use sprag_model::autotune::Snapshot;
 use sprag_model::run::{Run, RunStatus};
 
-pub(super) struct Asked {
-    settings: Settings,
-    /// The engine as the user wrote it.
-    engine: String,
-    plugin: String,
-    shapes: Vec<String>,
+/// What the report of a GPU suite is timed on.
+#[derive(Clone, Debug)]
+pub struct GpuReportOptions {
+    pub settings: Settings,
+    /// The engine as the user wrote it; empty where there is none.
+    pub engine: String,
+    /// The library of plugins, likewise.
+    pub plugin: String,
+    pub shapes: Vec<String>,
     /// Where the user is: paths count from there.
-    folder: PathBuf,
+    pub folder: PathBuf,
 }
 
-impl Asked {
-    /// What the options ask for.
-    ///
-    /// # Errors
-    /// Names the first that cannot be.
-    pub(super) fn of(folder: &Path, args: &RunArgs) -> Result<Asked, Advice> {
-        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
-        let plugin = args.report.trt_plugin_lib.as_ref().map(text);
-        let plugin = plugin.or_else(|| plugin_of_environment(folder).map(|(_, shown)| shown));
-        Ok(Asked {
-            settings: super::options::gpu_settings(args)?,
-            engine: args.report.trt_engine_path.as_ref().map(text).unwrap_or_default(),
-            plugin: plugin.unwrap_or_default(),
-            shapes: args.gpu.trt_input_shapes.clone(),
-            folder: folder.to_owned(),
-        })
-    }
-
+impl GpuReportOptions {
     fn config(&self) -> GpuConfig {
         let Settings { profile, dtype, warmup, iters, seed, budgets } = self.settings;
         GpuConfig {
@@ -94,7 +79,12 @@ impl Asked {
 ///
 /// # Errors
 /// When this program cannot be found to run again.
-pub(super) fn report(asked: &Asked, run: &Run, compiled: Option<PathBuf>) -> anyhow::Result<Result<GpuReport, String>> {
+pub fn gpu_report(
+    options: &GpuReportOptions,
+    run: &Run,
+    compiled: Option<PathBuf>,
+    observer: &dyn Observer,
+) -> Result<Result<GpuReport, String>, MeasureError> {
     let device = probe::device();
     match run.status {
         RunStatus::Skipped => {
@@ -102,25 +92,26 @@ pub(super) fn report(asked: &Asked, run: &Run, compiled: Option<PathBuf>) -> any
                 Ok(_) => code(run.reason.as_deref().unwrap_or_default()).to_owned(),
                 Err(error) => seed_word(error).to_owned(),
             };
-            Ok(Ok(assembled(asked, run, device, Outcome::Skipped(reason), Snapshot::default())))
+            Ok(Ok(assembled(options, run, device, Outcome::Skipped(reason), Snapshot::default())))
         }
         RunStatus::Failed => Ok(Err("the suite gave no times for the report".to_owned())),
-        RunStatus::Ok => measured(asked, run, device, compiled),
+        RunStatus::Ok => measured(options, run, device, compiled, observer),
     }
 }
 
 /// Times the single calls.
 fn measured(
-    asked: &Asked,
+    options: &GpuReportOptions,
     run: &Run,
     device: Result<probe::Device, GpuError>,
     compiled: Option<PathBuf>,
-) -> anyhow::Result<Result<GpuReport, String>> {
-    let effective = asked.settings.dtype.effective(device.as_ref().ok().and_then(capability_of));
-    let chosen = Chosen::of(run, |subject| tuned_id(run, subject, &asked.settings, effective.dtype));
+    observer: &dyn Observer,
+) -> Result<Result<GpuReport, String>, MeasureError> {
+    let effective = options.settings.dtype.effective(device.as_ref().ok().and_then(capability_of));
+    let chosen = Chosen::from_run(run, |subject| tuned_id(run, subject, &options.settings, effective.dtype));
     let plan = CallsPlan {
         version: CALLS_VERSION,
-        settings: asked.settings,
+        settings: options.settings,
         dtype: effective.dtype,
         compiled,
         configurations: chosen.configurations.clone(),
@@ -129,10 +120,10 @@ fn measured(
         Ok(times) => times,
         Err(error) => return Ok(Err(redacted(&error.to_string()))),
     };
-    let autotune = launches::snapshot(&times, &asked.settings, effective.word(), &chosen);
-    let benchmarks = benchmarks(&times, &asked.engine());
+    let autotune = launches::snapshot(&times, &options.settings, effective.word(), &chosen);
+    let benchmarks = benchmarks(&times, &options.engine(), observer);
     let outcome = benchmarks.map(|benchmarks| Outcome::Measured(Box::new(benchmarks)));
-    Ok(outcome.map(|outcome| assembled(asked, run, device, outcome, autotune)))
+    Ok(outcome.map(|outcome| assembled(options, run, device, outcome, autotune)))
 }
 
 /// The id of the benchmark whose configuration an operation runs with.
@@ -140,17 +131,17 @@ fn tuned_id(run: &Run, subject: Subject, settings: &Settings, dtype: Dtype) -> O
     suite::tuned_id(&run.suite, &subject.operation(settings).ok()?, dtype).ok()
 }
 
-fn benchmarks(times: &CallsTimes, engine: &AskedEngine) -> Result<Benchmarks, String> {
-    let of = |subject: Subject| {
+fn benchmarks(times: &CallsTimes, engine: &AskedEngine, observer: &dyn Observer) -> Result<Benchmarks, String> {
+    let timed = |subject: Subject| {
         let calls =
             times.operations.get(&subject).ok_or_else(|| format!("there are no times of `{}`", subject.word()))?;
         let operation = operation(calls);
         if let Some(reason) = &operation.fallback_reason {
-            crate::cmd::warn(&format!("`{}` ran in its plain form in the report: {reason}", subject.word()));
+            observer.warn(&format!("`{}` ran in its plain form in the report: {reason}", subject.word()));
         }
         Ok::<Operation, String>(operation)
     };
-    let path = of(Subject::EndToEnd)?;
+    let path = timed(Subject::EndToEnd)?;
     let selection = Selection {
         level_0: times.selected.level_0,
         level_1: times.selected.level_1,
@@ -158,10 +149,10 @@ fn benchmarks(times: &CallsTimes, engine: &AskedEngine) -> Result<Benchmarks, St
         budget_b2_spent: times.selected.budget_b2_spent,
     };
     Ok(Benchmarks {
-        tilepack: of(Subject::TilePack)?,
-        tileunpack: of(Subject::TileUnpack)?,
-        fusion_gate: of(Subject::FusionGate)?,
-        tilessm: of(Subject::Scan)?,
+        tilepack: timed(Subject::TilePack)?,
+        tileunpack: timed(Subject::TileUnpack)?,
+        fusion_gate: timed(Subject::FusionGate)?,
+        tilessm: timed(Subject::Scan)?,
         tilessm_plugin: engine.plugin(),
         end_to_end: EndToEnd {
             reference: gpu_report::Path { calls: path.reference, selection, fallback_reason: None },
@@ -187,14 +178,14 @@ fn operation(calls: &OperationCalls) -> Operation {
 
 /// The report, with the device that it is of.
 fn assembled(
-    asked: &Asked,
+    options: &GpuReportOptions,
     run: &Run,
     device: Result<probe::Device, GpuError>,
     outcome: Outcome,
     autotune: Snapshot,
 ) -> GpuReport {
     let capability = device.as_ref().ok().and_then(capability_of);
-    let effective = asked.settings.dtype.effective(capability);
+    let effective = options.settings.dtype.effective(capability);
     let text = |reason: Option<&str>| reason.map(str::to_owned);
     GpuReport {
         timestamp: Utc::now(),
@@ -206,12 +197,12 @@ fn assembled(
                 compute_capability: Some(device.compute_capability),
                 can_compile: probe::nvrtc().is_ok(),
             }),
-            requested_dtype: asked.settings.dtype.word().to_owned(),
+            requested_dtype: options.settings.dtype.word().to_owned(),
             effective_dtype: effective.word().to_owned(),
             fp8_fallback_reason: text(effective.fallback_reason),
             fp8_unavailable: text(fp8_unavailable(capability)),
         },
-        config: asked.config(),
+        config: options.config(),
         outcome,
         autotune,
     }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use sprag_formats::compat::apex_x::cpu_report::{self, Place, Settings, Timings};
-use sprag_measure::process::WorkerCommand;
-use sprag_measure::seed::{self, SEED_VERSION, SeedPlan};
-use sprag_measure::{environment, gpu};
+use crate::process::WorkerCommand;
+use crate::seed::{self, SEED_VERSION, SeedPlan};
+use crate::{MeasureError, environment, gpu};
+use sprag_formats::compat::apex_x::cpu_report::{Place, Settings, Timings, to_json};
 
 /// Times the kernels; the text of the report, or why there is none.
 ///
 /// # Errors
 /// When this program cannot be found to run again.
-pub(super) fn report(suite: &str, settings: &Settings) -> anyhow::Result<Result<String, String>> {
+pub fn cpu_report(suite: &str, settings: &Settings) -> Result<Result<String, String>, MeasureError> {
     let plan = SeedPlan {
         version: SEED_VERSION,
         suite: suite.to_owned(),
@@ -34,5 +34,5 @@ pub(super) fn report(suite: &str, settings: &Settings) -> anyhow::Result<Result<
     };
     let facts = environment::environment(&BTreeMap::new()).facts;
     let place = Place { platform: environment::platform(&facts), cuda_available: gpu::probe::device().is_ok() };
-    Ok(cpu_report::to_json(settings, &place, &timings).ok_or_else(|| "a kernel gave no times".to_owned()))
+    Ok(to_json(settings, &place, &timings).ok_or_else(|| "a kernel gave no times".to_owned()))
 }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::environment::redact::redacted;
+use crate::plan::Protocol;
+use crate::process::WorkerCommand;
+use crate::tensorrt;
+use crate::tensorrt::reason::{Code, Reason};
+use crate::tensorrt::sweep::{self, NumberedCase, Sweep};
 use sprag_formats::compat::apex_x::gpu_report::{Calls, TensorRt};
-use sprag_measure::environment::redact::redacted;
-use sprag_measure::plan::Protocol;
-use sprag_measure::process::WorkerCommand;
-use sprag_measure::tensorrt;
-use sprag_measure::tensorrt::reason::{Code, Reason};
-use sprag_measure::tensorrt::sweep::{self, NumberedCase, Sweep};
 use sprag_model::shape_case::ShapeCase;
 
 /// Why no engine is timed where none is named, in the seed's words.
@@ -65,7 +65,6 @@ impl AskedEngine {
             false => ShapeCase::parse(&self.shapes.join(";"))
                 .map_err(|error| Reason::new(Code::ShapeOutsideProfile, error.to_string()))?,
         };
-        let guard = std::env::current_exe().ok();
         let sweep = Sweep {
             suite: "trt".to_owned(),
             trtexec,
@@ -81,7 +80,7 @@ impl AskedEngine {
             },
             time_out: TIME_OUT,
             protocol: Protocol::ordinary(1),
-            guard: guard.map(|program| WorkerCommand { program, arguments: vec!["guard".to_owned()] }),
+            guard: WorkerCommand::for_this_program(&["guard"]).ok(),
         };
         let result = sweep::measure(&sweep, &mut |_| ())?;
         let mode = result.version.mode().to_owned();

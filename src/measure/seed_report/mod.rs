@@ -1,0 +1,9 @@
+//! The reports that the tools of the seed, Apex-X, read: single calls, timed in one more process, and what they are of.
+
+mod cpu;
+mod engine;
+mod launches;
+mod gpu;
+
+pub use cpu::cpu_report;
+pub use gpu::{GpuReportOptions, gpu_report};
