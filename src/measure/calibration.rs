@@ -4,21 +4,15 @@
 //! of the same class, timed in the same rounds, moves along, and the ratio stays. A copy also shows the most that
 //! memory can give, so a benchmark's traffic over it tells how near its limit it is.
 
-use std::hint::black_box;
-
 use serde::{Deserialize, Serialize};
 
-use super::buffer::Buffer;
-use super::gpu::{self, track::Track};
-use super::memory;
-use super::workload::{self, Prepared};
-use sprag_base::stats::random::SplitMix64;
+use super::gpu::track::Track;
 
 /// Lanes of the arithmetic kernel: enough independent chains to keep every unit of a core busy.
-const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// Steps of the arithmetic kernel in a call: tens of microseconds on the processors in use.
-const STEPS: usize = 4_000;
+pub(crate) const STEPS: usize = 4_000;
 
 /// A calibration kernel. Sizes are in bytes of one array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -98,75 +92,11 @@ impl Calibration {
             Calibration::DeviceLaunch { track } => vec![("track", track.word().to_owned())],
         }
     }
-
-    /// Makes the kernel ready, on memory of its own.
-    ///
-    /// # Errors
-    /// Why the device cannot run it. Those of the host cannot fail.
-    pub fn prepare(self, seed: u64) -> Result<Prepared, String> {
-        if self.is_on_device() {
-            return gpu::calibration::prepare(self, seed).map_err(|error| error.reason());
-        }
-        let (call, peak_bytes) = memory::peak(|| self.call(seed));
-        Ok(Prepared { parity: workload::unchecked(), peak_bytes, call, meter: None })
-    }
-
-    fn call(self, seed: u64) -> Box<dyn FnMut()> {
-        let mut random = SplitMix64::new(seed);
-        let mut array = |bytes: usize| Buffer::with(bytes / size_of::<f32>(), |_| random.uniform() as f32);
-        match self {
-            // The device's are not called by the host.
-            Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. } => Box::new(|| ()),
-            Calibration::MultiplyAdd => {
-                let mut lanes = [1.0_f32; LANES];
-                Box::new(move || multiply_add(black_box(&mut lanes)))
-            }
-            Calibration::Copy { bytes } => {
-                let (source, mut target) = (array(bytes), array(bytes));
-                Box::new(move || black_box(&mut target[..]).copy_from_slice(black_box(&source)))
-            }
-            Calibration::Triad { bytes } => {
-                let (b, c, mut a) = (array(bytes), array(bytes), array(bytes));
-                Box::new(move || triad(black_box(&mut a), black_box(&b), black_box(&c)))
-            }
-        }
-    }
-}
-
-/// Contracts towards a fixed point, so values stay ordinary numbers however often it runs.
-#[inline(never)]
-fn multiply_add(lanes: &mut [f32; LANES]) {
-    for _ in 0..STEPS {
-        for lane in lanes.iter_mut() {
-            *lane = *lane * 0.999 + 0.001;
-        }
-    }
-}
-
-#[inline(never)]
-fn triad(a: &mut [f32], b: &[f32], c: &[f32]) {
-    for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
-        *a = b + 3.0 * c;
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kernels_compute_what_they_say() {
-        let mut lanes = [0.0; LANES];
-        multiply_add(&mut lanes);
-        // From 0 towards 1: 1 - 0.999^4000 = 0.9817.
-        assert!(lanes.iter().all(|lane| (lane - 0.9817).abs() < 1e-3), "{}", lanes[0]);
-        let mut a = [0.0; 2];
-        triad(&mut a, &[1.0, 2.0], &[10.0, 20.0]);
-        assert_eq!(a, [31.0, 62.0]);
-        for kernel in [Calibration::MultiplyAdd, Calibration::Copy { bytes: 64 }, Calibration::Triad { bytes: 64 }] {
-            (kernel.prepare(1).expect("the host runs it").call)();
-        }
-    }
 
     #[test]
     fn names_say_word_and_size() {

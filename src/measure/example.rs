@@ -1,7 +1,7 @@
 //! A small suite for the tests of this room.
 
 use super::calibration::Calibration;
-use super::workload::{self, Beside, Class, Order, Prepared, Workload};
+use super::workload::{Beside, Class, Order, Prepared, Workload};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::sample::Role;
 
@@ -32,7 +32,7 @@ pub(super) fn right(_: &Order<'_>) -> Result<Prepared, String> {
     let mut sum = 0_u64;
     let call = move || sum = std::hint::black_box(sum.wrapping_mul(3).wrapping_add(1));
     Ok(Prepared {
-        parity: workload::compare(&[1.0], &[1.0], 0.0),
+        parity: crate::parity::compare(&[1.0], &[1.0], 0.0),
         peak_bytes: Some(64),
         call: Box::new(call),
         meter: None,
@@ -42,7 +42,7 @@ pub(super) fn right(_: &Order<'_>) -> Result<Prepared, String> {
 fn wrong(_: &Order<'_>) -> Result<Prepared, String> {
     let call = || unreachable!("a benchmark with a wrong result must not be timed");
     Ok(Prepared {
-        parity: workload::compare(&[1.5], &[1.0], 1e-6),
+        parity: crate::parity::compare(&[1.5], &[1.0], 1e-6),
         peak_bytes: None,
         call: Box::new(call),
         meter: None,

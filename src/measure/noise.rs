@@ -10,6 +10,7 @@ use sprag_model::benchmark::Benchmark;
 use sprag_model::sample::Role;
 
 use super::calibration::Calibration;
+use super::calibration_kernels;
 use super::campaign::{self, Brief, Campaign};
 use super::plan::{Planned, Protocol, Turn, WorkerSeries};
 use super::process::WorkerCommand;
@@ -93,7 +94,7 @@ fn workload(class: Class, kernel: Calibration, beside: Option<Calibration>) -> W
         limit: None,
         configurations: Vec::new(),
         tuned_with: None,
-        prepare: Box::new(move |order| kernel.prepare(order.seed)),
+        prepare: Box::new(move |order| calibration_kernels::prepare(kernel, order.seed)),
     }
 }
 
@@ -191,9 +192,9 @@ mod tests {
 
     use super::*;
     use crate::block::Block;
+    use crate::parity::unchecked;
     use crate::plan::{PLAN_VERSION, Plan};
     use crate::worker;
-    use crate::workload::unchecked;
     use sprag_model::sample::Sample;
 
     fn process(own: &[f64], twin: &[f64]) -> WorkerSeries {

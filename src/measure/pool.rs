@@ -8,7 +8,7 @@ use super::campaign::Campaign;
 use super::estimate;
 use super::gpu::throttle::BlockState;
 use super::plan::{Planned, Turn, WorkerSeries};
-use super::workload::{self, Beside, Workload};
+use super::workload::{Beside, Workload};
 use sprag_base::stats::describe;
 use sprag_model::benchmark::{Benchmark, BenchmarkError};
 use sprag_model::metric::Metric;
@@ -236,7 +236,7 @@ fn empty(benchmark: Benchmark, role: Role) -> Measurement {
         benchmark: benchmark.into(),
         role,
         attributes: BTreeMap::new(),
-        parity: workload::unchecked(),
+        parity: crate::parity::unchecked(),
         estimates: Vec::new(),
         failure: None,
     }

@@ -2,13 +2,16 @@
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use super::last_words::last_words;
+use super::messages::{self, TAIL};
 use super::plan::{Message, PLAN_VERSION, Plan};
 use super::{MeasureError, padding};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sprag_base::process::{self, End, Limits, OutputLimit, ProcessGroup};
 
 /// How much of a worker's standard error is kept, in bytes from its end.
 const KEPT_STDERR: usize = 64 << 10;
@@ -18,6 +21,9 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The longest message, in bytes: a report of a thousand benchmarks takes tens of megabytes.
 const LONGEST_MESSAGE: u64 = 256 << 20;
+
+/// The longest answer that is read, in bytes: the times of ten series of a million calls.
+const MOST_ANSWER_BYTES: u64 = 128 << 20;
 
 /// How to start a worker process: it reads a plan from standard input and writes messages to standard output.
 #[derive(Clone, Debug)]
@@ -43,6 +49,12 @@ impl WorkerCommand {
     pub fn for_task(task: &str) -> Result<WorkerCommand, MeasureError> {
         WorkerCommand::for_this_program(&["worker", "--task", task])
     }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        command
+    }
 }
 
 /// What went wrong with one worker.
@@ -55,14 +67,12 @@ pub struct Fault {
 
 /// A worker process that is running. Dropping it ends it.
 pub struct WorkerProcess {
-    child: Child,
+    group: ProcessGroup,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     stderr: Receiver<String>,
     at: Option<usize>,
     patience: Duration,
-    /// Whether it has been waited for, so that its number may be another's.
-    is_gone: bool,
 }
 
 impl WorkerProcess {
@@ -72,16 +82,14 @@ impl WorkerProcess {
     /// When the program cannot be started.
     pub fn spawn(command: &WorkerCommand, plan: &Plan) -> Result<WorkerProcess, MeasureError> {
         let (padding, value) = padding::variable(plan.protocol.seed, plan.worker);
-        let mut prepared = Command::new(&command.program);
-        prepared.args(&command.arguments).env(padding, value);
+        let mut prepared = command.command();
+        prepared.env(padding, value);
         // It would have every launch waited for, also those that a sample queues.
         prepared.env_remove("CUDA_LAUNCH_BLOCKING");
         prepared.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that it can be ended with all that it may have started.
-        #[cfg(target_os = "linux")]
-        std::os::unix::process::CommandExt::process_group(&mut prepared, 0);
-        let mut child =
-            prepared.spawn().map_err(|error| MeasureError::Spawn { program: command.program.clone(), error })?;
+        let mut group = ProcessGroup::spawn(&mut prepared, None)
+            .map_err(|error| MeasureError::Spawn { program: command.program.clone(), error })?;
+        let child = &mut group.child;
         let stdout = child.stdout.take().expect("its standard output is a pipe");
         let stderr = child.stderr.take().expect("its standard error is a pipe");
         let (sender, lines) = channel();
@@ -110,8 +118,7 @@ impl WorkerProcess {
         });
         let patience = Duration::from_secs_f64(plan.protocol.patience_seconds.clamp(0.001, 1e6));
         let stdin = child.stdin.take();
-        let mut process =
-            WorkerProcess { child, stdin, lines, stderr: stderr_words, at: None, patience, is_gone: false };
+        let mut process = WorkerProcess { group, stdin, lines, stderr: stderr_words, at: None, patience };
         // A worker that ends before it reads breaks the pipe; what it says and its exit status then tell why.
         let _ = process.send(&serde_json::to_string(plan).expect("a plan holds nothing that JSON cannot"));
         Ok(process)
@@ -171,22 +178,20 @@ impl WorkerProcess {
     /// Why a worker that closed its output is gone, or that it is not.
     fn ended(&mut self) -> Fault {
         let start = Instant::now();
-        let status = loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) if start.elapsed() > GRACE => {
-                    return self.fault("it closed its output, lived on and was ended".to_owned());
-                }
-                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
-                Err(error) => return self.fault(format!("it cannot be waited for: {error}")),
+        while !self.group.has_exited() {
+            if start.elapsed() > GRACE {
+                return self.fault("it closed its output, lived on and was ended".to_owned());
             }
-        };
+            std::thread::sleep(Duration::from_millis(2));
+        }
         // Whom it left behind would hold its standard error open.
-        kill_group(&self.child);
-        self.is_gone = true;
-        let how = if status.success() { "it ended without a report".to_owned() } else { how_it_ended(status) };
+        let status = match self.group.kill() {
+            Ok(status) => status,
+            Err(error) => return self.fault(format!("it cannot be waited for: {error}")),
+        };
+        let how = if status.success() { "it ended without a report".to_owned() } else { messages::exit_text(status) };
         let stderr = self.stderr.recv_timeout(GRACE).unwrap_or_default();
-        let reason = match last_words(&stderr) {
+        let reason = match messages::last_words(&stderr) {
             Some(words) => format!("{how} ({words})"),
             None => how,
         };
@@ -195,44 +200,48 @@ impl WorkerProcess {
 
     fn end(&mut self) {
         self.stdin = None;
-        if self.is_gone {
-            return;
-        }
         // It may have ended already, which is all that is wanted.
-        let _ = self.child.kill();
-        kill_group(&self.child);
-        let _ = self.child.wait();
-        self.is_gone = true;
+        let _ = self.group.kill();
     }
 }
 
-impl Drop for WorkerProcess {
-    fn drop(&mut self) {
-        self.end();
-    }
+/// Why there is no answer, as the start or all of a sentence.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AskError {
+    /// The time was up, and the process was ended.
+    #[error("{0}")]
+    TimeOut(String),
+    /// It cannot be started, ended otherwise than well, or answered with what is no answer.
+    #[error("{0}")]
+    NoAnswer(String),
 }
 
-/// Ends what a worker may have started: it leads a group of its own.
-fn kill_group(child: &Child) {
-    #[cfg(target_os = "linux")]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // The group is gone where the worker left nobody behind.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = child;
-}
-
-/// An exit status in words, with the signal where there was one.
-pub fn how_it_ended(status: ExitStatus) -> String {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::ExitStatusExt as _;
-        if let Some(signal) = status.signal() {
-            return format!("it was ended by signal {signal}");
+/// Starts `command`, hands it the question as JSON, and reads its answer, within the limit.
+///
+/// # Errors
+/// It cannot be started, ends otherwise than well, outlives the limit, or answers with what is no answer.
+pub(crate) fn ask<A: DeserializeOwned>(
+    command: &mut Command,
+    question: &impl Serialize,
+    limit: Duration,
+) -> Result<A, AskError> {
+    let question = serde_json::to_vec(question).expect("a plan holds nothing that JSON cannot");
+    let name = command.get_program().to_string_lossy().into_owned();
+    let limits = Limits::new(limit, OutputLimit::all(MOST_ANSWER_BYTES), OutputLimit::tail(TAIL));
+    let captured = process::capture(command, question, &limits)
+        .map_err(|error| AskError::NoAnswer(format!("cannot start `{name}`: {error}")))?;
+    match captured.end {
+        End::TimeOut => {
+            Err(AskError::TimeOut(format!("it gave no report within {} s and was ended", limit.as_secs_f64())))
         }
+        End::Overflow => Err(AskError::NoAnswer(format!("its report is longer than {MOST_ANSWER_BYTES} bytes"))),
+        End::Exited(status) if !status.success() => {
+            let said = messages::last_words(&String::from_utf8_lossy(&captured.stderr));
+            Err(AskError::NoAnswer(format!("{status} ({})", said.as_deref().unwrap_or("no message"))))
+        }
+        End::Exited(_) => serde_json::from_slice(&captured.stdout)
+            .map_err(|error| AskError::NoAnswer(format!("its report cannot be read: {error}"))),
     }
-    status.code().map_or_else(|| status.to_string(), |code| format!("it ended with exit code {code}"))
 }
 
 #[cfg(test)]
@@ -267,5 +276,31 @@ mod tests {
         check(panic, "it ended with exit code 101 (no such tile)", None);
         let long = fault(60.0, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1");
         assert!(long.reason.starts_with("it ended with exit code 1 (xxx"), "{}", &long.reason[..40]);
+    }
+
+    fn script(text: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", text]);
+        command
+    }
+
+    #[test]
+    fn a_question_gets_its_answer_or_a_reason() {
+        let ask = |text: &str| ask::<Vec<u32>>(&mut script(text), &[1, 2], Duration::from_secs(60));
+        let reason = |text: &str| ask(text).map_err(|fault| fault.to_string());
+        assert_eq!(ask("cat"), Ok(vec![1, 2]));
+        assert_eq!(reason("echo out of luck >&2; exit 3"), Err("exit status: 3 (out of luck)".to_owned()));
+        assert!(reason("echo hello").is_err_and(|error| error.contains("its report cannot be read")));
+        assert!(reason("kill -9 $$").is_err_and(|error| error.contains("signal: 9")));
+        let noise = "yes noise | head -n 200000 >&2; echo last words >&2; exit 1";
+        assert_eq!(reason(noise), Err("exit status: 1 (last words)".to_owned()));
+    }
+
+    #[test]
+    fn a_process_that_hangs_is_ended() {
+        let ended = ask::<Vec<u32>>(&mut script("exec sleep 600"), &[1], Duration::from_millis(50));
+        assert_eq!(ended, Err(AskError::TimeOut("it gave no report within 0.05 s and was ended".to_owned())));
+        let missing = ask::<Vec<u32>>(&mut Command::new("/nonexistent/sprag"), &[1], Duration::from_secs(1));
+        assert!(missing.is_err_and(|fault| fault.to_string().contains("cannot start `/nonexistent/sprag`")));
     }
 }

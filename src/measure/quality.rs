@@ -109,7 +109,6 @@ mod tests {
     use crate::block::Block;
     use crate::campaign::StopReason;
     use crate::example;
-    use crate::workload;
     use sprag_model::sample::Sample;
 
     fn series(kernel: Calibration, kernel_seconds: f64, twin: f64, preempted: usize) -> WorkerSeries {
@@ -122,7 +121,7 @@ mod tests {
             twin: Some(block(twin, 0)),
             calibrations: vec![(kernel, block(kernel_seconds, 0))],
         };
-        let parity = workload::unchecked();
+        let parity = crate::parity::unchecked();
         WorkerSeries {
             id: "x".into(),
             parity,

@@ -4,14 +4,13 @@
 //! It serves the seed's own report and nothing else: single calls of small kernels say little, and one process has no
 //! interval. What is timed are our quickest single-threaded forms, checked against their references first.
 
-use std::process::Command;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::process::WorkerCommand;
+use super::process::{self, WorkerCommand};
 use super::workload::{Order, Workload};
-use super::{MeasureError, clock, errand};
+use super::{MeasureError, clock};
 
 /// The version of question and answer; parent and worker are the same binary.
 pub const SEED_VERSION: u32 = 1;
@@ -67,8 +66,7 @@ pub fn measure(command: &WorkerCommand, plan: &SeedPlan) -> Result<SeedTimes, Me
     let calls = [plan.infer_warmup, plan.infer_iters, plan.micro_warmup, plan.micro_iters];
     let calls = calls.iter().fold(0_u32, |sum, calls| sum.saturating_add(calls.saturating_mul(3)));
     let limit = BASE_LIMIT + CALL_LIMIT.saturating_mul(calls);
-    let mut process = Command::new(&command.program);
-    let times: SeedTimes = errand::ask(process.args(&command.arguments), plan, limit)
+    let times: SeedTimes = process::ask(&mut command.command(), plan, limit)
         .map_err(|fault| MeasureError::SingleCalls(fault.to_string()))?;
     if times.version != SEED_VERSION {
         let reason = format!("its report has version {}, {SEED_VERSION} is needed", times.version);
@@ -132,7 +130,7 @@ fn find<'a>(workloads: &'a [Workload], name: &str) -> Option<&'a Workload> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{self, Prepared};
+    use crate::workload::Prepared;
     use crate::{cpu, example};
 
     fn plan() -> SeedPlan {
@@ -150,7 +148,7 @@ mod tests {
     fn wrong(_: &Order<'_>) -> Result<Prepared, String> {
         let call = || unreachable!("a kernel with a wrong result must not be timed");
         Ok(Prepared {
-            parity: workload::compare(&[1.5], &[1.0], 1e-6),
+            parity: crate::parity::compare(&[1.5], &[1.0], 1e-6),
             peak_bytes: None,
             call: Box::new(call),
             meter: None,

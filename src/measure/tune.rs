@@ -190,14 +190,13 @@ mod tests {
     use crate::campaign::StopReason;
     use crate::example;
     use crate::plan::{Turn, WorkerSeries};
-    use crate::workload;
     use sprag_model::sample::Sample;
 
     fn series(seconds: f64) -> WorkerSeries {
         let block =
             |wall| Block { samples: vec![Sample { wall, cpu: None, preempted: false }], unsettled: 0, device: None };
         let turn = Turn { own: block(seconds), twin: None, calibrations: vec![(Calibration::MultiplyAdd, block(1.0))] };
-        let parity = workload::unchecked();
+        let parity = crate::parity::unchecked();
         WorkerSeries {
             id: "x".into(),
             parity,

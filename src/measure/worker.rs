@@ -9,13 +9,14 @@ use std::io::{BufRead, Write};
 use super::MeasureError;
 use super::block::{Block, Subject, Timer};
 use super::calibration::Calibration;
+use super::calibration_kernels;
 use super::clock;
 use super::pinning;
 use super::plan::{
     Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request, Turn, WorkerReport,
     WorkerSeries,
 };
-use super::workload::{self, Beside, Order, Prepared, Workload};
+use super::workload::{Beside, Order, Prepared, Workload};
 use sprag_base::stats::random::SplitMix64;
 
 /// The fewest samples of a block, also of a slow benchmark: one to settle and two to take a median of.
@@ -123,7 +124,7 @@ impl Bench {
                     continue;
                 }
                 tell(Message::Begin(number))?;
-                match companion.prepare(plan.protocol.seed) {
+                match calibration_kernels::prepare(*companion, plan.protocol.seed) {
                     Ok(prepared) => {
                         bench.calibrations.insert(*companion, subject(prepared, 1, &plan.protocol).0);
                     }
@@ -168,7 +169,7 @@ impl Timed {
     fn prepare(known: Option<&Workload>, planned: &Planned, protocol: &Protocol) -> Timed {
         let found = WorkerSeries {
             id: planned.id.clone(),
-            parity: workload::unchecked(),
+            parity: crate::parity::unchecked(),
             failure: None,
             calls: 1,
             peak_bytes: None,

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::outputs::TAIL;
 use super::process::{self, Program};
 use super::suite::BUILD_LINES;
 use crate::MeasureError;
+use crate::messages::TAIL;
 use crate::process::WorkerCommand;
 
 /// The most that Cargo may write: a message a package and file, far below this.

@@ -25,19 +25,19 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// A temporary folder. Dropping it removes it, and so does the end of this process in whatever way.
 #[derive(Debug)]
-pub struct KeptFolder {
+pub struct GuardedFolder {
     pub path: PathBuf,
     keeper: Option<Child>,
     /// Held as long as the folder is in use.
     _lock: File,
 }
 
-impl KeptFolder {
+impl GuardedFolder {
     /// Makes a folder in `parent` that only this user may enter; `command` starts the keeper.
     ///
     /// # Errors
     /// When the file system refuses. A keeper that cannot be started is done without.
-    pub fn new(parent: &Path, command: &WorkerCommand) -> io::Result<KeptFolder> {
+    pub fn new(parent: &Path, command: &WorkerCommand) -> io::Result<GuardedFolder> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).rand_bytes(10);
         #[cfg(unix)]
@@ -50,11 +50,11 @@ impl KeptFolder {
         fs::rename(unnamed, folder.path().join(LOCK))?;
         let path = folder.keep();
         let keeper = start(command, &path);
-        Ok(KeptFolder { path, keeper, _lock: lock })
+        Ok(GuardedFolder { path, keeper, _lock: lock })
     }
 }
 
-impl Drop for KeptFolder {
+impl Drop for GuardedFolder {
     fn drop(&mut self) {
         // What cannot be removed now is tried again by the keeper, and at the next start.
         let _ = remove(&self.path);
@@ -68,7 +68,7 @@ impl Drop for KeptFolder {
 /// Waits for the end of `input`, then removes the folder: the hidden entry of Sprag that keeps one.
 ///
 /// # Errors
-/// When the folder is none of those that [`KeptFolder`] makes, or it cannot be removed.
+/// When the folder is none of those that [`GuardedFolder`] makes, or it cannot be removed.
 pub fn keep(mut input: impl Read, folder: &Path) -> io::Result<()> {
     if !is_ours(folder) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "that is no folder of ours"));
@@ -110,7 +110,7 @@ fn start(command: &WorkerCommand, folder: &Path) -> Option<Child> {
     let mut keeper = Command::new(&command.program);
     keeper.args(&command.arguments).arg(folder);
     keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    super::process::join_group(&mut keeper, 0);
+    sprag_base::process::join_group(&mut keeper, 0);
     keeper.spawn().ok()
 }
 
@@ -158,7 +158,7 @@ mod tests {
     fn a_folder_goes_with_its_owner() {
         use std::os::unix::fs::PermissionsExt as _;
         let parent = tempfile::tempdir().expect("a temporary folder");
-        let kept = KeptFolder::new(parent.path(), &idle()).expect("a folder");
+        let kept = GuardedFolder::new(parent.path(), &idle()).expect("a folder");
         assert_eq!(fs::metadata(&kept.path).expect("it is there").permissions().mode() & 0o777, 0o700);
         let sealed = kept.path.join("tree/sealed");
         fs::create_dir_all(&sealed).expect("a folder");
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_a_dead_process_left_is_swept_and_nothing_else() {
         let parent = tempfile::tempdir().expect("a temporary folder");
-        let kept = KeptFolder::new(parent.path(), &idle()).expect("a folder");
+        let kept = GuardedFolder::new(parent.path(), &idle()).expect("a folder");
         let dead = parent.path().join("sprag-commit-dead");
         for folder in [&dead, &parent.path().join("sprag-other"), &parent.path().join("sprag-commit-making")] {
             fs::create_dir_all(folder).expect("a folder");

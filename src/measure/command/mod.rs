@@ -4,9 +4,7 @@
 //! How their output is read is not known here: the caller hands in a function.
 
 pub mod suite;
-pub mod guard;
 pub(super) mod process;
-mod outputs;
 pub mod results;
 mod pool;
 mod pair_up;

@@ -1,22 +1,15 @@
-//! One process of a command: run in a group of its own, within a time and with bounded output, and nothing left behind.
+//! One process of a command: in a group of its own, within a time and with bounded output, and nothing left behind.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use super::guard;
-use super::outputs::{self, Event, Outputs, Pipe, TAIL};
-use crate::last_words::last_words;
+use crate::messages::{self, TAIL};
 use crate::pinning;
-use crate::process::{WorkerCommand, how_it_ended};
-
-/// How often a process is looked at that has not closed its outputs: rarely, so that looking costs it nothing.
-const POLL: Duration = Duration::from_millis(50);
-
-/// How often one is looked at that has closed them, so that it is about to end.
-const POLL_CLOSED: Duration = Duration::from_millis(2);
+use crate::process::WorkerCommand;
+use sprag_base::process::{Captured, End, Guard, Limits, OutputLimit, ProcessGroup, capture_started};
 
 /// A program, its arguments, and where and under which bounds it runs.
 pub(crate) struct Program<'a> {
@@ -62,54 +55,37 @@ impl Fault {
     }
 }
 
-/// How a process came to its end, and what it wrote until then.
-pub(crate) struct Ended {
-    pub(crate) end: Ending,
-    /// Its standard output, where that is wanted.
-    pub(crate) output: Vec<u8>,
-    /// The end of its standard error.
-    pub(crate) error: Vec<u8>,
-    /// Whether both outputs came to their end: not where something that it started has left its group with them.
-    pub(crate) closed: bool,
-}
-
-/// How a process came to its end.
-pub(crate) enum Ending {
-    Status(ExitStatus),
-    /// It took too long and was killed.
-    TimeOut,
-    /// It wrote more than is allowed and was killed.
-    Overflow,
-}
-
 /// Runs the program to its end and gives its standard output, where that is wanted. A fault quotes at most so many of
 /// the last `lines` of standard error, or where it says nothing there, of a standard output that is not wanted.
 pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault> {
-    let ended = observe(program)?;
-    let is_silent = ended.error.iter().all(u8::is_ascii_whitespace);
-    let said = if is_silent && !program.keep_output { &ended.output } else { &ended.error };
-    let one = || last_words(&String::from_utf8_lossy(said)).unwrap_or_default();
+    let captured = observe(program)?;
+    let is_silent = captured.stderr.iter().all(u8::is_ascii_whitespace);
+    let said = if is_silent && !program.keep_output { &captured.stdout } else { &captured.stderr };
+    let one = || messages::last_words(&String::from_utf8_lossy(said)).unwrap_or_default();
     let clean = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
-    let said = match if lines == 1 { clean(one()) } else { outputs::last_lines(said, lines).join("; ") } {
+    let said = match if lines == 1 { clean(one()) } else { messages::last_lines(said, lines).join("; ") } {
         last if last.is_empty() => last,
         last => format!(" ({last})"),
     };
     // Its own end is no end of it all where something it started has left the group: that could not be killed.
-    let left =
-        if ended.closed { "" } else { "; a process that it started has left its group and holds its outputs open" };
-    match ended.end {
-        Ending::TimeOut => {
+    let left = if captured.outputs_closed {
+        ""
+    } else {
+        "; a process that it started has left its group and holds its outputs open"
+    };
+    match captured.end {
+        End::TimeOut => {
             let seconds = program.time_out.as_secs_f64();
             Err(Fault::TimeOut(format!("it took longer than {seconds} s and was killed{said}{left}")))
         }
-        Ending::Overflow => {
+        End::Overflow => {
             let most = program.most_bytes;
             Err(Fault::Failed(format!("it wrote more than {most} bytes to one of its outputs{left}")))
         }
-        Ending::Status(status) if !status.success() || !ended.closed => {
-            Err(Fault::Failed(format!("{}{said}{left}", how_it_ended(status))))
+        End::Exited(status) if !status.success() || !captured.outputs_closed => {
+            Err(Fault::Failed(format!("{}{said}{left}", messages::exit_text(status))))
         }
-        Ending::Status(_) => Ok(ended.output),
+        End::Exited(_) => Ok(captured.stdout),
     }
 }
 
@@ -117,7 +93,7 @@ pub(super) fn run(program: &Program<'_>, lines: usize) -> Result<Vec<u8>, Fault>
 ///
 /// # Errors
 /// When it cannot be started or waited for.
-pub(crate) fn observe(program: &Program<'_>) -> Result<Ended, Fault> {
+pub(crate) fn observe(program: &Program<'_>) -> Result<Captured, Fault> {
     let mut command = Command::new(resolve(&program.command[0], program.folder));
     command.args(&program.command[1..]).current_dir(program.folder);
     for name in program.without {
@@ -125,127 +101,25 @@ pub(crate) fn observe(program: &Program<'_>) -> Result<Ended, Fault> {
     }
     command.envs(program.variables);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut guard = program.guard.and_then(guard::start);
-    join_group(&mut command, guard.as_ref().map_or(0, Child::id));
-    let mut child = match spawn(&mut command, program.pin) {
-        Ok(child) => child,
-        Err(error) => {
-            end_guard(&mut guard);
-            return Err(Fault::Start(start_fault(program, &error)));
-        }
-    };
-    let group = guard.as_ref().map_or(child.id(), Child::id);
-    let (sender, events) = mpsc::channel();
-    let most = program.most_bytes;
-    outputs::watch(
-        child.stdout.take(),
-        Pipe::Output,
-        if program.keep_output { usize::MAX } else { TAIL },
-        most,
-        &sender,
-    );
-    outputs::watch(child.stderr.take(), Pipe::Error, program.keep_error, most, &sender);
-    drop(sender);
-
-    let mut read = Outputs::default();
-    let end = wait(&mut child, &events, program.time_out, &mut read);
-    // Whatever else runs in the group goes too: it would disturb the next process, and holds the outputs open.
-    kill_group(group);
-    let _ = child.kill();
-    let status = child.wait();
-    end_guard(&mut guard);
-    let closed = read.finish(&events);
-    let status = status.map_err(|error| Fault::Failed(format!("it cannot be waited for: {error}")))?;
-    let end = match end {
-        End::TimeOut => Ending::TimeOut,
-        // It may have ended by itself before that was seen.
-        End::Reached if read.overflowed => Ending::Overflow,
-        End::Reached => Ending::Status(status),
-    };
-    Ok(Ended { end, output: read.output, error: read.error, closed })
+    let guard = program.guard.and_then(|guard| Guard::start(&mut guard.command()));
+    let group = spawn(&mut command, guard, program.pin).map_err(|error| Fault::Start(start_fault(program, &error)))?;
+    let stdout = if program.keep_output { usize::MAX } else { TAIL };
+    let output = |keep| OutputLimit { keep, max: program.most_bytes };
+    let limits = Limits::new(program.time_out, output(stdout), output(program.keep_error));
+    capture_started(group, Vec::new(), &limits)
+        .map_err(|error| Fault::Failed(format!("it cannot be waited for: {error}")))
 }
 
 /// Starts the process from a thread that is kept on the processor, as a process begins where its parent may run.
-fn spawn(command: &mut Command, pin: Option<u32>) -> std::io::Result<Child> {
-    let Some(processor) = pin else { return command.spawn() };
+fn spawn(command: &mut Command, guard: Option<Guard>, pin: Option<u32>) -> io::Result<ProcessGroup> {
+    let Some(processor) = pin else { return ProcessGroup::spawn(command, guard) };
     let spawn = || {
         // Whether this is permitted has been told already.
         let _ = pinning::pin(processor);
-        command.spawn()
+        ProcessGroup::spawn(command, guard)
     };
     let started = std::thread::scope(|scope| scope.spawn(spawn).join());
-    started.unwrap_or_else(|_| Err(std::io::Error::other("the thread that starts it broke down")))
-}
-
-/// Puts the process that will be started into a group: that of the number, or for 0 one of its own.
-#[cfg(unix)]
-pub(super) fn join_group(command: &mut Command, group: u32) {
-    use std::os::unix::process::CommandExt as _;
-    command.process_group(i32::try_from(group).unwrap_or(0));
-}
-
-/// There are no groups here: only the process itself can be ended.
-#[cfg(not(unix))]
-pub(super) fn join_group(_command: &mut Command, _group: u32) {}
-
-/// Why the wait for a process is over.
-#[derive(PartialEq)]
-enum End {
-    /// It has ended, or has written too much.
-    Reached,
-    /// It took too long.
-    TimeOut,
-}
-
-fn wait(child: &mut Child, events: &Receiver<Event>, time_out: Duration, read: &mut Outputs) -> End {
-    let deadline = Instant::now() + time_out;
-    loop {
-        if read.overflowed || has_ended(child) {
-            return End::Reached;
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return End::TimeOut;
-        }
-        match events.recv_timeout(left.min(POLL)) {
-            Ok(event) => read.take(event),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(left.min(POLL_CLOSED)),
-        }
-    }
-}
-
-/// Whether the process has ended. It is not reaped yet, so that its number still stands for its group.
-#[cfg(target_os = "linux")]
-fn has_ended(child: &mut Child) -> bool {
-    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    // A child that cannot be asked about is left to `wait`, which says why.
-    !matches!(waitid(WaitId::Pid(Pid::from_child(child)), options), Ok(None))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn has_ended(child: &mut Child) -> bool {
-    !matches!(child.try_wait(), Ok(None))
-}
-
-#[cfg(target_os = "linux")]
-fn kill_group(group: u32) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
-        // A group that is empty already cannot be killed, and need not be.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn kill_group(_group: u32) {}
-
-fn end_guard(guard: &mut Option<Child>) {
-    if let Some(guard) = guard {
-        let _ = guard.kill();
-        let _ = guard.wait();
-    }
+    started.unwrap_or_else(|_| Err(io::Error::other("the thread that starts it broke down")))
 }
 
 /// A program named with a folder is looked for from the folder that it runs in; a bare name in the usual places.

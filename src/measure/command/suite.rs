@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::outputs::TAIL;
 use super::pool::{self, Report};
 use super::process::{self, Fault, Program};
 use super::results::{Before, ResultPlace};
 use crate::campaign::{Precision, StopReason, should_stop};
+use crate::messages::TAIL;
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::protocol::{self, SuiteResult};

@@ -4,7 +4,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::buffer::Buffer;
 use crate::calibration::Calibration;
-use crate::workload::{self, Beside, Class, Limit, Order, Prepared, Workload};
+use crate::workload::{Beside, Class, Limit, Order, Prepared, Workload};
 use crate::{MeasureError, memory};
 use sprag_kernels::KernelError;
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
@@ -185,7 +185,7 @@ fn prepare(
     });
     let (mut made, mut output) = made?;
     let parity =
-        if order.check { parity(make, &wanted, tolerance, &mut made, &output)? } else { workload::unchecked() };
+        if order.check { parity(make, &wanted, tolerance, &mut made, &output)? } else { crate::parity::unchecked() };
     let mut call = made.call;
     let call = move || {
         let result = call(std::hint::black_box(&mut output));
@@ -209,7 +209,7 @@ fn parity(
     let mut reference = make(&Make { form: Form::Reference, seed: wanted.seed, configuration: None })?;
     let mut expected = reference.output();
     (reference.call)(&mut expected)?;
-    Ok(workload::compare(output, &expected, tolerance))
+    Ok(crate::parity::compare(output, &expected, tolerance))
 }
 
 /// The reference has nobody to be compared with here (the golden cases do that): it must write all its output, and

@@ -1,7 +1,6 @@
 //! Why something could not be done on the device, and whether anything more can be done on it.
 
-use super::probe::GpuError;
-use crate::workload;
+use crate::parity;
 
 /// Errors after which every further call of the process gives the same one (CUDA driver API, `CUresult`: "this leaves
 /// the process in an inconsistent state and any further CUDA work will return the same error").
@@ -21,6 +20,28 @@ const LASTING: [&str; 14] = [
     "CUDA_ERROR_LAUNCH_FAILED",
     "CUDA_ERROR_UNKNOWN",
 ];
+
+/// Why there is no usable device.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GpuError {
+    /// The driver's library is not installed.
+    #[error("cuda_driver_not_found: no CUDA driver library (libcuda) on this machine")]
+    NoDriver,
+    /// The driver lacks a function that we need.
+    #[error("cuda_driver_too_old: the CUDA driver library has no `{0}`")]
+    OldDriver(&'static str),
+    /// The driver finds no device.
+    #[error("cuda_no_device: the CUDA driver finds no device")]
+    NoDevice,
+    #[error("cuda_init_failed: {0}")]
+    Init(String),
+    /// The compiler's library is not installed.
+    #[error("nvrtc_not_found: no CUDA compiler library (libnvrtc) on this machine")]
+    NoCompiler,
+    /// The compiler lacks a function that we need.
+    #[error("nvrtc_too_old: the CUDA compiler library has no `{0}`")]
+    OldCompiler(&'static str),
+}
 
 /// Why something could not be done on the device.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -57,7 +78,7 @@ pub enum DeviceError {
     #[error("nvrtc_failed: {0}")]
     Compiler(String),
     /// A kernel computes something else than its reference.
-    #[error("parity: the result at {shape} {}", workload::difference(*.error))]
+    #[error("parity: the result at {shape} {}", parity::difference(*.error))]
     Wrong {
         shape: String,
         /// By how much; absent where parts of it are no numbers.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cudarc::{driver, nvrtc};
 
-use super::probe::GpuError;
+use super::error::GpuError;
 
 /// The names under which the binding asks for NVRTC, newest first.
 const COMPILER_FILES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11"];

@@ -11,7 +11,8 @@ use super::nvml::Monitor;
 use super::operation::{Form, copy};
 use super::program::{Dtype, Kernel};
 use super::throttle::{DeviceState, Watch};
-use super::track::{Timer, Track};
+use super::timer::Timer;
+use super::track::Track;
 use crate::workload::{Meter, Prepared};
 use sprag_model::benchmark::Parity;
 

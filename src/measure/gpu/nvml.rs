@@ -64,7 +64,11 @@ impl Monitor {
         let Ok(device) = self.nvml.device_by_index(self.index) else { return };
         description.ecc = device.is_ecc_enabled().ok().map(|state| state.currently_enabled);
         description.mig = device.mig_mode().ok().map(|mode| mode.current != 0);
-        description.persistence = device.is_in_persistent_mode().ok();
+        // The library has persistence mode on Linux only.
+        #[cfg(target_os = "linux")]
+        {
+            description.persistence = device.is_in_persistent_mode().ok();
+        }
         description.compute_mode = device.compute_mode().ok().map(|mode| compute_mode(mode).to_owned());
         description.power_limit_watts =
             device.enforced_power_limit().ok().map(|milliwatts| f64::from(milliwatts) * 1e-3);

@@ -12,7 +12,6 @@ use super::device::{Checked, Device};
 use super::instance::{Instance, Supply};
 use super::operation::{Expected, Form, Operation};
 use super::program::{Content, Data, Dtype, Kernel, Program};
-use crate::workload;
 use sprag_model::benchmark::{Parity, ParityStatus};
 
 /// Up to so many bytes the CPU computes what is expected, in moments.
@@ -104,7 +103,7 @@ pub fn against_cpu(instance: &Instance, operation: &Operation, dtype: Dtype) -> 
 /// Holds a result against what is expected: element by element, and on average. What is expected is numbers, so a NaN in
 /// either is a mismatch.
 pub fn judged(got: &[f32], expected: &Expected) -> Parity {
-    let parity = workload::compare(got, &expected.values, expected.tolerance);
+    let parity = crate::parity::compare(got, &expected.values, expected.tolerance);
     let error = |(a, b): (&f32, &f32)| if a == b { 0.0 } else { (f64::from(*a) - f64::from(*b)).abs() };
     let errors: f64 = got.iter().zip(&expected.values).map(error).sum();
     let sizes: f64 = expected.values.iter().filter(|value| value.is_finite()).map(|value| f64::from(value.abs())).sum();

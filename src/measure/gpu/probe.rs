@@ -5,6 +5,8 @@ use cudarc::nvrtc;
 
 use super::library;
 
+pub use super::error::GpuError;
+
 /// The first CUDA device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -16,28 +18,6 @@ pub struct Device {
     pub compute_capability: String,
     /// The CUDA version of the driver, such as `13.0`.
     pub driver_cuda: String,
-}
-
-/// Why there is no usable device.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GpuError {
-    /// The driver's library is not installed.
-    #[error("cuda_driver_not_found: no CUDA driver library (libcuda) on this machine")]
-    NoDriver,
-    /// The driver lacks a function that we need.
-    #[error("cuda_driver_too_old: the CUDA driver library has no `{0}`")]
-    OldDriver(&'static str),
-    /// The driver finds no device.
-    #[error("cuda_no_device: the CUDA driver finds no device")]
-    NoDevice,
-    #[error("cuda_init_failed: {0}")]
-    Init(String),
-    /// The compiler's library is not installed.
-    #[error("nvrtc_not_found: no CUDA compiler library (libnvrtc) on this machine")]
-    NoCompiler,
-    /// The compiler lacks a function that we need.
-    #[error("nvrtc_too_old: the CUDA compiler library has no `{0}`")]
-    OldCompiler(&'static str),
 }
 
 /// Finds the first device.

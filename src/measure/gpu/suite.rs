@@ -18,7 +18,7 @@ use super::settings::Profile;
 use super::track::Track;
 use crate::MeasureError;
 use crate::calibration::Calibration;
-use crate::workload::{self, Beside, Class, Limit, Order, Prepared, Workload};
+use crate::workload::{Beside, Class, Limit, Order, Prepared, Workload};
 use sprag_model::autotune::{Key, shape_bucket};
 use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
 use sprag_model::digest;
@@ -178,7 +178,7 @@ impl Timed {
         order: &Order<'_>,
     ) -> Result<Prepared, DeviceError> {
         let Timed { operation, dtype, .. } = self;
-        let mut parity = workload::unchecked();
+        let mut parity = crate::parity::unchecked();
         if order.check {
             parity = parity::uneven(device, operation, *dtype, form, order.seed)?;
         }

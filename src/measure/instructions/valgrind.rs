@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use super::totals;
 use super::worker::{CALLS, COUNT_VERSION, CountPlan, CountReport};
-use crate::errand;
-use crate::process::WorkerCommand;
+use crate::process::{self, WorkerCommand};
 
 /// What the program is called.
 const NAME: &str = "valgrind";
@@ -104,20 +103,20 @@ impl Valgrind {
         let failed = |reason: String| Uncounted { reason: format!("callgrind_failed: {reason}"), time_is_up: false };
         let folder = tempfile::Builder::new().prefix("sprag-count-").tempdir();
         let folder = folder.map_err(|error| failed(format!("there is no place for its files: {error}")))?;
-        let mut process = Command::new(&self.program);
-        process.env_clear().current_dir(folder.path());
+        let mut valgrind = Command::new(&self.program);
+        valgrind.env_clear().current_dir(folder.path());
         for name in KEPT_VARIABLES {
             if let Some(value) = std::env::var_os(name) {
-                process.env(name, value);
+                valgrind.env(name, value);
             }
         }
-        process.args(["--tool=callgrind", "--vgdb=no", "--instr-atstart=no", "--collect-atstart=no"]);
-        process.args(["--combine-dumps=yes", "--cache-sim=no", "--branch-sim=no"]);
-        process.arg(option("--callgrind-out-file=", &folder.path().join(COUNTS)));
-        process.arg(option("--log-file=", &folder.path().join(LOG)));
-        process.arg("--").arg(&command.program).args(&command.arguments);
-        let report: CountReport = errand::ask(&mut process, plan, limit).map_err(|fault| {
-            let time_is_up = matches!(fault, errand::Fault::TimeIsUp(_));
+        valgrind.args(["--tool=callgrind", "--vgdb=no", "--instr-atstart=no", "--collect-atstart=no"]);
+        valgrind.args(["--combine-dumps=yes", "--cache-sim=no", "--branch-sim=no"]);
+        valgrind.arg(option("--callgrind-out-file=", &folder.path().join(COUNTS)));
+        valgrind.arg(option("--log-file=", &folder.path().join(LOG)));
+        valgrind.arg("--").arg(&command.program).args(&command.arguments);
+        let report: CountReport = process::ask(&mut valgrind, plan, limit).map_err(|fault| {
+            let time_is_up = matches!(fault, process::AskError::TimeOut(_));
             let log = fs::read(folder.path().join(LOG)).unwrap_or_default();
             match cause(&String::from_utf8_lossy(&log)) {
                 Some(cause) if !time_is_up => failed(format!("{cause} ({fault})")),

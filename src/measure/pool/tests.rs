@@ -22,7 +22,7 @@ fn worker(own: &[f64], copy: &[f64]) -> WorkerSeries {
     };
     WorkerSeries {
         id: "cpu/right @fast".into(),
-        parity: workload::compare(&[1.0], &[1.0], 0.0),
+        parity: crate::parity::compare(&[1.0], &[1.0], 0.0),
         failure: None,
         calls: 7,
         peak_bytes: Some(4096),

@@ -2,38 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::sweep::{CaseResult, Sweep};
-use crate::{estimate, workload};
+use super::plan::{CaseResult, Sweep, benchmark};
+use crate::{estimate, parity};
 use sprag_base::stats::describe;
-use sprag_model::benchmark::Benchmark;
-use sprag_model::foreign::recordable;
 use sprag_model::metric::Metric;
 use sprag_model::sample::{Estimate, Measurement, Role};
 
-/// What all cases of an engine are called; their shapes tell them apart.
-const NAME: &str = "engine";
-
-/// The variant of what TensorRT runs.
-const VARIANT: &str = "tensorrt";
-
-/// The parameter of the case that gives no shapes, and its value.
-const DEFAULT: (&str, &str) = ("case", "default");
-
 /// The metric of images a second.
 const FRAMES: &str = "frames_per_s";
-
-/// The identity of a case: its shapes, wherever it stands among others.
-pub fn benchmark(suite: &str, case: &sprag_model::shape_case::ShapeCase) -> Benchmark {
-    let mut params: BTreeMap<String, String> = BTreeMap::new();
-    for shape in &case.shapes {
-        // Names are the engine's, and may hold what no parameter may.
-        params.insert(recordable(&shape.name), recordable(&shape.sizes_text()));
-    }
-    if params.is_empty() {
-        params.insert(DEFAULT.0.to_owned(), DEFAULT.1.to_owned());
-    }
-    Benchmark { suite: suite.to_owned(), name: NAME.to_owned(), params, variant: VARIANT.to_owned(), version: 1 }
-}
 
 /// The measurement of a case: the median over processes, and images a second where it is known how many a call takes.
 pub(super) fn measurement(sweep: &Sweep, result: &CaseResult) -> Measurement {
@@ -42,7 +18,7 @@ pub(super) fn measurement(sweep: &Sweep, result: &CaseResult) -> Measurement {
         role: Role::Tracked,
         attributes: BTreeMap::from([("case".to_owned(), result.case.label())]),
         // What an engine computes is not looked at.
-        parity: workload::unchecked(),
+        parity: parity::unchecked(),
         estimates: Vec::new(),
         failure: None,
     };

@@ -11,12 +11,14 @@ mod transcript;
 mod arguments;
 mod times;
 pub mod layers;
+mod plan;
 mod once;
 pub mod engine;
 pub mod sweep;
 pub mod measurements;
 
 pub use find::find;
+pub use plan::benchmark;
 pub use transcript::Version;
 
 use std::path::{Path, PathBuf};

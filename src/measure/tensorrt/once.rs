@@ -1,4 +1,4 @@
-//! One process of `trtexec`: what it is told, how it ended, and what it left.
+//! One process of `trtexec`: its arguments, how it ended, and what it left.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use super::arguments::{self, Loaded};
 use super::layers::{self, Profile};
+use super::plan::Sweep;
 use super::reason::{Code, Reason};
-use super::sweep::Sweep;
 use super::times;
 use super::transcript::{Transcript, Version};
-use crate::command::process::{self, Ended, Ending, Program};
+use crate::command::process::{self, Program};
+use crate::messages::exit_text;
 use crate::padding;
-use crate::process::how_it_ended;
+use sprag_base::process::{Captured, End};
 use sprag_model::shape_case::ShapeCase;
 
 /// Bytes that a process may write to each of its outputs: far above what it says of a run.
@@ -50,7 +51,7 @@ pub(super) struct Turn<'a> {
 pub(super) fn version(sweep: &Sweep) -> Result<Version, Reason> {
     let folder = folder()?;
     let ended = run(sweep, vec!["--help".to_owned()], folder.path(), 0, LONGEST_HELP.min(sweep.time_out))?;
-    let transcript = Transcript::read(&ended.output, &ended.error);
+    let transcript = Transcript::read(&ended.stdout, &ended.stderr);
     if let Some(version) = transcript.version {
         return Ok(version);
     }
@@ -58,7 +59,7 @@ pub(super) fn version(sweep: &Sweep) -> Result<Version, Reason> {
     match (&ended.end, reason.code) {
         (_, Code::CudaUnavailable) => Err(reason),
         // A program that works and does not name its version is another one.
-        (Ending::Status(status), _) if status.success() => {
+        (End::Exited(status), _) if status.success() => {
             let text = "the program that was found is no `trtexec`: it names no version of TensorRT";
             Err(Reason::new(Code::TrtexecNotFound, text))
         }
@@ -80,8 +81,8 @@ pub(super) struct Timed {
 /// Why it timed none.
 pub(super) fn time(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Timed, Reason> {
     let folder = folder()?;
-    let told = arguments::timing(loaded(sweep, version), turn.case, sweep.settings, TIMES);
-    let transcript = pass(sweep, told, folder.path(), turn)?;
+    let options = arguments::timing(loaded(sweep, version), turn.case, sweep.settings, TIMES);
+    let transcript = pass(sweep, options, folder.path(), turn)?;
     let bytes = left(folder.path(), TIMES)?.ok_or_else(|| Reason::new(Code::Failed, "it passed and left no times"))?;
     let seconds = times::seconds(&bytes, sweep.settings);
     let seconds = seconds.map_err(|error| Reason::new(Code::Failed, format!("its times {error}")))?;
@@ -94,8 +95,8 @@ pub(super) fn time(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Ti
 /// Why that cannot be told.
 pub(super) fn profile(sweep: &Sweep, version: Version, turn: Turn<'_>) -> Result<Profile, Reason> {
     let folder = folder()?;
-    let told = arguments::profile(loaded(sweep, version), turn.case, sweep.settings, [PROFILE, LAYERS]);
-    pass(sweep, told, folder.path(), turn)?;
+    let options = arguments::profile(loaded(sweep, version), turn.case, sweep.settings, [PROFILE, LAYERS]);
+    pass(sweep, options, folder.path(), turn)?;
     let failed = |text: String| Reason::new(Code::Failed, text);
     let bytes = left(folder.path(), PROFILE)?.ok_or_else(|| failed("it passed and left no profile".to_owned()))?;
     let profile = layers::read(&bytes).map_err(|error| failed(format!("its profile {error}")))?;
@@ -110,12 +111,12 @@ fn loaded(sweep: &Sweep, version: Version) -> Loaded<'_> {
 fn pass(sweep: &Sweep, arguments: Vec<String>, folder: &Path, turn: Turn<'_>) -> Result<Transcript, Reason> {
     let seed = turn.number as u64 + u64::from(turn.process) * 1_000;
     let ended = run(sweep, arguments, folder, seed, sweep.time_out)?;
-    let transcript = Transcript::read(&ended.output, &ended.error);
+    let transcript = Transcript::read(&ended.stdout, &ended.stderr);
     let how = how(&ended.end, sweep.time_out);
     match &ended.end {
-        Ending::TimeOut => Err(Reason::new(Code::TimeOut, how)),
-        Ending::Overflow => Err(Reason::new(Code::Failed, how)),
-        Ending::Status(status) => match transcript.passed {
+        End::TimeOut => Err(Reason::new(Code::TimeOut, how)),
+        End::Overflow => Err(Reason::new(Code::Failed, how)),
+        End::Exited(status) => match transcript.passed {
             Some(true) if status.success() => Ok(transcript),
             Some(true) => Err(transcript.reason(&format!("it says that it passed, and {how}"))),
             Some(false) => Err(transcript.reason(&format!("it says that it failed; {how}"))),
@@ -124,15 +125,21 @@ fn pass(sweep: &Sweep, arguments: Vec<String>, folder: &Path, turn: Turn<'_>) ->
     }
 }
 
-fn how(end: &Ending, time_out: Duration) -> String {
+fn how(end: &End, time_out: Duration) -> String {
     match end {
-        Ending::TimeOut => format!("it took longer than {} s and was killed", time_out.as_secs_f64()),
-        Ending::Overflow => format!("it wrote more than {MOST_OUTPUT} bytes to one of its outputs"),
-        Ending::Status(status) => how_it_ended(*status),
+        End::TimeOut => format!("it took longer than {} s and was killed", time_out.as_secs_f64()),
+        End::Overflow => format!("it wrote more than {MOST_OUTPUT} bytes to one of its outputs"),
+        End::Exited(status) => exit_text(*status),
     }
 }
 
-fn run(sweep: &Sweep, arguments: Vec<String>, folder: &Path, seed: u64, time_out: Duration) -> Result<Ended, Reason> {
+fn run(
+    sweep: &Sweep,
+    arguments: Vec<String>,
+    folder: &Path,
+    seed: u64,
+    time_out: Duration,
+) -> Result<Captured, Reason> {
     let program = sweep.trtexec.display().to_string();
     let (padding, value) = padding::variable(sweep.protocol.seed.wrapping_add(seed), 0);
     let program = Program {

@@ -7,11 +7,12 @@ use anyhow::Context as _;
 
 use super::Exit;
 use crate::cli::GuardArgs;
-use sprag_measure::command::{guard, keeper};
+use sprag_base::process::guard_until_end;
+use sprag_measure::command::keeper;
 
 pub(super) fn run(args: &GuardArgs, input: impl Read) -> anyhow::Result<Exit> {
     match &args.remove {
-        None => guard::stand(input).context("cannot tell whether the parent is alive")?,
+        None => guard_until_end(input).context("cannot tell whether the parent is alive")?,
         Some(folder) => {
             keeper::keep(input, folder).with_context(|| format!("cannot remove `{}`", folder.display()))?;
         }

@@ -9,7 +9,7 @@ use super::{Exit, text};
 use crate::cli::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 use sprag_measure::gpu::{facts, survey};
 use sprag_measure::suite::Observer as _;
-use sprag_measure::workload;
+use sprag_measure::parity;
 use sprag_model::schema;
 
 /// The version of the JSON of both commands.
@@ -109,7 +109,7 @@ fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
         return Ok(exit(wrong));
     }
     for one in checked.iter().filter(is_wrong) {
-        let how = one.reason.clone().unwrap_or_else(|| workload::difference(one.max_abs_error));
+        let how = one.reason.clone().unwrap_or_else(|| parity::difference(one.max_abs_error));
         let configuration = one.configuration.as_deref().unwrap_or("reference");
         let how = text::printable(&how);
         writeln!(out, "{}: {} {} {} {configuration}: {how}", one.status, one.operation, one.shape, one.dtype)?;

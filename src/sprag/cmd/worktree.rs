@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::project::Project;
 use super::{Advice, text};
 use sprag_history as history;
-use sprag_measure::command::keeper::{KeptFolder, sweep};
+use sprag_measure::command::keeper::{GuardedFolder, sweep};
 use sprag_measure::process::WorkerCommand;
 use sprag_model::commit::Commit;
 
@@ -17,7 +17,7 @@ use sprag_model::commit::Commit;
 #[derive(Debug)]
 pub(super) struct Worktree {
     pub(super) root: PathBuf,
-    kept: KeptFolder,
+    kept: GuardedFolder,
 }
 
 impl Worktree {
@@ -41,7 +41,7 @@ impl Worktree {
         }
         sweep(&parent);
         let keeper = WorkerCommand::for_this_program(&["guard", "--remove"])?;
-        let kept = KeptFolder::new(&parent, &keeper)
+        let kept = GuardedFolder::new(&parent, &keeper)
             .with_context(|| format!("cannot make a folder in `{}`", parent.display()))?;
         let root = kept.path.join("tree");
         let lacking = history::check_out_aside(project.store()?, &commit.sha, &root)?;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::super::program::Dtype;
 use super::super::settings::Settings;
 use super::Subject;
-use crate::process::WorkerCommand;
-use crate::{MeasureError, errand};
+use crate::MeasureError;
+use crate::process::{self, WorkerCommand};
 
 /// The version of question and answer; parent and worker are the same binary.
 pub const CALLS_VERSION: u32 = 1;
@@ -121,8 +120,7 @@ pub fn measure(command: &WorkerCommand, plan: &CallsPlan) -> Result<CallsTimes, 
     // Two forms of each, and a third series where a tuned one breaks midway.
     let calls = calls.saturating_mul(3 * Subject::ALL.len() as u32);
     let limit = BASE_LIMIT + CALL_LIMIT.saturating_mul(calls);
-    let mut process = Command::new(&command.program);
-    let answer: CallsAnswer = errand::ask(process.args(&command.arguments), plan, limit)
+    let answer: CallsAnswer = process::ask(&mut command.command(), plan, limit)
         .map_err(|fault| MeasureError::SingleCalls(fault.to_string()))?;
     if answer.version != CALLS_VERSION {
         let reason = format!("its report has version {}, {CALLS_VERSION} is needed", answer.version);

@@ -1,4 +1,11 @@
-//! What a process that failed said last on its standard error: the sentence that explains it.
+//! What a process that failed said last, and how it ended: the sentences that explain it.
+
+use std::process::ExitStatus;
+
+use sprag_base::process::describe_exit;
+
+/// The end of an output that is kept for messages, in bytes.
+pub(crate) const TAIL: usize = 8 << 10;
 
 /// How a Rust program begins the message of a panic; the message stands on the next line.
 const PANIC: &str = "panicked at ";
@@ -10,7 +17,7 @@ const LINES: usize = 3;
 const LONGEST: usize = 300;
 
 /// The message of the first panic, else the last line that says something; nothing where there is none.
-pub(super) fn last_words(stderr: &str) -> Option<String> {
+pub(crate) fn last_words(stderr: &str) -> Option<String> {
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let panic = lines.iter().position(|line| line.contains(PANIC));
     let message = |place: usize| {
@@ -25,6 +32,22 @@ pub(super) fn last_words(stderr: &str) -> Option<String> {
 /// Whether a line is what Rust adds to every panic.
 fn is_advice(line: &str) -> bool {
     line.starts_with("note: ") || line.starts_with("stack backtrace:")
+}
+
+/// The last lines of an output that hold anything, in their order.
+pub(crate) fn last_lines(bytes: &[u8], count: usize) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let clean = |line: &str| {
+        let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        line.trim().chars().take(LONGEST).collect::<String>()
+    };
+    let mut lines: Vec<String> = text.lines().map(clean).filter(|line| !line.is_empty()).collect();
+    lines.split_off(lines.len().saturating_sub(count))
+}
+
+/// An exit status in words, with the signal where there was one.
+pub(crate) fn exit_text(status: ExitStatus) -> String {
+    format!("it {}", describe_exit(status))
 }
 
 #[cfg(test)]

@@ -1,0 +1,113 @@
+//! Calibration kernels made ready: plain loops on the host; on a device a copy, which shows the most that its memory
+//! gives, and an empty launch.
+
+use std::hint::black_box;
+use std::rc::Rc;
+
+use crate::buffer::Buffer;
+use crate::calibration::{Calibration, LANES, STEPS};
+use crate::gpu::DeviceError;
+use crate::gpu::device::Device;
+use crate::gpu::instance::{Instance, Supply};
+use crate::gpu::meter;
+use crate::gpu::operation::{Form, copy, empty};
+use crate::gpu::program::{Dtype, Program};
+use crate::memory;
+use crate::parity;
+use crate::workload::Prepared;
+use sprag_base::stats::random::SplitMix64;
+
+/// Makes the kernel ready, on memory of its own.
+///
+/// # Errors
+/// Why the device cannot run it. Those of the host cannot fail.
+pub fn prepare(kernel: Calibration, seed: u64) -> Result<Prepared, String> {
+    if kernel.is_on_device() {
+        return prepare_on_device(kernel, seed).map_err(|error| error.reason());
+    }
+    let (call, peak_bytes) = memory::peak(|| call(kernel, seed));
+    Ok(Prepared { parity: parity::unchecked(), peak_bytes, call, meter: None })
+}
+
+fn call(kernel: Calibration, seed: u64) -> Box<dyn FnMut()> {
+    let mut random = SplitMix64::new(seed);
+    let mut array = |bytes: usize| Buffer::with(bytes / size_of::<f32>(), |_| random.uniform() as f32);
+    match kernel {
+        // The device's are not called by the host.
+        Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. } => Box::new(|| ()),
+        Calibration::MultiplyAdd => {
+            let mut lanes = [1.0_f32; LANES];
+            Box::new(move || multiply_add(black_box(&mut lanes)))
+        }
+        Calibration::Copy { bytes } => {
+            let (source, mut target) = (array(bytes), array(bytes));
+            Box::new(move || black_box(&mut target[..]).copy_from_slice(black_box(&source)))
+        }
+        Calibration::Triad { bytes } => {
+            let (b, c, mut a) = (array(bytes), array(bytes), array(bytes));
+            Box::new(move || triad(black_box(&mut a), black_box(&b), black_box(&c)))
+        }
+    }
+}
+
+/// Contracts towards a fixed point, so values stay ordinary numbers however often it runs.
+#[inline(never)]
+fn multiply_add(lanes: &mut [f32; LANES]) {
+    for _ in 0..STEPS {
+        for lane in lanes.iter_mut() {
+            *lane = *lane * 0.999 + 0.001;
+        }
+    }
+}
+
+#[inline(never)]
+fn triad(a: &mut [f32], b: &[f32], c: &[f32]) {
+    for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
+        *a = b + 3.0 * c;
+    }
+}
+
+/// Calibrations lie in memory that no benchmark uses.
+const SET: u32 = 1 << 16;
+
+/// Makes a calibration kernel ready on the device that this thread has opened.
+///
+/// # Errors
+/// When there is no device, or it cannot run the kernel.
+fn prepare_on_device(calibration: Calibration, seed: u64) -> Result<Prepared, DeviceError> {
+    let (program, track) = match calibration {
+        Calibration::DeviceCopy { bytes, track } => (copying(bytes), track),
+        Calibration::DeviceLaunch { track } => (empty::program(Dtype::F32, Form::Tuned(empty::CANDIDATES[0])), track),
+        other => return Err(DeviceError::Program(format!("`{}` is none of a device", other.word()))),
+    };
+    let device = Device::of_this_thread(None)?;
+    let bytes = program.bytes();
+    let sets = u32::try_from(track.sets(bytes, device.cache_bytes)).unwrap_or(u32::MAX);
+    let instance = |set| Instance::new(&device, program.clone(), Supply::of_set(seed, SET + set)).map(Rc::new);
+    let instances = (0..sets).map(instance).collect::<Result<Vec<_>, _>>()?;
+    meter::prepared(&device, instances, track, parity::unchecked(), bytes)
+}
+
+fn copying(bytes: usize) -> Program {
+    let elements = (bytes / Dtype::F32.bytes()).max(1);
+    copy::program(&copy::Copy { elements }, Dtype::F32, Form::Tuned(copy::CANDIDATES[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_compute_what_they_say() {
+        let mut lanes = [0.0; LANES];
+        multiply_add(&mut lanes);
+        // From 0 towards 1: 1 - 0.999^4000 = 0.9817.
+        assert!(lanes.iter().all(|lane| (lane - 0.9817).abs() < 1e-3), "{}", lanes[0]);
+        let mut a = [0.0; 2];
+        triad(&mut a, &[1.0, 2.0], &[10.0, 20.0]);
+        assert_eq!(a, [31.0, 62.0]);
+        for kernel in [Calibration::MultiplyAdd, Calibration::Copy { bytes: 64 }, Calibration::Triad { bytes: 64 }] {
+            (prepare(kernel, 1).expect("the host runs it").call)();
+        }
+    }
+}
