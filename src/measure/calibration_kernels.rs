@@ -10,7 +10,7 @@ use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
 use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::meter;
-use crate::gpu::operation::{Form, copy, empty};
+use crate::gpu::operation::{CudaKernel as _, Form, copy, empty};
 use crate::gpu::program::{Dtype, Program};
 use crate::memory;
 use crate::parity;
@@ -90,7 +90,7 @@ fn prepare_on_device(calibration: Calibration, seed: u64) -> Result<Prepared, De
 
 fn copying(bytes: usize) -> Program {
     let elements = (bytes / Dtype::F32.bytes()).max(1);
-    copy::program(&copy::Copy { elements }, Dtype::F32, Form::Tuned(copy::CANDIDATES[0]))
+    copy::Copy { elements }.program(Dtype::F32, Form::Tuned(copy::CANDIDATES[0]))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::device::Device;
 use super::driver::{Buffer, Context, Function};
 use super::instance::{Instance, Supply};
 use super::nvml::Monitor;
-use super::operation::{Form, copy};
+use super::operation::{CudaKernel as _, Form, copy};
 use super::program::{Dtype, Kernel};
 use super::throttle::{DeviceState, Watch};
 use super::timer::Timer;
@@ -79,7 +79,7 @@ fn watch(device: &Rc<Device>) -> Result<Watch, DeviceError> {
 fn warming(device: &Rc<Device>) -> Result<Instance, DeviceError> {
     let bytes = (2 * device.cache_bytes).max(1 << 20);
     let elements = bytes / Dtype::F32.bytes();
-    let program = copy::program(&copy::Copy { elements }, Dtype::F32, Form::Tuned(copy::CANDIDATES[0]));
+    let program = copy::Copy { elements }.program(Dtype::F32, Form::Tuned(copy::CANDIDATES[0]));
     Instance::new(device, program, Supply::of_set(0, WARMING_SET))
 }
 

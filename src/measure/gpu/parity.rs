@@ -42,7 +42,7 @@ pub fn uneven(
     seed: u64,
 ) -> Result<Parity, DeviceError> {
     // The shapes tell apart what bears one name, such as the modes of an unpack.
-    let shapes: Vec<String> = operation.uneven().iter().map(Operation::label).collect();
+    let shapes: Vec<String> = operation.uneven().iter().map(|one| one.label()).collect();
     let key = format!("{} {} {dtype:?} {form:?}", operation.name(), shapes.join(", "));
     match device.checked_once(&key, || check_uneven(device, operation, dtype, form, seed))? {
         (parity, None) => Ok(parity),

@@ -138,7 +138,7 @@ fn forms(operation: &Operation, dtypes: &[Dtype]) -> Vec<(Dtype, Form)> {
 }
 
 /// One check: a form of an operation at a shape that nothing divides evenly, in an element type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Check {
     operation: Operation,
     dtype: Dtype,

@@ -8,8 +8,8 @@ use super::progress::Progress;
 use super::{Exit, text};
 use crate::cli::{KernelsCheckArgs, KernelsCommand, KernelsCompileArgs};
 use sprag_measure::gpu::{facts, survey};
-use sprag_measure::suite::Observer as _;
 use sprag_measure::parity;
+use sprag_measure::suite::Observer as _;
 use sprag_model::schema;
 
 /// The version of the JSON of both commands.

@@ -2,6 +2,7 @@
 
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
 use super::inputs::with_element;
+use super::kernel::{CudaKernel, Operation};
 use super::{Config, Expected, Form, Inputs, launch};
 use std::collections::BTreeMap;
 
@@ -25,16 +26,50 @@ pub struct Copy {
     pub elements: usize,
 }
 
-/// One buffer in, the same out.
-pub fn program(shape: &Copy, dtype: Dtype, form: Form) -> Program {
-    let elements = shape.elements;
-    let buffers = vec![launch::normal("from", dtype, elements, 0), launch::output("to", dtype, elements)];
-    let arguments = vec![Argument::Buffer(0), Argument::Buffer(1), launch::long(elements)];
-    let step = match form {
-        Form::Reference => launch::plain(FILE, "copy_reference", dtype, elements, arguments),
-        Form::Tuned(config) => Step::Launch(tuned(elements, dtype, config, arguments)),
-    };
-    Program { buffers, steps: vec![step] }
+/// The copy at one size: others are timed beside it.
+pub(super) fn checked() -> Vec<Operation> {
+    vec![Operation::new(Copy { elements: 1 << 20 })]
+}
+
+impl CudaKernel for Copy {
+    fn name(&self) -> &'static str {
+        "copy"
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![("n", self.elements.to_string())]
+    }
+
+    fn work(&self) -> (&'static str, f64) {
+        ("elements_per_s", self.elements as f64)
+    }
+
+    fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
+        Some(2 * self.elements * dtype.bytes())
+    }
+
+    fn candidates(&self) -> Vec<Config> {
+        CANDIDATES.to_vec()
+    }
+
+    fn program(&self, dtype: Dtype, form: Form) -> Program {
+        let elements = self.elements;
+        let buffers = vec![launch::normal("from", dtype, elements, 0), launch::output("to", dtype, elements)];
+        let arguments = vec![Argument::Buffer(0), Argument::Buffer(1), launch::long(elements)];
+        let step = match form {
+            Form::Reference => launch::plain(FILE, "copy_reference", dtype, elements, arguments),
+            Form::Tuned(config) => Step::Launch(tuned(elements, dtype, config, arguments)),
+        };
+        Program { buffers, steps: vec![step] }
+    }
+
+    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+        with_element!(dtype, T => Ok(vec![Expected::new(1, &inputs.elements::<T>(0)?, 0.0)]))
+    }
+
+    fn uneven(&self) -> Vec<Operation> {
+        [1, 31, 4096, 70_001].map(|elements| Operation::new(Copy { elements })).to_vec()
+    }
 }
 
 fn tuned(elements: usize, dtype: Dtype, config: Config, arguments: Vec<Argument>) -> Launch {
@@ -45,14 +80,6 @@ fn tuned(elements: usize, dtype: Dtype, config: Config, arguments: Vec<Argument>
     let defines = BTreeMap::from([("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)]);
     let kernel = Kernel { file: FILE, entry: "copy", dtype, defines };
     Launch { kernel, grid: [blocks, 1, 1], block, shared: 0, arguments }
-}
-
-/// The input, exactly.
-///
-/// # Errors
-/// There is no input.
-pub fn expected(_shape: &Copy, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-    with_element!(dtype, T => Ok(vec![Expected::new(1, &inputs.elements::<T>(0)?, 0.0)]))
 }
 
 #[cfg(test)]
@@ -67,7 +94,7 @@ mod tests {
             let shape = Copy { elements };
             checks::programs(
                 CANDIDATES,
-                |dtype, form| program(&shape, dtype, form),
+                |dtype, form| shape.program(dtype, form),
                 |launch, config| {
                     let (bytes, vector) = (elements * launch.kernel.dtype.bytes(), config.vector as usize);
                     let piece = (config.block * config.unroll * config.chunk) as usize * vector;
@@ -77,8 +104,8 @@ mod tests {
                     assert!(vector / launch.kernel.dtype.bytes() <= launch.block as usize);
                 },
             );
-            let program = program(&shape, Dtype::F16, Form::Reference);
-            let expected = expected(&shape, Dtype::F16, &checks::inputs(&program)).unwrap();
+            let program = shape.program(Dtype::F16, Form::Reference);
+            let expected = shape.expected(Dtype::F16, &checks::inputs(&program)).unwrap();
             assert_eq!((expected[0].buffer, expected[0].values.len()), (1, elements));
         }
     }

@@ -1,7 +1,11 @@
 //! The fused pack, operate, unpack on the device: `kernels/fused.cu`.
 
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
+use super::super::settings::Profile;
 use super::inputs::with_element;
+use super::kernel::{CudaKernel, Operation, map_params};
+use super::shapes;
+use super::tiled::Draw;
 use super::{Config, Expected, Form, Inputs, Stored, Tiled, launch};
 use sprag_kernels::element::Element;
 use sprag_kernels::fused::{self, Affine, Choice, Scratch};
@@ -9,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here a block has `chunk` times as many vectors as its
 /// threads have under way together.
-pub const CANDIDATES: &[Config] = &[
+const CANDIDATES: &[Config] = &[
     Config { block: 256, vector: 16, unroll: 4, chunk: 1 },
     Config { block: 256, vector: 16, unroll: 2, chunk: 2 },
     Config { block: 128, vector: 16, unroll: 4, chunk: 1 },
@@ -18,6 +22,9 @@ pub const CANDIDATES: &[Config] = &[
     Config { block: 512, vector: 16, unroll: 2, chunk: 4 },
     Config { block: 256, vector: 8, unroll: 4, chunk: 4 },
 ];
+
+/// The gate of the timed operation: scales and biases that leave no part of it out.
+const AFFINE: Affine = Affine { value_scale: 1.25, value_bias: 0.1, gate_scale: 0.75, gate_bias: 0.2 };
 
 const FILE: &str = "fused.cu";
 
@@ -34,31 +41,69 @@ pub struct Fused {
     pub affine: Affine,
 }
 
-/// Map and ids in, the merged map out.
-pub fn program(shape: &Fused, dtype: Dtype, form: Form) -> Program {
-    let (map, side) = (shape.tiles.map(), shape.tiles.tile_size());
-    let buffers = vec![
-        launch::normal("map", dtype, map.elements(), 0),
-        shape.tiles.indices(),
-        launch::output("merged", dtype, map.elements()),
-    ];
-    let Affine { value_scale, value_bias, gate_scale, gate_bias } = shape.affine;
-    let affine = [value_scale, value_bias, gate_scale, gate_bias].map(Argument::F32);
-    let mut arguments = vec![Argument::Buffer(MAP), Argument::Buffer(INDICES), Argument::Buffer(MERGED)];
-    arguments.extend([shape.tiles.per_sample(), map.channels, map.height, map.width].map(launch::int));
-    let step = match form {
-        Form::Reference => {
-            arguments.push(launch::int(side));
-            arguments.extend(affine);
-            arguments.push(launch::long(map.elements()));
-            launch::plain(FILE, "fused_reference", dtype, map.elements(), arguments)
-        }
-        Form::Tuned(config) => {
-            arguments.extend(affine);
-            Step::Launch(tuned(shape, dtype, config, arguments))
-        }
-    };
-    Program { buffers, steps: vec![step] }
+/// The operation at the sizes of a profile.
+pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
+    shapes::tiles(profile).into_iter().map(|tiles| Operation::new(Fused { tiles, affine: AFFINE })).collect()
+}
+
+impl CudaKernel for Fused {
+    fn name(&self) -> &'static str {
+        "fused_pack_op_unpack"
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        let mut params = map_params(self.tiles.map());
+        params.extend([("t", self.tiles.tile_size().to_string()), ("k", self.tiles.per_sample().to_string())]);
+        params
+    }
+
+    fn work(&self) -> (&'static str, f64) {
+        ("tiles_per_s", self.tiles.ids().len() as f64)
+    }
+
+    fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
+        Some(2 * self.tiles.map().elements() * dtype.bytes())
+    }
+
+    fn candidates(&self) -> Vec<Config> {
+        CANDIDATES.to_vec()
+    }
+
+    fn program(&self, dtype: Dtype, form: Form) -> Program {
+        let (map, side) = (self.tiles.map(), self.tiles.tile_size());
+        let buffers = vec![
+            launch::normal("map", dtype, map.elements(), 0),
+            self.tiles.indices(),
+            launch::output("merged", dtype, map.elements()),
+        ];
+        let Affine { value_scale, value_bias, gate_scale, gate_bias } = self.affine;
+        let affine = [value_scale, value_bias, gate_scale, gate_bias].map(Argument::F32);
+        let mut arguments = vec![Argument::Buffer(MAP), Argument::Buffer(INDICES), Argument::Buffer(MERGED)];
+        arguments.extend([self.tiles.per_sample(), map.channels, map.height, map.width].map(launch::int));
+        let step = match form {
+            Form::Reference => {
+                arguments.push(launch::int(side));
+                arguments.extend(affine);
+                arguments.push(launch::long(map.elements()));
+                launch::plain(FILE, "fused_reference", dtype, map.elements(), arguments)
+            }
+            Form::Tuned(config) => {
+                arguments.extend(affine);
+                Step::Launch(tuned(self, dtype, config, arguments))
+            }
+        };
+        Program { buffers, steps: vec![step] }
+    }
+
+    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+        with_element!(dtype, T => expected_of::<T>(self, inputs))
+    }
+
+    fn uneven(&self) -> Vec<Operation> {
+        // Its tiles are distinct.
+        let tiles = shapes::UNEVEN_MAPS.into_iter().filter_map(|sizes| shapes::uneven(sizes, Draw::Distinct));
+        tiles.map(|tiles| Operation::new(Fused { tiles, ..self.clone() })).collect()
+    }
 }
 
 fn tuned(shape: &Fused, dtype: Dtype, config: Config, mut arguments: Vec<Argument>) -> Launch {
@@ -76,14 +121,6 @@ fn tuned(shape: &Fused, dtype: Dtype, config: Config, mut arguments: Vec<Argumen
         shared: launch::count(bands.cells * size_of::<i32>()),
         arguments,
     }
-}
-
-/// The merged map, exactly.
-///
-/// # Errors
-/// Inputs that do not fit the shape.
-pub fn expected(shape: &Fused, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-    with_element!(dtype, T => expected_of::<T>(shape, inputs))
 }
 
 fn expected_of<T: Element + Stored>(shape: &Fused, inputs: &Inputs) -> Result<Vec<Expected>, String> {
@@ -108,7 +145,7 @@ mod tests {
             let shape = Fused { tiles, affine: Affine::default() };
             checks::programs(
                 CANDIDATES,
-                |dtype, form| program(&shape, dtype, form),
+                |dtype, form| shape.program(dtype, form),
                 |launch, _| {
                     let (map, side) = (shape.tiles.map(), shape.tiles.tile_size());
                     let [Argument::I32(cells), Argument::I32(parts), Argument::I32(group)] = launch.arguments[11..]
@@ -132,8 +169,8 @@ mod tests {
         let affine = Affine { value_scale: 0.5, value_bias: 1.0, gate_scale: -1.0, gate_bias: 0.25 };
         for tiles in checks::tiled_shapes() {
             let shape = Fused { tiles, affine };
-            let program = program(&shape, Dtype::E4m3, Form::Reference);
-            let expected = expected(&shape, Dtype::E4m3, &checks::inputs(&program)).unwrap();
+            let program = shape.program(Dtype::E4m3, Form::Reference);
+            let expected = shape.expected(Dtype::E4m3, &checks::inputs(&program)).unwrap();
             assert_eq!((expected[0].buffer, expected[0].values.len()), (MERGED, program.buffers[MERGED].count));
         }
     }

@@ -1,7 +1,10 @@
 //! FusionGate on the device: `kernels/fusion_gate.cu`.
 
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
+use super::super::settings::Profile;
 use super::inputs::with_element;
+use super::kernel::{CudaKernel, Operation, map_params, summed_tolerance};
+use super::shapes;
 use super::{Config, Expected, Form, Inputs, Stored, launch};
 use sprag_kernels::element::Element;
 use sprag_kernels::fusion::{self, Gate};
@@ -10,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here `chunk` is the number of channels that a thread
 /// takes with one gate.
-pub const CANDIDATES: &[Config] = &[
+const CANDIDATES: &[Config] = &[
     Config { block: 128, vector: 16, unroll: 2, chunk: 8 },
     Config { block: 256, vector: 16, unroll: 2, chunk: 16 },
     Config { block: 256, vector: 16, unroll: 4, chunk: 16 },
@@ -35,29 +38,71 @@ pub struct FusionGate {
     pub gate: Gate,
 }
 
-/// Base, detail and the two proxies in, the fused map and the gate out.
-pub fn program(shape: &FusionGate, dtype: Dtype, form: Form) -> Program {
-    let FusionGate { map, gate } = *shape;
-    let buffers = vec![
-        launch::normal("base", dtype, map.elements(), 0),
-        launch::normal("detail", dtype, map.elements(), 1),
-        launch::uniform("boundary", dtype, map.pixels(), 2),
-        launch::uniform("uncertainty", dtype, map.pixels(), 3),
-        launch::output("fused", dtype, map.elements()),
-        launch::output("alpha", dtype, map.pixels()),
-    ];
-    let mut arguments: Vec<Argument> = (0..buffers.len()).map(Argument::Buffer).collect();
-    let weights = [gate.boundary_log_weight, gate.uncertainty_log_weight].map(fusion::softplus);
-    arguments.extend([weights[0], weights[1], gate.bias].map(Argument::F32));
-    arguments.extend([launch::int(map.channels), launch::long(map.plane())]);
-    let step = match form {
-        Form::Reference => {
-            arguments.push(launch::long(map.elements()));
-            launch::plain(FILE, "fusion_gate_reference", dtype, map.elements(), arguments)
-        }
-        Form::Tuned(config) => Step::Launch(tuned(map, dtype, config, arguments)),
-    };
-    Program { buffers, steps: vec![step] }
+/// The operation at the sizes of a profile.
+pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
+    vec![Operation::new(FusionGate { map: shapes::map(profile), gate: Gate::default() })]
+}
+
+impl CudaKernel for FusionGate {
+    fn name(&self) -> &'static str {
+        "fusion_gate"
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        map_params(self.map)
+    }
+
+    fn work(&self) -> (&'static str, f64) {
+        ("elements_per_s", self.map.elements() as f64)
+    }
+
+    fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
+        Some((3 * self.map.elements() + 3 * self.map.pixels()) * dtype.bytes())
+    }
+
+    fn candidates(&self) -> Vec<Config> {
+        CANDIDATES.to_vec()
+    }
+
+    fn program(&self, dtype: Dtype, form: Form) -> Program {
+        let FusionGate { map, gate } = *self;
+        let buffers = vec![
+            launch::normal("base", dtype, map.elements(), 0),
+            launch::normal("detail", dtype, map.elements(), 1),
+            launch::uniform("boundary", dtype, map.pixels(), 2),
+            launch::uniform("uncertainty", dtype, map.pixels(), 3),
+            launch::output("fused", dtype, map.elements()),
+            launch::output("alpha", dtype, map.pixels()),
+        ];
+        let mut arguments: Vec<Argument> = (0..buffers.len()).map(Argument::Buffer).collect();
+        let weights = [gate.boundary_log_weight, gate.uncertainty_log_weight].map(fusion::softplus);
+        arguments.extend([weights[0], weights[1], gate.bias].map(Argument::F32));
+        arguments.extend([launch::int(map.channels), launch::long(map.plane())]);
+        let step = match form {
+            Form::Reference => {
+                arguments.push(launch::long(map.elements()));
+                launch::plain(FILE, "fusion_gate_reference", dtype, map.elements(), arguments)
+            }
+            Form::Tuned(config) => Step::Launch(tuned(map, dtype, config, arguments)),
+        };
+        Program { buffers, steps: vec![step] }
+    }
+
+    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+        with_element!(dtype, T => expected_of::<T>(self, dtype, inputs))
+    }
+
+    fn tolerance(&self, dtype: Dtype) -> f64 {
+        summed_tolerance(dtype)
+    }
+
+    fn uneven(&self) -> Vec<Operation> {
+        let with = |[batch, channels, rows, columns, side, _]: [usize; 6]| FusionGate {
+            map: MapShape { batch, channels, height: rows * side, width: columns * side },
+            ..*self
+        };
+        shapes::UNEVEN_MAPS.into_iter().map(with).map(Operation::new).collect()
+    }
 }
 
 fn tuned(map: MapShape, dtype: Dtype, config: Config, arguments: Vec<Argument>) -> Launch {
@@ -67,14 +112,6 @@ fn tuned(map: MapShape, dtype: Dtype, config: Config, arguments: Vec<Argument>) 
     let grid = [vectors.div_ceil(block as usize), map.channels.div_ceil(chunk as usize), map.batch].map(launch::count);
     let defines = BTreeMap::from([("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("CHUNK", chunk)]);
     Launch { kernel: Kernel { file: FILE, entry: "fusion_gate", dtype, defines }, grid, block, shared: 0, arguments }
-}
-
-/// The fused map and the gate.
-///
-/// # Errors
-/// Inputs that do not fit the shape.
-pub fn expected(shape: &FusionGate, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-    with_element!(dtype, T => expected_of::<T>(shape, dtype, inputs))
 }
 
 fn expected_of<T: Element + Stored>(
@@ -126,7 +163,7 @@ mod tests {
         for shape in shapes() {
             checks::programs(
                 CANDIDATES,
-                |dtype, form| program(&shape, dtype, form),
+                |dtype, form| shape.program(dtype, form),
                 |launch, config| {
                     let [pieces, groups, samples] = launch.grid.map(|blocks| blocks as usize);
                     let vector = launch.kernel.defines["VECTOR"] as usize;
@@ -144,8 +181,8 @@ mod tests {
     #[test]
     fn the_expected_outputs_have_their_places() {
         for shape in shapes() {
-            let program = program(&shape, Dtype::F32, Form::Reference);
-            let expected = expected(&shape, Dtype::F32, &checks::inputs(&program)).unwrap();
+            let program = shape.program(Dtype::F32, Form::Reference);
+            let expected = shape.expected(Dtype::F32, &checks::inputs(&program)).unwrap();
             for expected in &expected {
                 assert_eq!(expected.values.len(), program.buffers[expected.buffer].count);
             }

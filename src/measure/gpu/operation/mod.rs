@@ -1,6 +1,5 @@
 //! The operations of the GPU suite: for each its shapes, its programs in both forms, and what it must come to.
 
-mod sources;
 mod config;
 mod inputs;
 mod launch;
@@ -9,7 +8,8 @@ mod tiled;
 mod way;
 mod assembly;
 mod shapes;
-mod catalog;
+mod kernel;
+mod catalogue;
 
 pub mod copy;
 pub mod empty;
@@ -24,11 +24,11 @@ pub mod tile_unpack_anywhere;
 #[cfg(test)]
 pub(super) mod checks;
 
-pub use self::catalog::Operation;
+pub use self::catalogue::{files, service_kernels, source};
 pub use self::config::{Config, Form};
 pub(super) use self::inputs::with_element;
 pub use self::inputs::{Expected, Inputs, Stored};
+pub use self::kernel::{CudaKernel, Operation};
 pub use self::rule::Rule;
-pub use self::sources::{files, service_kernels, source};
 pub use self::tiled::{Draw, Tiled};
 pub use self::way::{Initial, Merge, Way};

@@ -5,8 +5,10 @@
 //! is a second launch, which merges its outputs into those of the first.
 
 use super::super::program::{Argument, Content, Data, Distribution, Dtype, Program};
+use super::super::settings::Profile;
 use super::assembly::{Assembly, Call, buffers, elements_at_once, int, kernel, optional};
 use super::inputs::with_element;
+use super::kernel::{CudaKernel, Operation, summed_tolerance};
 use super::way::{Initial, Merge, Way};
 use super::{Config, Expected, Form, Inputs};
 use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape, Scratch};
@@ -20,8 +22,14 @@ const MOST_MERGED_STEPS: u32 = 16;
 /// Words before those of the chunks in the status of a long scan, for its ticket counter.
 const TICKET_WORDS: usize = 2;
 
+/// Scans with at most so many steps use the short form untuned: chunks would be few and short.
+const SHORT_STEPS: usize = 1024;
+
+/// Scans that nothing divides evenly: samples, steps, channels.
+const SCANS: [[usize; 3]; 6] = [[1, 1, 1], [2, 7, 3], [1, 129, 5], [3, 300, 33], [1, 515, 8], [2, 64, 130]];
+
 /// The configurations worth trying, the one used untuned first.
-pub const CANDIDATES: &[Config] = &[
+const CANDIDATES: &[Config] = &[
     Config { block: 128, vector: 8, unroll: 16, chunk: 128 },
     Config { block: 256, vector: 8, unroll: 8, chunk: 128 },
     Config { block: 128, vector: 16, unroll: 8, chunk: 128 },
@@ -45,68 +53,135 @@ pub struct Shape {
     pub initial: Initial,
 }
 
-/// What a call does on the device.
-pub fn program(shape: &Shape, dtype: Dtype, form: Form) -> Program {
-    let mut assembly = Assembly::new();
-    let places = Places::add(&mut assembly, shape, dtype);
-    let plan = Plan::new(shape, dtype, form);
-    let status =
-        (plan.status_words > 0).then(|| assembly.buffer("status", Data::I32, plan.status_words * 2, Content::Scratch));
-    for reversed in [false, true] {
-        if !matches!(shape.way, Way::Both(_)) && reversed != (shape.way == Way::Backward) {
-            continue;
-        }
-        if let Some(status) = status {
-            assembly.zero(status);
-        }
-        let merge = match shape.way {
-            Way::Both(merge) if reversed => merge.code(),
-            _ => 0,
-        };
-        assembly.launch(plan.call(dtype, reversed, merge), places.arguments(shape, &plan, status));
-    }
-    assembly.finish()
+/// The operation at the sizes of a profile.
+pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
+    let [batch, steps, channels] =
+        [profile.scan.batch, profile.scan.steps, profile.scan.channels].map(|size| size as usize);
+    let tokens = ScanShape { batch, steps, channels };
+    vec![Operation::new(Shape { tokens, way: Way::Forward, initial: Initial::Zero })]
 }
 
-/// What the outputs of a call must come to.
-///
-/// # Errors
-/// Inputs that do not fit the shape.
-pub fn expected(shape: &Shape, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-    let places = Places::of(shape);
-    let parameters = places.parameters.map(|place| inputs.floats(place));
-    let [decay, input_gain, output_gain, state_bias] = parameters;
-    let (decay, input_gain, output_gain, state_bias) = (decay?, input_gain?, output_gain?, state_bias?);
-    let parameters =
-        scan::Parameters { decay: &decay, input_gain: &input_gain, output_gain: &output_gain, state_bias: &state_bias };
-    let gate = places.gate.map(|place| inputs.floats(place)).transpose()?;
-    let direction = match shape.way {
-        Way::Forward => Direction::Forward(parameters),
-        Way::Backward => Direction::Backward(parameters),
-        Way::Both(merge) => {
-            let merge = match merge {
-                Merge::Sum => scan::Merge::Sum,
-                Merge::Average => scan::Merge::Average,
-                Merge::Even | Merge::Gated | Merge::GatedBySample => scan::Merge::Gated(gate.as_deref()),
+impl CudaKernel for Shape {
+    fn name(&self) -> &'static str {
+        "tile_ssm_scan"
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("b", self.tokens.batch.to_string()),
+            ("steps", self.tokens.steps.to_string()),
+            ("c", self.tokens.channels.to_string()),
+            ("way", self.way.word().to_owned()),
+            ("initial", self.initial.word().to_owned()),
+        ]
+    }
+
+    fn work(&self) -> (&'static str, f64) {
+        ("tokens_per_s", (self.tokens.batch * self.tokens.steps) as f64)
+    }
+
+    fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
+        Some(2 * self.tokens.elements() * dtype.bytes())
+    }
+
+    fn candidates(&self) -> Vec<Config> {
+        let mut candidates = CANDIDATES.to_vec();
+        let is_short = self.tokens.steps <= SHORT_STEPS;
+        // A stable sort keeps the order within each form.
+        candidates.sort_by_key(|config| (config.chunk == 0) != is_short);
+        candidates
+    }
+
+    fn program(&self, dtype: Dtype, form: Form) -> Program {
+        let mut assembly = Assembly::new();
+        let places = Places::add(&mut assembly, self, dtype);
+        let plan = Plan::new(self, dtype, form);
+        let status = (plan.status_words > 0)
+            .then(|| assembly.buffer("status", Data::I32, plan.status_words * 2, Content::Scratch));
+        for reversed in [false, true] {
+            if !matches!(self.way, Way::Both(_)) && reversed != (self.way == Way::Backward) {
+                continue;
+            }
+            if let Some(status) = status {
+                assembly.zero(status);
+            }
+            let merge = match self.way {
+                Way::Both(merge) if reversed => merge.code(),
+                _ => 0,
             };
-            Direction::Bidirectional { forward: parameters, backward: parameters, merge }
+            assembly.launch(plan.call(dtype, reversed, merge), places.arguments(self, &plan, status));
         }
-    };
-    let tolerance = tolerance(shape.way, dtype);
-    with_element!(dtype, T => {
-        let tokens = inputs.elements::<T>(places.tokens)?;
-        let initial = places.initial.map(|place| inputs.elements::<T>(place)).transpose()?;
-        let reads =
-            scan::Inputs { tokens: &tokens, shape: shape.tokens, init_state: initial.as_deref(), clamp: DEFAULT_CLAMP };
-        let mut outputs = vec![T::default(); shape.tokens.elements()];
-        let mut final_state = vec![T::default(); direction.final_states(shape.tokens)];
-        scan::reference(&reads, &direction, &mut outputs, &mut final_state, &mut Scratch::default())
-            .map_err(|error| error.to_string())?;
-        Ok(vec![
-            Expected::new(places.outputs, &outputs, tolerance),
-            Expected::new(places.final_state, &final_state, tolerance),
-        ])
-    })
+        assembly.finish()
+    }
+
+    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+        let places = Places::of(self);
+        let parameters = places.parameters.map(|place| inputs.floats(place));
+        let [decay, input_gain, output_gain, state_bias] = parameters;
+        let (decay, input_gain, output_gain, state_bias) = (decay?, input_gain?, output_gain?, state_bias?);
+        let parameters = scan::Parameters {
+            decay: &decay,
+            input_gain: &input_gain,
+            output_gain: &output_gain,
+            state_bias: &state_bias,
+        };
+        let gate = places.gate.map(|place| inputs.floats(place)).transpose()?;
+        let direction = match self.way {
+            Way::Forward => Direction::Forward(parameters),
+            Way::Backward => Direction::Backward(parameters),
+            Way::Both(merge) => {
+                let merge = match merge {
+                    Merge::Sum => scan::Merge::Sum,
+                    Merge::Average => scan::Merge::Average,
+                    Merge::Even | Merge::Gated | Merge::GatedBySample => scan::Merge::Gated(gate.as_deref()),
+                };
+                Direction::Bidirectional { forward: parameters, backward: parameters, merge }
+            }
+        };
+        let tolerance = tolerance(self.way, dtype);
+        with_element!(dtype, T => {
+            let tokens = inputs.elements::<T>(places.tokens)?;
+            let initial = places.initial.map(|place| inputs.elements::<T>(place)).transpose()?;
+            let reads =
+                scan::Inputs { tokens: &tokens, shape: self.tokens, init_state: initial.as_deref(), clamp: DEFAULT_CLAMP };
+            let mut outputs = vec![T::default(); self.tokens.elements()];
+            let mut final_state = vec![T::default(); direction.final_states(self.tokens)];
+            scan::reference(&reads, &direction, &mut outputs, &mut final_state, &mut Scratch::default())
+                .map_err(|error| error.to_string())?;
+            Ok(vec![
+                Expected::new(places.outputs, &outputs, tolerance),
+                Expected::new(places.final_state, &final_state, tolerance),
+            ])
+        })
+    }
+
+    fn tolerance(&self, dtype: Dtype) -> f64 {
+        summed_tolerance(dtype)
+    }
+
+    fn uneven(&self) -> Vec<Operation> {
+        // Every way and initial state, each at some of the sizes.
+        let merges = [Merge::Sum, Merge::Average, Merge::Even, Merge::Gated, Merge::GatedBySample];
+        let ways: Vec<Way> = [Way::Forward, Way::Backward].into_iter().chain(merges.map(Way::Both)).collect();
+        let initials = [Initial::Zero, Initial::Shared, Initial::EachWay];
+        let mut scans = Vec::new();
+        for (number, [batch, steps, channels]) in SCANS.into_iter().enumerate() {
+            let tokens = ScanShape { batch, steps, channels };
+            for (place, way) in ways.iter().enumerate() {
+                // Forward and backward at every size, the merges in turn.
+                if place < 2 || (place + number) % merges.len() < 2 {
+                    let initial = initials[(place + number) % initials.len()];
+                    // One direction has one state.
+                    let initial = match (way, initial) {
+                        (Way::Forward | Way::Backward, Initial::EachWay) => Initial::Shared,
+                        _ => initial,
+                    };
+                    scans.push(Operation::new(Shape { tokens, way: *way, initial }));
+                }
+            }
+        }
+        scans
+    }
 }
 
 /// How far a device may be from the reference: what is summed in another order may be rounded to the other neighbour.
@@ -292,7 +367,7 @@ mod tests {
         for (shape, dtype) in shapes().iter().flat_map(|shape| TYPES.map(|dtype| (shape, dtype))) {
             let forms = CANDIDATES.iter().map(|config| Form::Tuned(*config));
             for form in forms.chain([Form::Reference]) {
-                let program = program(shape, dtype, form);
+                let program = shape.program(dtype, form);
                 assert_eq!(program.fault(), None, "{shape:?} {dtype:?} {form:?}");
                 let launches = launches(&program);
                 assert_eq!(launches.len(), if matches!(shape.way, Way::Both(_)) { 2 } else { 1 });
@@ -308,9 +383,9 @@ mod tests {
     #[test]
     fn every_form_has_the_same_inputs_and_outputs() {
         for shape in shapes() {
-            let reference = program(&shape, Dtype::F16, Form::Reference).buffers;
+            let reference = shape.program(Dtype::F16, Form::Reference).buffers;
             for config in CANDIDATES {
-                let tuned = program(&shape, Dtype::F16, Form::Tuned(*config)).buffers;
+                let tuned = shape.program(Dtype::F16, Form::Tuned(*config)).buffers;
                 let (shared, scratch) = tuned.split_at(reference.len());
                 assert_eq!(shared, reference, "{shape:?} {}", config.name());
                 assert!(scratch.iter().all(|buffer| buffer.content == Content::Scratch));
@@ -322,13 +397,13 @@ mod tests {
     fn what_chunks_tell_one_another_is_cleared_before_each_launch() {
         let tokens = ScanShape { batch: 2, steps: 300, channels: 7 };
         let shape = Shape { tokens, way: Way::Both(Merge::Sum), initial: Initial::Zero };
-        let long = program(&shape, Dtype::F32, Form::Tuned(CANDIDATES[0]));
+        let long = shape.program(Dtype::F32, Form::Tuned(CANDIDATES[0]));
         let status = long.buffers.len() - 1;
         assert_eq!(long.buffers[status].count, 2 * (2 + 3 * 2 * 7));
         assert!(matches!(&long.steps[..], [Step::Zero(a), Step::Launch(_), Step::Zero(b), Step::Launch(_)]
             if (*a, *b) == (status, status)));
         let one_chunk = Shape { tokens: ScanShape { steps: 128, ..tokens }, ..shape };
-        assert_eq!(program(&one_chunk, Dtype::F32, Form::Tuned(CANDIDATES[0])).buffers.len(), status);
+        assert_eq!(one_chunk.program(Dtype::F32, Form::Tuned(CANDIDATES[0])).buffers.len(), status);
     }
 
     #[test]
@@ -344,10 +419,10 @@ mod tests {
         let shape = Shape { tokens, way: Way::Both(Merge::Gated), initial: Initial::EachWay };
         let values: [&[f32]; 7] = [&[4.0, 0.0], &[0.5], &[1.0], &[2.0], &[0.0], &[2.0, 0.0], &[7.0]];
         let inputs = Inputs::new(values.iter().map(|values| bytes(values)).collect());
-        let expected = expected(&shape, Dtype::F32, &inputs).unwrap();
+        let expected = shape.expected(Dtype::F32, &inputs).unwrap();
         // The gate, clamped to one, takes the forward outputs alone.
         assert_eq!((expected[0].buffer, expected[0].values.as_slice()), (7, [6.0, 3.0].as_slice()));
         assert_eq!((expected[1].buffer, expected[1].values.as_slice()), (8, [1.5, 2.0].as_slice()));
-        assert!(super::expected(&shape, Dtype::F32, &Inputs::default()).is_err());
+        assert!(shape.expected(Dtype::F32, &Inputs::default()).is_err());
     }
 }

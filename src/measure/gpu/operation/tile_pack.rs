@@ -1,7 +1,10 @@
 //! TilePack on the device: `kernels/tile_pack.cu`.
 
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
+use super::super::settings::Profile;
 use super::inputs::with_element;
+use super::kernel::{CudaKernel, Operation, map_params};
+use super::shapes;
 use super::{Config, Expected, Form, Inputs, Stored, Tiled, launch};
 use sprag_kernels::element::Element;
 use sprag_kernels::tile::pack;
@@ -9,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here `chunk` is the number of tiles that a warp reads
 /// together.
-pub const CANDIDATES: &[Config] = &[
+const CANDIDATES: &[Config] = &[
     Config { block: 256, vector: 16, unroll: 4, chunk: 2 },
     Config { block: 256, vector: 16, unroll: 4, chunk: 1 },
     Config { block: 256, vector: 16, unroll: 2, chunk: 2 },
@@ -27,22 +30,65 @@ const MAP: usize = 0;
 const INDICES: usize = 1;
 const PACKED: usize = 2;
 
-/// Map and ids in, packed tiles out. No tiles, no launch.
-pub fn program(shape: &Tiled, dtype: Dtype, form: Form) -> Program {
-    let (map, packed) = (shape.map(), shape.packed_elements());
-    let buffers =
-        vec![launch::normal("map", dtype, map.elements(), 0), shape.indices(), launch::output("packed", dtype, packed)];
-    let mut arguments = vec![Argument::Buffer(MAP), Argument::Buffer(INDICES), Argument::Buffer(PACKED)];
-    arguments.extend([shape.per_sample(), map.channels, map.height, map.width].map(launch::int));
-    let steps = match form {
-        _ if packed == 0 => Vec::new(),
-        Form::Reference => {
-            arguments.extend([launch::int(shape.tile_size()), launch::long(packed)]);
-            vec![launch::plain(FILE, "tile_pack_reference", dtype, packed, arguments)]
-        }
-        Form::Tuned(config) => vec![Step::Launch(tuned(shape, dtype, config, arguments))],
-    };
-    Program { buffers, steps }
+/// Tiles on the grid that are gathered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TilePack(pub Tiled);
+
+/// The operation at the sizes of a profile.
+pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
+    shapes::tiles(profile).into_iter().map(|tiles| Operation::new(TilePack(tiles))).collect()
+}
+
+impl CudaKernel for TilePack {
+    fn name(&self) -> &'static str {
+        "tile_pack"
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        let mut params = map_params(self.0.map());
+        params.extend([("t", self.0.tile_size().to_string()), ("k", self.0.per_sample().to_string())]);
+        params
+    }
+
+    fn work(&self) -> (&'static str, f64) {
+        ("tiles_per_s", self.0.ids().len() as f64)
+    }
+
+    fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
+        Some(2 * self.0.packed_elements() * dtype.bytes())
+    }
+
+    fn candidates(&self) -> Vec<Config> {
+        CANDIDATES.to_vec()
+    }
+
+    fn program(&self, dtype: Dtype, form: Form) -> Program {
+        let (map, packed) = (self.0.map(), self.0.packed_elements());
+        let buffers = vec![
+            launch::normal("map", dtype, map.elements(), 0),
+            self.0.indices(),
+            launch::output("packed", dtype, packed),
+        ];
+        let mut arguments = vec![Argument::Buffer(MAP), Argument::Buffer(INDICES), Argument::Buffer(PACKED)];
+        arguments.extend([self.0.per_sample(), map.channels, map.height, map.width].map(launch::int));
+        let steps = match form {
+            _ if packed == 0 => Vec::new(),
+            Form::Reference => {
+                arguments.extend([launch::int(self.0.tile_size()), launch::long(packed)]);
+                vec![launch::plain(FILE, "tile_pack_reference", dtype, packed, arguments)]
+            }
+            Form::Tuned(config) => vec![Step::Launch(tuned(&self.0, dtype, config, arguments))],
+        };
+        Program { buffers, steps }
+    }
+
+    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+        with_element!(dtype, T => expected_of::<T>(&self.0, inputs))
+    }
+
+    fn uneven(&self) -> Vec<Operation> {
+        shapes::uneven_tiles().into_iter().map(|tiles| Operation::new(TilePack(tiles))).collect()
+    }
 }
 
 fn tuned(shape: &Tiled, dtype: Dtype, config: Config, arguments: Vec<Argument>) -> Launch {
@@ -56,14 +102,6 @@ fn tuned(shape: &Tiled, dtype: Dtype, config: Config, arguments: Vec<Argument>) 
     let defines =
         BTreeMap::from([("BLOCK", block), ("VECTOR", vector), ("UNROLL", unroll), ("GROUP", group), ("TILE", tile)]);
     Launch { kernel: Kernel { file: FILE, entry: "tile_pack", dtype, defines }, grid, block, shared: 0, arguments }
-}
-
-/// The packed tiles, exactly.
-///
-/// # Errors
-/// Inputs that do not fit the shape.
-pub fn expected(shape: &Tiled, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-    with_element!(dtype, T => expected_of::<T>(shape, inputs))
 }
 
 fn expected_of<T: Element + Stored>(shape: &Tiled, inputs: &Inputs) -> Result<Vec<Expected>, String> {
@@ -84,7 +122,7 @@ mod tests {
         for shape in checks::tiled_shapes() {
             checks::programs(
                 CANDIDATES,
-                |dtype, form| program(&shape, dtype, form),
+                |dtype, form| TilePack(shape.clone()).program(dtype, form),
                 |launch, config| {
                     let [tiles, parts, batch] = launch.grid.map(|blocks| blocks as usize);
                     let vector = launch.kernel.defines["VECTOR"] as usize;
@@ -104,9 +142,11 @@ mod tests {
     #[test]
     fn the_expected_tiles_are_those_of_the_reference() {
         let shape = checks::tiled_shapes().remove(0);
-        let program = program(&shape, Dtype::F16, Form::Reference);
+        let program = TilePack(shape.clone()).program(Dtype::F16, Form::Reference);
         let inputs = checks::inputs(&program);
-        let [expected] = &expected(&shape, Dtype::F16, &inputs).unwrap()[..] else { panic!("one output") };
+        let [expected] = &TilePack(shape.clone()).expected(Dtype::F16, &inputs).unwrap()[..] else {
+            panic!("one output")
+        };
         assert_eq!((expected.buffer, expected.tolerance), (PACKED, 0.0));
         assert_eq!(expected.values.len(), program.buffers[PACKED].count);
     }

@@ -1,8 +1,11 @@
 //! TileUnpack of tiles on the grid: `kernels/tile_unpack.cu`.
 
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
+use super::super::settings::Profile;
 use super::inputs::with_element;
+use super::kernel::{CudaKernel, Operation, map_params, overlap_word};
 use super::rule::{self, Rule};
+use super::shapes;
 use super::{Config, Expected, Form, Inputs, Tiled, launch};
 use sprag_kernels::KernelError;
 use sprag_kernels::tile::Placement;
@@ -10,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here a block has `chunk` times as many vectors as its
 /// threads have under way together.
-pub const CANDIDATES: &[Config] = &[
+const CANDIDATES: &[Config] = &[
     Config { block: 256, vector: 16, unroll: 4, chunk: 1 },
     Config { block: 256, vector: 16, unroll: 2, chunk: 2 },
     Config { block: 128, vector: 16, unroll: 4, chunk: 1 },
@@ -52,25 +55,78 @@ impl TileUnpack {
     }
 }
 
-/// Base, packed tiles, ids and levels in, the merged map out.
-pub fn program(shape: &TileUnpack, dtype: Dtype, form: Form) -> Program {
-    let (tiles, merged) = (&shape.tiles, shape.merged());
-    let map = tiles.map();
-    let mut buffers = vec![
-        launch::normal("base", dtype, map.elements(), 0),
-        launch::normal("packed", dtype, tiles.packed_elements(), 1),
-        tiles.indices(),
-    ];
-    buffers.extend(shape.rule.buffer());
-    buffers.push(launch::output("merged", dtype, map.elements()));
-    let step = match form {
-        Form::Reference => {
-            let places = [Argument::Buffer(2), Argument::Null, shape.rule.levels(3), Argument::Buffer(merged)];
-            shape.rule.plain(dtype, map, tiles.tile_size(), tiles.per_sample(), places)
-        }
-        Form::Tuned(config) => Step::Launch(tuned(shape, dtype, config)),
+/// The operation at the sizes of a profile: overriding and mixing.
+pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
+    let unpack = |tiles: Tiled| {
+        let with = move |overlap| {
+            TileUnpack::new(tiles.clone(), Rule::drawn(tiles.ids().len(), overlap, shapes::IDS_SEED)).ok()
+        };
+        shapes::overlaps().into_iter().filter_map(with)
     };
-    Program { buffers, steps: vec![step] }
+    shapes::tiles(profile).into_iter().flat_map(unpack).map(Operation::new).collect()
+}
+
+impl CudaKernel for TileUnpack {
+    fn name(&self) -> &'static str {
+        "tile_unpack"
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        let mut params = map_params(self.tiles.map());
+        params.extend([("t", self.tiles.tile_size().to_string()), ("k", self.tiles.per_sample().to_string())]);
+        params.push(("overlap", overlap_word(self.rule.overlap).to_owned()));
+        params
+    }
+
+    fn work(&self) -> (&'static str, f64) {
+        ("tiles_per_s", self.tiles.ids().len() as f64)
+    }
+
+    fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
+        // Every pixel is read from one of the two, and written once.
+        Some(2 * self.tiles.map().elements() * dtype.bytes())
+    }
+
+    fn candidates(&self) -> Vec<Config> {
+        CANDIDATES.to_vec()
+    }
+
+    fn program(&self, dtype: Dtype, form: Form) -> Program {
+        let (tiles, merged) = (&self.tiles, self.merged());
+        let map = tiles.map();
+        let mut buffers = vec![
+            launch::normal("base", dtype, map.elements(), 0),
+            launch::normal("packed", dtype, tiles.packed_elements(), 1),
+            tiles.indices(),
+        ];
+        buffers.extend(self.rule.buffer());
+        buffers.push(launch::output("merged", dtype, map.elements()));
+        let step = match form {
+            Form::Reference => {
+                let places = [Argument::Buffer(2), Argument::Null, self.rule.levels(3), Argument::Buffer(merged)];
+                self.rule.plain(dtype, map, tiles.tile_size(), tiles.per_sample(), places)
+            }
+            Form::Tuned(config) => Step::Launch(tuned(self, dtype, config)),
+        };
+        Program { buffers, steps: vec![step] }
+    }
+
+    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+        let (tiles, placement) = (&self.tiles, Placement::Indices(self.tiles.ids()));
+        with_element!(dtype, T => {
+            rule::expected::<T>(tiles.map(), tiles.tile_size(), placement, &self.rule, inputs, self.merged())
+        })
+    }
+
+    fn uneven(&self) -> Vec<Operation> {
+        let overlap = self.rule.overlap;
+        let with = |tiles: Tiled| {
+            let drawn = Rule::drawn(tiles.ids().len(), overlap, 11);
+            let rules = [drawn, Rule { levels: None, overlap }];
+            rules.map(|rule| TileUnpack::new(tiles.clone(), rule)).into_iter().filter_map(Result::ok)
+        };
+        shapes::uneven_tiles().into_iter().flat_map(with).map(Operation::new).collect()
+    }
 }
 
 fn tuned(shape: &TileUnpack, dtype: Dtype, config: Config) -> Launch {
@@ -103,17 +159,6 @@ fn tuned(shape: &TileUnpack, dtype: Dtype, config: Config) -> Launch {
     }
 }
 
-/// The merged map, exactly.
-///
-/// # Errors
-/// Inputs that do not fit the shape, levels too far apart.
-pub fn expected(shape: &TileUnpack, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-    let (tiles, placement) = (&shape.tiles, Placement::Indices(shape.tiles.ids()));
-    with_element!(dtype, T => {
-        rule::expected::<T>(tiles.map(), tiles.tile_size(), placement, &shape.rule, inputs, shape.merged())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::checks;
@@ -139,7 +184,7 @@ mod tests {
         for shape in shapes() {
             checks::programs(
                 CANDIDATES,
-                |dtype, form| program(&shape, dtype, form),
+                |dtype, form| shape.program(dtype, form),
                 |launch, config| {
                     let (map, side) = (shape.tiles.map(), shape.tiles.tile_size());
                     let [Argument::I32(cells), Argument::I32(parts), Argument::I32(group)] = launch.arguments[13..]
@@ -162,8 +207,8 @@ mod tests {
     #[test]
     fn the_expected_map_is_that_of_the_reference() {
         for shape in shapes() {
-            let program = program(&shape, Dtype::Bf16, Form::Reference);
-            let expected = expected(&shape, Dtype::Bf16, &checks::inputs(&program)).unwrap();
+            let program = shape.program(Dtype::Bf16, Form::Reference);
+            let expected = shape.expected(Dtype::Bf16, &checks::inputs(&program)).unwrap();
             assert_eq!(expected.len(), 1);
             assert_eq!((expected[0].buffer, expected[0].tolerance), (program.buffers.len() - 1, 0.0));
             assert_eq!(expected[0].values.len(), shape.tiles.map().elements());

@@ -2,7 +2,9 @@
 
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
 use super::inputs::with_element;
+use super::kernel::{CudaKernel, Operation, map_params, overlap_word};
 use super::rule::{self, Rule};
+use super::shapes;
 use super::{Config, Expected, Form, Inputs, launch};
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::KernelError;
@@ -11,7 +13,7 @@ use sprag_kernels::tile::{Origin, Placement};
 use std::collections::BTreeMap;
 
 /// The configurations worth trying, the one used untuned first. Here `chunk` is the number of channels of a block.
-pub const CANDIDATES: &[Config] = &[
+const CANDIDATES: &[Config] = &[
     Config { block: 256, vector: 16, unroll: 4, chunk: 8 },
     Config { block: 256, vector: 8, unroll: 4, chunk: 8 },
     Config { block: 256, vector: 16, unroll: 2, chunk: 16 },
@@ -92,25 +94,78 @@ impl TileUnpackAnywhere {
     }
 }
 
-/// Base, packed tiles, origins and levels in, the merged map out.
-pub fn program(shape: &TileUnpackAnywhere, dtype: Dtype, form: Form) -> Program {
-    let (map, merged) = (shape.map, shape.merged());
-    let pixels = shape.origins.iter().flat_map(|origin| [origin.y.cast_signed(), origin.x.cast_signed()]);
-    let mut buffers = vec![
-        launch::normal("base", dtype, map.elements(), 0),
-        launch::normal("packed", dtype, shape.origins.len() * map.channels * shape.tile_size * shape.tile_size, 1),
-        launch::integers("origins", pixels.collect()),
-    ];
-    buffers.extend(shape.rule.buffer());
-    buffers.push(launch::output("merged", dtype, map.elements()));
-    let step = match form {
-        Form::Reference => {
-            let places = [Argument::Null, Argument::Buffer(2), shape.rule.levels(3), Argument::Buffer(merged)];
-            shape.rule.plain(dtype, map, shape.tile_size, shape.per_sample(), places)
-        }
-        Form::Tuned(config) => Step::Launch(tuned(shape, dtype, config)),
+/// The operation, which no suite times, at a small shape.
+pub(super) fn checked() -> Vec<Operation> {
+    let map = MapShape { batch: 1, channels: 8, height: 64, width: 64 };
+    let origins = TileUnpackAnywhere::drawn(map, 8, 16, shapes::IDS_SEED);
+    let with = |overlap| {
+        let rule = Rule::drawn(origins.len(), overlap, shapes::IDS_SEED);
+        TileUnpackAnywhere::new(map, 8, origins.clone(), rule).ok()
     };
-    Program { buffers, steps: vec![step] }
+    shapes::overlaps().into_iter().filter_map(with).map(Operation::new).collect()
+}
+
+impl CudaKernel for TileUnpackAnywhere {
+    fn name(&self) -> &'static str {
+        "tile_unpack_anywhere"
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        let mut params = map_params(self.map);
+        params.extend([("t", self.tile_size.to_string()), ("k", self.per_sample().to_string())]);
+        params.push(("overlap", overlap_word(self.rule.overlap).to_owned()));
+        params
+    }
+
+    fn work(&self) -> (&'static str, f64) {
+        ("tiles_per_s", (self.per_sample() * self.map.batch) as f64)
+    }
+
+    fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
+        Some(2 * self.map.elements() * dtype.bytes())
+    }
+
+    fn candidates(&self) -> Vec<Config> {
+        CANDIDATES.to_vec()
+    }
+
+    fn program(&self, dtype: Dtype, form: Form) -> Program {
+        let (map, merged) = (self.map, self.merged());
+        let pixels = self.origins.iter().flat_map(|origin| [origin.y.cast_signed(), origin.x.cast_signed()]);
+        let mut buffers = vec![
+            launch::normal("base", dtype, map.elements(), 0),
+            launch::normal("packed", dtype, self.origins.len() * map.channels * self.tile_size * self.tile_size, 1),
+            launch::integers("origins", pixels.collect()),
+        ];
+        buffers.extend(self.rule.buffer());
+        buffers.push(launch::output("merged", dtype, map.elements()));
+        let step = match form {
+            Form::Reference => {
+                let places = [Argument::Null, Argument::Buffer(2), self.rule.levels(3), Argument::Buffer(merged)];
+                self.rule.plain(dtype, map, self.tile_size, self.per_sample(), places)
+            }
+            Form::Tuned(config) => Step::Launch(tuned(self, dtype, config)),
+        };
+        Program { buffers, steps: vec![step] }
+    }
+
+    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+        let placement = Placement::Origins(&self.origins);
+        with_element!(dtype, T => {
+            rule::expected::<T>(self.map, self.tile_size, placement, &self.rule, inputs, self.merged())
+        })
+    }
+
+    fn uneven(&self) -> Vec<Operation> {
+        let overlap = self.rule.overlap;
+        let with = |[batch, channels, rows, columns, side, count]: [usize; 6]| {
+            let map = MapShape { batch, channels, height: rows * side + 1, width: columns * side + 3 };
+            let origins = TileUnpackAnywhere::drawn(map, side, count, 5);
+            let rule = Rule::drawn(origins.len(), overlap, 11);
+            TileUnpackAnywhere::new(map, side, origins, rule).ok()
+        };
+        shapes::UNEVEN_MAPS.into_iter().filter_map(with).map(Operation::new).collect()
+    }
 }
 
 fn tuned(shape: &TileUnpackAnywhere, dtype: Dtype, config: Config) -> Launch {
@@ -134,17 +189,6 @@ fn tuned(shape: &TileUnpackAnywhere, dtype: Dtype, config: Config) -> Launch {
     ]);
     let kernel = Kernel { file: rule::FILE, entry: "tile_unpack_anywhere", dtype, defines };
     Launch { kernel, grid, block, shared: 0, arguments }
-}
-
-/// The merged map, exactly.
-///
-/// # Errors
-/// Inputs that do not fit the shape, levels too far apart.
-pub fn expected(shape: &TileUnpackAnywhere, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-    let placement = Placement::Origins(&shape.origins);
-    with_element!(dtype, T => {
-        rule::expected::<T>(shape.map, shape.tile_size, placement, &shape.rule, inputs, shape.merged())
-    })
 }
 
 #[cfg(test)]
@@ -176,7 +220,7 @@ mod tests {
         for shape in shapes() {
             checks::programs(
                 CANDIDATES,
-                |dtype, form| program(&shape, dtype, form),
+                |dtype, form| shape.program(dtype, form),
                 |launch, config| {
                     let vector = launch.kernel.defines["VECTOR"] as usize;
                     let (across, down) = (32 * vector / launch.kernel.dtype.bytes(), launch.block as usize / 32);
@@ -198,8 +242,8 @@ mod tests {
     #[test]
     fn the_expected_map_is_that_of_the_reference() {
         for shape in shapes() {
-            let program = program(&shape, Dtype::F32, Form::Reference);
-            let expected = expected(&shape, Dtype::F32, &checks::inputs(&program)).unwrap();
+            let program = shape.program(Dtype::F32, Form::Reference);
+            let expected = shape.expected(Dtype::F32, &checks::inputs(&program)).unwrap();
             assert_eq!(expected[0].values.len(), shape.map.elements());
             assert_eq!(expected[0].buffer, program.buffers.len() - 1);
         }

@@ -17,7 +17,7 @@ pub(super) struct Choosing<'a> {
 impl<'a> Choosing<'a> {
     /// The choice of an operation; `None` where it makes none.
     pub(super) fn of(operation: &'a Operation, program: &Program) -> Option<Choosing<'a>> {
-        let Operation::FfPath(shape) = operation else { return None };
+        let shape = operation.selection()?;
         let holds_ids = |place: &usize| matches!(program.buffers[*place].content, Content::Integers(_));
         Some(Choosing { shape, places: (0..program.buffers.len()).filter(holds_ids).collect() })
     }
@@ -40,7 +40,7 @@ impl<'a> Choosing<'a> {
 
 /// What each call of the operation chooses; nothing where it makes no choice.
 pub(super) fn selected(operation: &Operation) -> Selected {
-    let Operation::FfPath(shape) = operation else { return Selected::default() };
+    let Some(shape) = operation.selection() else { return Selected::default() };
     let selection = shape.selection();
     Selected {
         level_0: selection.l0.len() as u64,

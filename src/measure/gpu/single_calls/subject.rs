@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::operation::fusion_gate::FusionGate;
 use super::super::operation::scan::Shape as Scan;
+use super::super::operation::tile_pack::TilePack;
 use super::super::operation::tile_unpack::TileUnpack;
 use super::super::operation::{Draw, Initial, Operation, Rule, Tiled, Way, ff_path};
 use super::super::settings::Settings;
@@ -66,26 +67,28 @@ impl Subject {
             Tiled::drawn(map, side, count, Draw::Distinct, seed.wrapping_add(offset))
         };
         match self {
-            Subject::TilePack => tiled(PACK_IDS_SEED).map(Operation::TilePack).map_err(|error| error.to_string()),
+            Subject::TilePack => {
+                tiled(PACK_IDS_SEED).map(TilePack).map(Operation::new).map_err(|error| error.to_string())
+            }
             Subject::TileUnpack => tiled(UNPACK_IDS_SEED)
                 .and_then(|tiles| {
                     let levels = seed.wrapping_add(UNPACK_IDS_SEED);
                     let rule = Rule::drawn(tiles.ids().len(), Overlap::Override, levels);
-                    TileUnpack::new(tiles, rule).map(Operation::TileUnpack)
+                    TileUnpack::new(tiles, rule).map(Operation::new)
                 })
                 .map_err(|error| error.to_string()),
-            Subject::FusionGate => Ok(Operation::FusionGate(FusionGate { map, gate: Gate::default() })),
+            Subject::FusionGate => Ok(Operation::new(FusionGate { map, gate: Gate::default() })),
             Subject::Scan => {
                 let tokens = ScanShape {
                     batch: size(profile.scan.batch),
                     steps: size(profile.scan.steps),
                     channels: size(profile.scan.channels),
                 };
-                Ok(Operation::Scan(Scan { tokens, way: Way::Forward, initial: Initial::Zero }))
+                Ok(Operation::new(Scan { tokens, way: Way::Forward, initial: Initial::Zero }))
             }
             Subject::EndToEnd => {
                 let module = ff_path::config(size(profile.kmax), budgets.b1, budgets.b2);
-                ff_path::Shape::new(map, module, *seed).map(Operation::FfPath)
+                ff_path::Shape::new(map, module, *seed).map(Operation::new)
             }
         }
     }
@@ -111,7 +114,8 @@ mod tests {
 
     #[test]
     fn what_is_drawn_follows_from_the_seed() {
-        let of = |subject: Subject, seed: u64| subject.operation(&Settings { seed, ..Settings::FIXED });
+        let of =
+            |subject: Subject, seed: u64| format!("{:?}", subject.operation(&Settings { seed, ..Settings::FIXED }));
         for subject in [Subject::TilePack, Subject::TileUnpack, Subject::EndToEnd] {
             assert_eq!(of(subject, 1), of(subject, 1));
             assert_ne!(of(subject, 1), of(subject, 2), "{subject:?}");

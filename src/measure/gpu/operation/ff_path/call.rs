@@ -1,18 +1,28 @@
 //! A whole call: both paths, and what they must come to.
 
 use super::super::super::program::{Dtype, Program};
+use super::super::super::settings::{Profile, Settings};
 use super::super::assembly::Assembly;
 use super::super::inputs::with_element;
+use super::super::kernel::{CudaKernel, Operation, map_params};
+use super::super::shapes;
 use super::super::{Config, Expected, Form, Inputs};
 use super::layout::Layout;
-use super::shape::Shape;
+use super::shape::{Shape, config};
 use super::{fused, plain};
 use sprag_kernels::element::Element;
 use sprag_kernels::ff::{self, Outputs, Proxy, Workspace};
+use sprag_kernels::shape::MapShape;
+
+/// Maps of the feature-fusion module that nothing divides evenly: batch, channels, rows, columns, side of a coarse tile.
+const FF_MAPS: [[usize; 5]; 4] = [[2, 3, 32, 48, 16], [1, 7, 6, 10, 2], [1, 36, 48, 24, 24], [1, 33, 32, 32, 16]];
+
+/// What its tiles may cost on the two levels: so much that both are chosen, no fine ones, or none at all.
+const FF_BUDGETS: [[f64; 2]; 3] = [[3.2, 2.0], [3.2, 0.0], [0.0, 2.0]];
 
 /// The configurations worth trying, the one used untuned first: `unroll` is the channels of a block of the last launch,
 /// `chunk` the pixels of a block of the convolution.
-pub const CANDIDATES: &[Config] = &[
+const CANDIDATES: &[Config] = &[
     Config { block: 256, vector: 16, unroll: 8, chunk: 32 },
     Config { block: 256, vector: 16, unroll: 4, chunk: 32 },
     Config { block: 256, vector: 16, unroll: 8, chunk: 64 },
@@ -23,58 +33,10 @@ pub const CANDIDATES: &[Config] = &[
     Config { block: 256, vector: 16, unroll: 16, chunk: 32 },
 ];
 
-/// What a call does on the device.
-pub fn program(shape: &Shape, dtype: Dtype, form: Form) -> Program {
-    let mut assembly = Assembly::new();
-    let layout = Layout::add(&mut assembly, shape, dtype);
-    let map = shape.map();
-    for (level, ends) in layout.levels(&mut assembly, map, dtype) {
-        match form {
-            Form::Reference => plain::add(&mut assembly, map, dtype, level, ends, layout.proxies),
-            Form::Tuned(config) => fused::add(&mut assembly, map, dtype, level, ends, layout.proxies, config),
-        }
-    }
-    assembly.finish()
-}
-
-/// What the outputs of a call must come to. The reference computes in `f32` from the same inputs, so that where the
-/// device rounds to its element type, results differ by as much.
-///
-/// # Errors
-/// Inputs that do not fit the shape.
-pub fn expected(shape: &Shape, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
-    let layout = Layout::add(&mut Assembly::new(), shape, dtype);
-    let wide = |place: usize| -> Result<Vec<f32>, String> {
-        with_element!(dtype, T => Ok(inputs.elements::<T>(place)?.into_iter().map(Element::to_f32).collect()))
-    };
-    let [boundary, uncertainty] = layout.proxies.map(wide);
-    let (dense, boundary, uncertainty) = (wide(layout.dense)?, boundary?, uncertainty?);
-    let map = shape.map();
-    let proxy = |values| Some(Proxy { values, height: map.height, width: map.width });
-    let (utilities, split_utilities) = shape.utilities();
-    let reads = ff::Inputs {
-        dense: &dense,
-        shape: map,
-        utilities,
-        split_utilities: Some(split_utilities),
-        boundary: proxy(boundary.as_slice()),
-        uncertainty: proxy(uncertainty.as_slice()),
-    };
-    let (mut outputs, mut workspace) = (Outputs::default(), Workspace::default());
-    ff::reference(&reads, shape.config(), &shape.parameters(), &mut outputs, &mut workspace)
-        .map_err(|error| error.to_string())?;
-    let tolerance = tolerance(dtype);
-    Ok(vec![
-        Expected::new(layout.features, &outputs.heavy_features, tolerance),
-        Expected::new(layout.alpha, &outputs.alpha, tolerance),
-        Expected::new(layout.detail, &outputs.detail_map, tolerance),
-    ])
-}
-
 /// How far a device may be from the reference. Where the element type is narrow the result of the coarse path, a refined
 /// tile, the gate and the features are rounded; twelve times the distance of neighbours at one allows for features up to
 /// eight. In `f32` it is sums in another order, before and after two normalisations.
-pub fn tolerance(dtype: Dtype) -> f64 {
+fn tolerance(dtype: Dtype) -> f64 {
     let neighbour = match dtype {
         Dtype::F32 => return 5e-5,
         Dtype::F16 => 2.0_f64.powi(-10),
@@ -84,13 +46,106 @@ pub fn tolerance(dtype: Dtype) -> f64 {
     12.0 * neighbour
 }
 
+/// The operation at the sizes of a profile, but not of a batch that memory alone would bound. It has tiles of its own.
+pub(in super::super) fn timed(profile: &Profile) -> Vec<Operation> {
+    let budgets = Settings::FIXED.budgets;
+    let sizes = config(profile.kmax as usize, budgets.b1, budgets.b2);
+    let shape = || Shape::new(shapes::map(profile), sizes, Settings::FIXED.seed).ok();
+    if profile.is_large() { None } else { shape() }.into_iter().map(Operation::new).collect()
+}
+
+impl CudaKernel for Shape {
+    fn name(&self) -> &'static str {
+        "ff_path"
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        let chosen = Shape::selection(self);
+        let mut params = map_params(self.map());
+        params.extend([("l0", chosen.l0_each.to_string()), ("l1", chosen.l1_each.to_string())]);
+        params
+    }
+
+    fn work(&self) -> (&'static str, f64) {
+        ("frames_per_s", self.map().batch as f64)
+    }
+
+    fn bytes_moved(&self, _dtype: Dtype) -> Option<usize> {
+        None
+    }
+
+    fn candidates(&self) -> Vec<Config> {
+        CANDIDATES.to_vec()
+    }
+
+    fn program(&self, dtype: Dtype, form: Form) -> Program {
+        let mut assembly = Assembly::new();
+        let layout = Layout::add(&mut assembly, self, dtype);
+        let map = self.map();
+        for (level, ends) in layout.levels(&mut assembly, map, dtype) {
+            match form {
+                Form::Reference => plain::add(&mut assembly, map, dtype, level, ends, layout.proxies),
+                Form::Tuned(config) => fused::add(&mut assembly, map, dtype, level, ends, layout.proxies, config),
+            }
+        }
+        assembly.finish()
+    }
+
+    fn expected(&self, dtype: Dtype, inputs: &Inputs) -> Result<Vec<Expected>, String> {
+        let layout = Layout::add(&mut Assembly::new(), self, dtype);
+        let wide = |place: usize| -> Result<Vec<f32>, String> {
+            with_element!(dtype, T => Ok(inputs.elements::<T>(place)?.into_iter().map(Element::to_f32).collect()))
+        };
+        let [boundary, uncertainty] = layout.proxies.map(wide);
+        let (dense, boundary, uncertainty) = (wide(layout.dense)?, boundary?, uncertainty?);
+        let map = self.map();
+        let proxy = |values| Some(Proxy { values, height: map.height, width: map.width });
+        let (utilities, split_utilities) = self.utilities();
+        let reads = ff::Inputs {
+            dense: &dense,
+            shape: map,
+            utilities,
+            split_utilities: Some(split_utilities),
+            boundary: proxy(boundary.as_slice()),
+            uncertainty: proxy(uncertainty.as_slice()),
+        };
+        let (mut outputs, mut workspace) = (Outputs::default(), Workspace::default());
+        ff::reference(&reads, self.config(), &self.parameters(), &mut outputs, &mut workspace)
+            .map_err(|error| error.to_string())?;
+        let tolerance = tolerance(dtype);
+        Ok(vec![
+            Expected::new(layout.features, &outputs.heavy_features, tolerance),
+            Expected::new(layout.alpha, &outputs.alpha, tolerance),
+            Expected::new(layout.detail, &outputs.detail_map, tolerance),
+        ])
+    }
+
+    fn tolerance(&self, dtype: Dtype) -> f64 {
+        tolerance(dtype)
+    }
+
+    fn uneven(&self) -> Vec<Operation> {
+        // Every map with tiles on both levels, and the first also without.
+        let path = |[batch, channels, height, width, side]: [usize; 5], [b1, b2]: [f64; 2]| {
+            let sizes = ff::Config { tile_size_l0: side, tile_size_l1: side / 2, ..config(5, b1, b2) };
+            let map = MapShape { batch, channels, height, width };
+            Shape::new(map, sizes, shapes::IDS_SEED).ok().map(Operation::new)
+        };
+        let full = FF_MAPS.into_iter().map(|map| (map, FF_BUDGETS[0]));
+        let scarce = FF_BUDGETS[1..].iter().map(|budgets| (FF_MAPS[0], *budgets));
+        full.chain(scarce).filter_map(|(map, budgets)| path(map, budgets)).collect()
+    }
+
+    fn selection(&self) -> Option<&Shape> {
+        Some(self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::super::program::{Content, Launch, Step};
-    use super::super::shape::config;
     use super::*;
     use sprag_kernels::ff::Config as Module;
-    use sprag_kernels::shape::MapShape;
 
     const TYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
 
@@ -129,7 +184,7 @@ mod tests {
     fn no_launch_is_faulty_or_asks_for_more_memory_than_a_block_has() {
         for (shape, dtype) in shapes().iter().flat_map(|shape| TYPES.map(|dtype| (shape, dtype))) {
             for form in forms() {
-                let program = program(shape, dtype, form);
+                let program = shape.program(dtype, form);
                 assert_eq!(program.fault(), None, "{:?} {dtype:?} {form:?}", shape.map());
                 assert!(program.buffers.iter().all(|buffer| buffer.count > 0));
                 assert!(launches(&program).iter().all(|launch| launch.shared <= 48 * 1024 - 128));
@@ -145,10 +200,10 @@ mod tests {
             program.buffers[..=last].to_vec()
         };
         for shape in shapes() {
-            let reference = kept(program(&shape, Dtype::F16, Form::Reference));
+            let reference = kept(shape.program(Dtype::F16, Form::Reference));
             assert!(reference.iter().all(|buffer| buffer.content != Content::Scratch));
             for form in forms() {
-                assert_eq!(kept(program(&shape, Dtype::F16, form)), reference, "{:?} {form:?}", shape.map());
+                assert_eq!(kept(shape.program(Dtype::F16, form)), reference, "{:?} {form:?}", shape.map());
             }
         }
     }
@@ -158,7 +213,7 @@ mod tests {
         for shape in shapes() {
             let (map, selection) = (shape.map(), shape.selection());
             for config in CANDIDATES {
-                let program = program(&shape, Dtype::F16, Form::Tuned(*config));
+                let program = shape.program(Dtype::F16, Form::Tuned(*config));
                 let of = |entry: &str| {
                     let all = launches(&program).into_iter();
                     all.filter(|launch| launch.kernel.entry == entry).cloned().collect::<Vec<Launch>>()
@@ -190,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_fixed_profile_takes_eight_launches() {
-        let program = program(&shapes()[0], Dtype::F16, Form::Tuned(CANDIDATES[0]));
+        let program = shapes()[0].program(Dtype::F16, Form::Tuned(CANDIDATES[0]));
         let entries: Vec<&str> = launches(&program).iter().map(|launch| launch.kernel.entry).collect();
         assert_eq!(entries, ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"].repeat(2));
     }
@@ -208,14 +263,14 @@ mod tests {
         let bytes = |count: usize| (0..count).flat_map(|i| (i as f32 * 0.25).to_le_bytes()).collect::<Vec<u8>>();
         let inputs = Inputs::new([map.elements(), map.pixels(), map.pixels()].map(bytes).into());
         // Where nothing is chosen the features are the input.
-        let all = expected(shape, Dtype::F32, &inputs).unwrap();
+        let all = shape.expected(Dtype::F32, &inputs).unwrap();
         assert_eq!(all[0].values, inputs.floats(0).unwrap());
         assert_eq!(
             all.iter().map(|one| one.values.len()).collect::<Vec<_>>(),
             [map.elements(), map.pixels(), map.elements()]
         );
-        let outputs = program(shape, Dtype::F32, Form::Reference);
+        let outputs = shape.program(Dtype::F32, Form::Reference);
         assert!(all.iter().all(|one| outputs.buffers[one.buffer].content == Content::Output));
-        assert!(expected(shape, Dtype::F32, &Inputs::default()).is_err());
+        assert!(shape.expected(Dtype::F32, &Inputs::default()).is_err());
     }
 }

@@ -7,5 +7,5 @@ mod plain;
 mod fused;
 mod call;
 
-pub use self::call::{CANDIDATES, expected, program, tolerance};
+pub(super) use self::call::timed;
 pub use self::shape::{Selection, Shape, config};

@@ -1,8 +1,31 @@
-//! The CUDA sources, built in.
+//! Every CUDA kernel there is: its source, built in, and its operation. A new one adds a line to two of these tables.
 
 use std::collections::BTreeMap;
 
 use super::super::program::{Dtype, Kernel};
+use super::super::settings::Profile;
+use super::kernel::Operation;
+use super::{copy, ff_path, fused, fusion_gate, scan, tile_pack, tile_unpack, tile_unpack_anywhere};
+
+/// The operations that a suite times at the sizes of a profile, in the order in which tables list them.
+const TIMED: [fn(&Profile) -> Vec<Operation>; 6] =
+    [tile_pack::timed, tile_unpack::timed, fused::timed, fusion_gate::timed, scan::timed, ff_path::timed];
+
+/// Operations that are checked and not timed.
+const CHECKED: [fn() -> Vec<Operation>; 2] = [tile_unpack_anywhere::checked, copy::checked];
+
+impl Operation {
+    /// The operations that a suite measures at a profile.
+    pub fn all(profile: &Profile) -> Vec<Operation> {
+        TIMED.iter().flat_map(|timed| timed(profile)).collect()
+    }
+
+    /// Every operation there is, timed or not: each stands for its uneven shapes.
+    pub fn every() -> Vec<Operation> {
+        let checked = CHECKED.iter().flat_map(|checked| checked());
+        Operation::all(&Profile::FIXED).into_iter().chain(checked).collect()
+    }
+}
 
 /// What every source begins with: element types, conversions and vectors.
 const ELEMENT: &str = include_str!("../../../../kernels/element.cuh");
