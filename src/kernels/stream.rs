@@ -41,7 +41,7 @@ impl<T: Copy> Lines<'_, T> {
             if size_of::<[T; LINE]>() == 64 {
                 if width.is_avx512() {
                     // SAFETY: the width is proof of AVX-512; `lines` aligned the slot, whose size was checked.
-                    unsafe { x86::store_whole(slot, line) }
+                    unsafe { x86::store_line(slot, line) }
                 } else {
                     // SAFETY: `lines` aligned the slot, whose size was checked.
                     unsafe { x86::store_quarters(slot, line) }
@@ -73,7 +73,7 @@ mod x86 {
     /// A line has 64 bytes, `slot` can be written and lies at a multiple of 64.
     #[target_feature(enable = "avx512f")]
     #[inline]
-    pub(super) unsafe fn store_whole<T: Copy>(slot: *mut [T; LINE], line: [T; LINE]) {
+    pub(super) unsafe fn store_line<T: Copy>(slot: *mut [T; LINE], line: [T; LINE]) {
         // SAFETY: the caller promises that both have 64 bytes; any bits are a vector.
         let line: __m512 = unsafe { std::mem::transmute_copy(&line) };
         // SAFETY: the caller promises room and alignment.

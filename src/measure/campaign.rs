@@ -85,7 +85,7 @@ pub fn run(
             campaign.stop = stop;
             break;
         }
-        if brief.protocol.precision.is_some() && precision.look(campaign.workers.len(), || is_precise(&campaign)) {
+        if brief.protocol.precision.is_some() && precision.check(campaign.workers.len(), || is_precise(&campaign)) {
             campaign.stop = StopReason::Precision;
             break;
         }
@@ -117,17 +117,17 @@ pub fn should_stop(protocol: &Protocol, process: u32, elapsed: f64) -> Option<St
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Precision {
     was_precise: bool,
-    looked_at: usize,
+    checked_at: usize,
 }
 
 impl Precision {
-    /// Looks at what that many processes gave.
-    pub fn look(&mut self, processes: usize, is_precise: impl FnOnce() -> bool) -> bool {
+    /// Whether what that many processes gave is precise, for the second time in a row.
+    pub fn check(&mut self, processes: usize, is_precise: impl FnOnce() -> bool) -> bool {
         // A process that gave nothing gives nothing new to look at.
-        if processes == self.looked_at {
+        if processes == self.checked_at {
             return false;
         }
-        self.looked_at = processes;
+        self.checked_at = processes;
         let before = self.was_precise;
         self.was_precise = processes >= FEWEST_FOR_ORDER_STATISTICS && is_precise();
         before && self.was_precise
@@ -220,7 +220,7 @@ mod tests {
     fn two_looks_in_a_row_must_agree_that_it_is_precise() {
         let mut precision = Precision::default();
         let looks = [(3, true), (4, true), (5, true), (6, false), (7, true), (7, true), (8, true)];
-        let stops: Vec<bool> = looks.iter().map(|(processes, is)| precision.look(*processes, || *is)).collect();
+        let stops: Vec<bool> = looks.iter().map(|(processes, is)| precision.check(*processes, || *is)).collect();
         assert_eq!(stops, [false, false, false, false, false, false, true]);
     }
 

@@ -1,13 +1,13 @@
 //! A small suite for the tests of this room.
 
 use super::calibration::Calibration;
-use super::workload::{Beside, Class, Order, Prepared, Workload};
+use super::workload::{Class, Companion, Order, Prepared, Workload};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::sample::Role;
 
 /// `right` is right, `wrong` is not, `broken` cannot be made, `control` is timed against itself.
 pub(super) fn suite() -> Vec<Workload> {
-    let control = Workload { role: Role::Control, beside: Beside::Twin, ..workload("control", right) };
+    let control = Workload { role: Role::Control, companion: Companion::Twin, ..workload("control", right) };
     vec![workload("right", right), workload("wrong", wrong), workload("broken", broken), control]
 }
 
@@ -19,7 +19,7 @@ pub(super) fn workload(name: &str, prepare: fn(&Order<'_>) -> Result<Prepared, S
         class: Class::Compute,
         threads: 1,
         work: ("tiles_per_s", 10.0),
-        beside: Beside::Calibration(Calibration::MultiplyAdd),
+        companion: Companion::Calibration(Calibration::MultiplyAdd),
         limit: None,
         configurations: Vec::new(),
         tuned_with: None,

@@ -71,7 +71,7 @@ pub fn share_and_keep() {
 /// Outside of a stretch nothing is counted: to count takes longer than most allocations, the more so with several threads.
 struct Tally {
     state: AtomicU8,
-    held: AtomicI64,
+    allocated: AtomicI64,
     peak: AtomicI64,
 }
 
@@ -86,13 +86,13 @@ const WATCHING: u8 = 2;
 
 impl Tally {
     const fn new() -> Tally {
-        Tally { state: AtomicU8::new(SILENT), held: AtomicI64::new(0), peak: AtomicI64::new(0) }
+        Tally { state: AtomicU8::new(SILENT), allocated: AtomicI64::new(0), peak: AtomicI64::new(0) }
     }
 
     fn hold(&self, bytes: i64) {
         match self.state.load(Ordering::Relaxed) {
             WATCHING => {
-                let held = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                let held = self.allocated.fetch_add(bytes, Ordering::Relaxed) + bytes;
                 self.peak.fetch_max(held, Ordering::Relaxed);
             }
             SILENT => self.state.store(IDLE, Ordering::Relaxed),
@@ -105,7 +105,7 @@ impl Tally {
         if self.state.load(Ordering::Relaxed) == SILENT {
             return (work(), None);
         }
-        self.held.store(0, Ordering::Relaxed);
+        self.allocated.store(0, Ordering::Relaxed);
         self.peak.store(0, Ordering::Relaxed);
         self.state.store(WATCHING, Ordering::SeqCst);
         let result = work();

@@ -14,7 +14,7 @@ use super::calibration_kernels;
 use super::campaign::{self, Brief, Campaign};
 use super::plan::{Planned, Protocol, Turn, WorkerSeries};
 use super::process::WorkerCommand;
-use super::workload::{Beside, Class, Workload};
+use super::workload::{Class, Companion, Workload};
 use super::{MeasureError, pool};
 
 /// The suite that the kernels are named under. No suite of a `sprag.toml` can bear this name, as it begins with `_`.
@@ -63,7 +63,7 @@ pub struct KernelNoise {
     /// The share of samples that were preempted; absent where there is no clock of the thread.
     pub preempted: Option<f64>,
     /// What it is timed beside: itself for a control, else the name of another kernel.
-    pub beside: String,
+    pub companion: String,
     /// Whether it is timed beside itself, so that the true ratio is 1.
     pub is_control: bool,
     /// Its time over that of what is timed beside it: the median over processes.
@@ -78,19 +78,19 @@ pub struct KernelNoise {
 
 /// The kernels as workloads of a worker.
 pub fn workloads() -> Vec<Workload> {
-    KERNELS.map(|(class, kernel, beside)| workload(class, kernel, beside)).into()
+    KERNELS.map(|(class, kernel, companion)| workload(class, kernel, companion)).into()
 }
 
-fn workload(class: Class, kernel: Calibration, beside: Option<Calibration>) -> Workload {
+fn workload(class: Class, kernel: Calibration, companion: Option<Calibration>) -> Workload {
     let size = kernel.name().replace(' ', "_");
     let benchmark = Benchmark::new(SUITE, &size, &[], "reference").expect("kernels are named with plain words");
     Workload {
         benchmark,
-        role: if beside.is_none() { Role::Control } else { Role::Tracked },
+        role: if companion.is_none() { Role::Control } else { Role::Tracked },
         class,
         threads: 1,
         work: kernel.work(),
-        beside: beside.map_or(Beside::Twin, Beside::Calibration),
+        companion: companion.map_or(Companion::Twin, Companion::Calibration),
         limit: None,
         configurations: Vec::new(),
         tuned_with: None,
@@ -132,9 +132,9 @@ fn planned() -> Vec<Planned> {
 
 /// The noise of every kernel that some process has timed, and why others are missing.
 fn noise(campaign: &Campaign) -> Noise {
-    let kernel = |(number, (class, kernel, beside)): (usize, (Class, Calibration, Option<Calibration>))| {
+    let kernel = |(number, (class, kernel, companion)): (usize, (Class, Calibration, Option<Calibration>))| {
         let series: Vec<&WorkerSeries> = campaign.workers.iter().filter_map(|worker| worker.get(&number)).collect();
-        kernel_noise(class, kernel, beside, &series)
+        kernel_noise(class, kernel, companion, &series)
     };
     let broken = campaign.broken.iter().map(|(number, fault)| format!("{}: {fault}", KERNELS[*number].1.name()));
     Noise {
@@ -147,7 +147,7 @@ fn noise(campaign: &Campaign) -> Noise {
 fn kernel_noise(
     class: Class,
     kernel: Calibration,
-    beside: Option<Calibration>,
+    companion: Option<Calibration>,
     processes: &[&WorkerSeries],
 ) -> Option<KernelNoise> {
     let over_turns = |value: fn(&Turn) -> Option<f64>| -> Vec<f64> {
@@ -171,8 +171,8 @@ fn kernel_noise(
         within: describe::median(&within),
         between: describe::variation(&times),
         preempted: pool::preempted_share(processes),
-        beside: beside.map_or_else(|| "itself".to_owned(), Calibration::name),
-        is_control: beside.is_none(),
+        companion: companion.map_or_else(|| "itself".to_owned(), Calibration::name),
+        is_control: companion.is_none(),
         ratio: describe::median(&ratios),
         ratio_interval: bootstrap::median_interval(&ratios),
         detectable_time: detectable(&times),
@@ -225,7 +225,7 @@ mod tests {
             [[9.0, 1.0, 2.0, 3.0], [9.0, 2.0, 2.0, 2.0], [9.0, 4.0, 4.0, 4.0]].map(|own| process(&own, &twin));
         let noise = of(&processes.iter().collect::<Vec<_>>());
         assert_eq!((noise.seconds, noise.within, noise.preempted), (2.0, Some(0.0), Some(0.0)));
-        assert_eq!((noise.ratio, noise.is_control, noise.beside.as_str()), (Some(1.0), true, "itself"));
+        assert_eq!((noise.ratio, noise.is_control, noise.companion.as_str()), (Some(1.0), true, "itself"));
         let between = noise.between.expect("there are three processes");
         assert!((between - (4.0_f64 / 3.0).sqrt() / (8.0 / 3.0)).abs() < 1e-12, "{between}");
         let (low, high) = noise.ratio_interval.expect("there are three processes");

@@ -79,7 +79,7 @@ pub fn measure(
         let is_precise = || is_precise(protocol, workloads, &pairs);
         let done = pairs.iter().map(Vec::len).max().unwrap_or(0);
         if should_stop(protocol, number, start.elapsed().as_secs_f64()).is_some()
-            || (protocol.precision.is_some() && precision.look(done, is_precise))
+            || (protocol.precision.is_some() && precision.check(done, is_precise))
         {
             break;
         }
@@ -162,11 +162,11 @@ type Seconds = (Option<f64>, Option<f64>);
 type Blame = (&'static str, Fault);
 
 /// What one pair of processes showed, by benchmark, or what went wrong with the pair.
-type Found = Result<BTreeMap<usize, Pair>, String>;
+type PairResult = Result<BTreeMap<usize, Pair>, String>;
 
 impl MatchUp<'_> {
     /// Runs one pair of processes; a benchmark that breaks a worker is taken out and the pair starts anew without it.
-    fn pair(&mut self, number: u32) -> Result<Found, MeasureError> {
+    fn pair(&mut self, number: u32) -> Result<PairResult, MeasureError> {
         loop {
             let active: Vec<usize> = (0..self.ids.len()).filter(|one| !self.broken.contains_key(one)).collect();
             if active.is_empty() {

@@ -8,7 +8,7 @@ use super::campaign::Campaign;
 use super::estimate;
 use super::gpu::throttle::BlockState;
 use super::plan::{Planned, Turn, WorkerSeries};
-use super::workload::{Beside, Workload};
+use super::workload::{Companion, Workload};
 use sprag_base::stats::describe;
 use sprag_model::benchmark::{Benchmark, BenchmarkError};
 use sprag_model::metric::Metric;
@@ -83,10 +83,10 @@ pub fn preempted_share(series: &[&WorkerSeries]) -> Option<f64> {
 
 /// The ratio of one worker: the median over its turns of own block over the block beside it.
 pub fn worker_ratio(workload: &Workload, series: &WorkerSeries) -> Option<f64> {
-    let beside = |turn: &Turn| match workload.beside {
-        Beside::Twin => turn.twin.as_ref().and_then(Block::median),
-        Beside::Calibration(kernel) => calibration(turn, kernel),
-        Beside::Nothing => None,
+    let beside = |turn: &Turn| match workload.companion {
+        Companion::Twin => turn.twin.as_ref().and_then(Block::median),
+        Companion::Calibration(kernel) => calibration(turn, kernel),
+        Companion::Nothing => None,
     };
     describe::median(
         &series.turns.iter().filter_map(|turn| Some(turn.own.median()? / beside(turn)?)).collect::<Vec<_>>(),
@@ -179,10 +179,10 @@ fn describe_run(
     put("class", workload.class.word().to_owned());
     let calls: Vec<String> = workers.iter().map(|worker| worker.calls.to_string()).collect();
     put("calls_per_sample", calls.join(" "));
-    match workload.beside {
-        Beside::Calibration(kernel) => put("ratio_to", kernel.name()),
-        Beside::Twin => put("ratio_to", "itself on other memory".to_owned()),
-        Beside::Nothing => None,
+    match workload.companion {
+        Companion::Calibration(kernel) => put("ratio_to", kernel.name()),
+        Companion::Twin => put("ratio_to", "itself on other memory".to_owned()),
+        Companion::Nothing => None,
     };
     if let Some(limit) = workload.limit {
         put("limit", format!("{} for {} bytes", limit.kernel.name(), limit.bytes));

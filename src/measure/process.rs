@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use sprag_base::process::{self, End, Limits, OutputLimit, ProcessGroup};
 
 /// How much of a worker's standard error is kept, in bytes from its end.
-const KEPT_STDERR: usize = 64 << 10;
+const STDERR_TAIL: usize = 64 << 10;
 
 /// How long a worker may live on after it has closed its output, and its standard error be held open by others.
 const GRACE: Duration = Duration::from_secs(2);
@@ -111,7 +111,7 @@ impl WorkerProcess {
             let (mut kept, mut chunk) = (Vec::new(), [0; 4096]);
             while let Ok(count @ 1..) = stderr.read(&mut chunk) {
                 kept.extend_from_slice(&chunk[..count]);
-                kept.drain(..kept.len().saturating_sub(KEPT_STDERR));
+                kept.drain(..kept.len().saturating_sub(STDERR_TAIL));
             }
             // Nobody waits for what a worker said that ended well.
             let _ = words.send(String::from_utf8_lossy(&kept).into_owned());

@@ -16,7 +16,7 @@ use super::plan::{
     Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request, Turn, WorkerReport,
     WorkerSeries,
 };
-use super::workload::{Beside, Order, Prepared, Workload};
+use super::workload::{Companion, Order, Prepared, Workload};
 use sprag_base::stats::random::SplitMix64;
 
 /// The fewest samples of a block, also of a slow benchmark: one to settle and two to take a median of.
@@ -44,12 +44,12 @@ pub fn follow(plan: &Plan, workloads: &[Workload], tell: Tell<'_>) -> Result<Wor
             if bench.series[position].rounds > round {
                 tell(Message::Begin(position))?;
                 let turn = bench.turn(position, round);
-                bench.series[position].found.turns.push(turn);
+                bench.series[position].series.turns.push(turn);
             }
         }
         order.reverse();
     }
-    Ok(WorkerReport { series: bench.series.into_iter().map(|one| one.found).collect(), pinned })
+    Ok(WorkerReport { series: bench.series.into_iter().map(|one| one.series).collect(), pinned })
 }
 
 /// Prepares the benchmarks of a plan, then takes blocks as they are asked for until `requests` ends.
@@ -64,7 +64,7 @@ pub fn serve(
 ) -> Result<(), MeasureError> {
     let mut bench = Bench::prepare(plan, workloads, tell)?;
     let ready =
-        |one: &Timed| Readiness { id: one.found.id.clone(), failure: one.found.failure.clone(), rounds: one.rounds };
+        |one: &Timed| Readiness { id: one.series.id.clone(), failure: one.series.failure.clone(), rounds: one.rounds };
     tell(Message::Ready(bench.series.iter().map(ready).collect()))?;
     let mut line = String::new();
     loop {
@@ -102,7 +102,7 @@ struct Timed {
     twin: Option<Subject>,
     companions: Vec<Calibration>,
     rounds: u32,
-    found: WorkerSeries,
+    series: WorkerSeries,
 }
 
 impl Bench {
@@ -130,7 +130,7 @@ impl Bench {
                     }
                     // Only a device can fail to run one. What it stands beside cannot be timed then.
                     Err(reason) => {
-                        one.found.failure = Some(format!("{} beside it: {reason}", companion.name()));
+                        one.series.failure = Some(format!("{} beside it: {reason}", companion.name()));
                         one.rounds = 0;
                         break;
                     }
@@ -167,7 +167,7 @@ impl Bench {
 impl Timed {
     /// Makes inputs, checks the result, and finds how many calls fill a sample.
     fn prepare(known: Option<&Workload>, planned: &Planned, protocol: &Protocol) -> Timed {
-        let found = WorkerSeries {
+        let series = WorkerSeries {
             id: planned.id.clone(),
             parity: crate::parity::unchecked(),
             failure: None,
@@ -176,9 +176,9 @@ impl Timed {
             pool_bytes: None,
             turns: Vec::new(),
         };
-        let mut timed = Timed { subject: None, twin: None, companions: Vec::new(), rounds: 0, found };
+        let mut timed = Timed { subject: None, twin: None, companions: Vec::new(), rounds: 0, series };
         let Some(workload) = known else {
-            timed.found.failure = Some(NO_SUCH_BENCHMARK.to_owned());
+            timed.series.failure = Some(NO_SUCH_BENCHMARK.to_owned());
             return timed;
         };
         timed.companions = workload.companions();
@@ -187,17 +187,17 @@ impl Timed {
         let configuration = planned.configuration.as_deref().filter(is_known);
         let order = Order { seed: protocol.seed, configuration, check: true, is_twin: false };
         match (workload.prepare)(&order) {
-            Err(reason) => timed.found.failure = Some(reason),
+            Err(reason) => timed.series.failure = Some(reason),
             Ok(prepared) => {
-                timed.found.parity = prepared.parity.clone();
-                timed.found.peak_bytes = prepared.peak_bytes;
-                timed.found.pool_bytes = prepared.meter.as_ref().and_then(|meter| meter.pool_bytes);
-                timed.found.failure = prepared.failure();
-                if timed.found.failure.is_none() {
+                timed.series.parity = prepared.parity.clone();
+                timed.series.peak_bytes = prepared.peak_bytes;
+                timed.series.pool_bytes = prepared.meter.as_ref().and_then(|meter| meter.pool_bytes);
+                timed.series.failure = prepared.failure();
+                if timed.series.failure.is_none() {
                     let (subject, rounds) = subject(prepared, workload.threads, protocol);
-                    timed.found.calls = subject.timer.calls();
+                    timed.series.calls = subject.timer.calls();
                     timed.rounds = rounds;
-                    if workload.beside == Beside::Twin {
+                    if workload.companion == Companion::Twin {
                         timed.twin = twin(workload, &order, &subject);
                     }
                     timed.subject = Some(subject);

@@ -18,7 +18,7 @@ pub struct Workload {
     /// The throughput metric, such as `tiles_per_s`, and how many units one call works through.
     pub work: (&'static str, f64),
     /// What is timed beside it, so that what the machine does to both cancels.
-    pub beside: Beside,
+    pub companion: Companion,
     /// How near it is to what the machine can do; absent where no such bound is known.
     pub limit: Option<Limit>,
     /// The names of the configurations that a tuner may choose from, the one used untuned first; empty where there is
@@ -48,7 +48,7 @@ pub enum Class {
 
 /// What is timed beside a benchmark, in the same rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum Companion {
     /// A calibration kernel of the same class.
     Calibration(Calibration),
     /// The same work once more, on memory of its own: the true ratio is one.
@@ -138,9 +138,9 @@ impl Prepared {
 impl Workload {
     /// The calibration kernels that are timed in its turns: the one it is divided by first.
     pub fn companions(&self) -> Vec<Calibration> {
-        let beside = match self.beside {
-            Beside::Calibration(kernel) => Some(kernel),
-            Beside::Twin | Beside::Nothing => None,
+        let beside = match self.companion {
+            Companion::Calibration(kernel) => Some(kernel),
+            Companion::Twin | Companion::Nothing => None,
         };
         let limit = self.limit.map(|limit| limit.kernel).filter(|kernel| Some(*kernel) != beside);
         beside.into_iter().chain(limit).collect()

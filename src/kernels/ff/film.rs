@@ -24,7 +24,7 @@ pub(super) fn modulate(tile: &mut [f32], token: &[f32], film: &Film, scratch: &m
     let channels = token.len();
     scratch.token.clear();
     scratch.token.extend(token.iter().map(|&x| if x.is_nan() { 0.0 } else { x.clamp(-TOKEN_LIMIT, TOKEN_LIMIT) }));
-    let normal = Normal::of(&scratch.token);
+    let normal = Normal::from_values(&scratch.token);
     for (value, (&weight, &bias)) in scratch.token.iter_mut().zip(film.norm_weight.iter().zip(&film.norm_bias)) {
         *value = normal.apply(*value) * weight + bias;
     }
@@ -50,7 +50,7 @@ pub(super) struct Normal {
 }
 
 impl Normal {
-    pub(super) fn of(values: &[f32]) -> Self {
+    pub(super) fn from_values(values: &[f32]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().map(|&value| f64::from(value)).sum::<f64>() / count;
         let variance = values.iter().map(|&value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;

@@ -22,7 +22,7 @@ pub(super) fn refine(tile: &mut [f32], tile_size: usize, refine: &Refine, scratc
     depthwise(tile, tile_size, refine, &mut scratch.depthwise);
     pointwise(&scratch.depthwise, pixels, refine, &mut scratch.pointwise);
 
-    let normal = Normal::of(&scratch.pointwise);
+    let normal = Normal::from_values(&scratch.pointwise);
     let (values, gates) = scratch.pointwise.split_at(tile.len());
     let planes = values.chunks_exact(pixels).zip(gates.chunks_exact(pixels));
     for (channel, (target, (values, gates))) in tile.chunks_exact_mut(pixels).zip(planes).enumerate() {

@@ -3,7 +3,7 @@
 use super::super::KernelError;
 use super::super::element::Element;
 use super::super::wide::{self, Width};
-use super::sweep::{Pass, Sweep, Whole, sanitise};
+use super::sweep::{FullRows, Pass, Sweep, sanitise};
 use super::{CANDIDATES, Config, DECAY_MARGIN, Direction, Inputs, Merge, Parameters, ScanShape, Scratch, check};
 use rayon::prelude::*;
 
@@ -162,7 +162,7 @@ fn one_way<T: Element>(
             for (index, (state, y)) in
                 scratch.state.chunks_exact_mut(channels).zip(y.chunks_exact_mut(steps * channels)).enumerate()
             {
-                wide::run(width, Sweep { pass: sample(index), config, state, rows: Whole { y, channels } });
+                wide::run(width, Sweep { pass: sample(index), config, state, rows: FullRows { y, channels } });
             }
         }
         Form::Pool(config, width) => {
@@ -207,7 +207,7 @@ fn share_channels<T: Element>(
     let channels = pass.channels;
     let part = channels.div_ceil(parts).next_multiple_of(config.channel_block.max(1)).min(channels);
     if part == channels {
-        return wide::run(width, Sweep { pass, config, state, rows: Whole { y, channels } });
+        return wide::run(width, Sweep { pass, config, state, rows: FullRows { y, channels } });
     }
     let mut tables: Vec<Vec<&mut [T]>> = (0..channels.div_ceil(part)).map(|_| Vec::with_capacity(pass.steps)).collect();
     for row in y.chunks_exact_mut(channels) {

@@ -59,12 +59,12 @@ pub(super) trait Rows<T> {
 }
 
 /// All channels of `[K,C]`.
-pub(super) struct Whole<'a, T> {
+pub(super) struct FullRows<'a, T> {
     pub(super) y: &'a mut [T],
     pub(super) channels: usize,
 }
 
-impl<T> Rows<T> for Whole<'_, T> {
+impl<T> Rows<T> for FullRows<'_, T> {
     #[inline(always)]
     fn row(&mut self, token: usize) -> &mut [T] {
         &mut self.y[token * self.channels..][..self.channels]

@@ -63,7 +63,7 @@ pub fn build(build: &CargoBuild<'_>) -> Result<Built, MeasureError> {
         guard: build.guard,
     };
     match process::run(&program, BUILD_LINES) {
-        Ok(output) => told(&output, build.program)
+        Ok(output) => parse_build(&output, build.program)
             .ok_or_else(|| MeasureError::Build(format!("cargo tells of no program `{}`", build.program))),
         Err(fault) => Err(MeasureError::Build(fault.text().to_owned())),
     }
@@ -105,7 +105,7 @@ struct Target {
 }
 
 /// The program of that name among what Cargo tells, with what the build script of its package set.
-fn told(output: &[u8], name: &str) -> Option<Built> {
+fn parse_build(output: &[u8], name: &str) -> Option<Built> {
     let text = String::from_utf8_lossy(output);
     let messages: Vec<Message> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let is_it = |target: &Target| target.name == name && target.kind.iter().any(|kind| kind == "bin");
@@ -146,10 +146,10 @@ mod tests {
 {"reason":"build-finished","success":true}
 what a wrapper says
 "#;
-        let found = told(output.as_bytes(), "sprag").expect("it is told of");
+        let found = parse_build(output.as_bytes(), "sprag").expect("it is told of");
         assert_eq!(found.program, PathBuf::from("/t/release/sprag"));
         assert_eq!(found.variables, BTreeMap::from([("SPRAG_FLAGS".to_owned(), "opt-level=3".to_owned())]));
-        assert_eq!(told(output.as_bytes(), "else"), None);
-        assert_eq!(told(b"", "sprag"), None);
+        assert_eq!(parse_build(output.as_bytes(), "else"), None);
+        assert_eq!(parse_build(b"", "sprag"), None);
     }
 }

@@ -42,7 +42,7 @@ pub fn measure(
     for number in 0..protocol.processes {
         progress(number);
         if should_stop(protocol, number, start.elapsed().as_secs_f64()).is_some()
-            || (protocol.precision.is_some() && precision.look(pairs.len(), || is_precise(protocol, &pool(&pairs))))
+            || (protocol.precision.is_some() && precision.check(pairs.len(), || is_precise(protocol, &pool(&pairs))))
         {
             break;
         }

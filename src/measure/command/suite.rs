@@ -101,7 +101,7 @@ pub fn measure(
             break;
         }
         let is_precise = || pool::pool(&reports, protocol.seed).iter().all(|one| protocol::is_precise(one, protocol));
-        if protocol.precision.is_some() && precision.look(reports.len(), is_precise) {
+        if protocol.precision.is_some() && precision.check(reports.len(), is_precise) {
             stop = StopReason::Precision;
             break;
         }
@@ -129,7 +129,7 @@ pub fn measure(
 
 /// What speaks against the numbers, one sentence each.
 fn reasons(protocol: &Protocol, reports: &[Report], faults: &[(u32, String)], seconds: f64) -> Vec<String> {
-    let mut reasons: Vec<String> = faults.iter().map(told).collect();
+    let mut reasons: Vec<String> = faults.iter().map(fault_text).collect();
     reasons.extend(quality::over_budget(protocol, reports.len(), seconds));
     let count = reports.len();
     if count < FEWEST_VALUES {
@@ -145,7 +145,7 @@ fn reasons(protocol: &Protocol, reports: &[Report], faults: &[(u32, String)], se
     reasons
 }
 
-fn told((process, text): &(u32, String)) -> String {
+fn fault_text((process, text): &(u32, String)) -> String {
     format!("process {process}: {text}")
 }
 
@@ -153,7 +153,7 @@ fn told((process, text): &(u32, String)) -> String {
 fn summary(faults: &[(u32, String)]) -> String {
     match faults {
         [first, rest @ ..] if rest.iter().all(|fault| fault.1 == first.1) => first.1.clone(),
-        _ => faults.iter().map(told).collect::<Vec<_>>().join("; "),
+        _ => faults.iter().map(fault_text).collect::<Vec<_>>().join("; "),
     }
 }
 

@@ -4,7 +4,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::buffer::Buffer;
 use crate::calibration::Calibration;
-use crate::workload::{Beside, Class, Limit, Order, Prepared, Workload};
+use crate::workload::{Class, Companion, Limit, Order, Prepared, Workload};
 use crate::{MeasureError, memory};
 use sprag_kernels::KernelError;
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
@@ -123,7 +123,7 @@ pub(super) struct Kernel {
     pub(super) forms: &'static [Form],
     pub(super) class: Class,
     /// The kernel that it is timed beside.
-    pub(super) beside: Calibration,
+    pub(super) companion: Calibration,
     /// The least it could take.
     pub(super) limit: Option<Limit>,
     /// The configurations of the fast form.
@@ -147,7 +147,7 @@ impl Kernel {
             class: self.class,
             threads: form.threads(),
             work: self.work,
-            beside: Beside::Calibration(self.beside),
+            companion: Companion::Calibration(self.companion),
             limit: self.limit,
             configurations: if form == Form::Fast { self.configurations.clone() } else { Vec::new() },
             tuned_with: None,
@@ -162,7 +162,7 @@ impl Kernel {
         Ok(Workload {
             benchmark: Benchmark::new(suite, "aa_control", &params, "control")?,
             role: Role::Control,
-            beside: Beside::Twin,
+            companion: Companion::Twin,
             limit: None,
             configurations: Vec::new(),
             ..fast

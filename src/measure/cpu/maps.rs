@@ -22,7 +22,7 @@ pub(super) fn kernels() -> Vec<Kernel> {
         tolerance: 2e-6,
         forms,
         class: Class::Dram,
-        beside: Calibration::Triad { bytes: map_bytes(shape) },
+        companion: Calibration::Triad { bytes: map_bytes(shape) },
         limit: Some(Limit {
             kernel: Calibration::Triad { bytes: map_bytes(shape) },
             bytes: 3.0 * map_bytes(shape) as f64 + 3.0 * (shape.pixels() * size_of::<f32>()) as f64,
@@ -42,7 +42,7 @@ pub(super) fn kernels() -> Vec<Kernel> {
         tolerance: 1e-5,
         forms: &[Form::Reference, Form::Fast, Form::TwoThreads],
         class: Class::Compute,
-        beside: Calibration::MultiplyAdd,
+        companion: Calibration::MultiplyAdd,
         limit: Some(Limit { kernel: Calibration::Copy { bytes: SCAN_BYTES }, bytes: 2.0 * SCAN_BYTES as f64 }),
         configurations: names(scan::CANDIDATES, scan::Config::name),
         make: scan_forward,

@@ -41,7 +41,7 @@ pub(super) fn kernels() -> Vec<Kernel> {
             tolerance: 0.0,
             forms: &[Form::Reference, Form::Fast],
             class: if bytes <= CACHED_BYTES { Class::Cache } else { Class::Dram },
-            beside: Calibration::Copy { bytes },
+            companion: Calibration::Copy { bytes },
             limit: Some(Limit { kernel: Calibration::Copy { bytes }, bytes: 2.0 * bytes as f64 }),
             configurations: names(pack::CANDIDATES, Config::name),
             make,

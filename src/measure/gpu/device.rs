@@ -41,7 +41,7 @@ type Unit = (&'static str, Vec<String>);
 /// The compiler, and the folder that keeps what it made.
 struct Compiler {
     version: String,
-    known: Vec<Architecture>,
+    architectures: Vec<Architecture>,
     folder: Option<PathBuf>,
 }
 
@@ -77,12 +77,12 @@ impl Device {
         let major = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let cache_bytes = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?;
-        let known = compiler::architectures()?;
+        let architectures = compiler::architectures()?;
         Ok(Device {
             context,
             architecture: Architecture::try_from(major * 10 + minor).unwrap_or(0),
             cache_bytes: usize::try_from(cache_bytes).unwrap_or(0),
-            compiler: Compiler { version, known, folder: folder.map(Path::to_owned) },
+            compiler: Compiler { version, architectures, folder: folder.map(Path::to_owned) },
             modules: RefCell::new(BTreeMap::new()),
             shared: RefCell::new(BTreeMap::new()),
             checked: RefCell::new(BTreeMap::new()),
@@ -95,7 +95,7 @@ impl Device {
     /// # Errors
     /// When it cannot be compiled or loaded.
     pub fn function(&self, kernel: &Kernel) -> Result<Function, DeviceError> {
-        let options = compiler::options(kernel, self.architecture, &self.compiler.known)?;
+        let options = compiler::options(kernel, self.architecture, &self.compiler.architectures)?;
         let unit = (kernel.file, options);
         if let Some(module) = self.modules.borrow().get(&unit) {
             return module.function(kernel.entry);
@@ -110,7 +110,9 @@ impl Device {
         let mut units: BTreeMap<Unit, Kernel> = BTreeMap::new();
         for kernel in kernels {
             // As above.
-            let Ok(options) = compiler::options(&kernel, self.architecture, &self.compiler.known) else { continue };
+            let Ok(options) = compiler::options(&kernel, self.architecture, &self.compiler.architectures) else {
+                continue;
+            };
             units.entry((kernel.file, options)).or_insert(kernel);
         }
         units.retain(|unit, _| !self.modules.borrow().contains_key(unit));
@@ -172,7 +174,7 @@ impl Device {
     }
 
     fn load(&self, kernel: &Kernel, options: &[String]) -> Result<Rc<Module>, DeviceError> {
-        let kept = self.compiler.kept(kernel, options);
+        let kept = self.compiler.cache_file(kernel, options);
         if let Some(module) = kept.as_ref().and_then(|path| self.context.load(&fs::read(path).ok()?).ok()) {
             return Ok(module);
         }
@@ -190,7 +192,7 @@ impl Device {
 
 impl Compiler {
     /// Where what it makes of a kernel file is kept: named by all that the result depends on.
-    fn kept(&self, kernel: &Kernel, options: &[String]) -> Option<PathBuf> {
+    fn cache_file(&self, kernel: &Kernel, options: &[String]) -> Option<PathBuf> {
         let source = super::operation::source(kernel.file)?;
         let all = format!("nvrtc {}\n{}\n{source}", self.version, options.join("\n"));
         Some(self.folder.as_ref()?.join(format!("{}.cubin", &digest::sha256_hex(all.as_bytes())[..32])))

@@ -82,7 +82,7 @@ pub(super) fn driver_counts() -> Result<(), GpuError> {
 }
 
 /// Sees whether the driver's library has all that measuring needs.
-pub(super) fn driver_is_whole() -> Result<(), GpuError> {
+pub(super) fn driver_has_functions() -> Result<(), GpuError> {
     has_driver_functions(&DRIVER)
 }
 
@@ -101,7 +101,7 @@ fn has_driver_functions(names: &[&'static str]) -> Result<(), GpuError> {
 
 /// Loads NVRTC, from where the loader finds it, else from where it is usually installed, and sees whether it is whole.
 #[expect(unsafe_code, reason = "asking whether a shared library and its functions are there means loading it")]
-pub(super) fn compiler_is_whole() -> Result<(), GpuError> {
+pub(super) fn compiler_has_functions() -> Result<(), GpuError> {
     // SAFETY: the calls load NVRTC, whose initialisers are safe to run at any time; `culib` is reached only where the
     // library is present, so it does not panic.
     let library = unsafe {

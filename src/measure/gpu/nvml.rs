@@ -46,7 +46,7 @@ impl Monitor {
         let held_back = told.reduce(u64::saturating_add);
         DeviceState {
             reasons: device.current_throttle_reasons().ok().map(|reasons| reasons.bits()),
-            held_back_nanos: held_back,
+            throttled_nanos: held_back,
             clock: device.clock_info(Clock::SM).ok(),
             memory_clock: device.clock_info(Clock::Memory).ok(),
             temperature: device.temperature(TemperatureSensor::Gpu).ok(),

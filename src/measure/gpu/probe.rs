@@ -31,7 +31,7 @@ pub fn device() -> Result<Device, GpuError> {
     if count == 0 {
         return Err(GpuError::NoDevice);
     }
-    library::driver_is_whole()?;
+    library::driver_has_functions()?;
     guarded(move || {
         let context = CudaContext::new(0)?;
         let (major, minor) = context.compute_capability()?;
@@ -46,7 +46,7 @@ pub fn device() -> Result<Device, GpuError> {
 /// The reason why nothing can be compiled here, beginning with a code that programs can read.
 #[expect(unsafe_code, reason = "the compiler's version has no safe wrapper")]
 pub fn nvrtc() -> Result<String, GpuError> {
-    library::compiler_is_whole()?;
+    library::compiler_has_functions()?;
     let (mut major, mut minor) = (0_i32, 0_i32);
     // SAFETY: the function is there, and both numbers outlive the call that writes them.
     let result = unsafe { nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };

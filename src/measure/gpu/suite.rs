@@ -18,7 +18,7 @@ use super::settings::Profile;
 use super::track::Track;
 use crate::MeasureError;
 use crate::calibration::Calibration;
-use crate::workload::{Beside, Class, Limit, Order, Prepared, Workload};
+use crate::workload::{Class, Companion, Limit, Order, Prepared, Workload};
 use sprag_model::autotune::{Key, shape_bucket};
 use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
 use sprag_model::digest;
@@ -105,7 +105,7 @@ fn control(suite: &str, scope: &Scope) -> Result<Option<Workload>, MeasureError>
     Ok(Some(Workload {
         benchmark: Benchmark::new(suite, "aa_control", &params, "control")?,
         role: Role::Control,
-        beside: Beside::Twin,
+        companion: Companion::Twin,
         limit: None,
         configurations: Vec::new(),
         ..plain
@@ -138,7 +138,7 @@ impl Timed {
             threads: 1,
             work: operation.work(),
             // A launch takes most of what a small kernel does, memory nearly all of what a large one does.
-            beside: Beside::Calibration(moved.filter(|_| *is_large).map_or(launch, copy)),
+            companion: Companion::Calibration(moved.filter(|_| *is_large).map_or(launch, copy)),
             limit: moved.map(|moved| Limit { kernel: copy(moved), bytes: moved as f64 }),
             configurations: if is_tuned { candidates.iter().map(|one| one.name()).collect() } else { Vec::new() },
             tuned_with: if track == Track::Hot { None } else { Some(self.benchmark(suite, variant, Track::Hot)?.id()) },

@@ -40,7 +40,7 @@ pub struct DeviceState {
     /// Why its clocks are not at their highest, as the driver's bits.
     pub reasons: Option<u64>,
     /// Nanoseconds that it has been held back by power and by heat since it was started.
-    pub held_back_nanos: Option<u64>,
+    pub throttled_nanos: Option<u64>,
     /// The clock of its multiprocessors as the driver tells, in MHz.
     pub clock: Option<u32>,
     /// The clock of its memory, in MHz.
@@ -119,7 +119,7 @@ impl Watch {
     pub fn between(&self, before: &DeviceState, after: &DeviceState, retries: u32) -> BlockState {
         let reasons = before.reasons.unwrap_or(0) | after.reasons.unwrap_or(0);
         let moved = |from: Option<u64>, to: Option<u64>| from.zip(to).map(|(from, to)| to.saturating_sub(from));
-        let held_back = moved(before.held_back_nanos, after.held_back_nanos).is_some_and(|nanos| nanos > 0);
+        let held_back = moved(before.throttled_nanos, after.throttled_nanos).is_some_and(|nanos| nanos > 0);
         let slow = after.seen_clock.is_some_and(|clock| self.is_slow(clock));
         if let Some(clock) = after.seen_clock.filter(|_| !slow) {
             self.clocks.borrow_mut().push(clock);
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_reason_a_counter_or_a_slow_clock_is_throttling() {
-        let plain = DeviceState { reasons: Some(0), held_back_nanos: Some(7), ..DeviceState::default() };
+        let plain = DeviceState { reasons: Some(0), throttled_nanos: Some(7), ..DeviceState::default() };
         let check = |before: DeviceState, after: DeviceState, expected: bool| {
             assert_eq!(watch().between(&before, &after, 0).throttled, expected, "{before:?} {after:?}");
         };
@@ -189,8 +189,8 @@ mod tests {
             check(DeviceState { reasons: Some(bit), ..plain }, plain, true);
             check(plain, DeviceState { reasons: Some(bit), ..plain }, true);
         }
-        check(plain, DeviceState { held_back_nanos: Some(8), ..plain }, true);
-        check(DeviceState::default(), DeviceState { held_back_nanos: Some(8), ..plain }, false);
+        check(plain, DeviceState { throttled_nanos: Some(8), ..plain }, true);
+        check(DeviceState::default(), DeviceState { throttled_nanos: Some(8), ..plain }, false);
     }
 
     #[test]

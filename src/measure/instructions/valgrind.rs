@@ -21,7 +21,7 @@ pub const LIMIT: Duration = Duration::from_secs(300);
 
 /// The variables that a counted process keeps: what finds Valgrind's parts and the program's libraries. All others are
 /// taken away: their size would shift the stack, and `VALGRIND_OPTS` would change what is counted.
-const KEPT_VARIABLES: [&str; 2] = ["VALGRIND_LIB", "LD_LIBRARY_PATH"];
+const PASSED_VARIABLES: [&str; 2] = ["VALGRIND_LIB", "LD_LIBRARY_PATH"];
 
 /// The name of the file that Callgrind writes, in a folder of its own.
 const COUNTS: &str = "counts";
@@ -105,7 +105,7 @@ impl Valgrind {
         let folder = folder.map_err(|error| failed(format!("there is no place for its files: {error}")))?;
         let mut valgrind = Command::new(&self.program);
         valgrind.env_clear().current_dir(folder.path());
-        for name in KEPT_VARIABLES {
+        for name in PASSED_VARIABLES {
             if let Some(value) = std::env::var_os(name) {
                 valgrind.env(name, value);
             }

@@ -33,7 +33,7 @@ fn worker(own: &[f64], copy: &[f64]) -> WorkerSeries {
 
 fn suite() -> Workload {
     Workload {
-        beside: Beside::Calibration(COPY),
+        companion: Companion::Calibration(COPY),
         limit: Some(Limit { kernel: COPY, bytes: 100.0 }),
         ..example::workload("right", example::right)
     }
@@ -94,7 +94,7 @@ fn preempted_samples_are_left_out_of_every_estimate() {
 
 #[test]
 fn a_control_is_divided_by_its_twin() {
-    let control = Workload { beside: Beside::Twin, role: Role::Control, limit: None, ..suite() };
+    let control = Workload { companion: Companion::Twin, role: Role::Control, limit: None, ..suite() };
     let found = measured(&control, &campaign(vec![worker(&[1.0, 2.0], &[1.0, 1.0])]));
     assert_eq!(found.estimate("ratio").map(|one| one.value), Some(1.01));
     assert!(found.judged().is_none() && found.role == Role::Control);

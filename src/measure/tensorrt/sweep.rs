@@ -76,7 +76,7 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
             found.filter(|one| one.failure.is_none()).all(|one| protocol::is_precise(&one, protocol))
         };
         let fewest = courses.iter().filter(|course| !course.is_over).map(|course| course.samples.len()).min();
-        if protocol.precision.is_some() && precision.look(fewest.unwrap_or(0), is_precise) {
+        if protocol.precision.is_some() && precision.check(fewest.unwrap_or(0), is_precise) {
             stop = StopReason::Precision;
             break;
         }

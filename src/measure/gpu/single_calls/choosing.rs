@@ -16,7 +16,7 @@ pub(super) struct Choosing<'a> {
 
 impl<'a> Choosing<'a> {
     /// The choice of an operation; `None` where it makes none.
-    pub(super) fn of(operation: &'a Operation, program: &Program) -> Option<Choosing<'a>> {
+    pub(super) fn from_operation(operation: &'a Operation, program: &Program) -> Option<Choosing<'a>> {
         let shape = operation.selection()?;
         let holds_ids = |place: &usize| matches!(program.buffers[*place].content, Content::Integers(_));
         Some(Choosing { shape, places: (0..program.buffers.len()).filter(holds_ids).collect() })
@@ -64,7 +64,7 @@ mod tests {
             let settings = Settings { budgets: Budgets { b1, b2, total: 32.0 }, ..Settings::FIXED };
             let operation = Subject::EndToEnd.operation(&settings).expect("the sizes can be");
             let program = operation.program(Dtype::F16, Form::Reference);
-            let choosing = Choosing::of(&operation, &program).expect("the path chooses");
+            let choosing = Choosing::from_operation(&operation, &program).expect("the path chooses");
             let lengths: Vec<usize> = choosing.places.iter().map(|place| program.buffers[*place].count).collect();
             assert_eq!(lengths, expected, "{b1} {b2}");
             let selected = selected(&operation);
@@ -82,6 +82,6 @@ mod tests {
         assert_eq!((selected.budget_b1_spent, selected.budget_b2_spent), (16.000000000000004, 8.0));
         let pack = Subject::TilePack.operation(&Settings::FIXED).expect("the sizes can be");
         let program = pack.program(Dtype::F16, Form::Reference);
-        assert!(Choosing::of(&pack, &program).is_none(), "its ids are given");
+        assert!(Choosing::from_operation(&pack, &program).is_none(), "its ids are given");
     }
 }

@@ -88,7 +88,7 @@ fn series(
         right(&parity::at_shape(device, &instance, operation, (*dtype, form), supply)?, &operation.label())?;
     }
     let context = &device.context;
-    let choosing = Choosing::of(operation, instance.program());
+    let choosing = Choosing::from_operation(operation, instance.program());
     let mut calls = 1;
     let mut call = || -> Result<(), DeviceError> {
         calls += 1;

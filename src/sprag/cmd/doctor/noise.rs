@@ -39,7 +39,7 @@ fn kernel(noise: &KernelNoise) -> KernelFindings {
         within: noise.within.map(round),
         between: noise.between.map(round),
         preempted_share: noise.preempted.map(round),
-        beside: noise.beside.clone(),
+        beside: noise.companion.clone(),
         is_control: noise.is_control,
         // Ratios lie around 1, so their digits after the point count.
         ratio: noise.ratio.map(|ratio| describe::round_significant(ratio, DIGITS + 2)),
@@ -106,7 +106,7 @@ pub(super) mod tests {
             within: Some(0.01),
             between: Some(0.008),
             preempted: Some(0.012),
-            beside: "itself".to_owned(),
+            companion: "itself".to_owned(),
             is_control: true,
             ratio: Some(1.0004),
             ratio_interval: Some((0.9995, 1.0013)),
