@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Follows pages of the documentation in a new repository, as a reader would.
+
+    scripts/tutorial.py SPRAG docs/START.md
+
+A code block after a line that ends with `FILE`: is written to that file. A block of the language `sh` is run;
+it must exit with 0. Everything else is prose. Prints what was run, exits with 1 at the first command that fails.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+FENCE = re.compile(r"^```(\w*)$")
+
+
+def steps(text):
+    """The files to write and the commands to run: (name or None, content)."""
+    before, block, language = "", None, ""
+    for line in text.split("\n"):
+        fence = FENCE.match(line)
+        if block is None and fence:
+            block, language = [], fence[1]
+        elif block is not None and fence:
+            name = re.search(r"`([^`]+)`:$", before)
+            if language == "sh":
+                yield None, "\n".join(block)
+            elif name:
+                yield name[1], "\n".join(block) + "\n"
+            block = None
+        elif block is not None:
+            block.append(line)
+        elif line.strip():
+            before = line.rstrip()
+
+
+def follow(sprag, page):
+    with tempfile.TemporaryDirectory() as folder:
+        home = pathlib.Path(folder)
+        project, tools = home / "project", home / "tools"
+        project.mkdir()
+        tools.mkdir()
+        (tools / "sprag").symlink_to(sprag)
+        environment = {**os.environ, "HOME": folder, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+        subprocess.run(["git", "init", "--quiet", "--initial-branch=main"], cwd=project, check=True)
+        for setting in ("user.name=Ada", "user.email=ada@example.com"):
+            subprocess.run(["git", "config", *setting.split("=")], cwd=project, check=True)
+        for name, content in steps(page.read_text(encoding="utf-8")):
+            if name:
+                (project / name).parent.mkdir(parents=True, exist_ok=True)
+                (project / name).write_text(content, encoding="utf-8")
+                print(f"wrote {name}", flush=True)
+                continue
+            print(f"+ {content}", flush=True)
+            code = subprocess.run(["bash", "-euc", content], cwd=project, env=environment).returncode
+            if code:
+                print(f"{page}: exit code {code} of\n{content}", file=sys.stderr)
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("usage: scripts/tutorial.py SPRAG PAGE...")
+    program = pathlib.Path(sys.argv[1]).resolve()
+    sys.exit(max(follow(program, pathlib.Path(page)) for page in sys.argv[2:]))
