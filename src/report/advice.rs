@@ -1,16 +1,13 @@
 //! What to do next: the one step that helps most, from what was found.
 
+use super::phrase::Phrase;
+use super::{link, number, standing};
+use crate::phrase::Fact;
+use crate::text::short_benchmark;
 use sprag_model::analysis::{Analysis, NoBaseline, SuiteAnalysis};
 use sprag_model::run::RunStatus;
 use sprag_model::trend::Trend;
-use sprag_model::verdict::Verdict;
-
-use super::catalog::short_benchmark;
-use super::link;
-use super::number;
-use super::phrase::Phrase;
-use super::standing;
-use super::summary::{Fact, largest, page_of};
+use sprag_model::verdict::{Comparison, Verdict};
 
 /// The most useful next step, worst news first: what the newest runs did, then what stands in the history, then what would
 /// tell more.
@@ -108,6 +105,23 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
 
 fn of_status(analysis: &Analysis, status: RunStatus) -> Option<&SuiteAnalysis> {
     analysis.suites.iter().find(|suite| suite.status == status)
+}
+
+/// The comparison with the largest change of that verdict, over all suites; what is accepted is none of them.
+pub(super) fn largest<'a>(analysis: &'a Analysis, verdict: &Verdict) -> Option<(&'a SuiteAnalysis, &'a Comparison)> {
+    let size = |comparison: &Comparison| comparison.effect.map_or(0.0, |effect| effect.change.abs());
+    analysis
+        .suites
+        .iter()
+        .flat_map(|suite| suite.comparisons.iter().map(move |comparison| (suite, comparison)))
+        .filter(|(_, comparison)| comparison.verdict == *verdict && !comparison.is_accepted())
+        .reduce(|best, next| if size(next.1) > size(best.1) { next } else { best })
+}
+
+/// The page of the series of a comparison, where there is one.
+pub(super) fn page_of(analysis: &Analysis, comparison: &Comparison) -> Option<String> {
+    let id = comparison.series.as_deref()?;
+    analysis.series.iter().any(|series| series.series.id == id).then(|| link::series(id))
 }
 
 #[cfg(test)]

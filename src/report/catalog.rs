@@ -5,6 +5,11 @@ use std::sync::OnceLock;
 
 use chrono::NaiveDate;
 
+use super::compare::commits::{self, ComparedCommit};
+use super::fit::Fit;
+use super::link;
+use super::shown::Shown;
+use crate::input::Input;
 use sprag_model::analysis::{Analysis, SeriesAnalysis};
 use sprag_model::calibration::Reruns;
 use sprag_model::commit::CommitLine;
@@ -12,16 +17,15 @@ use sprag_model::environment::Machine;
 use sprag_model::event::{Event, Member};
 use sprag_model::head::RunHead;
 use sprag_model::ledger::Ledger;
+use sprag_model::metric::LIMIT_SHARE;
 use sprag_model::movers::WeekMovers;
 use sprag_model::release::Released;
 use sprag_model::run::RecordedRun;
+use sprag_model::sample::Measurement;
 use sprag_model::trend::{SeriesTrend, Trend};
 
-use super::compare::commits::{self, ComparedCommit};
-use super::fit::Fit;
-use super::link;
-use super::shown::Shown;
-use super::site::Input;
+/// The fact by which a run on a device is known.
+pub(super) const GPU_DRIVER: &str = "gpu_driver";
 
 /// The input of the site, with the look-ups that pages need.
 pub(super) struct Catalog<'a> {
@@ -103,6 +107,16 @@ impl<'a> Catalog<'a> {
             shown: Shown::of(input),
             compared: OnceLock::new(),
         }
+    }
+
+    /// The newest runs on devices that tell of a limit or of a choice, in the order of the digest.
+    pub(super) fn gpu_runs(&self) -> Vec<&'a RecordedRun> {
+        let tells = |one: &&RecordedRun| {
+            let run = &one.run;
+            run.environment.facts.contains_key(GPU_DRIVER)
+                && (!run.autotune.is_empty() || run.measurements.iter().any(|one| limit_share(one).is_some()))
+        };
+        self.newest.iter().filter(tells).collect()
     }
 
     /// Whether there are commits to compare.
@@ -205,7 +219,8 @@ impl<'a> Catalog<'a> {
 
     fn comparable(&self) -> &Compared {
         self.compared.get_or_init(|| {
-            let commits = if self.is_compared() { commits::measured(self) } else { Vec::new() };
+            let commits =
+                if self.is_compared() { commits::measured(self.analysis, self.trend, self.line) } else { Vec::new() };
             let places = commits.iter().enumerate().map(|(place, commit)| (commit.sha.clone(), place)).collect();
             Compared { commits, places }
         })
@@ -236,17 +251,7 @@ fn machines<'a>(newest_first: &[&'a RunHead]) -> BTreeMap<&'a str, MachineRuns<'
     machines
 }
 
-/// The benchmark without its suite, which the page or the section already names.
-pub(super) fn short_benchmark(id: &str) -> &str {
-    id.split_once('/').map_or(id, |(_, rest)| rest)
-}
-
-/// The first digits of a commit, as many as events tell and GitHub shows, enough for a reader.
-pub(super) fn short_commit(sha: &str) -> &str {
-    sha.get(..7).unwrap_or(sha)
-}
-
-/// The first digits of a digest, enough for a reader.
-pub(super) fn short_digest(id: &str) -> &str {
-    id.get(..8).unwrap_or(id)
+/// The share of its limit that a benchmark reaches.
+pub(super) fn limit_share(of: &Measurement) -> Option<f64> {
+    of.is_sound().then(|| of.estimate(LIMIT_SHARE)).flatten().map(|one| one.value)
 }

@@ -24,7 +24,9 @@ mod advice;
 mod answer;
 mod catalog;
 mod compare;
+mod digest_markdown;
 mod feed;
+mod input;
 mod markdown;
 mod pages;
 mod reasons;
@@ -52,8 +54,9 @@ mod site_checks;
 #[cfg(test)]
 mod told_checks;
 
-pub use markdown::digest_markdown;
-pub use site::{Input, Site};
+pub use digest_markdown::digest_markdown;
+pub use input::Input;
+pub use site::Site;
 pub use week::WEEKS;
 
 /// Why the pages could not be made.

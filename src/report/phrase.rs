@@ -121,6 +121,16 @@ impl Phrase {
     }
 }
 
+/// A question with its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    pub question: &'static str,
+    /// The answer, in a few words.
+    pub answer: Phrase,
+    /// What else there is to it.
+    pub note: Phrase,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::markdown::{Lines, phrase};
 use super::phrase::Phrase;
-use super::summary::Fact;
+use crate::phrase::Fact;
 
 /// A report.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -17,11 +17,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::input::Input;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::{Event, EventKind};
 use sprag_model::head::RunHead;
-
-use super::site::Input;
 
 /// How many of the newest commits that were measured have a page, and one against the commit that was measured before.
 pub(super) const NEWEST: usize = 30;

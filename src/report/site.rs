@@ -5,27 +5,15 @@
 
 use std::collections::BTreeSet;
 
-use chrono::NaiveDate;
 use rayon::prelude::*;
-
-use sprag_model::analysis::Analysis;
-use sprag_model::calibration::Reruns;
-use sprag_model::commit::CommitLine;
-use sprag_model::head::RunHead;
-use sprag_model::ledger::Ledger;
-use sprag_model::movers::WeekMovers;
-use sprag_model::page::Page;
-use sprag_model::release::Released;
-use sprag_model::run::RecordedRun;
-use sprag_model::trend::Trend;
 
 use super::catalog::Catalog;
 use super::compare::data::Data;
 use super::compare::script;
-use super::feed;
-use super::link;
-use super::pages;
-use super::{ReportError, Settings};
+use super::input::Input;
+use super::{ReportError, Settings, feed, link, pages};
+use sprag_model::page::Page;
+use sprag_model::run::RecordedRun;
 
 const STYLE: &str = include_str!("../../site/style.css");
 const SCRIPT: &str = include_str!("../../site/app.js");
@@ -33,27 +21,6 @@ const CHART_SCRIPT: &str = include_str!("../../site/chart.js");
 const SPREAD_SCRIPT: &str = include_str!("../../site/spread.js");
 const COMPARE_SCRIPT: &str = include_str!("../../site/compare.js");
 const ICON: &str = include_str!("../../site/icon.svg");
-
-/// What the site is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    pub analysis: &'a Analysis,
-    /// What changed over the history, as of the newest run.
-    pub trend: &'a Trend,
-    pub line: &'a CommitLine,
-    pub heads: &'a [RunHead],
-    /// What moved in the newest [`super::WEEKS`] weeks, newest first.
-    pub movers: &'a [WeekMovers],
-    /// The newest run of each suite on each machine as a whole.
-    pub newest: &'a [RecordedRun],
-    /// What is accepted and waived.
-    pub ledger: &'a Ledger,
-    /// The day on which that is read.
-    pub today: NaiveDate,
-    pub releases: &'a Released,
-    /// What the rule of the gate said where a commit was measured again.
-    pub reruns: &'a [Reruns],
-}
 
 /// A site that can be rendered, with the look-ups that its pages need.
 pub struct Site<'a> {

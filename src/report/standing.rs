@@ -4,15 +4,14 @@
 
 use chrono::Duration;
 
-use super::catalog::short_benchmark;
-use super::date;
 use super::gate::share;
-use super::link;
 use super::mark::{Mark, Tone};
 use super::number::{count, counted};
 use super::phrase::{Part, Phrase};
-use super::summary::Fact;
 use super::trend::{event, summary, words};
+use super::{date, link};
+use crate::phrase::Fact;
+use crate::text::short_benchmark;
 use sprag_model::event::{Event, EventKind, Member};
 use sprag_model::trend::Trend;
 

@@ -2,19 +2,15 @@
 //!
 //! Made once; the digest page and the Markdown say the same.
 
+use super::advice::{largest, page_of};
+use super::mark::{self, Mark, Tone, better_word, worse_word};
+use super::phrase::{Fact, Phrase};
+use super::{advice, date, link, number, standing};
+use crate::text::short_benchmark;
 use sprag_model::analysis::{Analysis, SuiteAnalysis};
 use sprag_model::run::RunStatus;
 use sprag_model::trend::Trend;
-use sprag_model::verdict::{Comparison, Counts, Verdict};
-
-use super::advice;
-use super::catalog::short_benchmark;
-use super::date;
-use super::link;
-use super::mark::{self, Mark, Tone, better_word, worse_word};
-use super::number;
-use super::phrase::Phrase;
-use super::standing;
+use sprag_model::verdict::{Counts, Verdict};
 
 /// What the whole history says.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,16 +20,6 @@ pub struct Summary {
     pub lede: Phrase,
     /// Did it run, is it complete, did anything change, what now.
     pub facts: Vec<Fact>,
-}
-
-/// A question with its answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fact {
-    pub question: &'static str,
-    /// The answer, in a few words.
-    pub answer: Phrase,
-    /// What else there is to it.
-    pub note: Phrase,
 }
 
 /// Sums up the findings: those of the newest runs, with what stands in the history.
@@ -57,23 +43,6 @@ pub fn late_suites(analysis: &Analysis) -> Vec<&SuiteAnalysis> {
     // What others measured is due whenever they measure.
     let own = analysis.suites.iter().filter(|suite| !suite.imported);
     own.filter(|suite| (as_of - suite.last).num_days() > allowed).collect()
-}
-
-/// The comparison with the largest change of that verdict, over all suites; what is accepted is none of them.
-pub fn largest<'a>(analysis: &'a Analysis, verdict: &Verdict) -> Option<(&'a SuiteAnalysis, &'a Comparison)> {
-    let size = |comparison: &Comparison| comparison.effect.map_or(0.0, |effect| effect.change.abs());
-    analysis
-        .suites
-        .iter()
-        .flat_map(|suite| suite.comparisons.iter().map(move |comparison| (suite, comparison)))
-        .filter(|(_, comparison)| comparison.verdict == *verdict && !comparison.is_accepted())
-        .reduce(|best, next| if size(next.1) > size(best.1) { next } else { best })
-}
-
-/// The page of the series of a comparison, where there is one.
-pub fn page_of(analysis: &Analysis, comparison: &Comparison) -> Option<String> {
-    let id = comparison.series.as_deref()?;
-    analysis.series.iter().any(|series| series.series.id == id).then(|| link::series(id))
 }
 
 struct Totals {

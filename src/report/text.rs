@@ -35,6 +35,21 @@ pub fn script(json: &str) -> String {
     escaped
 }
 
+/// The benchmark without its suite, which the page or the section already names.
+pub(crate) fn short_benchmark(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(_, rest)| rest)
+}
+
+/// The first digits of a commit, as many as events tell and GitHub shows, enough for a reader.
+pub(crate) fn short_commit(sha: &str) -> &str {
+    sha.get(..7).unwrap_or(sha)
+}
+
+/// The first digits of a digest, enough for a reader.
+pub(crate) fn short_digest(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

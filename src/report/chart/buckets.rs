@@ -2,9 +2,21 @@
 
 use super::axis;
 use super::plot::Plot;
-use super::trend::{self, Dot, Trend};
-use crate::catalog::short_commit;
+use super::trend::{Dot, Trend};
 use crate::number;
+use crate::text::short_commit;
+
+/// So many runs have a dot each.
+const SINGLE: usize = 200;
+
+/// Of more runs several share a dot, so that there are about so many: enough to see how the values lie at the width of a page,
+/// and the script draws any part of the picture with a dot for each run.
+const POOLED: usize = 125;
+
+/// For how many runs a dot stands at most, of a series with so many.
+pub fn runs_a_dot(runs: usize) -> usize {
+    if runs <= SINGLE { 1 } else { runs.div_ceil(POOLED) }
+}
 
 /// The dots to draw, and what lies outside the range.
 pub(super) struct Shown {
@@ -27,7 +39,7 @@ pub(super) fn shown(plot: &Plot<'_>, trend: &Trend) -> Shown {
     let groups = groups(trend);
     let beyond = groups.iter().flat_map(|group| [beyond(plot, trend, group, true), beyond(plot, trend, group, false)]);
     let beyond = beyond.flatten().collect();
-    let dots = if trend::runs_a_dot(dots.len()) == 1 {
+    let dots = if runs_a_dot(dots.len()) == 1 {
         dots.clone()
     } else {
         groups.iter().filter_map(|group| bucket(plot, group)).collect()
@@ -38,7 +50,7 @@ pub(super) fn shown(plot: &Plot<'_>, trend: &Trend) -> Shown {
 /// The runs that share a dot, in their order.
 fn groups(trend: &Trend) -> Vec<&[Dot]> {
     let dots = &trend.dots;
-    let most = trend::runs_a_dot(dots.len());
+    let most = runs_a_dot(dots.len());
     let turns = || trend.fit.iter().flat_map(|fit| &fit.turns);
     let mut groups = Vec::new();
     let mut begin = 0;

@@ -229,8 +229,9 @@ fn pixels(units: f64) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trend::{Dot, Flag, Line, draw};
+    use super::super::trend::{Dot, Flag, Line};
     use super::*;
+    use crate::chart::trend_chart::draw;
     use sprag_model::unit::Unit;
 
     /// Levels of a hundred places each, with a dot a place; the values of a level differ a little.

@@ -6,7 +6,7 @@
 mod axis;
 mod backend;
 pub mod bar;
-mod buckets;
+pub mod buckets;
 mod fitted;
 mod ink;
 mod labels;
@@ -19,3 +19,4 @@ pub mod script;
 pub mod spark;
 pub mod spread;
 pub mod trend;
+pub mod trend_chart;

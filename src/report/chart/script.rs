@@ -5,9 +5,8 @@
 use serde_json::{Value, json};
 
 use super::trend::{Flag, Processes, Trend};
-use crate::catalog::short_commit;
 use crate::compare::rounding::rounded;
-use crate::text;
+use crate::text::{self, short_commit};
 
 /// The data as JSON for a script of the page. `names_commits` where the places of the runs are not those of commits on the
 /// line, by which the script would find their names.

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::commits::ComparedCommit;
-use super::data::{Data, Spot, Step, Stretch};
-use super::export;
+use super::data::Data;
 use super::pairs::{Pair, Pairs};
-use super::script;
 use super::table::{self, SummaryRow, Table};
+use super::{export, script};
 use crate::catalog::Catalog;
+use crate::compare::stretches::{Spot, Step, Stretch};
 use crate::link;
 use crate::sample_data::{self, Sample};
 use sprag_model::page::Page;

@@ -1,12 +1,12 @@
 //! The columns of values that a suite has on a machine: one a commit and environment.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::numbers::Numbers;
-use sprag_model::trend::SeriesTrend;
+use sprag_model::trend::{PooledPoint, SeriesTrend};
 
 /// A suite and the id of a machine.
 pub(super) type Place<'a> = (&'a str, &'a str);
@@ -55,4 +55,55 @@ pub(super) fn columns<'a>(
         columns
     };
     first.into_iter().map(|(place, columns)| (place, in_order(columns))).collect()
+}
+
+/// A value: whole numbers times a power of ten.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PointData {
+    /// The commit and the environment.
+    pub(super) of: Arc<Column>,
+    /// The median over the processes of all its runs, in base units.
+    pub(super) value: f64,
+    /// The lowest and the highest median of a process; absent where there is one process only.
+    pub(super) spread: Option<(f64, f64)>,
+}
+
+impl Deref for PointData {
+    type Target = Column;
+
+    fn deref(&self) -> &Column {
+        &self.of
+    }
+}
+
+/// The number of the commit at each place of a machine's axis, where it has one.
+pub(super) struct Numbers<'a>(BTreeMap<&'a str, Vec<Option<usize>>>);
+
+impl<'a> Numbers<'a> {
+    /// Of the commits of which a series has a point.
+    pub(super) fn new(series: &'a [SeriesTrend], number: impl Fn(&str) -> Option<usize>) -> Numbers<'a> {
+        let of_place = |commit: Option<&str>| number(commit?);
+        let of_machine =
+            |(machine, commits): (_, Vec<Option<&str>>)| (machine, commits.into_iter().map(of_place).collect());
+        Numbers(commits(series).into_iter().map(of_machine).collect())
+    }
+
+    pub(super) fn of(&self, one: &SeriesTrend, point: &PooledPoint) -> Option<usize> {
+        self.0.get(one.machine.id.as_str())?.get(point.place).copied().flatten()
+    }
+}
+
+/// The commits of which a series has a point, by machine and place.
+pub(super) fn commits(series: &[SeriesTrend]) -> BTreeMap<&str, Vec<Option<&str>>> {
+    let mut machines: BTreeMap<&str, Vec<Option<&str>>> = BTreeMap::new();
+    for one in series {
+        let places = machines.entry(&one.machine.id).or_default();
+        for point in one.pooled.iter() {
+            if places.len() <= point.place {
+                places.resize(point.place + 1, None);
+            }
+            places[point.place].get_or_insert(&point.commit);
+        }
+    }
+    machines
 }

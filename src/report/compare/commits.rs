@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::numbers;
-use crate::catalog::{Catalog, short_commit};
+use super::columns;
 use crate::date;
-use crate::text::{shortened, visible};
+use crate::text::{short_commit, shortened, visible};
+use sprag_model::analysis::Analysis;
 use sprag_model::commit::{CommitLine, CommitOnLine};
 use sprag_model::series::Point;
+use sprag_model::trend::Trend;
 
 /// The most characters of a name, and of a subject.
 pub(super) const NAME: usize = 160;
@@ -37,15 +38,15 @@ impl ComparedCommit {
 }
 
 /// The commits of which a series has a point, in the order of the line.
-pub(crate) fn measured(catalog: &Catalog<'_>) -> Vec<ComparedCommit> {
-    let known: BTreeSet<&str> = numbers::commits(&catalog.trend.series).into_values().flatten().flatten().collect();
-    let positions = catalog.line.positions();
+pub(crate) fn measured(analysis: &Analysis, trend: &Trend, line: &CommitLine) -> Vec<ComparedCommit> {
+    let known: BTreeSet<&str> = columns::commits(&trend.series).into_values().flatten().flatten().collect();
+    let positions = line.positions();
     let on_line: BTreeSet<usize> = known.iter().filter_map(|sha| positions.get(sha).copied()).collect();
     if !on_line.is_empty() {
-        let commits = on_line.into_iter().filter_map(|place| Some((place, catalog.line.commits.get(place)?)));
+        let commits = on_line.into_iter().filter_map(|place| Some((place, line.commits.get(place)?)));
         return commits.map(|(place, commit)| compared(commit, place, None)).collect();
     }
-    let runs = catalog.analysis.series.iter().flat_map(|one| &one.series.points);
+    let runs = analysis.series.iter().flat_map(|one| &one.series.points);
     let ranked: BTreeMap<(usize, &str), &Point> = runs
         .filter(|point| known.contains(&*point.commit))
         .map(|point| ((point.rank, &*point.commit), point))

@@ -2,20 +2,18 @@
 //! the scripts hold them, so that a page and the script compute from the same ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use serde::Serialize;
 
-use super::columns::{self, Column};
+use super::columns::{self, Column, Numbers, PointData};
 use super::commits::{self, ComparedCommit, NAME, plain};
-use super::numbers::Numbers;
 use super::rounding::{measured as measured_value, rounded};
-use super::stretches::stretches;
-use crate::catalog::{Catalog, short_benchmark, short_commit};
+use super::stretches::{Step, Stretch, stretches};
+use crate::catalog::Catalog;
 use crate::number;
 use crate::order::{natural, parameters};
+use crate::text::{short_benchmark, short_commit};
 use sprag_model::environment::KEY_FACTS;
 use sprag_model::metric::Metric;
 use sprag_model::trend::{PooledPoint, SeriesTrend};
@@ -61,74 +59,6 @@ pub(super) struct SeriesData {
     pub(super) changes: Vec<Step>,
     /// The values, in the order of the columns.
     pub(super) points: Vec<PointData>,
-}
-
-/// What a series does between two steps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub(super) enum Stretch {
-    /// It stays at a level: value, lower and upper end.
-    Level([f64; 3]),
-    /// It drifts: by which share of its level a commit at most; absent where none can be told.
-    Drift(Option<f64>),
-}
-
-impl Stretch {
-    /// Value, lower and upper end; nothing where it drifts.
-    pub(super) fn level(self) -> Option<[f64; 3]> {
-        match self {
-            Stretch::Level(level) => Some(level),
-            Stretch::Drift(_) => None,
-        }
-    }
-}
-
-/// A change between two levels, or where a drift begins or ends.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Step {
-    /// The most likely first point of the new stretch.
-    pub(super) at: Spot,
-    /// The first point that may be it.
-    pub(super) first: Spot,
-    pub(super) last: Spot,
-    /// The level after over that before, less 1, with its interval; absent where there was none before, and at an edge.
-    pub(super) relative: Option<[f64; 3]>,
-    /// Whether it is where a drift begins or ends.
-    pub(super) is_edge: bool,
-}
-
-/// A point of a series: a commit, and which of its environments come before.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Spot {
-    pub(super) number: usize,
-    pub(super) before: Vec<String>,
-}
-
-impl Spot {
-    /// Whether a point is this one or comes after it.
-    pub(super) fn is_reached(&self, point: &PointData) -> bool {
-        point.number > self.number
-            || (point.number == self.number && !self.before.iter().any(|key| **key == *point.environment))
-    }
-}
-
-/// A value: whole numbers times a power of ten.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct PointData {
-    /// The commit and the environment.
-    pub(super) of: Arc<Column>,
-    /// The median over the processes of all its runs, in base units.
-    pub(super) value: f64,
-    /// The lowest and the highest median of a process; absent where there is one process only.
-    pub(super) spread: Option<(f64, f64)>,
-}
-
-impl Deref for PointData {
-    type Target = Column;
-
-    fn deref(&self) -> &Column {
-        &self.of
-    }
 }
 
 impl Data {

@@ -74,15 +74,16 @@ fn unchanged(series: &SeriesData, outcome: &Outcome<'_>) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::between::Through;
-    use super::super::data::{Data, Stretch};
+    use super::super::data::Data;
+    use super::super::rule::Through;
     use super::super::rule::Verdict;
     use super::*;
     use crate::catalog::Catalog;
+    use crate::compare::stretches::Stretch;
     use crate::sample_data;
 
     use super::super::columns::Column;
-    use super::super::data::PointData;
+    use crate::compare::columns::PointData;
 
     /// What is said of a series: the change and its interval, or none, and then what was measured, one after the other; its
     /// deviation; whether lower is better.

@@ -50,12 +50,10 @@ pub(super) mod script;
 pub(super) mod table;
 pub(super) mod words;
 
-mod between;
 mod checks;
 mod columns;
 mod drawn;
 mod mean;
-mod numbers;
 pub(super) mod rounding;
 mod rule;
 mod stretches;

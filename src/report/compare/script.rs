@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 
 use super::columns::Place;
 use super::commits::ComparedCommit;
-use super::data::{Data, PointData, SeriesData, Spot};
+use super::data::{Data, SeriesData};
 use super::rounding::scaled;
-use crate::link;
-use crate::text;
+use crate::compare::columns::PointData;
+use crate::compare::stretches::Spot;
+use crate::{link, text};
 use sprag_model::metric::Better;
 use sprag_model::page::Page;
 

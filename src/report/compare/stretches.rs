@@ -1,6 +1,8 @@
 //! What a series does over time, as the rule looks at it: stretches at a level and stretches that drift, and the steps between.
 
-use super::data::{Spot, Step, Stretch};
+use serde::Serialize;
+
+use super::columns::PointData;
 use super::rounding::rounded;
 use crate::fit::{Fit, Piece};
 use sprag_model::change_point::{ChangePoint, Drift, Level};
@@ -12,6 +14,55 @@ const NORMAL_95: f64 = 1.96;
 /// By how much the errors of what a ramp is told by are larger than those of lines with known ends, as the analysis has it: where
 /// noise wanders, ramps end elsewhere.
 const OF_ENDS: f64 = 2.0;
+
+/// What a series does between two steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(super) enum Stretch {
+    /// It stays at a level: value, lower and upper end.
+    Level([f64; 3]),
+    /// It drifts: by which share of its level a commit at most; absent where none can be told.
+    Drift(Option<f64>),
+}
+
+impl Stretch {
+    /// Value, lower and upper end; nothing where it drifts.
+    pub(super) fn level(self) -> Option<[f64; 3]> {
+        match self {
+            Stretch::Level(level) => Some(level),
+            Stretch::Drift(_) => None,
+        }
+    }
+}
+
+/// A change between two levels, or where a drift begins or ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Step {
+    /// The most likely first point of the new stretch.
+    pub(super) at: Spot,
+    /// The first point that may be it.
+    pub(super) first: Spot,
+    pub(super) last: Spot,
+    /// The level after over that before, less 1, with its interval; absent where there was none before, and at an edge.
+    pub(super) relative: Option<[f64; 3]>,
+    /// Whether it is where a drift begins or ends.
+    pub(super) is_edge: bool,
+}
+
+/// A point of a series: a commit, and which of its environments come before.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Spot {
+    pub(super) number: usize,
+    pub(super) before: Vec<String>,
+}
+
+impl Spot {
+    /// Whether a point is this one or comes after it.
+    pub(super) fn is_reached(&self, point: &PointData) -> bool {
+        point.number > self.number
+            || (point.number == self.number && !self.before.iter().any(|key| **key == *point.environment))
+    }
+}
 
 /// The stretches of a series whose points have these numbers of commits, and the steps between them, which are one fewer; nothing
 /// where no level was looked for.

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::between::Through;
-use super::data::{Data, PointData, SeriesData};
+use super::data::{Data, SeriesData};
 use super::drawn::Drawn;
-use super::rule::{Outcome, Verdict};
+use super::rule::{Outcome, Through, Verdict};
+use crate::compare::columns::PointData;
 use crate::mark::{self, Mark, Tone};
 use crate::number;
 use sprag_model::metric::Better;

@@ -1,13 +1,12 @@
 //! What was fitted to a series, as pages, Markdown and feeds tell of it: its levels, its changes and drifts with their
 //! events, and the sentence that sums them up.
 
-mod pieces;
 mod reasons;
 mod sentence;
 mod turn;
 
-pub use pieces::Piece;
 pub use reasons::why_not_judged;
+pub use turn::Piece;
 pub use turn::{Fit, Turn, What};
 
 #[cfg(test)]

@@ -3,16 +3,15 @@
 //! The first line says how it came out; then, suite by suite, what is not unchanged, and folded away what is. A comment on
 //! GitHub holds 65,536 characters, so rows are left out from there on, those folded away first; how many is told.
 
+use std::collections::BTreeSet;
+
 use super::finding::{self, Rows, change, short_name, values};
-use super::note::common_note;
-use super::{share, turns};
-use crate::catalog::short_commit;
-use crate::date;
+use super::share;
 use crate::mark::{self, Mark};
 use crate::markdown::{Lines, code, cut, mark as shown, plain};
-use crate::number;
 use crate::reasons::{self, Shared};
-use crate::text::shortened;
+use crate::text::{short_commit, shortened};
+use crate::{date, number};
 use sprag_model::gate::{Gate, Outcome, SuiteGate, Whole};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Verdict};
@@ -59,7 +58,7 @@ fn markdown(gate: &Gate, rows: Rows) -> String {
         let rest = number::counted(left_out, "more suite is", "more suites are");
         out.paragraph(&format!("{rest} left out; another report has them all."));
     }
-    turns::tell(&mut out, gate);
+    tell(&mut out, gate);
     out.text.truncate(out.text.trim_end().len());
     out.text.push('\n');
     out.text
@@ -247,6 +246,55 @@ fn doubts(out: &mut Lines, suite: &str, loud: &[&Comparison], shared: &[Shared<'
     out.blank();
 }
 
+/// The note that all judged metrics of a suite bear, where there are several: said once, it is read.
+pub fn common_note(comparisons: &[Comparison]) -> Option<&str> {
+    let is_judged =
+        |one: &&Comparison| matches!(one.verdict, Verdict::Unchanged | Verdict::Improved | Verdict::Regressed);
+    let judged: Vec<&Comparison> = comparisons.iter().filter(is_judged).collect();
+    let note = judged.first()?.note.as_deref()?;
+    (judged.len() > 1 && judged.iter().all(|one| one.note.as_deref() == Some(note))).then_some(note)
+}
+
+const MOST_COMMANDS: usize = 12;
+
+/// The commands that measure both sides again, in turns.
+pub(super) fn tell(out: &mut Lines, gate: &Gate) {
+    let commands: BTreeSet<String> = gate.suites.iter().filter_map(command).take(MOST_COMMANDS).collect();
+    if commands.is_empty() {
+        if !gate.suites.iter().any(has_two_commits) {
+            return;
+        }
+        out.paragraph("To measure both sides again, in turns: `sprag compare A B --measure`, with the two commits.");
+        return;
+    }
+    out.paragraph("To measure both sides again, in turns:");
+    out.line("```sh");
+    for command in &commands {
+        out.line(command);
+    }
+    out.line("```");
+}
+
+/// Whether both sides could be built again: of two files or programs there are no commits, of one commit there are no two
+/// sides, and no commit holds changed files.
+fn has_two_commits(suite: &SuiteGate) -> bool {
+    let current = suite.commit.as_ref().filter(|commit| !commit.dirty).map(|commit| &commit.sha);
+    suite.can_take_turns && suite.base_commit.as_ref().zip(current).is_some_and(|(base, current)| base != current)
+}
+
+/// The command for a suite, where both commits are known and every word of it is safe to paste.
+fn command(suite: &SuiteGate) -> Option<String> {
+    if !has_two_commits(suite) {
+        return None;
+    }
+    let hex = |sha: &str| sha.get(..12).filter(|short| short.chars().all(|c| c.is_ascii_hexdigit())).map(str::to_owned);
+    let base = hex(suite.base_commit.as_deref()?)?;
+    let current = hex(&suite.commit.as_ref()?.sha)?;
+    let is_word = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+    let named = !suite.suite.starts_with('-') && is_word(&suite.suite);
+    (named && base != current).then(|| format!("sprag compare {base} {current} --measure --suite {}", suite.suite))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,5 +435,43 @@ mod tests {
             "{}",
             &text[..500]
         );
+    }
+
+    #[test]
+    fn a_note_is_common_where_all_that_was_judged_bears_it() {
+        let noted = |verdict: Verdict, note: Option<&str>| Comparison {
+            note: note.map(str::to_owned),
+            ..example::comparison("cpu/a @fast", 1.0, verdict)
+        };
+        let check = |all: &[Comparison], expected: Option<&str>| assert_eq!(common_note(all), expected);
+        let (same, other) = (noted(Verdict::Unchanged, Some("x")), noted(Verdict::Improved, Some("x")));
+        check(&[same.clone(), other.clone()], Some("x"));
+        check(&[same.clone(), noted(Verdict::Missing, None), other.clone()], Some("x"));
+        check(std::slice::from_ref(&same), None);
+        check(&[same.clone(), other.clone(), noted(Verdict::Regressed, None)], None);
+        check(&[noted(Verdict::Missing, Some("x")), noted(Verdict::Missing, Some("x"))], None);
+        check(&[], None);
+    }
+
+    fn text(gate: &Gate) -> String {
+        let mut out = Lines::default();
+        tell(&mut out, gate);
+        out.text
+    }
+
+    #[test]
+    fn turns_are_advised_only_where_both_sides_can_take_them() {
+        let told = |change: &dyn Fn(&mut SuiteGate)| {
+            let mut gate = example::passing();
+            change(&mut gate.suites[0]);
+            !text(&gate).is_empty()
+        };
+        assert!(told(&|_| {}));
+        assert!(!told(&|suite| suite.can_take_turns = false));
+        assert!(!told(&|suite| suite.commit.as_mut().expect("it has one").dirty = true));
+        assert!(!told(&|suite| suite.commit = None));
+        assert!(!told(&|suite| suite.base_commit = None));
+        // Of one commit there are no two sides.
+        assert!(!told(&|suite| suite.base_commit = Some("b".repeat(40))));
     }
 }

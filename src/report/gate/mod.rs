@@ -10,10 +10,8 @@ mod github;
 mod json;
 mod junit;
 mod markdown;
-mod note;
 mod sarif;
 pub(crate) mod share;
-mod turns;
 
 #[doc(hidden)]
 pub mod example;
@@ -24,7 +22,7 @@ pub use finding::{answer, effect, was_not_judged};
 pub use github::gate_commands;
 pub use json::{changed_json, gate_json, gate_schema};
 pub use junit::gate_junit;
+pub use markdown::common_note;
 pub use markdown::{changed_markdown, gate_markdown};
-pub use note::common_note;
 pub use sarif::gate_sarif;
 pub use share::factor;

@@ -3,33 +3,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::commit_events;
-use super::commit_runs;
 use super::frame::Part;
 use super::sheet;
-use crate::ReportError;
 use crate::catalog::Catalog;
 use crate::compare::data::Data;
 use crate::compare::pairs::Pairs;
-use crate::compare::table;
-use crate::compare::words::{self as compared, Kind};
-use crate::date;
-use crate::link;
+use crate::compare::words::Kind;
+use crate::compare::{table, words as compared};
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
-use crate::phrase::Phrase;
+use crate::phrase::{Fact, Phrase};
 use crate::sheet::{Row, Section, Sheet};
-use crate::summary::Fact;
+use crate::shown::{EVENTS, NEWEST, RELEASES};
 use crate::text::shortened;
-use crate::trend::words;
+use crate::trend::{event as told, words};
+use crate::{ReportError, date, link};
 use sprag_model::commit::CommitOnLine;
-use sprag_model::event::Event;
+use sprag_model::event::{Event, EventKind, Suspect};
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
 use sprag_model::run::RunStatus;
 
 /// The most rows of events and of runs.
-pub(super) const ROWS: usize = 40;
+const ROWS: usize = 40;
 
 /// The most rows of what got worse since an earlier commit, and of what got better; the comparison with it has more of them.
 const CHANGED_ROWS: usize = 8;
@@ -44,7 +40,7 @@ const NEWER: usize = 1;
 const SUBJECT: usize = 140;
 
 /// What all pages of commits are made of.
-pub(super) struct Commits<'c, 'a> {
+struct Commits<'c, 'a> {
     pub(super) catalog: &'c Catalog<'a>,
     data: Option<&'c Data>,
     pairs: Pairs,
@@ -53,7 +49,7 @@ pub(super) struct Commits<'c, 'a> {
 }
 
 /// What a commit is called and where it stands.
-pub(super) struct Named<'a> {
+struct Named<'a> {
     sha: &'a str,
     on_line: Option<(usize, &'a CommitOnLine)>,
     number: Option<usize>,
@@ -79,7 +75,7 @@ impl<'c, 'a> Commits<'c, 'a> {
         }
         let mut suspected: BTreeMap<&str, Vec<(&Event, f64)>> = BTreeMap::new();
         for event in &catalog.trend.events {
-            for suspect in commit_events::told_at(event) {
+            for suspect in told_at(event) {
                 suspected.entry(&suspect.commit.sha).or_default().push((event, suspect.probability));
             }
         }
@@ -165,7 +161,7 @@ impl Named<'_> {
     }
 }
 
-pub(super) fn pages(commits: &Commits<'_, '_>) -> Result<Vec<Page>, ReportError> {
+fn pages(commits: &Commits<'_, '_>) -> Result<Vec<Page>, ReportError> {
     commits.all().iter().map(|of| one(commits, of)).collect()
 }
 
@@ -183,8 +179,8 @@ fn one(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
     // Of a commit in the range of an event the release before tells little; the fact above has the counts and leads to the rest.
     sections.extend(changed("release", &sinces[1]).filter(|_| commits.catalog.is_newest_or_release(of.sha)));
     let suspected = commits.suspected.get(of.sha).map_or(&[][..], Vec::as_slice);
-    sections.extend(commit_events::section(commits.catalog, suspected));
-    sections.push(commit_runs::section(commits.catalog, of.runs));
+    sections.extend(events_section(commits.catalog, suspected));
+    sections.push(runs_section(commits.catalog, of.runs));
     sections.extend(of.on_line.map(|(place, _)| neighbours(commits, place)));
     let content = Sheet {
         crumb: Phrase::default().link(link::COMMIT_LIST, "Commits").text(" / ").id(of.short()),
@@ -338,4 +334,203 @@ fn neighbours(commits: &Commits<'_, '_>, place: usize) -> Section {
     let texts = ("line", "On the line", Phrase::plain("Newest first."), "");
     Section::of_table(texts, ("Commits around it, newest first", &columns), around.rev().map(row).collect())
         .told_once(&["State"])
+}
+
+/// The suspects of an event on whose pages it stands. A drift, of which no commit is alone to blame, stands at its ends, and while it
+/// goes on where it begins: on every page of its ramp it would change all of them for as long.
+fn told_at(event: &Event) -> impl Iterator<Item = &Suspect> {
+    let is_drift = event.kind == EventKind::Drift;
+    let last = if told::goes_on(event) { 0 } else { event.suspects.len().saturating_sub(1) };
+    let places = event.suspects.iter().enumerate();
+    places.filter(move |(place, _)| !is_drift || [0, last].contains(place)).map(|(_, suspect)| suspect)
+}
+
+/// The events of a commit, each with the probability that it is the cause, where there are any.
+fn events_section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Option<Section> {
+    let row = |(event, probability): &(&Event, f64)| {
+        let share = match event.kind {
+            EventKind::Change => words::probability(*probability),
+            EventKind::Drift => "in the ramp".to_owned(),
+            EventKind::Environment => "not to blame".to_owned(),
+        };
+        let page = catalog.event_page(&event.id);
+        Row::of([
+            Phrase::default().name(page, words::name(&event.id)),
+            told::deed(event),
+            Phrase::plain(share),
+            told::state(event),
+        ])
+    };
+    let rows = suspected.iter().map(row).collect();
+    let is_drift = suspected.iter().any(|(event, _)| event.kind == EventKind::Drift);
+    let drifts = " Of its ramp a drift stands at the first and the last commit, and while it goes on at the first.";
+    let note = "The probability that this commit is the cause, from all series together.";
+    let note = Phrase::plain(note.to_owned() + if is_drift { drifts } else { "" });
+    let columns = [("Event", "nb"), ("What it did", "full any"), ("Probability", "n"), ("State", "push")];
+    let texts = ("events", "Events that it may be the cause of", note, "");
+    (!suspected.is_empty()).then(|| Section::of_table(texts, ("Events", &columns), rows).cut(ROWS))
+}
+
+/// The runs of a commit, the newest first.
+fn runs_section(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
+    let texts = ("runs", "Runs", Phrase::default(), "No run of it is known.");
+    let is_alike = |one: &&RunHead| one.machine.id == runs[0].machine.id && came_to(one) == came_to(runs[0]);
+    if runs.len() > 1 && runs.iter().all(is_alike) {
+        return sentence(catalog, runs);
+    }
+    let row = |run: &&RunHead| {
+        let [status, measured, numbers] = came_to(run);
+        let (machine, time) = (Phrase::plain(&*run.machine.name), Phrase::plain(date::moment(run.timestamp)));
+        Row::of([suite(Phrase::default(), catalog, run), machine, time, status, measured, numbers])
+    };
+    let columns = [
+        ("Suite", ""),
+        ("Machine", "place"),
+        ("Began, UTC", "nb push"),
+        ("Status", ""),
+        ("Benchmarks", "n opt2"),
+        ("Numbers", ""),
+    ];
+    Section::of_table(texts, ("Runs of this commit, newest first", &columns), runs.iter().map(row).collect())
+        .told_once(&["Machine", "Status", "Benchmarks", "Numbers"])
+        .cut(ROWS)
+}
+
+/// What a run came to: its status, how many benchmarks were measured, and what its numbers are worth.
+fn came_to(run: &RunHead) -> [Phrase; 3] {
+    let measured = match run.failed {
+        _ if run.status != RunStatus::Ok => number::NONE.to_owned(),
+        0 => count(run.benchmarks),
+        failed => format!("{}, {} failed", count(run.benchmarks - failed), count(failed)),
+    };
+    let [state, numbers] =
+        [Mark::of_status(run.status), Mark::of_run_quality(run)].map(|mark| Phrase::default().mark(mark));
+    [state, Phrase::plain(measured), numbers]
+}
+
+/// The suite of a run, with a link to its page where it has one.
+fn suite(words: Phrase, catalog: &Catalog<'_>, run: &RunHead) -> Phrase {
+    match catalog.run_page(&run.id) {
+        Some(page) => words.link(page, &*run.suite),
+        None => words.text(&*run.suite),
+    }
+}
+
+/// Runs of one machine that came to the same.
+fn sentence(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
+    let [status, measured, numbers] = came_to(runs[0]);
+    let (first, last) = (runs[runs.len() - 1].timestamp, runs[0].timestamp);
+    let note = Phrase::plain(format!("Each on {}: ", runs[0].machine.name))
+        .join(status)
+        .text(", benchmarks ")
+        .join(measured)
+        .text(", numbers ")
+        .join(numbers)
+        .text(format!(". The first began {}, the last {} UTC.", date::moment(first), date::moment(last)));
+    let mut suites = Phrase::default();
+    for (place, run) in runs.iter().take(ROWS).enumerate() {
+        suites = suite(if place > 0 { suites.text(", ") } else { suites }, catalog, run);
+    }
+    let rest = match runs.len().saturating_sub(ROWS) {
+        0 => Phrase::default(),
+        more => Phrase::plain(format!("{} not listed here.", counted(more, "more run is", "more runs are"))),
+    };
+    Section { id: "runs", heading: "Runs".to_owned(), note, list: vec![suites], rest, ..Section::default() }
+}
+
+/// The commits that the list shows.
+const LISTED: usize = 1000;
+
+/// The pages of the commits that have one, and the list of them.
+pub(crate) fn commits(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
+    let commits = Commits::new(catalog, data);
+    let mut pages = pages(&commits)?;
+    if !pages.is_empty() {
+        pages.push(list(&commits)?);
+    }
+    Ok(pages)
+}
+
+fn list(commits: &Commits<'_, '_>) -> Result<Page, ReportError> {
+    let all = commits.all();
+    let headline = format!("{} with a page", counted(all.len(), "commit", "commits"));
+    let lede = format!(
+        "Of those that were measured: at least the newest {}, the newest {} releases, and the ranges of the newest {} events. ",
+        count(NEWEST),
+        count(RELEASES),
+        count(EVENTS)
+    );
+    let lede = match commits.catalog.is_compared() {
+        true => Phrase::plain(lede + "Any two that were measured ").link(link::COMPARE, "can be compared").text("."),
+        false => Phrase::plain(lede),
+    };
+    let columns = [("Commit", "nb"), ("Subject", "full any"), ("Committed", "nb"), ("Runs", "n push")];
+    let texts = ("commits", "Newest first", Phrase::default(), "");
+    let rows = all.iter().map(row).collect();
+    let section = Section::of_table(texts, ("Commits, newest first", &columns), rows).cut(LISTED);
+    let content = Sheet { headline: Phrase::plain(headline), lede, sections: vec![section], ..Sheet::default() };
+    sheet::sheet(commits.catalog, (link::COMMIT_LIST.to_owned(), Part::Runs, "Commits".to_owned()), content)
+}
+
+fn row(of: &Named<'_>) -> Row {
+    let (name, tags) = (Phrase::default().link(of.page(), of.short()), of.tags());
+    Row::of([
+        if tags.is_empty() { name } else { name.text(" ").strong(tags) },
+        Phrase::plain(of.subject()),
+        Phrase::plain(of.day()),
+        Phrase::plain(counted(of.runs.len(), "run", "runs")),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+
+    use crate::sample_data;
+
+    use super::*;
+    use crate::fit::example;
+
+    #[test]
+    fn a_drift_stands_at_its_ends_alone() {
+        let suspect =
+            |place: usize| Suspect { commit: example::commit(place), probability: place as f64, measured: true };
+        let places = |kind: EventKind, commits: usize| -> Vec<usize> {
+            let event = Event { suspects: (0..commits).map(suspect).collect(), ..example::event(kind, 3) };
+            told_at(&event).map(|suspect| suspect.probability as usize).collect()
+        };
+        let all = |commits: usize| (0..commits).collect::<Vec<usize>>();
+        assert_eq!(places(EventKind::Drift, 1), [0]);
+        assert_eq!(places(EventKind::Drift, 31), [0, 30]);
+        let mut goes_on = Event { suspects: (0..31).map(suspect).collect(), ..example::event(EventKind::Drift, 3) };
+        goes_on.members[0].points_since = 0;
+        assert_eq!(told_at(&goes_on).map(|suspect| suspect.probability as usize).collect::<Vec<_>>(), [0]);
+        assert_eq!(places(EventKind::Change, 31), all(31));
+        assert!(places(EventKind::Drift, 0).is_empty());
+    }
+
+    #[test]
+    fn runs_that_came_to_the_same_are_a_sentence() {
+        let sample = sample_data::rich();
+        let mut heads = sample.heads();
+        let commit = heads[0].commit.clone();
+        let machine = heads[0].machine.clone();
+        let told = |heads: &[RunHead]| {
+            let input = sample.input(heads);
+            let runs: Vec<&RunHead> = heads.iter().filter(|head| head.commit == commit).collect();
+            runs_section(&Catalog::new(&input), &runs)
+        };
+        assert!(told(&heads).table.is_some_and(|table| table.rows.len() > 1));
+        heads.retain(|head| head.commit == commit);
+        heads.iter_mut().for_each(|head| head.machine = machine.clone());
+        let alike = told(&heads);
+        assert!(alike.table.is_none() && alike.list.len() == 1, "{alike:?}");
+        assert!(alike.note.words().contains("Each on epyc-9354: ran, benchmarks 12, numbers clean."), "{alike:?}");
+        heads[0].quality.clean = false;
+        heads[0].quality.reasons.push("a reason".to_owned());
+        let table = told(&heads).table.expect("the numbers of one are rough");
+        assert_eq!(
+            table.columns.iter().map(|column| &*column.head).collect::<Vec<_>>(),
+            ["Suite", "Began, UTC", "Numbers"]
+        );
+    }
 }

@@ -5,21 +5,17 @@ use std::collections::BTreeSet;
 use askama::Template;
 use chrono::NaiveDate;
 
-use super::digest_events;
 use super::event_rows::EventGroup;
 use super::frame::{Frame, Part};
 use super::html::page;
 use super::suite_section::SuiteSection;
-use super::trust;
-use crate::ReportError;
-use crate::catalog::{Catalog, short_benchmark, short_commit};
-use crate::date;
-use crate::link;
+use super::{event_list, trust};
+use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
-use crate::number;
-use crate::phrase::Phrase;
-use crate::summary::{self, Fact};
-use crate::week;
+use crate::phrase::{Fact, Phrase};
+use crate::text::{short_benchmark, short_commit};
+use crate::trend::summary as trend_summary;
+use crate::{ReportError, date, link, number, summary, week};
 use sprag_model::analysis::SuiteAnalysis;
 use sprag_model::page::Page;
 use sprag_model::rollup::WeekRow;
@@ -104,7 +100,7 @@ pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         facts: summary.facts,
         trust: trust::told(catalog),
         banners: banners(catalog),
-        group: digest_events::group(catalog),
+        group: group(catalog),
         suites: SuiteSection::all(catalog),
         weeks: weeks(catalog),
         weeks_rest: rest(analysis.weeks.len(), WEEK_ROWS, "older rows are left out"),
@@ -236,4 +232,18 @@ fn baseline(suite: &SuiteAnalysis) -> BaselineLine {
             reason: Phrase::quoted(&reason.to_string()),
         },
     }
+}
+
+/// The events that the digest lists.
+const MOST: usize = 8;
+
+/// The events that stand, the worst first.
+pub(super) fn group(catalog: &Catalog<'_>) -> EventGroup {
+    let note = trend_summary::headline(catalog.trend)
+        .text(" ")
+        .link(link::EVENT_LIST, "All events")
+        .text(", with those that may be chance or were taken back.")
+        .then(event_list::feeds());
+    let listed = catalog.trend.events.iter().filter(|one| trend_summary::is_listed(one));
+    EventGroup::of(("events", "Events", note, "No event stands."), listed, MOST, catalog)
 }

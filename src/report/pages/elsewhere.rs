@@ -1,11 +1,11 @@
 //! The same kernel elsewhere: its other variants, machines and metrics. [`super::sizes`] has its other sizes.
 
 use super::cell::{self, Change, Judgement};
-use crate::catalog::{Catalog, short_benchmark};
-use crate::link;
+use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
-use crate::number;
 use crate::order::natural;
+use crate::text::short_benchmark;
+use crate::{link, number};
 use sprag_model::analysis::SeriesAnalysis;
 
 /// The rows that a group shows.

@@ -2,22 +2,17 @@
 
 use askama::Template;
 
-use super::event_members::{self, MemberGroup};
 use super::event_multiples::{self, Multiple};
 use super::event_rows::linked;
-use super::event_suspects::{self, Suspects};
+use super::event_suspects::{self, MemberGroup, Suspects};
 use super::frame::{Frame, Part};
 use super::html::page;
-use crate::ReportError;
-use crate::answer;
 use crate::catalog::Catalog;
-use crate::date;
-use crate::link;
 use crate::mark::{Mark, Tone};
 use crate::number::{count, counted, rough_count};
-use crate::phrase::Phrase;
-use crate::summary::Fact;
+use crate::phrase::{Fact, Phrase};
 use crate::trend::{event as told, shell, words};
+use crate::{ReportError, answer, date, link};
 use sprag_model::event::{Event, EventKind};
 use sprag_model::ledger::scope::Scope;
 use sprag_model::ledger::text;
@@ -59,7 +54,7 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
     let path = link::event(&of.id);
     let headline = told::title(of);
     let (multiples, multiples_note) = event_multiples::multiples(catalog, of);
-    let (members, members_rest) = event_members::groups(catalog, of);
+    let (members, members_rest) = event_suspects::groups(catalog, of);
     let more_facts = of.facts.len().saturating_sub(MOST_FACTS);
     let template = EventPage {
         frame: Frame::new(catalog, &path, Part::Events, format!("Event {}", of.id), headline.words())

@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::link;
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
-use crate::trend::{newest, shell, summary, words};
+use crate::trend::{shell, summary, tables, words};
 use sprag_model::event::{Event, EventKind, EventState};
 use sprag_model::page::Page;
 use sprag_model::trend::{ApartSeries, NewestApart};
@@ -144,7 +144,7 @@ fn groups(catalog: &Catalog<'_>) -> Vec<EventGroup> {
 fn apart(of: &NewestApart, catalog: &Catalog<'_>) -> Apart {
     let more = of.series.len().saturating_sub(MOST_SERIES);
     Apart {
-        head: newest::head(of),
+        head: tables::head(of),
         rows: of.series.iter().take(MOST_SERIES).map(|one| apart_row(one, catalog)).collect(),
         rest: if more > 0 { format!("{} more are not listed here.", count(more)) } else { String::new() },
         command: shell::line(&of.command).unwrap_or_default(),
@@ -157,7 +157,7 @@ fn apart_row(of: &ApartSeries, catalog: &Catalog<'_>) -> ApartRow {
         page: catalog.series_page(&of.series).unwrap_or_default(),
         metric: words::name(&of.metric.name),
         values: words::values(&of.metric, of.level.value, of.value),
-        change: Change { class: "doubt", figure: newest::change(of) },
+        change: Change { class: "doubt", figure: tables::change(of) },
         way: words::way(&of.metric, of.worse),
         runs: count(of.runs),
     }

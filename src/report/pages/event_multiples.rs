@@ -1,11 +1,12 @@
 //! The members of an event as small pictures beside one another: the change against the level before, on one scale.
 
-use super::event_members::in_order;
 use super::event_rows::{figure, tone};
-use crate::catalog::{Catalog, short_benchmark};
+use super::event_suspects::in_order;
+use crate::catalog::Catalog;
 use crate::chart::mini::{self, Mini};
 use crate::mark::Tone;
 use crate::number::counted;
+use crate::text::short_benchmark;
 use crate::trend::words;
 use sprag_base::stats::describe;
 use sprag_model::event::{Event, EventKind, Member};

@@ -1,18 +1,18 @@
 //! Events as rows of a table, in the list of events and in the digest.
 
-use crate::catalog::{Catalog, short_benchmark};
+use super::cell::Change;
+use crate::catalog::Catalog;
 use crate::chart::spark::{self, DOTS, Spark};
 use crate::date;
 use crate::gate::share;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::{Part, Phrase};
+use crate::text::short_benchmark;
 use crate::trend::{event, summary, words};
 use sprag_model::change_point::Level;
 use sprag_model::event::{Direction, Event, EventKind};
 use sprag_model::unit::Scale;
-
-use super::cell::Change;
 
 /// Events that belong together.
 pub(super) struct EventGroup {

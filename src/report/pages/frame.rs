@@ -2,11 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::gpu;
-use crate::catalog::{Catalog, short_commit};
-use crate::date;
-use crate::link;
-use crate::number;
+use crate::catalog::Catalog;
+use crate::text::short_commit;
+use crate::{date, link, number};
 use sprag_model::head::RunHead;
 
 /// A part of the site, as the navigation names it.
@@ -127,7 +125,7 @@ fn parts(catalog: &Catalog<'_>, path: &str, part: Part) -> Vec<NavigationItem> {
     if let Some(suite) = catalog.matrix_suites.first() {
         parts.push((Part::Matrix, "Matrix", link::matrix(suite)));
     }
-    if !gpu::runs(catalog).is_empty() {
+    if !catalog.gpu_runs().is_empty() {
         parts.push((Part::Gpu, "GPU", link::GPU.to_owned()));
     }
     if !catalog.releases.newest.is_empty() {

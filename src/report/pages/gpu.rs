@@ -4,26 +4,20 @@ use serde_json::Value;
 
 use super::frame::Part;
 use super::sheet;
-use crate::ReportError;
-use crate::catalog::{Catalog, short_benchmark, short_commit};
+use crate::catalog::{Catalog, GPU_DRIVER, limit_share};
 use crate::chart::bar;
-use crate::date;
-use crate::link;
 use crate::number::{self, count, counted};
 use crate::order::natural;
-use crate::phrase::Phrase;
+use crate::phrase::{Fact, Phrase};
 use crate::sheet::{Cell, Row, Section, Sheet};
-use crate::summary::Fact;
-use crate::text::shortened;
+use crate::text::{short_benchmark, short_commit, shortened};
+use crate::{ReportError, date, link};
 use sprag_model::metric::{LIMIT_SHARE, RATIO, TIME};
 use sprag_model::page::Page;
 use sprag_model::run::RecordedRun;
 use sprag_model::sample::Measurement;
 use sprag_model::series::Series;
 use sprag_model::unit::Unit;
-
-/// The fact by which a run on a device is known.
-const DRIVER: &str = "gpu_driver";
 
 /// The most rows of a table.
 const ROWS: usize = 400;
@@ -46,23 +40,13 @@ const IDS: [[&str; 2]; DEVICES] = [
     ["limits-8", "tuned-8"],
 ];
 
-/// The newest runs on devices that tell of a limit or of a choice, in the order of the digest.
-pub(super) fn runs<'a>(catalog: &Catalog<'a>) -> Vec<&'a RecordedRun> {
-    let tells = |one: &&RecordedRun| {
-        let run = &one.run;
-        run.environment.facts.contains_key(DRIVER)
-            && (!run.autotune.is_empty() || run.measurements.iter().any(|one| share(one).is_some()))
-    };
-    catalog.newest.iter().filter(tells).collect()
-}
-
 /// The page, where there is something to tell.
 pub(crate) fn gpu(catalog: &Catalog<'_>) -> Result<Option<Page>, ReportError> {
-    let runs = runs(catalog);
+    let runs = catalog.gpu_runs();
     if runs.is_empty() {
         return Ok(None);
     }
-    let shares: Vec<f64> = runs.iter().flat_map(|run| &run.run.measurements).filter_map(share).collect();
+    let shares: Vec<f64> = runs.iter().flat_map(|run| &run.run.measurements).filter_map(limit_share).collect();
     let mut sections = Vec::new();
     for (run, [limits, tuned]) in runs.iter().zip(IDS) {
         sections.push(limit_rows(catalog, run, limits));
@@ -77,11 +61,6 @@ pub(crate) fn gpu(catalog: &Catalog<'_>) -> Result<Option<Page>, ReportError> {
     let content =
         Sheet { headline: headline(&shares), lede, facts: facts(&runs, &shares), sections, ..Sheet::default() };
     sheet::sheet(catalog, (link::GPU.to_owned(), Part::Gpu, "GPU".to_owned()), content).map(Some)
-}
-
-/// The share of its limit that a benchmark reaches.
-fn share(of: &Measurement) -> Option<f64> {
-    of.is_sound().then(|| of.estimate(LIMIT_SHARE)).flatten().map(|one| one.value)
 }
 
 fn headline(shares: &[f64]) -> Phrase {
@@ -153,14 +132,14 @@ fn place(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Phrase {
     let at = run.commit.as_ref().map_or(note.clone(), |commit| {
         note.text(" at ").name(catalog.commit_page(&commit.sha), short_commit(&commit.sha))
     });
-    let driver = run.environment.facts.get(DRIVER).map_or("", String::as_str);
+    let driver = run.environment.facts.get(GPU_DRIVER).map_or("", String::as_str);
     at.text(format!(", driver {}.", shortened(driver, NAME)))
 }
 
 fn limit_rows(catalog: &Catalog<'_>, recorded: &RecordedRun, id: &'static str) -> Section {
     let run = &recorded.run;
     let mut known: Vec<(&Measurement, f64)> =
-        run.measurements.iter().filter_map(|one| Some((one, share(one)?))).collect();
+        run.measurements.iter().filter_map(|one| Some((one, limit_share(one)?))).collect();
     known.sort_by(|(a, x), (b, y)| x.total_cmp(y).then_with(|| natural(&a.benchmark.id(), &b.benchmark.id())));
     let row = |(of, share): &(&Measurement, f64)| {
         let benchmark = of.benchmark.id();

@@ -4,18 +4,15 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
-use super::cell;
 use super::frame::{Frame, Part};
 use super::html::page;
-use super::machine_trust;
-use crate::ReportError;
-use crate::catalog::{Catalog, MachineRuns, short_commit, short_digest};
-use crate::date;
-use crate::link;
+use super::{cell, machine_trust};
+use crate::catalog::{Catalog, MachineRuns};
 use crate::mark::Mark;
 use crate::number::{self, count, counted};
 use crate::sheet::{Cell, Section};
-use crate::text::shortened;
+use crate::text::{short_commit, short_digest, shortened};
+use crate::{ReportError, date, link};
 use sprag_model::canonical;
 use sprag_model::environment::{FactChange, KEY_FACTS};
 use sprag_model::head::RunHead;

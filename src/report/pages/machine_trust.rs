@@ -6,16 +6,14 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Datelike, Utc};
 
-use super::cell;
-use super::trust;
-use crate::catalog::{Catalog, MachineRuns, short_commit};
-use crate::date;
-use crate::link;
+use super::{cell, trust};
+use crate::catalog::{Catalog, MachineRuns};
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
 use crate::sheet::{Row, Section};
-use crate::text::shortened;
+use crate::text::{short_commit, shortened};
+use crate::{date, link};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::head::RunHead;
 use sprag_model::series::Point;

@@ -9,23 +9,22 @@ use askama::Template;
 use super::cell;
 use super::frame::{Frame, Part};
 use super::html::page;
-use super::matrix_cell::{self, Cell};
-use super::matrix_limits::{Limits, Shares};
-use crate::ReportError;
 use crate::catalog::Catalog;
+use crate::chart::roofline::{self, Bar, Roofline};
 use crate::compare::data::Data;
-use crate::compare::newest::{self, Newest};
+use crate::compare::newest::{Newest, newest as compared_newest};
 use crate::compare::pairs::Pairs;
 use crate::compare::words::{Kind, Row};
-use crate::link;
 use crate::mark::{self, Mark, Tone};
-use crate::number;
 use crate::order::{self, natural};
 use crate::phrase::Phrase;
-use crate::text::shortened;
+use crate::text::{short_benchmark, shortened};
+use crate::{ReportError, link, number};
 use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::metric::LIMIT_SHARE;
 use sprag_model::page::Page;
 use sprag_model::series::Series;
+use sprag_model::unit::Scale;
 
 /// The cells that the matrices of a suite show, so that the page stays below a megabyte.
 const CELLS: usize = 2500;
@@ -80,7 +79,7 @@ impl<'a> Place<'a> {
         let suites = &catalog.analysis.suites;
         let run = suites.iter().find(|other| other.suite == suite && other.machine == machine);
         let baseline = run.and_then(|run| run.baseline.as_ref().ok()?.commit.as_deref());
-        let newest = newest::newest(data, catalog.line, (suite, machine), baseline);
+        let newest = compared_newest(data, catalog.line, (suite, machine), baseline);
         let here = |one: &&SeriesAnalysis| one.series.suite == suite && one.series.machine == machine;
         // What neither commit has was given up long ago.
         let is_shown = |one: &&SeriesAnalysis| {
@@ -252,8 +251,7 @@ fn tables(places: &[Place<'_>], by_machine: bool) -> Vec<Table> {
 fn table(places: &[Place<'_>], all: &[Placed<'_>], by_machine: bool) -> Table {
     let metric = &all[0].1.series.metric;
     let row_of = |number: usize, series: &SeriesAnalysis| places[number].row(&series.series);
-    let values: Vec<f64> =
-        all.iter().map(|(number, series)| matrix_cell::value(series, row_of(*number, series))).collect();
+    let values: Vec<f64> = all.iter().map(|(number, series)| value(series, row_of(*number, series))).collect();
     let scale = cell::group_scale(metric.unit, &values);
     let mut columns = BTreeSet::new();
     let mut rows: BTreeMap<Kernel<'_>, BTreeMap<Across<'_>, Cell>> = BTreeMap::new();
@@ -264,7 +262,7 @@ fn table(places: &[Place<'_>], all: &[Placed<'_>], by_machine: bool) -> Table {
             if by_machine { ((number, Column("")), &*of.params) } else { ((0, Column(&of.params)), "") };
         columns.insert(column);
         let share = place.shares.of_benchmark(&of.benchmark);
-        let cell = matrix_cell::cell(series, place.row(of), scale, share, place.is_one());
+        let cell = cell(series, place.row(of), scale, share, place.is_one());
         rows.entry((&of.name, Column(beside), &of.variant)).or_default().insert(column, cell);
     }
     let across = if by_machine { "machine" } else { "parameters" };
@@ -275,7 +273,7 @@ fn table(places: &[Place<'_>], all: &[Placed<'_>], by_machine: bool) -> Table {
     let row = |((name, Column(params), variant), cells): (Kernel<'_>, BTreeMap<_, Cell>)| TableRow {
         name: format!("{name}{params}"),
         variant: format!("@{variant}"),
-        cells: columns.iter().map(|column| cells.get(column).cloned().unwrap_or_else(matrix_cell::absent)).collect(),
+        cells: columns.iter().map(|column| cells.get(column).cloned().unwrap_or_else(absent)).collect(),
     };
     Table {
         caption: format!("{}{on}: level and change, kernel by {across}", metric.name),
@@ -305,5 +303,206 @@ impl Ord for Column<'_> {
 impl PartialOrd for Column<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+/// The steps of a tint: below the first, below the second, above.
+const STEPS: [f64; 2] = [0.03, 0.07];
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Cell {
+    /// The tint where a verdict stands, `nc` where none does.
+    pub(super) class: &'static str,
+    /// The page of the series, or nothing.
+    pub(super) page: String,
+    pub(super) value: String,
+    pub(super) below: String,
+    /// How near it comes to its limit, or nothing.
+    pub(super) share: String,
+}
+
+/// The value that stands in the cell of a series: its level at the newest commit, else what was measured there, else newest.
+pub(super) fn value(series: &SeriesAnalysis, row: Option<&Row>) -> f64 {
+    row.and_then(|row| row.levels[1].or(row.measured)).unwrap_or(series.latest.current)
+}
+
+/// The cell of a series; `is_one` where there is no other commit to hold it against.
+pub(super) fn cell(series: &SeriesAnalysis, row: Option<&Row>, scale: Scale, share: Option<f64>, is_one: bool) -> Cell {
+    let (class, below) = match row {
+        Some(row) if !is_one => tint(row),
+        _ => ("nc", "not compared".to_owned()),
+    };
+    let is_missing = row.is_some_and(|row| row.kind == Kind::Missing && row.measured.is_none());
+    Cell {
+        class,
+        page: link::series(&series.series.id),
+        value: if is_missing { number::NONE.to_owned() } else { number::value(scale, value(series, row)) },
+        below,
+        share: share.map_or(String::new(), |share| format!("{} of limit", number::percent_size(share))),
+    }
+}
+
+/// The cell of a kernel that has no series there.
+pub(super) fn absent() -> Cell {
+    Cell {
+        class: "nc",
+        page: String::new(),
+        value: number::NONE.to_owned(),
+        below: "not measured".to_owned(),
+        share: String::new(),
+    }
+}
+
+/// The class of a cell and what stands below its value.
+fn tint(row: &Row) -> (&'static str, String) {
+    let [_, glyph, word] = &row.mark;
+    let size = row.relative.unwrap_or(f64::INFINITY).abs();
+    let step = STEPS.iter().filter(|step| size >= **step).count();
+    let told = || {
+        if row.relative.is_some() { format!("{glyph} {}", row.change) } else { format!("{glyph} {word}") }
+    };
+    match row.kind {
+        Kind::Worse => (["w1", "w2", "w3"][step], told()),
+        Kind::Better => (["b1", "b2", "b3"][step], told()),
+        Kind::Same => ("", format!("{glyph} {word}")),
+        Kind::Doubt | Kind::Environment | Kind::Missing => ("nc", format!("{glyph} {}", row.why())),
+    }
+}
+
+impl Row {
+    /// A few words for a cell without verdict.
+    fn why(&self) -> &str {
+        match self.kind {
+            Kind::Doubt if self.reason == "its level drifts" => "drifts",
+            Kind::Doubt if self.levels == [None; 2] => "too few points",
+            Kind::Missing if self.measured.is_some() => "new",
+            _ => &self.mark[2],
+        }
+    }
+}
+
+/// The bars that are drawn, and the rows that the table beside them has.
+const MOST: usize = 30;
+
+/// The share of its limit that each benchmark reaches on a machine.
+pub(super) struct Shares<'a> {
+    by_benchmark: BTreeMap<&'a str, Share<'a>>,
+}
+
+struct Share<'a> {
+    series: &'a str,
+    share: f64,
+}
+
+impl<'a> Shares<'a> {
+    /// Those among some series: their newest levels, else their newest values.
+    pub(super) fn of(catalog: &Catalog<'a>, series: impl Iterator<Item = &'a SeriesAnalysis>) -> Shares<'a> {
+        let told = series.filter(|one| one.series.metric.name == LIMIT_SHARE && !one.series.is_beside());
+        let share = |one: &'a SeriesAnalysis| {
+            let level = catalog.fit(&one.series.id).and_then(|fit| fit.newest_level());
+            let share = Share { series: &one.series.id, share: level.unwrap_or(one.latest.current) };
+            (one.series.benchmark.as_str(), share)
+        };
+        Shares { by_benchmark: told.map(share).collect() }
+    }
+
+    pub(super) fn of_benchmark(&self, benchmark: &str) -> Option<f64> {
+        self.by_benchmark.get(benchmark).map(|share| share.share)
+    }
+}
+
+/// A picture and the table beside it.
+pub(super) struct Limits {
+    pub(super) id: String,
+    pub(super) note: String,
+    pub(super) picture: String,
+    /// The kernel, its page and its share, the nearest to the limit first.
+    pub(super) rows: Vec<[String; 3]>,
+}
+
+impl Limits {
+    /// Of a machine, the one of that number in the page; nothing where no share is known.
+    pub(super) fn of(shares: &Shares<'_>, machine: &str, number: usize) -> Option<Limits> {
+        let mut all: Vec<(&&str, &Share<'_>)> = shares.by_benchmark.iter().collect();
+        all.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
+        let (first, last) = (all.first()?.1.share, all.last()?.1.share);
+        let [last, first] = [last, first].map(number::percent_size);
+        let range = if last == first { first } else { format!("{last} to {first}") };
+        let kernels = number::counted(all.len(), "kernel reaches", "kernels reach");
+        let cut = match all.len().saturating_sub(MOST) {
+            0 => String::new(),
+            more => format!(" {} more are in the list of series.", number::count(more)),
+        };
+        let note = format!("{kernels} {range} of the limit on this machine.{cut}");
+        all.truncate(MOST);
+        let figure = |share: f64| number::percent_size(share);
+        let bar = |(name, share): &(&&str, &Share<'_>)| Bar {
+            name: short_benchmark(name).to_owned(),
+            limit: String::new(),
+            share: share.share,
+            figure: figure(share.share),
+        };
+        let row = |(name, share): &(&&str, &Share<'_>)| {
+            [short_benchmark(name).to_owned(), link::series(share.series), figure(share.share)]
+        };
+        let roofline = Roofline {
+            id: format!("roof-{number}"),
+            title: format!("Kernels against their limits on {machine}"),
+            description: note.clone(),
+            bars: all.iter().map(bar).collect(),
+        };
+        Some(Limits {
+            id: format!("limits-{number}"),
+            picture: roofline::draw(&roofline),
+            rows: all.iter().map(row).collect(),
+            note,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    fn row(kind: Kind, relative: Option<f64>) -> Row {
+        Row {
+            id: String::new(),
+            suite: String::new(),
+            machine: String::new(),
+            name: String::new(),
+            metric: String::new(),
+            unit: "s",
+            kind,
+            mark: [String::new(), "▲".to_owned(), "slower".to_owned()],
+            reason: String::new(),
+            before: String::new(),
+            after: String::new(),
+            change: relative.map_or(number::NONE.to_owned(), number::percent),
+            interval: String::new(),
+            shows: String::new(),
+            times: String::new(),
+            measured_before: Default::default(),
+            measured_after: Default::default(),
+            figures: Default::default(),
+            levels: [Some(1.0), Some(1.1)],
+            relative,
+            measured: Some(1.1),
+            drawn: None,
+            places: None,
+        }
+    }
+
+    #[test]
+    fn a_tint_says_how_much_and_words_say_it_too() {
+        let of = |kind, relative| tint(&row(kind, relative));
+        assert_eq!(of(Kind::Worse, Some(0.081)), ("w3", "▲ +8.1\u{202f}%".to_owned()));
+        assert_eq!(of(Kind::Worse, Some(0.03)), ("w2", "▲ +3.0\u{202f}%".to_owned()));
+        assert_eq!(of(Kind::Better, Some(-0.02)), ("b1", "▲ \u{2212}2.0\u{202f}%".to_owned()));
+        assert_eq!(of(Kind::Worse, None), ("w3", "▲ slower".to_owned()));
+        assert_eq!(of(Kind::Same, None).0, "");
+        assert_eq!(of(Kind::Doubt, None).0, "nc");
+        let short = Row { levels: [None; 2], ..row(Kind::Doubt, None) };
+        assert_eq!(tint(&short).1, "▲ too few points");
     }
 }

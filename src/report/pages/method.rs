@@ -1,16 +1,14 @@
 //! How everything is judged: the rules with their constants, how often they are right and wrong, and what the words mean.
 
-use super::compare_index::RULE;
+use super::compare::RULE;
 use super::frame::Part;
 use super::sheet;
 use crate::catalog::Catalog;
-use crate::link;
 use crate::mark::{Mark, Tone, better_word, worse_word};
 use crate::number::{self, count, counted};
-use crate::phrase::Phrase;
+use crate::phrase::{Fact, Phrase};
 use crate::sheet::{Column, Row, Section, Sheet, Table};
-use crate::summary::Fact;
-use crate::{ReportError, Settings};
+use crate::{ReportError, Settings, link};
 use sprag_model::method::{Constants, Figure, Limits, MeasuredTable};
 use sprag_model::metric::Metric;
 use sprag_model::page::Page;

@@ -2,13 +2,11 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::catalog::{Catalog, short_commit, short_digest};
+use crate::catalog::Catalog;
 use crate::chart::trend::Dot;
-use crate::date;
 use crate::mark::{Mark, Tone};
-use crate::number;
-use crate::text::shortened;
-use crate::timeline;
+use crate::text::{short_commit, short_digest, shortened};
+use crate::{date, number, timeline};
 use sprag_model::series::{Point, Series};
 use sprag_model::unit::Scale;
 

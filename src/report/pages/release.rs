@@ -1,33 +1,23 @@
 //! A release: go or no-go, what blocks, who accepted what, and how others check it.
 
 use super::frame::Part;
-use super::release_items::{blocks, derived, items, record_place};
-use super::release_signature;
+use super::release_items::{NAME, SENTENCE, blocks, derived, items, record_place, sentence};
 use super::release_since::since;
-use super::sheet;
-use crate::ReportError;
-use crate::catalog::{Catalog, short_commit};
+use super::{release_signature, sheet};
+use crate::catalog::Catalog;
 use crate::compare::data::Data;
-use crate::date;
-use crate::link;
 use crate::mark::{Mark, Tone};
 use crate::number::{count, counted};
-use crate::phrase::Phrase;
+use crate::phrase::{Fact, Phrase};
 use crate::sheet::{Row, Section, Sheet};
-use crate::summary::Fact;
-use crate::text::shortened;
+use crate::text::{short_commit, shortened};
+use crate::{ReportError, date, link};
 use sprag_model::checklist::{Filled, FilledChecklist, Rests, RuntimeTarget, Signed, Status};
 use sprag_model::page::Page;
 use sprag_model::release::ReleaseReport;
 
 /// The files that a page lists with their digests.
 const MOST_FILES: usize = 200;
-
-/// The longest sentence about an item, in characters.
-const SENTENCE: usize = 600;
-
-/// The longest name of a person or a file.
-pub(super) const NAME: usize = 200;
 
 /// The page of a release, and the same as Markdown.
 pub(super) fn pages(
@@ -52,22 +42,6 @@ pub(super) fn verdict(release: &ReleaseReport) -> Mark {
         Ok(filled) if filled.go => Mark::new(Tone::Better, "✓", "go"),
         _ => Mark::new(Tone::Worse, "✕", "no-go"),
     }
-}
-
-pub(super) fn mark(item: &Filled) -> Mark {
-    let (tone, glyph) = match item.status {
-        Status::Pass => (Tone::Better, "✓"),
-        Status::Fail => (Tone::Worse, "✕"),
-        Status::Pending => (Tone::Doubt, "○"),
-        Status::Waived => (Tone::Doubt, "◆"),
-        Status::NotApplicable => (Tone::Plain, "–"),
-    };
-    Mark::new(tone, glyph, item.status.word())
-}
-
-/// A sentence, cut where it is very long; what stands in backticks is a name.
-pub(super) fn sentence(text: &str) -> Phrase {
-    Phrase::quoted(&shortened(text, SENTENCE))
 }
 
 fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) -> Sheet {

@@ -2,16 +2,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::release::{NAME, mark, sentence};
-use crate::catalog::{Catalog, short_digest};
+use crate::catalog::Catalog;
+use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::{Part, Phrase};
 use crate::sheet::{Row, Section};
-use crate::text::shortened;
+use crate::text::{short_digest, shortened};
 use sprag_model::checklist::{Filled, FilledChecklist, Status};
 use sprag_model::commit::CommitOnLine;
 use sprag_model::release::{Figures, ReleaseReport};
 use sprag_model::run::RECORD_ROOT;
+
+/// A sentence, cut where it is very long; what stands in backticks is a name.
+pub(super) fn sentence(text: &str) -> Phrase {
+    Phrase::quoted(&shortened(text, SENTENCE))
+}
+
+pub(super) fn mark(item: &Filled) -> Mark {
+    let (tone, glyph) = match item.status {
+        Status::Pass => (Tone::Better, "✓"),
+        Status::Fail => (Tone::Worse, "✕"),
+        Status::Pending => (Tone::Doubt, "○"),
+        Status::Waived => (Tone::Doubt, "◆"),
+        Status::NotApplicable => (Tone::Plain, "–"),
+    };
+    Mark::new(tone, glyph, item.status.word())
+}
+
+/// The longest sentence about an item, in characters.
+pub(super) const SENTENCE: usize = 600;
+
+/// The longest name of a person or a file.
+pub(super) const NAME: usize = 200;
 
 /// The runs that a cell names.
 const MOST_RUNS: usize = 4;

@@ -1,16 +1,14 @@
 //! The list of releases, newest first, and the page of each.
 
 use super::frame::Part;
-use super::release;
-use super::sheet;
-use crate::ReportError;
-use crate::catalog::{Catalog, short_commit};
+use super::{release, sheet};
+use crate::catalog::Catalog;
 use crate::compare::data::Data;
-use crate::date;
-use crate::link;
 use crate::number::counted;
 use crate::phrase::Phrase;
 use crate::sheet::{Row, Section, Sheet};
+use crate::text::short_commit;
+use crate::{ReportError, date, link};
 use sprag_model::checklist::RuntimeTarget;
 use sprag_model::page::Page;
 use sprag_model::release::{ReleaseReport, Released};

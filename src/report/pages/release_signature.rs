@@ -15,7 +15,7 @@ pub(super) fn signature(release: &ReleaseReport) -> Phrase {
     match &release.kept {
         None => Phrase::default().strong("Not signed").text(": no statement of it is kept in ").id(folder()).text("."),
         Some(Err(fault)) => {
-            Phrase::default().strong("Not signed").text(": ").join(super::release::sentence(fault)).text(".")
+            Phrase::default().strong("Not signed").text(": ").join(super::release_items::sentence(fault)).text(".")
         }
         Some(Ok(Kept { sealed: None, .. })) => Phrase::default()
             .text("Its ")

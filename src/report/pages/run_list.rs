@@ -4,14 +4,11 @@ use askama::Template;
 
 use super::frame::{Frame, Part};
 use super::html::page;
-use crate::ReportError;
-use crate::catalog::{Catalog, short_commit, short_digest};
-use crate::date;
-use crate::link;
+use crate::catalog::Catalog;
 use crate::mark::Mark;
-use crate::number;
 use crate::phrase::Phrase;
-use crate::text::shortened;
+use crate::text::{short_commit, short_digest, shortened};
+use crate::{ReportError, date, link, number};
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
 use sprag_model::run::RunStatus;

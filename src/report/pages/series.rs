@@ -11,17 +11,14 @@ use super::series_chart;
 use super::series_fit::{self, BeforeAfter, Fact, TurnRow};
 use super::series_newest::{self, Newest};
 use super::sizes::{self, SizeRow};
-use crate::ReportError;
-use crate::answer;
-use crate::catalog::{Catalog, short_benchmark};
-use crate::chart::script;
-use crate::chart::trend;
+use crate::catalog::Catalog;
+use crate::chart::{buckets, script, trend_chart};
 use crate::fit::Fit;
-use crate::link;
 use crate::mark::{Mark, Tone};
-use crate::number;
 use crate::order::parameters;
 use crate::phrase::Phrase;
+use crate::text::short_benchmark;
+use crate::{ReportError, answer, link, number};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::metric::{Better, RATIO};
 use sprag_model::page::Page;
@@ -103,7 +100,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
     let scale = fit.and_then(Fit::newest_level).map_or(scale, |level| series.metric.unit.scale(level));
     let spread = series_newest::at_newest(series, fit, scale);
     let trend = series_chart::trend(catalog, of, fit, &sentence, scale, spread.is_some());
-    let several = trend::runs_a_dot(trend.dots.len());
+    let several = buckets::runs_a_dot(trend.dots.len());
     let (turns, turns_note) = fit.map_or_else(Default::default, |fit| series_fit::turns(catalog, fit, scale));
     let (mut points, points_note) = points::rows(catalog, series, scale);
     points::without_known_places(&mut points, &trend.dots);
@@ -121,7 +118,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
         headline: headline(of, name),
         sentence,
         about: about(of),
-        chart: trend::draw(&trend),
+        chart: trend_chart::draw(&trend),
         data: script::data(&trend, names_commits),
         several: if several > 1 { number::count(several) } else { String::new() },
         is_fitted: trend.fit.is_some(),

@@ -1,9 +1,9 @@
 //! The distribution at the newest commit: what each of its processes measured, beside the newest points of its level.
 
-use crate::catalog::short_commit;
 use crate::chart::spread::{self, Spread};
 use crate::fit::Fit;
 use crate::number::{self, counted};
+use crate::text::short_commit;
 use sprag_model::series::{Point, Series};
 use sprag_model::unit::Scale;
 

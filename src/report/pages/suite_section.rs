@@ -1,14 +1,12 @@
 //! A suite on a machine, as the digest shows it: its newest run and its judged metrics, worst first.
 
 use super::cell::{self, Judgement, MetricRows};
-use crate::catalog::{Catalog, short_benchmark, short_commit};
-use crate::date;
-use crate::link;
+use crate::catalog::Catalog;
 use crate::mark::{Mark, Tone};
-use crate::number;
 use crate::phrase::Phrase;
 use crate::reasons::{self, Shared};
-use crate::text::shortened;
+use crate::text::{short_benchmark, short_commit, shortened};
+use crate::{date, link, number};
 use sprag_model::analysis::SuiteAnalysis;
 use sprag_model::metric::Metric;
 use sprag_model::unit::Scale;

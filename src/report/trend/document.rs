@@ -1,8 +1,6 @@
 //! What is told of a trend, before a form sets it: sentences, facts with a label, tables, and commands to paste.
 
-use super::{event, newest, summary, tables};
 use crate::phrase::Phrase;
-use sprag_model::trend::Trend;
 
 /// All of it, most important first.
 pub(super) struct Document {
@@ -53,20 +51,6 @@ pub(super) struct Grid {
 pub(super) struct Room {
     /// The members of an event that are listed.
     pub(super) members: usize,
-}
-
-/// What is told of a trend; `all` lists events that may be chance or were taken back, too.
-pub(super) fn of(trend: &Trend, all: bool, room: &Room) -> Document {
-    let is_listed = |one: &&sprag_model::event::Event| all || summary::is_listed(one);
-    let events = trend.events.iter().filter(is_listed).map(|one| event::section(one, room)).collect();
-    let sections = [newest::section(trend, room)].into_iter().flatten().chain(tables::sections(trend));
-    Document {
-        headline: summary::headline(trend),
-        lines: summary::lines(trend),
-        events,
-        hidden: if all { None } else { summary::hidden(trend) },
-        sections: if trend.coverage.total == 0 { Vec::new() } else { sections.collect() },
-    }
 }
 
 /// A cell of plain words.

@@ -2,8 +2,8 @@
 //!
 //! A comment on GitHub holds 65,536 characters: from there on events are left out, then tables; how many is told.
 
-use super::document::{self, Block, Document, Grid, Room, Section};
-use super::newest;
+use super::document::{Block, Document, Grid, Room, Section};
+use super::tables;
 use crate::markdown::{Lines, phrase};
 use crate::number;
 use sprag_model::trend::Trend;
@@ -18,7 +18,7 @@ const MOST_MEMBERS: usize = 12;
 /// The trend as Markdown; `all` lists events that may be chance or were taken back, too.
 pub fn markdown(trend: &Trend, all: bool) -> String {
     let Document { headline, lines, events, hidden, sections } =
-        document::of(trend, all, &Room { members: MOST_MEMBERS });
+        tables::document(trend, all, &Room { members: MOST_MEMBERS });
     let mut out = Lines::default();
     out.paragraph(&format!("## {}", phrase(&headline)));
     for line in &lines {
@@ -38,14 +38,14 @@ pub fn markdown(trend: &Trend, all: bool) -> String {
 /// The part of it that belongs in the digest of a scheduled build: what changed over the whole history, and what may be about to.
 pub fn digest(trend: &Trend) -> String {
     let room = Room { members: MOST_MEMBERS };
-    let Document { headline, events, hidden, .. } = document::of(trend, false, &room);
+    let Document { headline, events, hidden, .. } = tables::document(trend, false, &room);
     let mut out = Lines::default();
     out.paragraph(&format!("## Over the whole history: {}", phrase(&headline)));
     put(&mut out, &events, MOST_BYTES_OF_EVENTS, ("event is", "events are"));
     if let Some(hidden) = &hidden {
         out.paragraph(&phrase(hidden));
     }
-    put(&mut out, newest::section(trend, &room).as_slice(), MOST_BYTES, ("table is", "tables are"));
+    put(&mut out, tables::newest_section(trend, &room).as_slice(), MOST_BYTES, ("table is", "tables are"));
     out.text.truncate(out.text.trim_end().len());
     out.text.push('\n');
     out.text

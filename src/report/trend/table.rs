@@ -3,7 +3,8 @@
 //! Minus signs and narrow blanks of figures are those that people type and search for. No line begins as a command of a log of
 //! GitHub does, whatever a name holds.
 
-use super::document::{self, Block, Document, Grid, Room, Section};
+use super::document::{Block, Document, Grid, Room, Section};
+use super::tables;
 use crate::number::NARROW;
 use crate::phrase::{Part, Phrase};
 use crate::text::visible;
@@ -22,7 +23,7 @@ const MOST_MEMBERS: usize = 6;
 /// The trend as text; `all` lists events that may be chance or were taken back, too.
 pub fn table(trend: &Trend, all: bool) -> String {
     let Document { headline, lines, events, hidden, sections } =
-        document::of(trend, all, &Room { members: MOST_MEMBERS });
+        tables::document(trend, all, &Room { members: MOST_MEMBERS });
     let mut text = String::new();
     for line in std::iter::once(&headline).chain(&lines) {
         wrap(&mut text, "", 0, line);

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{Block, Grid, Section, cell};
-use super::words;
+use super::document::{Block, Document, Grid, Room, Section, cell};
+use super::{event, summary, words};
 use crate::date;
 use crate::gate::share;
 use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
+use sprag_model::change_point::Level;
 use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
-use sprag_model::trend::{Budget, Due, SeriesTrend, Trend};
+use sprag_model::trend::{ApartSeries, Budget, Due, NewestApart, SeriesTrend, Trend};
 
 const MOST_MOVERS: usize = 10;
 
@@ -279,4 +280,78 @@ fn rate(rate: f64) -> String {
     }
     let text = number::fixed(rate, if rate >= 1.0 { 1 } else { 2 });
     if rate > 0.0 && rate < 0.01 { number::rough(rate) } else { text }
+}
+
+/// The commits that are told of.
+const MOST: usize = 8;
+
+/// The newest points that lie apart, where there are any.
+pub(super) fn newest_section(trend: &Trend, room: &Room) -> Option<Section> {
+    if trend.newest.is_empty() {
+        return None;
+    }
+    let series: usize = trend.newest.iter().map(|one| one.series.len()).sum();
+    let title = match series {
+        1 => " the newest point of 1 series lies apart".to_owned(),
+        many => format!(" the newest points of {} series lie apart", count(many)),
+    };
+    let mut blocks: Vec<Block> = trend.newest.iter().take(MOST).flat_map(|one| commit(one, room)).collect();
+    let more = trend.newest.len().saturating_sub(MOST);
+    if more > 0 {
+        blocks.push(Block::Line(cell(format!("And {}.", counted(more, "more commit", "more commits")))));
+    }
+    let title = Phrase::default().mark(Mark::new(Tone::Doubt, "?", "Not a change yet:")).text(title);
+    Some(Section { title, blocks })
+}
+
+fn commit(apart: &NewestApart, room: &Room) -> Vec<Block> {
+    let head = head(apart);
+    let more = apart.series.len().saturating_sub(room.members);
+    let grid = Grid {
+        label: "newest",
+        heads: vec![("Change", true), ("Level → newest", true), ("Series", false)],
+        rows: apart.series.iter().take(room.members).map(series).collect(),
+        more: (more > 0).then(|| cell(format!("and {} more", count(more)))),
+        ..Grid::default()
+    };
+    vec![Block::Line(head), Block::Grid(grid), event::command(&apart.command)]
+}
+
+/// Where they lie, and how many runs settle it.
+pub(crate) fn head(apart: &NewestApart) -> Phrase {
+    let settles = counted(apart.runs, "more run settles it", "more runs settle it");
+    let head = Phrase::plain("On ").text(words::name(&apart.machine.name)).text(" at ");
+    let by_hand = if apart.checkout { ", its newest commit checked out there" } else { "" };
+    head.id(words::name(apart.commit.short())).text(format!(": {settles}{by_hand}."))
+}
+
+/// How far a value lies from its level.
+pub(crate) fn change(apart: &ApartSeries) -> String {
+    let Level { value: level, .. } = apart.level;
+    let share = (apart.value / level - 1.0) * level.signum();
+    if level == 0.0 { number::NONE.to_owned() } else { share::percent(share) }
+}
+
+fn series(apart: &ApartSeries) -> Vec<Phrase> {
+    let Level { value: level, .. } = apart.level;
+    let name = Phrase::default().id(words::name(&apart.benchmark));
+    vec![
+        cell(change(apart)),
+        cell(words::values(&apart.metric, level, apart.value)),
+        name.text(format!(" {}, {}", words::name(&apart.metric.name), words::way(&apart.metric, apart.worse))),
+    ]
+}
+
+/// What is told of a trend; `all` lists events that may be chance or were taken back, too.
+pub(super) fn document(trend: &Trend, all: bool, room: &Room) -> Document {
+    let is_listed = |one: &&sprag_model::event::Event| all || summary::is_listed(one);
+    let events = trend.events.iter().filter(is_listed).map(|one| event::section(one, room)).collect();
+    let sections = [newest_section(trend, room)].into_iter().flatten().chain(sections(trend));
+    Document {
+        headline: summary::headline(trend),
+        lines: summary::lines(trend),
+        events,
+        hidden: if all { None } else { summary::hidden(trend) },
+        sections: if trend.coverage.total == 0 { Vec::new() } else { sections.collect() },
+    }
 }

@@ -7,16 +7,14 @@
 //! | Module | What it does |
 //! |---|---|
 //! | [`weeks`] | which weeks there are, and what happened in each |
-//! | [`told`] | the report, for the page and Markdown |
-//! | [`movers`] | its tables of what moved most |
+//! | [`report`] | the report, for the page and Markdown |
 
-mod movers;
-mod told;
+mod report;
 mod weeks;
 
 #[cfg(test)]
 mod checks;
 
-pub(super) use told::{headline, range, sheet};
+pub(super) use report::{headline, range, sheet};
 pub use weeks::WEEKS;
 pub(super) use weeks::{Week, weeks};
