@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use sprag::cmd::import::convert::{self, NO_MACHINE, Place, Source};
-use sprag::cmd::import::word;
+use sprag_pipeline::import::convert::{self, NO_MACHINE, Place, Source};
+use sprag_pipeline::import::word;
 use sprag::config::Config;
 use sprag_formats::compat::apex_x::suite::SeedSuite;
 use sprag_formats::compat::apex_x::{compare, compare_text};

@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::error::Context as _;
 
 use crate::config::{Suite, SuiteKind};
+use crate::gate::Records;
 use crate::notices::warn;
 use crate::project::Project;
-use crate::records::Records;
 use crate::{Advice, Error};
 use sprag_base::files::read_bounded;
 use sprag_history::{self as history, Entry};

@@ -7,6 +7,7 @@ use sprag_analysis::frame::FrameError;
 use sprag_base::files::WriteError;
 use sprag_evidence::ledger::LedgerError;
 use sprag_history::{HistoryError, SyncError};
+use sprag_measure::suite::SuiteError;
 use sprag_report::ReportError;
 
 /// The outcome of a step that joins stages.
@@ -84,25 +85,44 @@ impl Error {
 
     /// The first cause of that type.
     pub fn cause<E: StdError + 'static>(&self) -> Option<&E> {
-        let mut next: Option<&(dyn StdError + 'static)> = Some(self);
-        while let Some(cause) = next {
-            // Where an error only passes on another, that one is asked.
-            let passed_on: &(dyn StdError + 'static) = match cause.downcast_ref::<Error>() {
-                Some(Error::Advice(error)) => error,
-                Some(Error::Trouble(error)) => error,
-                Some(Error::History(error)) => error,
-                Some(Error::Sync(error)) => error,
-                Some(Error::Report(error)) => error,
-                Some(Error::Io(error)) => error,
-                _ => cause,
-            };
-            if let Some(found) = passed_on.downcast_ref::<E>() {
-                return Some(found);
-            }
-            next = cause.source();
-        }
-        None
+        cause_of(self)
     }
+
+    /// What the user can do about it, if anyone along the chain of causes knows.
+    pub fn hint(&self) -> Option<String> {
+        hint_of(self)
+    }
+}
+
+/// The first cause of that type in a chain of errors, the first of which is asked, too.
+pub fn cause_of<'e, E: StdError + 'static>(error: &'e (dyn StdError + 'static)) -> Option<&'e E> {
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        // Where an error only passes on another, that one is asked.
+        let passed_on: &(dyn StdError + 'static) = match cause.downcast_ref::<Error>() {
+            Some(Error::Advice(error)) => error,
+            Some(Error::Trouble(error)) => error,
+            Some(Error::History(error)) => error,
+            Some(Error::Sync(error)) => error,
+            Some(Error::Io(error)) => error,
+            _ => cause,
+        };
+        if let Some(found) = passed_on.downcast_ref::<E>() {
+            return Some(found);
+        }
+        next = cause.source();
+    }
+    None
+}
+
+/// What the user can do about an error, if anyone along the chain of causes knows.
+pub fn hint_of(error: &(dyn StdError + 'static)) -> Option<String> {
+    let own = || cause_of::<Advice>(error).map(|advice| advice.hint.clone());
+    let trouble = || cause_of::<Trouble>(error).map(|trouble| trouble.advice().hint.clone());
+    let suite = || cause_of::<SuiteError>(error).and_then(SuiteError::hint);
+    let history = || cause_of::<HistoryError>(error).and_then(HistoryError::hint);
+    let sync = || cause_of::<SyncError>(error).and_then(SyncError::hint);
+    own().or_else(trouble).or_else(suite).or_else(history).or_else(sync)
 }
 
 /// Says what was being done when something went wrong.

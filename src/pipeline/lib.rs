@@ -9,7 +9,9 @@ pub mod project;
 pub mod distinct;
 pub mod policy;
 pub mod revision;
-pub mod records;
+pub mod import;
+pub mod run_file;
+pub mod gate;
 pub mod choose;
 pub mod cache_file;
 pub mod run_cache;
@@ -23,6 +25,7 @@ mod swap;
 pub mod atomic_folder;
 pub mod method;
 pub mod publish;
+pub mod demo;
 pub mod testing;
 
 pub use error::{Advice, Error, Result, Trouble};

@@ -11,7 +11,7 @@ const MONTHS_TOO_MANY: usize = 4;
 /// A project with two months of runs, made by the demo.
 fn project() -> Sandbox {
     let sandbox = Sandbox::empty();
-    sprag::cmd::demo::generate(&sandbox.project, 1).expect("the demo is generated");
+    sprag_pipeline::demo::generate(&sandbox.project, 1).expect("the demo is generated");
     sandbox.git(&["reset", "-q", "--hard", &format!("HEAD~{MONTHS_TOO_MANY}")]);
     sandbox
 }

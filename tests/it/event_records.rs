@@ -80,7 +80,7 @@ fn an_event_record_follows_its_schema() {
 #[test]
 fn runs_are_listed_proven_and_exported_as_without_events() {
     let sandbox = Sandbox::empty();
-    sprag::cmd::demo::generate(&sandbox.project, 1).expect("an empty folder takes the demo");
+    sprag_pipeline::demo::generate(&sandbox.project, 1).expect("an empty folder takes the demo");
     let last = sandbox.records("HEAD").pop().expect("the demo has records");
     let proven = ["history", "prove", last.as_str()];
     let commands: [&[&str]; 5] = [

@@ -10,7 +10,7 @@ use crate::schemas::follows;
 /// The demo's repository: many runs of two machines, without its site.
 fn history() -> Sandbox {
     let sandbox = Sandbox::empty();
-    sprag::cmd::demo::generate(&sandbox.project, 1).expect("an empty folder takes the demo");
+    sprag_pipeline::demo::generate(&sandbox.project, 1).expect("an empty folder takes the demo");
     sandbox
 }
 

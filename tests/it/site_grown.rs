@@ -60,7 +60,7 @@ fn nothing_was_written_twice(before: &BTreeMap<String, (u64, Vec<u8>)>, after: &
 #[test]
 fn a_grown_site_is_what_a_clean_build_gives() {
     let sandbox = Sandbox::empty();
-    sprag::cmd::demo::generate(&sandbox.project, 2).expect("the demo is generated");
+    sprag_pipeline::demo::generate(&sandbox.project, 2).expect("the demo is generated");
     let newest = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["reset", "-q", "--hard", "HEAD~3"]);
     let mut before = rendered(&sandbox, "the first months");
@@ -79,7 +79,7 @@ fn a_grown_site_is_what_a_clean_build_gives() {
 #[test]
 fn whatever_a_site_is_made_of_changes_it() {
     let sandbox = Sandbox::empty();
-    sprag::cmd::demo::generate(&sandbox.project, 2).expect("the demo is generated");
+    sprag_pipeline::demo::generate(&sandbox.project, 2).expect("the demo is generated");
     let mut before = rendered(&sandbox, "as it is");
     let mut expect = |what: &str, page: &str| {
         let after = rendered(&sandbox, what);

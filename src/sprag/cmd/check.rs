@@ -87,7 +87,7 @@ fn checked(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> anyhow::Resu
             Chosen::Run(recorded) => {
                 let again = if args.run.is_some() { Vec::new() } else { again(&project, &bases, &recorded.run)? };
                 let elsewhere = bases.of_any_class(&recorded.run.suite);
-                let mut suite = gate::judge(recorded, &again, bases.of(&recorded.run)?, elsewhere);
+                let mut suite = gate::judge(recorded, &again, bases.for_run(&recorded.run)?, elsewhere);
                 gate::fit_advice(&project, &mut suite, &recorded.run, args.run.is_some());
                 suite
             }

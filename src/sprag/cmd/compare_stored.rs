@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::distinct::NamedFile;
-use super::gate::{self, Against, Bases, Held, PolicyFile};
+use super::gate::{self, Against, Bases, MeasuredSuite, PolicyFile};
 use super::gate_reports::ReportWish;
 use super::project::Project;
 use super::run_file::{self, RunFile};
@@ -50,7 +50,7 @@ pub(super) fn run(folder: &Path, args: &CompareArgs, out: &mut dyn Write) -> any
     let currents = currents(&project, &bases, &other, args)?;
     let mut suites = Vec::new();
     for (newest, again) in &currents {
-        let mut suite = gate::judge(newest, again, bases.of(&newest.run)?, None);
+        let mut suite = gate::judge(newest, again, bases.for_run(&newest.run)?, None);
         gate::fit_advice(&project, &mut suite, &newest.run, matches!(other, Against::File(_)));
         suites.push(suite);
     }
@@ -162,17 +162,18 @@ fn only_in_base(
     currents: &[(RecordedRun, Vec<RecordedRun>)],
     args: &CompareArgs,
 ) -> anyhow::Result<Vec<SuiteGate>> {
-    let mut held = bases.held()?;
-    held.retain(|one| args.suites.is_empty() || args.suites.contains(&one.suite));
-    let is_there =
-        |held: &Held, run: &Run| run.suite == held.suite && (held.for_any_class || run.machine.class == held.class);
-    held.retain(|held| !currents.iter().any(|(one, _)| is_there(held, &one.run)));
-    let missing = |Held { suite, class, for_any_class }: &Held| {
+    let mut in_base = bases.measured_suites()?;
+    in_base.retain(|one| args.suites.is_empty() || args.suites.contains(&one.suite));
+    let is_there = |held: &MeasuredSuite, run: &Run| {
+        run.suite == held.suite && (held.for_any_class || run.machine.class == held.class)
+    };
+    in_base.retain(|held| !currents.iter().any(|(one, _)| is_there(held, &one.run)));
+    let missing = |MeasuredSuite { suite, class, for_any_class }: &MeasuredSuite| {
         let on = if *for_any_class { String::new() } else { format!(" on {class}") };
         let why = format!("`{}` has no run of it{on}", text::printable(&args.other));
         Ok(gate::not_run(suite, class, &why, bases.of_absent(suite, class, "")?))
     };
-    held.iter().map(missing).collect()
+    in_base.iter().map(missing).collect()
 }
 
 /// What is missing first, then from the worst change to the best, then what has none.

@@ -23,10 +23,9 @@ mod compare;
 mod compare_stored;
 mod detect;
 mod trend;
-mod run_file;
 mod baseline;
 mod site;
-pub mod import;
+mod import;
 mod export;
 mod schema;
 mod init;
@@ -38,7 +37,7 @@ mod kernels;
 mod replay;
 mod release;
 pub mod conformance;
-pub mod demo;
+mod demo;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -46,12 +45,14 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use crate::cli::{BaselineCommand, Cli, Command};
-use sprag_history::{HistoryError, SyncError};
-use sprag_measure::suite::SuiteError;
+use sprag_history::SyncError;
+use sprag_pipeline::error::{cause_of, hint_of};
 pub use sprag_pipeline::notices::say;
 use sprag_pipeline::notices::{note, warn};
 pub use sprag_pipeline::{Advice, Trouble};
-use sprag_pipeline::{acceptance, choose, distinct, ledger, pending, policy, project, publish, revision, study, text};
+use sprag_pipeline::{
+    acceptance, choose, distinct, ledger, pending, policy, project, publish, revision, run_file, study, text,
+};
 
 pub use sprag_measure::memory::CountingAllocator;
 
@@ -151,12 +152,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
 
 /// What the user can do about an error, if anyone along its chain knows.
 pub fn hint(error: &anyhow::Error) -> Option<String> {
-    let own = || cause::<Advice>(error).map(|advice| advice.hint.clone());
-    let trouble = || cause::<Trouble>(error).map(|trouble| trouble.advice().hint.clone());
-    let suite = || cause::<SuiteError>(error).and_then(SuiteError::hint);
-    let history = || cause::<HistoryError>(error).and_then(HistoryError::hint);
-    let sync = || cause::<SyncError>(error).and_then(SyncError::hint);
-    own().or_else(trouble).or_else(suite).or_else(history).or_else(sync)
+    hint_of(error.as_ref())
 }
 
 /// How a command ended that gave an error: mostly it was used wrongly or could not work.
@@ -173,7 +169,5 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 /// The first cause of that type.
 fn cause<E: std::error::Error + 'static>(error: &anyhow::Error) -> Option<&E> {
-    error.chain().find_map(|cause| {
-        cause.downcast_ref::<E>().or_else(|| cause.downcast_ref::<sprag_pipeline::Error>()?.cause::<E>())
-    })
+    cause_of(error.as_ref())
 }

@@ -15,4 +15,3 @@ pub(super) use accept::accept;
 pub(super) use diff::diff;
 pub(super) use emit::emit;
 pub(super) use list::list;
-pub(super) use source::hint;

@@ -5,10 +5,11 @@ use std::path::Path;
 use crate::cmd::{Advice, seed_gate, text};
 use sprag_base::files::read_bounded;
 use sprag_formats::registry;
-use sprag_model::baseline::{Baseline, BaselineError};
+use sprag_model::baseline::Baseline;
 use sprag_model::foreign::Output;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::Run;
+use sprag_pipeline::run_file::baseline_hint;
 
 /// Reads a baseline that the user names.
 ///
@@ -23,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<Baseline, Advice> {
     Baseline::from_json(&bytes).map_err(|error| {
         let (message, hint) = match other(&bytes) {
             Some(Other { is, hint }) => (format!("`{shown}` is {is}, not a baseline of Sprag"), hint),
-            None => (format!("`{shown}` {error}"), hint(&error).to_owned()),
+            None => (format!("`{shown}` {error}"), baseline_hint(&error).to_owned()),
         };
         Advice { message, hint }
     })
@@ -68,15 +69,4 @@ fn other(bytes: &[u8]) -> Option<Other> {
             hint: "`sprag import FILE` makes records of it, of which a baseline can be taken".to_owned(),
         },
     })
-}
-
-/// What can be done about a file that is no usable baseline.
-pub(in crate::cmd) fn hint(error: &BaselineError) -> &'static str {
-    match error {
-        BaselineError::Newer(_) => "use the newer sprag",
-        BaselineError::Json(_) | BaselineError::Foreign => {
-            "name a file that `sprag baseline emit --output` wrote, or one of `baselines/`"
-        }
-        _ => "mend the file, or take a new one with `sprag baseline emit`",
-    }
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use crate::cmd::import::source;
 use sprag_formats::rows::{self, ReadSource};
 use sprag_formats::{Format, registry};
 use sprag_model::foreign::Output;
+use sprag_pipeline::import::source;
 
 /// Files of a folder of samples that are no samples.
 const BESIDE: [&str; 2] = ["README.md", "expected.json"];

@@ -3,10 +3,10 @@
 use super::finish;
 use crate::cli::Inconclusive;
 use crate::cmd::Exit;
-use crate::cmd::import::convert::NO_MACHINE;
 use sprag_model::gate::{Gate, SuiteGate};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::Comparison;
+use sprag_pipeline::import::convert::NO_MACHINE;
 
 /// What `command` found of the file `current`, held against `base`; `reason` says why it holds no numbers,
 /// and `inconclusive` what doubt comes to.

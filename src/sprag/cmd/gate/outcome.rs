@@ -105,7 +105,8 @@ pub(in crate::cmd) fn refuse_aside(project: &Project) -> anyhow::Result<()> {
 }
 
 /// An error of the base of a comparison: no other commit that git tries would mend it.
-pub(in crate::cmd) fn of_base(error: anyhow::Error) -> anyhow::Error {
+pub(in crate::cmd) fn of_base(error: impl Into<anyhow::Error>) -> anyhow::Error {
+    let error = error.into();
     let trouble = match error.downcast::<sprag_pipeline::Error>() {
         Ok(sprag_pipeline::Error::Trouble(trouble)) => Ok(trouble),
         Ok(error) => Err(error.into()),
@@ -199,6 +200,6 @@ mod tests {
         assert!(stop_bisection(false, Err(anyhow::anyhow!("x"))).is_err());
         let broken = || Trouble::CannotBuild(Advice { message: "x".to_owned(), hint: "y".to_owned() });
         assert_eq!(stop_bisection(true, Err(broken().into())).expect("a code"), Exit::CannotTell);
-        assert_eq!(stop_bisection(true, Err(of_base(broken().into()))).expect("a code"), Exit::Abort);
+        assert_eq!(stop_bisection(true, Err(of_base(broken()))).expect("a code"), Exit::Abort);
     }
 }

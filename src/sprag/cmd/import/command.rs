@@ -8,7 +8,6 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::converted::Converted;
 use super::plan::Plan;
-use super::source;
 use crate::cli::ImportArgs;
 use crate::cmd::project::Project;
 use crate::cmd::text::{columns, count, printable};
@@ -17,6 +16,7 @@ use sprag_formats::registry::FORMATS;
 use sprag_history as history;
 use sprag_measure::clock;
 use sprag_model::imported::Imported;
+use sprag_pipeline::import::source;
 
 /// How many notes of a source are printed; the rest is counted.
 const MOST_NOTES: usize = 10;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use chrono::NaiveDate;
 use rayon::prelude::*;
 
-use super::convert;
 use super::plan::Planned;
 use crate::cmd::note;
 use crate::cmd::text::{count, printable};
 use sprag_history::Record;
 use sprag_model::benchmark::Benchmark;
 use sprag_model::run::Run;
+use sprag_pipeline::import::convert;
 
 /// How many results without a value are named, of a suite on a machine.
 const MOST_REASONS: usize = 5;

@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 
-use super::convert::{self, NO_MACHINE, Place, Source};
-use super::word;
 use crate::cli::ImportArgs;
 use crate::cmd::text::{count, printable};
 use crate::cmd::{Advice, note, warn};
@@ -19,6 +17,8 @@ use sprag_model::head::RunHead;
 use sprag_model::imported::{Imported, ImportedRun};
 use sprag_model::record::YEARS;
 use sprag_model::run::IMPORT;
+use sprag_pipeline::import::convert::{self, NO_MACHINE, Place, Source};
+use sprag_pipeline::import::word;
 
 /// The word that stands for no commit at `--commit`.
 const NO_COMMIT: &str = "none";

@@ -128,7 +128,7 @@ impl<'g> Look<'g> {
     fn base(&self, run: &Run, against: Against) -> anyhow::Result<(Base, Option<String>)> {
         let nothing = |label: &str| Base { label: label.to_owned(), baseline: None };
         let previous = || match &self.previous {
-            Some(bases) => bases.of(run),
+            Some(bases) => bases.for_run(run),
             None => Ok(nothing("nothing, as no release with a commit came before")),
         };
         if against == Against::Previous {

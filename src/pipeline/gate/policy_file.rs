@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use crate::cmd::policy;
 use crate::config::Config;
+use crate::policy;
 use sprag_model::rule::Policy;
 
 /// The rules of a policy file.
-pub(in crate::cmd) struct PolicyFile {
+pub struct PolicyFile {
     /// By which rule each metric is judged.
-    pub(in crate::cmd) policy: Policy,
+    pub policy: Policy,
 }
 
 impl PolicyFile {
@@ -17,7 +17,7 @@ impl PolicyFile {
     ///
     /// # Errors
     /// Names the file, line and column of what is wrong.
-    pub(in crate::cmd) fn read(path: &Path) -> anyhow::Result<PolicyFile> {
+    pub fn read(path: &Path) -> crate::Result<PolicyFile> {
         let rules = Config::load_rules(path)?;
         Ok(PolicyFile { policy: policy::of(&rules) })
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use crate::error::Context as _;
 
-use crate::cmd::Advice;
+use crate::{Advice, Error};
 use sprag_formats::{Format, registry};
 use sprag_model::foreign::Output;
 
 /// The most bytes that one import reads where nothing else is said: ten times the largest history that is known.
-pub(crate) const MOST_BYTES: u64 = 256 << 20;
+pub const MOST_BYTES: u64 = 256 << 20;
 
 /// The most files of one folder.
 const MOST_FILES: usize = 200_000;
@@ -23,14 +23,14 @@ const SIDECAR: &str = "-bin";
 ///
 /// # Errors
 /// When there is nothing, it is a link or no plain file, or it is larger than `most_bytes`.
-pub(crate) fn read(path: &Path, most_bytes: u64) -> anyhow::Result<Vec<Output>> {
+pub fn read(path: &Path, most_bytes: u64) -> crate::Result<Vec<Output>> {
     let metadata = fs::metadata(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let mut budget = Budget { path, left: most_bytes, most_bytes };
     if metadata.is_dir() {
         return folder(path, &mut budget);
     }
     if !metadata.is_file() {
-        bail!("cannot read `{}`: it is neither a file nor a folder", path.display());
+        return Err(Error::message(format!("cannot read `{}`: it is neither a file nor a folder", path.display())));
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut outputs = vec![budget.read(path, &name)?];
@@ -48,11 +48,7 @@ pub(crate) fn read(path: &Path, most_bytes: u64) -> anyhow::Result<Vec<Output>> 
 ///
 /// # Errors
 /// When the name is unknown, none recognises them, or several do.
-pub(crate) fn format(
-    path: &Path,
-    outputs: Vec<Output>,
-    named: Option<&str>,
-) -> anyhow::Result<(&'static Format, Vec<Output>)> {
+pub fn format(path: &Path, outputs: Vec<Output>, named: Option<&str>) -> crate::Result<(&'static Format, Vec<Output>)> {
     let format = chosen(path, &outputs, named)?;
     // A folder may hold more than the format's files; a file alone may be called anything.
     Ok((format, if path.is_dir() { own(format, outputs) } else { outputs }))
@@ -74,7 +70,7 @@ fn recognised(path: &Path, outputs: &[Output]) -> Vec<&'static Format> {
     registry::FORMATS.iter().filter(recognises).collect()
 }
 
-fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> anyhow::Result<&'static Format> {
+fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result<&'static Format> {
     let names = || registry::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
     if let Some(name) = named {
         return registry::named(name).ok_or_else(|| {
@@ -105,7 +101,7 @@ struct Budget<'a> {
 }
 
 impl Budget<'_> {
-    fn read(&mut self, file: &Path, name: &str) -> anyhow::Result<Output> {
+    fn read(&mut self, file: &Path, name: &str) -> crate::Result<Output> {
         use std::io::Read as _;
         let open = || -> std::io::Result<Vec<u8>> {
             let mut bytes = Vec::new();
@@ -127,7 +123,7 @@ impl Budget<'_> {
     }
 }
 
-fn folder(path: &Path, budget: &mut Budget<'_>) -> anyhow::Result<Vec<Output>> {
+fn folder(path: &Path, budget: &mut Budget<'_>) -> crate::Result<Vec<Output>> {
     let ends: BTreeSet<&str> = registry::FORMATS.iter().flat_map(|format| format.files).copied().collect();
     let wanted = |name: &str| ends.iter().any(|end| name.ends_with(end));
     let found = files(path, &wanted)?;
@@ -140,7 +136,7 @@ fn folder(path: &Path, budget: &mut Budget<'_>) -> anyhow::Result<Vec<Output>> {
 }
 
 /// The plain files below a folder with their names relative to it, in order; links are not followed.
-fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<(PathBuf, String)>> {
+fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> crate::Result<Vec<(PathBuf, String)>> {
     let mut folders = vec![(root.to_owned(), String::new())];
     let mut found = Vec::new();
     while let Some((folder, prefix)) = folders.pop() {
@@ -155,7 +151,7 @@ fn files(root: &Path, wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<(Path
                 found.push((entry.path(), name));
             }
             if found.len() > MOST_FILES {
-                bail!("`{}` holds more than {MOST_FILES} files", root.display());
+                return Err(Error::message(format!("`{}` holds more than {MOST_FILES} files", root.display())));
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::import::foreign;
-use super::{Advice, baseline, choose, hint};
+use crate::import::foreign;
+use crate::{Advice, Error, choose};
 use sprag_base::files::read_bounded;
 use sprag_formats::registry;
 use sprag_model::baseline::{Baseline, BaselineError};
@@ -11,7 +11,7 @@ use sprag_model::foreign::Output;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::{RecordedRun, Run};
 
-pub(super) enum RunFile {
+pub enum RunFile {
     /// A run.
     Run(Box<RecordedRun>),
     /// A baseline.
@@ -22,11 +22,11 @@ pub(super) enum RunFile {
 ///
 /// # Errors
 /// Names the file and what is wrong with it.
-pub(super) fn read(path: &Path) -> anyhow::Result<RunFile> {
+pub fn read(path: &Path) -> crate::Result<RunFile> {
     let bytes = match path.is_dir() {
         true => Vec::new(),
         false => read_bounded(path, MAX_RECORD_BYTES)
-            .map_err(|error| anyhow::anyhow!("cannot read `{}`: {error}", path.display()))?,
+            .map_err(|error| Error::message(format!("cannot read `{}`: {error}", path.display())))?,
     };
     // Each try reads all of the file.
     let looks_like_baseline = is_baseline(&bytes);
@@ -40,7 +40,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<RunFile> {
         Err(BaselineError::Schema { .. }) if !looks_like_baseline => {}
         Err(error) => {
             let message = format!("`{}` {error}", path.display());
-            return Err(Advice { message, hint: baseline::hint(&error).to_owned() }.into());
+            return Err(Advice { message, hint: baseline_hint(&error).to_owned() }.into());
         }
     }
     let of_record = match choose::read_run(path) {
@@ -50,10 +50,10 @@ pub(super) fn read(path: &Path) -> anyhow::Result<RunFile> {
     match foreign(path) {
         Ok(run) => Ok(RunFile::Run(Box::new(run))),
         // A file of ours that is broken is told of as such, and so is JSON that ends too early.
-        Err(_) if is_ours(&bytes) => Err(of_record.into()),
+        Err(_) if is_ours(&bytes) => Err(of_record),
         // JSON of no format could be meant as anything.
         Err(error) if begins_object(&bytes) && is_unknown(path, &bytes) => {
-            let hint = hint(&error).unwrap_or_default();
+            let hint = error.hint().unwrap_or_default();
             Err(Advice { message: of_record.to_string(), hint }.into())
         }
         Err(error) => Err(error),
@@ -79,4 +79,15 @@ fn is_ours(bytes: &[u8]) -> bool {
 
 fn begins_object(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+/// What can be done about a file that is no usable baseline.
+pub fn baseline_hint(error: &BaselineError) -> &'static str {
+    match error {
+        BaselineError::Newer(_) => "use the newer sprag",
+        BaselineError::Json(_) | BaselineError::Foreign => {
+            "name a file that `sprag baseline emit --output` wrote, or one of `baselines/`"
+        }
+        _ => "mend the file, or take a new one with `sprag baseline emit`",
+    }
 }

@@ -1,7 +1,7 @@
 //! What a reader can do about a doubt that is held against something stored: advice is given where it can be followed.
 
-use crate::cmd::project::Project;
-use crate::cmd::{revision, text};
+use crate::project::Project;
+use crate::{revision, text};
 use sprag_analysis::rules::remedy::{Remedy, refit};
 use sprag_measure::environment;
 use sprag_model::gate::SuiteGate;
@@ -10,7 +10,7 @@ use sprag_model::verdict::Verdict;
 
 /// What can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Means {
+struct Remedies {
     /// Where further runs that make the level of this one surer come from.
     runs: Runs,
     /// Whether both sides can be built and take turns here.
@@ -31,7 +31,7 @@ enum Runs {
 
 /// Says whether both sides could take turns, and has every doubt of a suite advise what can be done about it; `is_file`
 /// where the run is that of a file.
-pub(in crate::cmd) fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: bool) {
+pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: bool) {
     suite.can_take_turns = can_be_built(project, run) && !run.is_imported();
     let reasons = suite.comparisons.iter_mut().filter_map(|one| match &mut one.verdict {
         Verdict::Inconclusive(reason) => Some(reason),
@@ -41,9 +41,9 @@ pub(in crate::cmd) fn fit_advice(project: &Project, suite: &mut SuiteGate, run: 
     if reasons.is_empty() {
         return;
     }
-    let means = Means::of(project, run, suite.base_commit.is_some(), is_file);
+    let remedies = Remedies::of(project, run, suite.base_commit.is_some(), is_file);
     for reason in reasons {
-        *reason = refit(reason, |remedy| means.words(remedy));
+        *reason = refit(reason, |remedy| remedies.words(remedy));
     }
 }
 
@@ -52,8 +52,8 @@ fn can_be_built(project: &Project, run: &Run) -> bool {
     project.config.suites.get(&run.suite).is_some_and(|suite| revision::can_be_built(suite.kind))
 }
 
-impl Means {
-    fn of(project: &Project, run: &Run, has_base_commit: bool, is_file: bool) -> Means {
+impl Remedies {
+    fn of(project: &Project, run: &Run, has_base_commit: bool, is_file: bool) -> Remedies {
         let is_clean = run.commit.as_ref().is_some_and(|commit| !commit.dirty);
         let can_be_built = can_be_built(project, run);
         // Where no commit is built the machine may be named by its device, which is not looked for here.
@@ -70,7 +70,7 @@ impl Means {
             Runs::Elsewhere
         };
         let turns = is_known && has_base_commit && can_be_built && !run.is_imported() && is_here();
-        Means { runs, turns }
+        Remedies { runs, turns }
     }
 
     /// A remedy in words that can be followed; none where it cannot.
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn only_what_can_be_done_is_advised() {
         let check = |runs: Runs, turns: bool, remedy: Remedy, expected: Option<&str>| {
-            assert_eq!(Means { runs, turns }.words(remedy).as_deref(), expected, "{runs:?} {turns} {remedy:?}");
+            assert_eq!(Remedies { runs, turns }.words(remedy).as_deref(), expected, "{runs:?} {turns} {remedy:?}");
         };
         let three = Remedy::Runs(3);
         check(Runs::Here, true, three, Some(&three.words()));

@@ -1,17 +1,17 @@
 //! Recorded runs as what others are held against: those of a commit, of the last release, of a file, or of the sessions
 //! before.
 
-use anyhow::Context as _;
+use crate::error::Context as _;
 
 use super::{Base, Bases};
-use crate::cmd::{Advice, Trouble, text};
+use crate::{Advice, Trouble, text};
 use sprag_analysis::reference::{self, Level};
 use sprag_analysis::restless;
 use sprag_history as history;
 use sprag_model::run::{RecordedRun, Run};
 
 impl Bases<'_> {
-    pub(super) fn of_history(&self, run: &Run) -> anyhow::Result<Base> {
+    pub(super) fn of_history(&self, run: &Run) -> crate::Result<Base> {
         let records = self.records()?;
         let sha = |run: &Run| run.commit.as_ref().map(|commit| commit.sha.clone());
         // Runs of the commit that is judged tell nothing about what was before it; where files were changed since, they do.
@@ -39,7 +39,7 @@ impl Bases<'_> {
     }
 
     /// The run of the file that was named, with what the history of its series tells, where there is one.
-    pub(super) fn of_run(&self, run: &Run) -> anyhow::Result<Base> {
+    pub(super) fn of_run(&self, run: &Run) -> crate::Result<Base> {
         let given = self.given.as_ref().context("no run was named")?;
         let RecordedRun { path, run: base, .. } = given;
         if base.suite != run.suite {
@@ -65,7 +65,7 @@ impl Bases<'_> {
         Ok(Base { label: format!("{}{why}", text::printable(path)), baseline })
     }
 
-    pub(super) fn of_revision(&self, run: &Run, revision: &str) -> anyhow::Result<Base> {
+    pub(super) fn of_revision(&self, run: &Run, revision: &str) -> crate::Result<Base> {
         let sha = self.sha_of(revision)?;
         let sha = sha.as_deref();
         let short = sha.and_then(|sha| sha.get(..12)).unwrap_or("no commit");
@@ -79,7 +79,7 @@ impl Bases<'_> {
         self.of_commit(run, sha, &shown)
     }
 
-    pub(super) fn of_last_release(&self, run: &Run) -> anyhow::Result<Base> {
+    pub(super) fn of_last_release(&self, run: &Run) -> crate::Result<Base> {
         let store = self.project.store()?;
         let commit = run.commit.as_ref();
         let from = commit.map(|commit| commit.sha.as_str()).filter(|sha| history::has_commit(store, sha));
@@ -102,7 +102,7 @@ impl Bases<'_> {
     }
 
     /// The runs of a commit on the machine of the run, else on another one of its class.
-    fn of_commit(&self, run: &Run, sha: Option<&str>, shown: &str) -> anyhow::Result<Base> {
+    fn of_commit(&self, run: &Run, sha: Option<&str>, shown: &str) -> crate::Result<Base> {
         let records = self.records()?;
         let mut runs = records.at(Some(&run.suite), sha)?;
         runs.retain(|one| one.run.machine.class == run.machine.class);
@@ -133,7 +133,7 @@ impl Bases<'_> {
     ///
     /// # Errors
     /// That, and when the history cannot be read.
-    pub(in crate::cmd) fn refuse_unmeasured(&self, revision: &str, otherwise: &str) -> anyhow::Result<()> {
+    pub fn refuse_unmeasured(&self, revision: &str, otherwise: &str) -> crate::Result<()> {
         let store = self.project.store()?;
         let Some(commit) = history::commit_at(store, revision)? else { return Ok(()) };
         if self.records()?.listing().entries.iter().any(|one| one.commit() == commit.short()) {

@@ -1,6 +1,6 @@
 //! The baselines of the generated project.
 
-use anyhow::Context;
+use crate::error::Context as _;
 use chrono::{DateTime, Utc};
 
 use sprag_analysis::reference::{self, Level};
@@ -13,7 +13,7 @@ use super::machines::BENCHES;
 
 /// A baseline for the suite `cpu` on each class of machine: path and content. Each is what the newest run and the sessions
 /// before it come to, taken by `author` at `time`.
-pub(super) fn files(runs: &[Run], author: &Author, time: DateTime<Utc>) -> anyhow::Result<Vec<(String, String)>> {
+pub(super) fn files(runs: &[Run], author: &Author, time: DateTime<Utc>) -> crate::Result<Vec<(String, String)>> {
     let machines = BENCHES.iter().filter(|bench| bench.suite == "cpu").map(|bench| bench.machine());
     machines
         .map(|machine| {

@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use super::{PolicyFile, Records};
-use crate::cmd::project::Project;
-use crate::cmd::run_file::{self, RunFile};
-use crate::cmd::{Advice, policy};
+use crate::project::Project;
+use crate::run_file::{self, RunFile};
+use crate::{Advice, policy};
 use sprag_analysis::digest;
 use sprag_analysis::reference::{self, Level};
 use sprag_history::{self as history, HistoryError};
@@ -17,7 +17,7 @@ use sprag_model::run::{RecordedRun, Run};
 
 /// What a gate was told to hold runs against.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::cmd) enum Against {
+pub enum Against {
     /// The baseline of the class, else the last release, else the sessions before.
     Usual,
     /// The baseline of the class only.
@@ -29,15 +29,15 @@ pub(in crate::cmd) enum Against {
 }
 
 /// What a run of a suite is held against.
-pub(in crate::cmd) struct Base {
+pub struct Base {
     /// In words; why there is nothing where `baseline` is absent.
-    pub(in crate::cmd) label: String,
+    pub label: String,
     /// The values and rules.
-    pub(in crate::cmd) baseline: Option<Baseline>,
+    pub baseline: Option<Baseline>,
 }
 
 /// All that runs may be held against.
-pub(in crate::cmd) struct Bases<'p> {
+pub struct Bases<'p> {
     pub(super) project: &'p Project,
     pub(super) against: Against,
     pub(super) policy: Policy,
@@ -52,18 +52,18 @@ pub(in crate::cmd) struct Bases<'p> {
 
 /// One suite that a base has numbers of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::cmd) struct Held {
-    pub(in crate::cmd) suite: String,
+pub struct MeasuredSuite {
+    pub suite: String,
     /// The class of machine that it ran on.
-    pub(in crate::cmd) class: String,
+    pub class: String,
     /// Whether what is held against it may be of any class, as where the base is a file.
-    pub(in crate::cmd) for_any_class: bool,
+    pub for_any_class: bool,
 }
 
 impl Against {
     /// Reads `baseline`, `history`, the path of a file, or a revision. What git knows is not taken for a file unless it
     /// is written as a path, since a checkout may hold a file of any name.
-    pub(in crate::cmd) fn parse(project: &Project, folder: &Path, text: Option<&str>) -> anyhow::Result<Against> {
+    pub fn parse(project: &Project, folder: &Path, text: Option<&str>) -> crate::Result<Against> {
         let text = match text {
             None => return Ok(Against::Usual),
             Some("baseline") => return Ok(Against::Baseline),
@@ -95,11 +95,7 @@ impl<'p> Bases<'p> {
     ///
     /// # Errors
     /// When they cannot be listed, or the file that is named is no baseline.
-    pub(in crate::cmd) fn open(
-        project: &'p Project,
-        against: Against,
-        policy_file: Option<&PolicyFile>,
-    ) -> anyhow::Result<Bases<'p>> {
+    pub fn open(project: &'p Project, against: Against, policy_file: Option<&PolicyFile>) -> crate::Result<Bases<'p>> {
         let (mut files, mut given) = (Vec::new(), None);
         match &against {
             Against::File(path) => {
@@ -128,7 +124,7 @@ impl<'p> Bases<'p> {
     ///
     /// # Errors
     /// When there is no repository, or its history cannot be read.
-    pub(in crate::cmd) fn records(&self) -> anyhow::Result<&Records<'p>> {
+    pub fn records(&self) -> crate::Result<&Records<'p>> {
         if let Some(records) = self.records.get() {
             return Ok(records);
         }
@@ -137,12 +133,12 @@ impl<'p> Bases<'p> {
     }
 
     /// What speaks against numbers of a suite as far as they rest on records.
-    pub(in crate::cmd) fn faults(&self, suite: &str) -> Option<String> {
+    pub fn faults(&self, suite: &str) -> Option<String> {
         self.records.get().and_then(|records| records.faults(suite))
     }
 
     /// The suite that the file is of which was named; absent where none was.
-    pub(in crate::cmd) fn suite(&self) -> Option<&str> {
+    pub fn suite(&self) -> Option<&str> {
         self.named().map(|(suite, _)| suite)
     }
 
@@ -161,30 +157,30 @@ impl<'p> Bases<'p> {
     ///
     /// # Errors
     /// When the history cannot be read.
-    pub(in crate::cmd) fn held(&self) -> anyhow::Result<Vec<Held>> {
-        let held = |suite: &str, class: &str, for_any_class| Held {
+    pub fn measured_suites(&self) -> crate::Result<Vec<MeasuredSuite>> {
+        let measured = |suite: &str, class: &str, for_any_class| MeasuredSuite {
             suite: suite.to_owned(),
             class: class.to_owned(),
             for_any_class,
         };
-        let mut held: Vec<Held> = match &self.against {
+        let mut found: Vec<MeasuredSuite> = match &self.against {
             Against::Revision(revision) => {
                 let runs = self.records()?.at(None, self.sha_of(revision)?.as_deref())?;
-                runs.iter().map(|one| held(&one.run.suite, &one.run.machine.class, false)).collect()
+                runs.iter().map(|one| measured(&one.run.suite, &one.run.machine.class, false)).collect()
             }
-            Against::File(_) => self.named().map(|(suite, class)| held(suite, class, true)).into_iter().collect(),
+            Against::File(_) => self.named().map(|(suite, class)| measured(suite, class, true)).into_iter().collect(),
             Against::Usual | Against::Baseline | Against::History => Vec::new(),
         };
-        held.sort();
-        held.dedup();
-        Ok(held)
+        found.sort();
+        found.dedup();
+        Ok(found)
     }
 
     /// What a run is held against.
     ///
     /// # Errors
     /// When a baseline is there and cannot be used, or the history cannot be read.
-    pub(in crate::cmd) fn of(&self, run: &Run) -> anyhow::Result<Base> {
+    pub fn for_run(&self, run: &Run) -> crate::Result<Base> {
         match &self.against {
             Against::File(_) if self.given.is_some() => self.of_run(run),
             Against::File(_) | Against::Baseline => self.of_file(&run.suite, &run.machine.class),
@@ -212,7 +208,7 @@ impl<'p> Bases<'p> {
     ///
     /// # Errors
     /// When it is there and cannot be used.
-    pub(in crate::cmd) fn of_file(&self, suite: &str, class: &str) -> anyhow::Result<Base> {
+    pub fn of_file(&self, suite: &str, class: &str) -> crate::Result<Base> {
         let found = match (&self.against, self.files.first()) {
             (Against::File(_), Some(file)) => digest::usable(file, suite),
             _ => digest::find_baseline(&self.files, suite, class),
@@ -238,7 +234,7 @@ impl<'p> Bases<'p> {
     }
 
     /// The path of the baseline file of a suite and class, where it can be used.
-    pub(in crate::cmd) fn path_of(&self, suite: &str, class: &str) -> Option<&str> {
+    pub fn path_of(&self, suite: &str, class: &str) -> Option<&str> {
         digest::find_baseline(&self.files, suite, class).ok().map(|(path, _)| path)
     }
 
@@ -247,7 +243,7 @@ impl<'p> Bases<'p> {
     ///
     /// # Errors
     /// When a baseline is there and cannot be used, or the history cannot be read.
-    pub(in crate::cmd) fn of_absent(&self, suite: &str, class: &str, machine: &str) -> anyhow::Result<Base> {
+    pub fn of_absent(&self, suite: &str, class: &str, machine: &str) -> crate::Result<Base> {
         let newest = match &self.against {
             Against::File(_) => match &self.given {
                 Some(given) => Some(given).filter(|one| one.run.suite == suite).cloned(),
@@ -279,12 +275,12 @@ impl<'p> Bases<'p> {
     }
 
     /// The commit that a revision means; absent where it holds records alone.
-    pub(super) fn sha_of(&self, revision: &str) -> anyhow::Result<Option<String>> {
+    pub(super) fn sha_of(&self, revision: &str) -> crate::Result<Option<String>> {
         Ok(history::commit_at(self.project.store()?, revision)?.map(|commit| commit.sha))
     }
 
     /// Any baseline of the suite, of whatever class.
-    pub(in crate::cmd) fn of_any_class(&self, suite: &str) -> Option<&str> {
+    pub fn of_any_class(&self, suite: &str) -> Option<&str> {
         self.files.iter().find_map(|file| digest::usable(file, suite).ok()).map(|(path, _)| path)
     }
 

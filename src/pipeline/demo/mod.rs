@@ -1,4 +1,4 @@
-//! `sprag demo`: a generated repository with half a year of code and runs, and changes planted in it.
+//! The demo: a generated repository with half a year of code and runs, and changes planted in it.
 //!
 //! Everything comes from a seed: the same seed gives the same commits, down to their ids. What was planted, and where,
 //! is told, so that anybody can hold what Sprag finds against it.
@@ -13,14 +13,12 @@ mod releases;
 mod runs;
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use crate::error::Context as _;
 use chrono::{DateTime, Datelike, Utc};
 
-use super::{Exit, publish, release, study};
-use crate::cli::DemoArgs;
+use crate::Error;
 use sprag_history::{self as history, Author, NewCommit, Record, Store};
 use sprag_model::commit::Commit;
 use sprag_model::run::Run;
@@ -40,27 +38,11 @@ pub struct DemoFacts {
     pub planted: Vec<String>,
 }
 
-pub(super) fn run(folder: &Path, args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let folder = folder.join(&args.folder);
-    let facts = generate(&folder, args.seed)?;
-    let project = super::project::Project::open(&folder)?;
-    let mut study = study::study(&project)?;
-    let site = publish::publish(&project, &mut study, &release::reports, None)?;
-    writeln!(out, "{} commits and {} runs in `{}`.", facts.commits, facts.runs, folder.display())?;
-    writeln!(out, "\nPlanted, for you to find:")?;
-    for sentence in &facts.planted {
-        writeln!(out, "- {sentence}")?;
-    }
-    writeln!(out, "\nThe gate sees the regression: SPRAG_MACHINE=bench-xeon sprag -C {} check", folder.display())?;
-    writeln!(out, "\nSite: {}", site.join("index.html").display())?;
-    Ok(Exit::Done)
-}
-
 /// Generates the repository in `folder`, which must be empty or absent.
 ///
 /// # Errors
 /// When the folder holds something, or git or the file system refuse.
-pub fn generate(folder: &Path, seed: u64) -> anyhow::Result<DemoFacts> {
+pub fn generate(folder: &Path, seed: u64) -> crate::Result<DemoFacts> {
     refuse_unless_empty(folder)?;
     let author = Author { name: "Sprag Demo".to_owned(), email: "demo@example.org".to_owned() };
     let store = history::create(folder, &author)?;
@@ -83,10 +65,13 @@ pub fn generate(folder: &Path, seed: u64) -> anyhow::Result<DemoFacts> {
     Ok(DemoFacts { commits: commits.len(), runs: runs.len(), tip, planted: planted::sentences(&commits) })
 }
 
-fn refuse_unless_empty(folder: &Path) -> anyhow::Result<()> {
+fn refuse_unless_empty(folder: &Path) -> crate::Result<()> {
     match fs::read_dir(folder).map(|entries| entries.take(1).count()) {
         Ok(0) => Ok(()),
-        Ok(_) => bail!("`{}` is not empty; name a folder that is empty or does not exist yet", folder.display()),
+        Ok(_) => Err(Error::message(format!(
+            "`{}` is not empty; name a folder that is empty or does not exist yet",
+            folder.display()
+        ))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot look into `{}`", folder.display())),
     }
@@ -97,7 +82,7 @@ fn commit_code(
     change: Change,
     more_files: Vec<(String, String)>,
     parent: Option<&Commit>,
-) -> anyhow::Result<Commit> {
+) -> crate::Result<Commit> {
     let Change { subject, author, time, tag, mut files } = change;
     files.extend(more_files);
     let sha = history::commit_files(store, &NewCommit { files, author, time, message: format!("{subject}\n") })?;
@@ -116,7 +101,7 @@ fn commit_code(
 }
 
 /// Appends the runs, which are in order of time, one commit a month; gives the newest.
-fn record(store: &Store, runs: &[Run]) -> anyhow::Result<String> {
+fn record(store: &Store, runs: &[Run]) -> crate::Result<String> {
     let target = history::target(store, None)?;
     let month = |time: DateTime<Utc>| (time.year(), time.month());
     let mut tip = None;

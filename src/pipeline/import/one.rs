@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
+use crate::error::Context as _;
 use chrono::DateTime;
 
 use super::{convert, source};
-use crate::cmd::Advice;
+use crate::Advice;
 use sprag_formats::registry;
 use sprag_model::run::RecordedRun;
 
@@ -14,7 +14,7 @@ use sprag_model::run::RecordedRun;
 ///
 /// # Errors
 /// When it cannot be read, is of no format, or holds no run.
-pub(in crate::cmd) fn foreign(path: &Path) -> anyhow::Result<RecordedRun> {
+pub fn foreign(path: &Path) -> crate::Result<RecordedRun> {
     let outputs = source::read(path, source::MOST_BYTES)?;
     // A text with Trueno's head is one of Criterion's, too.
     let is_trueno = registry::recognise(&outputs).iter().any(|format| format.name == "trueno");
@@ -30,7 +30,7 @@ pub(in crate::cmd) fn foreign(path: &Path) -> anyhow::Result<RecordedRun> {
         (format.read)(&outputs).with_context(|| format!("cannot read `{}` as {}", path.display(), format.name))?;
     if imported.runs.len() > 1 {
         let shown = path.display();
-        crate::cmd::note(&format!("`{shown}` holds {} runs; the newest counts", imported.runs.len()));
+        crate::notices::note(&format!("`{shown}` holds {} runs; the newest counts", imported.runs.len()));
     }
     imported.runs.sort_by_key(|run| run.time);
     let newest = imported.runs.pop().with_context(|| format!("`{}` holds no run", path.display()))?;

@@ -9,12 +9,7 @@ use sprag_model::verdict::Verdict;
 
 /// Judges a run; `again` are further runs of its commit on its machine, which make its level surer. `elsewhere` is a
 /// baseline of its suite for another class of machine.
-pub(in crate::cmd) fn judge(
-    run: &RecordedRun,
-    again: &[RecordedRun],
-    base: Base,
-    elsewhere: Option<&str>,
-) -> SuiteGate {
+pub fn judge(run: &RecordedRun, again: &[RecordedRun], base: Base, elsewhere: Option<&str>) -> SuiteGate {
     let RecordedRun { id, run, .. } = run;
     let comparisons = match (&base.baseline, run.status) {
         (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
@@ -53,7 +48,7 @@ pub(in crate::cmd) fn judge(
 }
 
 /// A suite without a run: all that it would be held against is missing.
-pub(in crate::cmd) fn not_run(suite: &str, machine_class: &str, why: &str, base: Base) -> SuiteGate {
+pub fn not_run(suite: &str, machine_class: &str, why: &str, base: Base) -> SuiteGate {
     SuiteGate {
         suite: suite.to_owned(),
         machine: None,
