@@ -46,11 +46,29 @@ fn a_final_job_passes_only_where_all_is_well() {
         let step = workflows.job(file, key).steps().last().expect("it has a step");
         let names: Vec<&str> = pairs(&step["env"]).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, of.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "{file}");
-        for way in all_ways(of) {
-            let ended = sandbox.step(&way, step["run"].as_str().expect("a script"));
+        // One shell for all ways, each in a subshell of its own with the options that a step has.
+        let script = step["run"].as_str().expect("a script");
+        let ways = all_ways(of);
+        let quoted =
+            |way: &[(&str, &str)]| way.iter().map(|(name, value)| format!("{name}='{value}' ")).collect::<String>();
+        let calls: String = ways.iter().map(|way| format!("each {}\n", quoted(way))).collect();
+        let all = format!(
+            "set +e\neach() {{ (export \"$@\"; set -eo pipefail; eval \"$STEP\"); echo \"ended with $?\"; }}\n{calls}"
+        );
+        let ended = sandbox.step(&[("STEP", script)], &all).expect(0);
+        let parts: Vec<&str> = ended.out.split_inclusive("ended with ").collect();
+        let outcomes: Vec<(&str, i32)> = parts
+            .windows(2)
+            .map(|pair| {
+                let (code, _) = pair[1].split_once('\n').expect("a line of its own");
+                (pair[0], code.parse().expect("a number"))
+            })
+            .collect();
+        assert_eq!(outcomes.len(), ways.len(), "{file}: {}", ended.err);
+        for (way, (out, code)) in ways.iter().zip(outcomes) {
             let values: Vec<&str> = way.iter().map(|(_, value)| *value).collect();
-            assert_eq!(ended.code, i32::from(!good.contains(&&values[..])), "{file}: {way:?}");
-            assert_eq!(ended.out.contains("::error title=sprag::"), ended.code != 0, "{file}: {way:?}");
+            assert_eq!(code, i32::from(!good.contains(&&values[..])), "{file}: {way:?}");
+            assert_eq!(out.contains("::error title=sprag::"), code != 0, "{file}: {way:?}");
         }
     };
     check(
