@@ -68,7 +68,7 @@ fn minute(number: usize) -> DateTime<Utc> {
 
 /// A run every hour, so that a folder of a month holds several hundred.
 fn record(number: usize) -> Record {
-    Record::of(&Run {
+    Record::from_run(&Run {
         suite: "cpu".to_owned(),
         timestamp: minute(number * 60),
         commit: None,

@@ -98,7 +98,7 @@ fn store() -> Store {
         let commit = NewCommit { files, author, time: hours(0), message: "Begin\n".to_owned() };
         history::commit_files(&store, &commit).expect("a commit");
         let target = history::target(&store, None).expect("a branch");
-        let records: Vec<Record> = (0..RUNS).map(|number| Record::of(&run(number))).collect();
+        let records: Vec<Record> = (0..RUNS).map(|number| Record::from_run(&run(number))).collect();
         history::append(&store, &target, &records, hours(0)).expect("the records are sound");
         folder
     });

@@ -27,7 +27,7 @@ impl Activity {
         self != Activity::Bisect
     }
 
-    pub(crate) fn of(repository: &Repository) -> Option<Activity> {
+    pub(crate) fn detect(repository: &Repository) -> Option<Activity> {
         match repository.state() {
             RepositoryState::Clean => None,
             RepositoryState::Merge => Some(Activity::Merge),

@@ -22,7 +22,7 @@ use crate::record::{Batch, Record};
 use crate::state::{MANY_FILES, Pending, StateFolder, Step, Watch, pause};
 use crate::store::{Store, failed};
 use crate::tree_lookup;
-use crate::tree_lookup::Folders;
+use crate::tree_lookup::TreeLookup;
 
 /// How often a moved or locked ref is tried again, about eight seconds in all: a `git commit` in a loop moves it quickly.
 const ATTEMPTS: u32 = 64;
@@ -87,13 +87,13 @@ pub(crate) fn append_watched(
     }
     let repository = &store.repository;
     let records = Batch::new(records)?;
-    let state = StateFolder::of(repository.commondir());
+    let state = StateFolder::new(repository.commondir());
     let lock = state.lock()?;
     let (healed, unfinished) = heal_locked(repository, &state, &lock, watch)?;
     watch(Step::Locked);
-    let checkouts = Checkouts::of(repository, &target.reference)?;
+    let checkouts = Checkouts::on_branch(repository, &target.reference)?;
     let append =
-        Append { repository, target, records: &records, time, state: &state, checkouts: &checkouts.found, unfinished };
+        Append { repository, target, records: &records, time, state: &state, checkouts: &checkouts.trees, unfinished };
     let mut locks = Vec::new();
     let moved = match append.move_ref(&mut locks, watch) {
         Ok(moved) => moved,
@@ -112,14 +112,14 @@ pub(crate) fn append_watched(
     warnings.extend(moved.warnings);
     let mut unfinished = append.unfinished.clone();
     let was_locked = locks.iter().all(Option::is_some);
-    locks.resize_with(checkouts.found.len(), || None);
-    for (checkout, lock) in checkouts.found.iter().zip(locks) {
+    locks.resize_with(checkouts.trees.len(), || None);
+    for (checkout, lock) in checkouts.trees.iter().zip(locks) {
         let caught_up = checkout.catch_up(&append.pending(), lock, &state, watch);
         warnings.extend(caught_up.warnings);
         unfinished.extend(caught_up.unfinished);
     }
     if !was_locked {
-        warnings.extend(append.dropped()?);
+        warnings.extend(append.removed_warning()?);
     }
     watch(Step::CaughtUp);
     unfinished.sort();
@@ -216,17 +216,14 @@ impl Append<'_> {
     fn split(&self, tip: Option<&Commit<'_>>) -> Result<(Vec<String>, Vec<String>), HistoryError> {
         let (mut added, mut present) = (Vec::new(), Vec::new());
         let tree = tip.map(Commit::tree).transpose().map_err(failed("read the tree of the history"))?;
-        let mut folders = tree.clone().map(|tree| Folders::of(self.repository, tree));
+        let mut folders = tree.map(|tree| TreeLookup::new(self.repository, tree));
         for (&path, (_, blob)) in &self.records.0 {
             let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
             let mut found = None;
             for end in ends {
-                let (Some(tree), Some(folders)) = (&tree, &mut folders) else { break };
+                let Some(folders) = &mut folders else { break };
                 let Some(entry) = folders.get(&path[..end]).map_err(failed("read the tree of the history"))? else {
-                    match self.records.0.len() > MANY_FILES {
-                        true => folders.check_likeness(&path[..end])?,
-                        false => tree_lookup::check(self.repository, tree, &path[..end])?,
-                    }
+                    folders.check_collision(&path[..end])?;
                     break;
                 };
                 if end == path.len() {
@@ -245,7 +242,7 @@ impl Append<'_> {
                 }
             }
         }
-        if let Some((path, other)) = tree_lookup::alike(self.records.0.keys().copied()) {
+        if let Some((path, other)) = tree_lookup::find_collision(self.records.0.keys().copied()) {
             return Err(HistoryError::Alike { path: path.to_owned(), other: other.to_owned() });
         }
         Ok((added, present))
@@ -253,7 +250,7 @@ impl Append<'_> {
 
     /// What to say of records that the branch has no more, though it was moved to them: where an index could not be
     /// locked, a `git commit` that was under way may have taken them out.
-    fn dropped(&self) -> Result<Option<String>, HistoryError> {
+    fn removed_warning(&self) -> Result<Option<String>, HistoryError> {
         let tip = tip(self.repository, self.target)?;
         let (dropped, _) = self.split(tip.as_ref().map(|(commit, _)| commit))?;
         let reference = &self.target.reference;

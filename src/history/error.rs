@@ -24,8 +24,8 @@ pub enum HistoryError {
     #[error("the repository at `{0}` is owned by another user")]
     Owner(PathBuf),
     /// There is a repository, but it cannot be opened.
-    #[error("cannot open the repository at `{path}`: {reason}")]
-    Unreadable { path: PathBuf, reason: String },
+    #[error("cannot open the repository at `{path}`: {}", message(reason))]
+    Unreadable { path: PathBuf, reason: git2::Error },
     /// A revision that names no commit here.
     #[error("`{revision}` names no commit of this repository: {reason}")]
     Revision { revision: String, reason: String },
@@ -91,8 +91,12 @@ pub enum HistoryError {
     /// The file system refused.
     #[error("cannot {action} `{path}`: {reason}")]
     Io { action: &'static str, path: PathBuf, reason: io::Error },
+    /// What is there is not as it must be.
     #[error("cannot {action}: {reason}")]
-    Git { action: &'static str, reason: String },
+    Unusable { action: &'static str, reason: String },
+    /// libgit2 refused. Its error is part of the text, so it is no source of this one.
+    #[error("cannot {action}: {}", message(reason))]
+    Git { action: &'static str, reason: git2::Error },
 }
 
 impl HistoryError {
@@ -147,6 +151,7 @@ impl HistoryError {
             | HistoryError::Different { .. }
             | HistoryError::NotAFolder { .. }
             | HistoryError::Io { .. }
+            | HistoryError::Unusable { .. }
             | HistoryError::Git { .. } => return None,
         })
     }
@@ -155,5 +160,13 @@ impl HistoryError {
     pub(crate) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(io::Error) -> HistoryError {
         let path = path.to_owned();
         move |reason| HistoryError::Io { action, path, reason }
+    }
+}
+
+/// What libgit2 said, or that it said nothing: some failures of the file system reach it without a word.
+fn message(error: &git2::Error) -> &str {
+    match error.message() {
+        "" | "no error" => "the file system refused",
+        message => message,
     }
 }

@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Run,
     Event,
     /// Something kept beside the runs, in a folder whose name begins with an underscore.
-    Aside,
+    Auxiliary,
 }
 
 /// The parts of `history/v1/<suite>/<yyyy>/<mm>/<commit12>-<machine8>-<run16>.json`.
@@ -88,7 +88,7 @@ pub(crate) fn check_path(path: &str) -> Result<Kind, String> {
         if path.strip_prefix(EVENT_ROOT).is_some_and(|rest| rest.starts_with('/')) {
             return EventName::parse(path).map(|_| Kind::Event);
         }
-        return if inside.contains('/') { Ok(Kind::Aside) } else { Err("lies in no folder".to_owned()) };
+        return if inside.contains('/') { Ok(Kind::Auxiliary) } else { Err("lies in no folder".to_owned()) };
     }
     Name::parse(path).map(|_| Kind::Run)
 }
@@ -101,7 +101,7 @@ pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
     match check_path(path)? {
         Kind::Run => check_record(path, PLAIN, bytes).map(drop),
         Kind::Event => EventRecord::from_file(path, bytes).map(drop),
-        Kind::Aside => Ok(()),
+        Kind::Auxiliary => Ok(()),
     }
 }
 
@@ -159,13 +159,13 @@ pub(crate) fn check_mode(mode: i32) -> Result<(), String> {
 struct Difference<'a> {
     part: &'static str,
     named: &'a str,
-    held: &'a str,
+    content: &'a str,
 }
 
 impl fmt::Display for Difference<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { part, named, held } = self;
-        write!(f, "bears the {part} `{}` in its path, but its content has `{held}`", named.escape_debug())
+        let Difference { part, named, content } = self;
+        write!(f, "bears the {part} `{}` in its path, but its content has `{content}`", named.escape_debug())
     }
 }
 
@@ -193,8 +193,8 @@ impl<'a> Name<'a> {
             ("machine", self.machine, content.machine),
             ("id", self.run, content.run),
         ];
-        let (part, named, held) = parts.into_iter().find(|(_, named, held)| named != held)?;
-        Some(Difference { part, named, held })
+        let (part, named, content) = parts.into_iter().find(|(_, named, content)| named != content)?;
+        Some(Difference { part, named, content })
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
     fn paths_are_runs_or_lie_aside_or_are_refused() {
         let check = |path: &str, expected: Option<Kind>| assert_eq!(check_path(path).ok(), expected, "{path}");
         check(NAME, Some(Kind::Run));
-        check("history/v1/_notes/2026/x.json", Some(Kind::Aside));
+        check("history/v1/_notes/2026/x.json", Some(Kind::Auxiliary));
         check("history/v1/_events/2026/05/e-7c1f03-opened-0123456789abcdef.json", Some(Kind::Event));
         for path in ["_events", "_events/x.json", "_events/2026/x.json", "_events/2026/05/x.json", "_Events"] {
             check(&format!("history/v1/{path}"), None);

@@ -24,13 +24,13 @@ pub struct Record {
 }
 
 impl Record {
-    pub fn of(run: &Run) -> Record {
+    pub fn from_run(run: &Run) -> Record {
         let (_, path, bytes) = run.to_record();
         Record { path, bytes, subject: run.subject() }
     }
 
     /// The record of what was told of an event.
-    pub fn of_event(record: &EventRecord) -> Record {
+    pub fn from_event(record: &EventRecord) -> Record {
         let (path, bytes, subject) = record.to_file();
         Record { path, bytes, subject }
     }

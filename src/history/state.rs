@@ -30,7 +30,7 @@ pub(crate) const MANY_FILES: usize = 64;
 const JOURNAL_VERSION: u32 = 1;
 
 /// How the names of journals begin that newer versions left.
-const KEPT: &str = "journal-";
+const NEWER_JOURNAL_PREFIX: &str = "journal-";
 
 /// The moments between the steps of an append, at which tests cut it short or step in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Lock {
 }
 
 impl StateFolder {
-    pub(crate) fn of(common_git_folder: &Path) -> StateFolder {
+    pub(crate) fn new(common_git_folder: &Path) -> StateFolder {
         StateFolder { folder: common_git_folder.join("sprag") }
     }
 
@@ -151,12 +151,12 @@ impl StateFolder {
 
     /// Puts a journal that a newer Sprag left out of the way, under a name that bears its version, and gives that name:
     /// what it lists cannot be told from here, and ours must not be written over it.
-    pub(crate) fn keep_newer_journal(&self) -> Result<Option<PathBuf>, HistoryError> {
+    pub(crate) fn preserve_newer_journal(&self) -> Result<Option<PathBuf>, HistoryError> {
         let path = self.journal_path();
         let bytes = fs::read(&path).unwrap_or_default();
         let version = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("version")?.as_u64());
         let Some(version) = version.filter(|version| *version > u64::from(JOURNAL_VERSION)) else { return Ok(None) };
-        let kept = self.folder.join(format!("{KEPT}{version}.json"));
+        let kept = self.folder.join(format!("{NEWER_JOURNAL_PREFIX}{version}.json"));
         fs::rename(&path, &kept).map_err(HistoryError::io("rename to", &kept))?;
         Ok(Some(kept))
     }
@@ -212,11 +212,13 @@ impl StateFolder {
     }
 
     /// The names of everything but the lock, in order: what an append under way has, or one that was cut short left.
-    pub(crate) fn left(&self) -> Vec<String> {
+    pub(crate) fn leftovers(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
         let names = entries
             .filter(|entry| {
-                entry.path() != self.lock_path() && entry.path() != self.sync_lock_path() && !is_kept(&entry.path())
+                entry.path() != self.lock_path()
+                    && entry.path() != self.sync_lock_path()
+                    && !is_preserved(&entry.path())
             })
             .map(|entry| entry.file_name());
         let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
@@ -228,7 +230,7 @@ impl StateFolder {
     pub(crate) fn sweep(&self) -> Result<(), HistoryError> {
         let entries = fs::read_dir(&self.folder).map_err(HistoryError::io("list", &self.folder))?;
         for entry in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-            if [self.lock_path(), self.sync_lock_path(), self.journal_path()].contains(&entry) || is_kept(&entry) {
+            if [self.lock_path(), self.sync_lock_path(), self.journal_path()].contains(&entry) || is_preserved(&entry) {
                 continue;
             }
             let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
@@ -282,8 +284,8 @@ fn take(path: &Path) -> Result<Option<Lock>, HistoryError> {
     }
 }
 
-fn is_kept(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(KEPT))
+fn is_preserved(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NEWER_JOURNAL_PREFIX))
 }
 
 /// Sleeps longer with each attempt, up to a quarter of a second, by a random share so that rivals part.
@@ -347,13 +349,13 @@ mod tests {
     #[test]
     fn a_newer_journal_is_kept_and_an_own_one_is_not_touched() {
         let root = tempfile::tempdir().expect("a temporary folder");
-        let state = StateFolder::of(root.path());
+        let state = StateFolder::new(root.path());
         let _lock = state.lock().expect("nobody else is here");
         let newer = "{\"version\": 2, \"whatever\": []}";
         fs::write(state.journal_path(), newer).expect("a file");
-        let kept = state.keep_newer_journal().expect("it can be renamed").expect("it is newer");
+        let kept = state.preserve_newer_journal().expect("it can be renamed").expect("it is newer");
         state.write_journal(&[]).expect("it can be written");
-        assert_eq!(state.keep_newer_journal().expect("nothing is done"), None);
+        assert_eq!(state.preserve_newer_journal().expect("nothing is done"), None);
         state.settle(&[]).expect("it can be swept");
         assert_eq!(fs::read_to_string(&kept).expect("it is there"), newer);
         assert!(!state.has_journal());

@@ -27,36 +27,28 @@ pub fn open(start: &Path) -> Result<Store, HistoryError> {
         Err(error) if error.code() == ErrorCode::NotFound => Err(HistoryError::NoRepository(start.to_owned())),
         Err(error) => {
             let found = Repository::discover_path(start, no_ceiling);
-            Err(not_opened(found.unwrap_or_else(|_| start.to_owned()), &error))
+            Err(not_opened(found.unwrap_or_else(|_| start.to_owned()), error))
         }
     }
 }
 
-fn not_opened(path: PathBuf, error: &git2::Error) -> HistoryError {
-    let reason = error.message();
+fn not_opened(path: PathBuf, reason: git2::Error) -> HistoryError {
+    let says = |word: &str| reason.message().contains(word);
     // libgit2 has no codes for the two formats, so its words decide; a change of them costs the hint alone.
-    if error.code() == ErrorCode::Owner {
+    if reason.code() == ErrorCode::Owner {
         HistoryError::Owner(path)
-    } else if reason.contains("sha256") || reason.contains("objectformat") {
+    } else if says("sha256") || says("objectformat") {
         HistoryError::Sha256(path)
-    } else if reason.contains("refstorage") {
+    } else if says("refstorage") {
         HistoryError::Reftable(path)
     } else {
-        HistoryError::Unreadable { path, reason: reason.to_owned() }
+        HistoryError::Unreadable { path, reason }
     }
 }
 
 /// Wraps what git2 said.
 pub(crate) fn failed(action: &'static str) -> impl FnOnce(git2::Error) -> HistoryError {
-    move |error| HistoryError::Git { action, reason: reason_of(&error) }
-}
-
-/// What git2 said, or that it said nothing: some failures of the file system reach it without a word.
-pub(crate) fn reason_of(error: &git2::Error) -> String {
-    match error.message() {
-        "" | "no error" => "the file system refused".to_owned(),
-        message => message.to_owned(),
-    }
+    move |reason| HistoryError::Git { action, reason }
 }
 
 /// A time of git, which may be any number, as one of ours; what no calendar holds becomes 1970.

@@ -45,8 +45,8 @@ impl Fixture {
         fixture
     }
 
-    /// Another path beside the repository.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    /// Another path sibling the repository.
+    pub(crate) fn sibling(&self, name: &str) -> PathBuf {
         self.root.with_file_name(name)
     }
 

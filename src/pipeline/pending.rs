@@ -160,7 +160,7 @@ fn pending_runs(folder: &Path, own: &[PathBuf]) -> crate::Result<Vec<(PathBuf, R
             Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", file.display())),
         };
         match Run::from_json(&bytes) {
-            Ok((_, run)) => runs.push((file, Record::of(&run))),
+            Ok((_, run)) => runs.push((file, Record::from_run(&run))),
             Err(error) => warn(&format!("`{}` {error}; left where it is", file.display())),
         }
     }

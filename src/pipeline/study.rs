@@ -11,7 +11,7 @@ use crate::project::Project;
 use crate::{ledger, notices, run_cache, text};
 use sprag_analysis::digest::{self, Input, Newest};
 use sprag_analysis::frame::{DecodedRuns, Frame};
-use sprag_history::{self as history, Entry, HistoryError, KnownFolders, Listing, Store, Target};
+use sprag_history::{self as history, Entry, FolderCache, HistoryError, Listing, Store, Target};
 use sprag_measure::{clock, memory};
 use sprag_model::analysis::{Analysis, HistoryFacts};
 use sprag_model::baseline::{Baseline, BaselineFile};
@@ -81,8 +81,8 @@ pub fn load(project: &Project, store: &Store) -> crate::Result<Loaded> {
 fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, HistoryError> {
     let kept = CacheFile::at(project, "folders");
     let bytes = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
-    let known = std::str::from_utf8(&bytes).ok().and_then(KnownFolders::from_text).unwrap_or_default();
-    let (listing, news) = history::list_known(store, source, known)?;
+    let known = std::str::from_utf8(&bytes).ok().and_then(FolderCache::from_text).unwrap_or_default();
+    let (listing, news) = history::list_cached(store, source, known)?;
     if let Some((kept, news)) = kept.zip(news) {
         kept.write(news.to_text().as_bytes());
     }
@@ -203,7 +203,7 @@ fn commit_line(project: &Project, store: &Store, revision: Option<&str>) -> Resu
     let bytes = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
     let mut known = std::str::from_utf8(&bytes).ok().and_then(KnownCommits::from_text).unwrap_or_default();
     let count = known.len();
-    let line = history::commit_line_known(store, revision, &mut known)?;
+    let line = history::commit_line_cached(store, revision, &mut known)?;
     if let Some(kept) = kept.filter(|_| known.len() > count) {
         kept.write(known.to_text().as_bytes());
     }

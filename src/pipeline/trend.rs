@@ -154,7 +154,7 @@ pub fn record(project: &Project, steps: &[EventRecord]) -> crate::Result<()> {
     }
     let store = project.store()?;
     let target = history::target(store, project.config.history.reference.as_deref())?;
-    let records: Vec<Record> = steps.iter().map(Record::of_event).collect();
+    let records: Vec<Record> = steps.iter().map(Record::from_event).collect();
     let appended = history::append(store, &target, &records, clock::now()).context("cannot record the events")?;
     appended.warnings.iter().for_each(|warning| notices::warn(warning));
     let branch = appended.reference.trim_start_matches("refs/heads/");

@@ -105,7 +105,7 @@ impl Clones {
 
 /// Records run `number` in a repository.
 pub(crate) fn record_in(folder: &Path, reference: Option<&str>, number: i64) -> String {
-    let record = Record::of(&run(number));
+    let record = Record::from_run(&run(number));
     let store = history::open(folder).expect("there is a repository");
     let target = history::target(&store, reference).expect("it has a branch");
     let time = run(number).timestamp;

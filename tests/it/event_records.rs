@@ -33,7 +33,7 @@ fn opened(number: u32) -> EventRecord {
 
 /// Records what was told of an event on the branch of a repository, and gives the path.
 fn record(folder: &Path, event: &EventRecord) -> String {
-    let record = Record::of_event(event);
+    let record = Record::from_event(event);
     let store = history::open(folder).expect("there is a repository");
     let target = history::target(&store, None).expect("it has a branch");
     let appended =

@@ -156,7 +156,7 @@ fn a_probe_hides_neither_what_is_measured_nor_that_a_run_is_overdue() {
     part.config.insert(FILTER.to_owned(), vec![part.measurements[0].benchmark.id()].into());
     let newest_part =
         Run { commit: newest.commit.clone(), timestamp: part.timestamp + TimeDelta::hours(1), ..part.clone() };
-    let probes = [part, newest_part, later(old, 7)].map(|run| Record::of(&run));
+    let probes = [part, newest_part, later(old, 7)].map(|run| Record::from_run(&run));
     history::append(&store, &target, &probes, newest.timestamp).expect("they can be recorded");
 
     let after = json(&sandbox, &[]);

@@ -89,7 +89,7 @@ impl IndexLock {
         if removed.is_empty() {
             return Ok(());
         }
-        let mut draft = Draft::of(repository, state)?;
+        let mut draft = Draft::read(repository, state)?;
         draft.remove(removed)?;
         draft.write(&mut |_| {}).map(|_| ())
     }
@@ -126,7 +126,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn of(repository: &Repository, state: &StateFolder) -> Result<Draft, IndexError> {
+    pub(crate) fn read(repository: &Repository, state: &StateFolder) -> Result<Draft, IndexError> {
         let original = repository.path().join("index");
         let copy = state.scratch("index");
         let time = match fs::copy(&original, &copy) {
@@ -137,7 +137,7 @@ impl Draft {
             }
             Err(error) => return Err(error.into()),
         };
-        let index = Index::open(&copy).map_err(unknown)?;
+        let index = Index::open(&copy).map_err(git_error)?;
         Ok(Draft { index, copy, original, time })
     }
 
@@ -155,7 +155,7 @@ impl Draft {
         let mut obstacles = Vec::new();
         for wanted in wanted {
             match obstacle(&self.index, &wanted.record.path) {
-                None => self.index.add(&entry(wanted)).map_err(unknown)?,
+                None => self.index.add(&entry(wanted)).map_err(git_error)?,
                 Some(obstacle) => {
                     obstacles.push(format!("`{}` was not added to the index, {obstacle}", wanted.record.path))
                 }
@@ -167,7 +167,7 @@ impl Draft {
     fn remove(&mut self, removed: &[Removed]) -> Result<(), IndexError> {
         for Removed { path, blob } in removed {
             if self.has(path, *blob) {
-                self.index.remove(path, 0).map_err(unknown)?;
+                self.index.remove(path, 0).map_err(git_error)?;
             }
         }
         Ok(())
@@ -191,7 +191,7 @@ impl Draft {
 }
 
 /// The paths that a sparse checkout keeps out of the working tree. An index that cannot be read keeps none out.
-pub(crate) fn kept_out(repository: &Repository) -> HashSet<Vec<u8>> {
+pub(crate) fn sparse_paths(repository: &Repository) -> HashSet<Vec<u8>> {
     let Ok(mut index) = repository.index() else { return HashSet::new() };
     // The index may have been written since it was opened.
     if index.read(false).is_err() {
@@ -202,7 +202,7 @@ pub(crate) fn kept_out(repository: &Repository) -> HashSet<Vec<u8>> {
     index.iter().filter(|entry| skips(entry.flags_extended)).map(|entry| entry.path).collect()
 }
 
-fn unknown(error: git2::Error) -> IndexError {
+fn git_error(error: git2::Error) -> IndexError {
     IndexError::Unknown(error.message().to_owned())
 }
 

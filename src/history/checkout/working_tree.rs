@@ -17,7 +17,7 @@ use crate::commits::head::head_branch;
 use crate::error::HistoryError;
 use crate::state::{Lock, Pending, StateFolder, Step, Watch, rename_new, sync_folder};
 use crate::store::{Store, failed};
-use crate::tree_lookup::Folders;
+use crate::tree_lookup::TreeLookup;
 
 /// What was made good after an append that was cut short.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Healed {
 /// # Errors
 /// When the folder `sprag/` inside the git folder cannot be read or written.
 pub fn heal(store: &Store) -> Result<Healed, HistoryError> {
-    let state = StateFolder::of(store.repository.commondir());
+    let state = StateFolder::new(store.repository.commondir());
     if !state.has_journal() {
         return Ok(Healed::default());
     }
@@ -51,7 +51,7 @@ pub(crate) fn heal_locked(
     lock: &Lock,
     watch: Watch<'_>,
 ) -> Result<(Healed, Vec<Pending>), HistoryError> {
-    let kept = state.keep_newer_journal()?;
+    let kept = state.preserve_newer_journal()?;
     let pending = state.read_journal();
     if lock.is_exclusive() {
         state.sweep()?;
@@ -71,9 +71,9 @@ pub(crate) fn heal_locked(
         if lock.is_exclusive() {
             stale_locks::remove_ref_lock(repository, reference, &of_branch);
         }
-        let checkouts = Checkouts::of(repository, reference)?;
+        let checkouts = Checkouts::on_branch(repository, reference)?;
         healed.warnings.extend(checkouts.warnings);
-        for checkout in &checkouts.found {
+        for checkout in &checkouts.trees {
             if lock.is_exclusive() {
                 stale_locks::remove_index_lock(&checkout.repository);
             }
@@ -90,8 +90,8 @@ pub(crate) fn heal_locked(
 
 /// The operation under way on a branch in whichever working tree, if it would not bear a new commit there.
 pub(crate) fn activity_on(repository: &Repository, reference: &str) -> Result<Option<Activity>, HistoryError> {
-    for checkout in Checkouts::all(repository)?.found {
-        let activity = Activity::of(&checkout.repository).filter(|activity| activity.holds_branch());
+    for checkout in Checkouts::all(repository)?.trees {
+        let activity = Activity::detect(&checkout.repository).filter(|activity| activity.holds_branch());
         let Some(activity) = activity else { continue };
         let rebased = || {
             ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|name| {
@@ -108,7 +108,7 @@ pub(crate) fn activity_on(repository: &Repository, reference: &str) -> Result<Op
 
 /// Working trees of a repository.
 pub(crate) struct Checkouts {
-    pub(crate) found: Vec<Checkout>,
+    pub(crate) trees: Vec<Checkout>,
     /// Working trees that could not be looked at.
     pub(crate) warnings: Vec<String>,
 }
@@ -121,7 +121,7 @@ pub(crate) struct Checkout {
 
 /// A record that a working tree lacks.
 #[derive(Clone, Copy)]
-struct Lacking<'a> {
+struct MissingFile<'a> {
     record: &'a Pending,
     blob: Oid,
     /// Whether only the file is lacking.
@@ -138,23 +138,23 @@ pub(crate) struct CaughtUp {
 
 impl Checkouts {
     /// The working trees on that branch.
-    pub(crate) fn of(repository: &Repository, reference: &str) -> Result<Checkouts, HistoryError> {
+    pub(crate) fn on_branch(repository: &Repository, reference: &str) -> Result<Checkouts, HistoryError> {
         let mut checkouts = Checkouts::all(repository)?;
         let on_branch =
             |checkout: &Checkout| head_branch(&checkout.repository).ok().flatten().as_deref() == Some(reference);
-        checkouts.found.retain(on_branch);
+        checkouts.trees.retain(on_branch);
         Ok(checkouts)
     }
 
     /// The main working tree and the linked ones.
     fn all(repository: &Repository) -> Result<Checkouts, HistoryError> {
         let main = Repository::open(repository.commondir()).map_err(failed("open the main repository"))?;
-        let mut checkouts = Checkouts { found: Vec::new(), warnings: Vec::new() };
+        let mut checkouts = Checkouts { trees: Vec::new(), warnings: Vec::new() };
         let names = main.worktrees().map_err(failed("list the linked working trees"))?;
         for name in names.iter().filter_map(|name| name.ok().flatten()) {
             let opened = main.find_worktree(name).and_then(|worktree| Repository::open_from_worktree(&worktree));
             match opened {
-                Ok(linked) => checkouts.found.extend(Checkout::of(&linked)),
+                Ok(linked) => checkouts.trees.extend(Checkout::open(&linked)),
                 // One whose folder is gone, as after deleting it by hand, has nothing to catch up with.
                 Err(error) if error.code() == git2::ErrorCode::NotFound => {}
                 Err(error) => checkouts.warnings.push(format!(
@@ -165,15 +165,15 @@ impl Checkouts {
             }
         }
         // A git folder that was made apart from its working tree does not know where that is; but we were opened there.
-        let own = if repository.is_worktree() { None } else { Checkout::of(repository) };
-        checkouts.found.extend(own.or_else(|| Checkout::of(&main)));
+        let own = if repository.is_worktree() { None } else { Checkout::open(repository) };
+        checkouts.trees.extend(own.or_else(|| Checkout::open(&main)));
         Ok(checkouts)
     }
 }
 
 impl Checkout {
     /// The working tree of a repository, if the way leads from there back to the same repository.
-    fn of(repository: &Repository) -> Option<Checkout> {
+    fn open(repository: &Repository) -> Option<Checkout> {
         let folder = repository.workdir()?.to_owned();
         let found = Repository::open(&folder).ok()?;
         (found.path() == repository.path()).then_some(Checkout { repository: found, folder })
@@ -249,12 +249,12 @@ impl Checkout {
         state: &StateFolder,
         watch: Watch<'_>,
     ) -> Result<(), IndexError> {
-        let mut draft = Draft::of(&self.repository, state)?;
+        let mut draft = Draft::read(&self.repository, state)?;
         let lacking = in_head.iter().filter_map(|&(record, blob)| {
             let in_index = draft.has(Path::new(&record.path), blob);
-            (!in_index || record.unplaced).then_some(Lacking { record, blob, in_index })
+            (!in_index || record.unplaced).then_some(MissingFile { record, blob, in_index })
         });
-        let lacking: Vec<Lacking<'_>> = lacking.collect();
+        let lacking: Vec<MissingFile<'_>> = lacking.collect();
         let wanted = self.place_all(&lacking, caught_up, state, watch);
         if wanted.is_empty() {
             return Ok(());
@@ -273,13 +273,13 @@ impl Checkout {
     /// Brings the files to their places, and gives what the index should then have.
     fn place_all<'a>(
         &self,
-        lacking: &[Lacking<'a>],
+        lacking: &[MissingFile<'a>],
         caught_up: &mut CaughtUp,
         state: &StateFolder,
         watch: Watch<'_>,
     ) -> Vec<Wanted<'a>> {
         let mut wanted = Vec::new();
-        for &Lacking { record, blob, in_index } in lacking {
+        for &MissingFile { record, blob, in_index } in lacking {
             match self.place(&record.path, blob, state) {
                 Ok(None) => watch(Step::FilePlaced),
                 Ok(Some(obstacle)) => caught_up.warn(&self.folder, &obstacle),
@@ -307,7 +307,7 @@ impl Checkout {
     fn in_head<'a>(&self, records: &'a [Pending]) -> Result<Vec<(&'a Pending, Oid)>, HistoryError> {
         let Some(branch) = head_branch(&self.repository)? else { return Ok(Vec::new()) };
         let Ok(tree) = self.repository.head().and_then(|head| head.peel_to_tree()) else { return Ok(Vec::new()) };
-        let mut folders = Folders::of(&self.repository, tree);
+        let mut folders = TreeLookup::new(&self.repository, tree);
         let mut found = Vec::new();
         for record in records.iter().filter(|record| record.reference == branch) {
             let blob = Oid::from_str(&record.blob).map_err(failed("read the journal"))?;

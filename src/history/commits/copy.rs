@@ -20,7 +20,7 @@ use crate::store::{Store, failed};
 
 /// What a working tree of one commit lacks of what the commit stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lacking {
+pub struct MissingParts {
     /// Submodules, by path: their folders are empty.
     pub submodules: Vec<String>,
     /// Filters that `.gitattributes` names, such as `lfs`: files behind them are as git stores them.
@@ -32,7 +32,7 @@ pub struct Lacking {
 ///
 /// # Errors
 /// When an object of the commit is not here or damaged, and when the file system refuses.
-pub fn check_out_aside(store: &Store, sha: &str, folder: &Path) -> Result<Lacking, HistoryError> {
+pub fn check_out_copy(store: &Store, sha: &str, folder: &Path) -> Result<MissingParts, HistoryError> {
     let repository = &store.repository;
     let absent = |error: git2::Error| match error.code() {
         ErrorCode::NotFound => {
@@ -41,7 +41,7 @@ pub fn check_out_aside(store: &Store, sha: &str, folder: &Path) -> Result<Lackin
         _ => failed("read the files of a commit")(error),
     };
     let id = Oid::from_str(sha).map_err(absent)?;
-    let loose = LooseObjects::of(repository);
+    let loose = LooseObjects::new(repository);
     let tree = loose.find_commit(repository, id).and_then(|commit| commit.tree()).map_err(absent)?;
     let lacking = lacking(repository, &loose, &tree).map_err(absent)?;
 
@@ -76,7 +76,7 @@ fn borrow(repository: &Repository, git_folder: &Path) -> Result<(), HistoryError
     // Where the file would be read as something else, there is no way to write it.
     let Some(text) = objects.to_str().filter(|text| !text.contains('\n')) else {
         let reason = "its path is no line of text".to_owned();
-        return Err(HistoryError::Git { action: "borrow the objects of the repository", reason });
+        return Err(HistoryError::Unusable { action: "borrow the objects of the repository", reason });
     };
     let file = git_folder.join("objects/info/alternates");
     let write = || {
@@ -105,9 +105,9 @@ fn tags(repository: &Repository) -> Result<String, HistoryError> {
 
 /// Walks the tree: what it lacks, and an error where an object is not here or cannot be read to its end, in which case
 /// libgit2 would never return from writing it.
-fn lacking(repository: &Repository, loose: &LooseObjects, tree: &Tree<'_>) -> Result<Lacking, git2::Error> {
+fn lacking(repository: &Repository, loose: &LooseObjects, tree: &Tree<'_>) -> Result<MissingParts, git2::Error> {
     let odb = repository.odb()?;
-    let (mut lacking, mut filters) = (Lacking::default(), BTreeSet::new());
+    let (mut lacking, mut filters) = (MissingParts::default(), BTreeSet::new());
     let mut folders = vec![(String::new(), tree.clone())];
     while let Some((folder, tree)) = folders.pop() {
         for entry in &tree {
@@ -129,7 +129,7 @@ fn lacking(repository: &Repository, loose: &LooseObjects, tree: &Tree<'_>) -> Re
         }
     }
     lacking.submodules.sort();
-    Ok(Lacking { filters: filters.into_iter().collect(), ..lacking })
+    Ok(MissingParts { filters: filters.into_iter().collect(), ..lacking })
 }
 
 /// The filters that a file of attributes names.
@@ -157,8 +157,8 @@ mod tests {
             (fixture.status(), fixture.git(&["worktree", "list"]), fixture.git(&["for-each-ref"]), head)
         };
         let before = state();
-        let aside = fixture.beside("aside");
-        assert_eq!(check_out_aside(&fixture.store(), &first, &aside).unwrap(), Lacking::default());
+        let aside = fixture.sibling("aside");
+        assert_eq!(check_out_copy(&fixture.store(), &first, &aside).unwrap(), MissingParts::default());
         assert_eq!(fs::read_to_string(aside.join("README")).unwrap(), "demo\n");
         assert!(!aside.join("src").exists());
         // What a build asks git for is there.
@@ -169,7 +169,7 @@ mod tests {
         git_in(&aside, &["commit", "--quiet", "--allow-empty", "-m", "Built"]);
         assert_eq!(state(), before);
         fixture.fsck();
-        assert!(check_out_aside(&fixture.store(), &first, &aside).is_err(), "the folder is taken");
+        assert!(check_out_copy(&fixture.store(), &first, &aside).is_err(), "the folder is taken");
     }
 
     #[test]
@@ -180,20 +180,20 @@ mod tests {
         let module = format!("160000,{},vendor/part", fixture.head());
         fixture.git(&["update-index", "--add", "--cacheinfo", &module]);
         fixture.git(&["commit", "--quiet", "-m", "Both"]);
-        let found = check_out_aside(&fixture.store(), &fixture.head(), &fixture.beside("aside")).unwrap();
+        let found = check_out_copy(&fixture.store(), &fixture.head(), &fixture.sibling("aside")).unwrap();
         assert_eq!((found.submodules, found.filters), (vec!["vendor/part".to_owned()], vec!["lfs".to_owned()]));
     }
 
     #[test]
     fn a_bare_or_shallow_repository_will_do() {
         let fixture = Fixture::new();
-        let (bare, shallow) = (fixture.beside("bare"), fixture.beside("shallow"));
+        let (bare, shallow) = (fixture.sibling("bare"), fixture.sibling("shallow"));
         fixture.git(&["clone", "--quiet", "--bare", ".", "../bare"]);
         let url = format!("file://{}", fixture.root.display());
         fixture.git(&["clone", "--quiet", "--depth", "1", &url, "../shallow"]);
         for (name, from) in [("of-bare", &bare), ("of-shallow", &shallow)] {
-            let aside = fixture.beside(name);
-            check_out_aside(&isolated(from), &fixture.head(), &aside).unwrap();
+            let aside = fixture.sibling(name);
+            check_out_copy(&isolated(from), &fixture.head(), &aside).unwrap();
             assert_eq!(git_in(&aside, &["status", "--porcelain"]), "");
             git_in(&aside, &["log", "--oneline"]);
         }
@@ -205,8 +205,8 @@ mod tests {
         fixture.git(&["config", "uploadpack.allowFilter", "true"]);
         let url = format!("file://{}", fixture.root.display());
         fixture.git(&["clone", "--quiet", "--no-checkout", "--filter=blob:none", &url, "../partial"]);
-        let store = isolated(&fixture.beside("partial"));
-        let error = check_out_aside(&store, &fixture.head(), &fixture.beside("aside")).unwrap_err();
+        let store = isolated(&fixture.sibling("partial"));
+        let error = check_out_copy(&store, &fixture.head(), &fixture.sibling("aside")).unwrap_err();
         assert!(matches!(error, HistoryError::NotHere { promised: true, .. }), "{error}");
         assert!(error.hint().is_some_and(|hint| hint.contains("--no-filter")));
     }
@@ -218,7 +218,7 @@ mod tests {
         let object = fixture.root.join(format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
         let content = fs::read(&object).unwrap();
         let fault = |name: &str| {
-            check_out_aside(&fixture.store(), &fixture.head(), &fixture.beside(name)).unwrap_err().to_string()
+            check_out_copy(&fixture.store(), &fixture.head(), &fixture.sibling(name)).unwrap_err().to_string()
         };
         fs::remove_file(&object).unwrap();
         assert!(fault("a").contains("are not all in this repository"), "{}", fault("b"));
@@ -226,7 +226,7 @@ mod tests {
         fs::write(&object, &content[..content.len() / 2]).unwrap();
         fault("c");
         fs::write(&object, &content).unwrap();
-        let file = fixture.beside("file");
+        let file = fixture.sibling("file");
         fs::write(&file, "").unwrap();
         assert!(fault("file").starts_with("cannot make a repository"), "{}", fault("file"));
     }

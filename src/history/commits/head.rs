@@ -53,7 +53,7 @@ pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
         (Some(name), None) => Head::Unborn { name },
         (None, Some(commit)) => Head::Detached { commit },
         (None, None) => {
-            return Err(HistoryError::Git {
+            return Err(HistoryError::Unusable {
                 action: "read HEAD",
                 reason: "it names no branch and no commit".to_owned(),
             });
@@ -62,7 +62,7 @@ pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
     Ok(Facts {
         workdir: repository.workdir().map(PathBuf::from),
         head,
-        activity: Activity::of(repository),
+        activity: Activity::detect(repository),
         shallow: repository.is_shallow(),
     })
 }

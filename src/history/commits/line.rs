@@ -20,7 +20,7 @@ use sprag_model::known_commits::{KnownCommit, KnownCommits};
 /// # Errors
 /// When the revision names no commit, or a commit that should be here cannot be read.
 pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
-    commit_line_known(store, revision, &mut KnownCommits::default())
+    commit_line_cached(store, revision, &mut KnownCommits::default())
 }
 
 /// Likewise, where commits that are known need not be read; those that are read are known then. In a shallow clone none is
@@ -28,7 +28,7 @@ pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, 
 ///
 /// # Errors
 /// As [`commit_line`].
-pub fn commit_line_known(
+pub fn commit_line_cached(
     store: &Store,
     revision: Option<&str>,
     known: &mut KnownCommits,
@@ -49,7 +49,7 @@ pub fn commit_line_known(
         },
     };
     let mut tags = tags(repository)?;
-    let loose = LooseObjects::of(repository);
+    let loose = LooseObjects::new(repository);
     let mut carried = Vec::new();
     let mut commits = Vec::new();
     let mut next = Some((tip.id(), Some(tip)));
@@ -121,7 +121,7 @@ pub fn commit_graph(store: &Store, revision: Option<&str>) -> Result<CommitLine,
         },
     };
     let mut tags = tags(repository)?;
-    let loose = LooseObjects::of(repository);
+    let loose = LooseObjects::new(repository);
     let mut walk = repository.revwalk().map_err(failed("walk the commits"))?;
     walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).map_err(failed("walk the commits"))?;
     walk.push(tip).map_err(failed("walk the commits"))?;
@@ -167,7 +167,7 @@ mod tests {
         let fixture = Fixture::new();
         let store = fixture.store();
         let record = |number| {
-            append(&store, &target(&store, None).unwrap(), &[Record::of(&run(number))], minute(number)).unwrap()
+            append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(number))], minute(number)).unwrap()
         };
         fixture.git(&["tag", "v0.1.0"]);
         record(1);
@@ -202,12 +202,12 @@ mod tests {
         let fixture = Fixture::new();
         let store = fixture.store();
         let add = |number| {
-            append(&store, &target(&store, None).unwrap(), &[Record::of(&run(number))], minute(number)).unwrap();
+            append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(number))], minute(number)).unwrap();
         };
         fixture.git(&["tag", "v0.1.0"]);
         add(1);
         let mut known = KnownCommits::default();
-        let line = |known: &mut KnownCommits| commit_line_known(&store, None, known).unwrap();
+        let line = |known: &mut KnownCommits| commit_line_cached(&store, None, known).unwrap();
         assert_eq!(line(&mut known), commit_line(&store, None).unwrap());
         assert_eq!(known.len(), 3);
         let before = known.clone();

@@ -11,7 +11,7 @@ use crate::store::{Store, failed, subject_of, time_of};
 use sprag_model as model;
 
 /// The digits of an id that is not cut short.
-const WHOLE_ID: usize = 40;
+const FULL_ID: usize = 40;
 
 /// The commit that a run of the present working tree measures: HEAD, or the nearest commit on its first-parent line
 /// whose tree differs from its own first parent's outside the history.
@@ -45,7 +45,7 @@ pub fn commit_at(store: &Store, revision: &str) -> Result<Option<model::commit::
     let mut found = nearest_code(repository, resolve(repository, start)?)?;
     for _ in 0..steps {
         let Some(commit) = &found else { break };
-        let parent = match first_parent(repository, &LooseObjects::of(repository), commit)? {
+        let parent = match first_parent(repository, &LooseObjects::new(repository), commit)? {
             FirstParent::None => {
                 let reason = "the line of commits is shorter".to_owned();
                 return Err(HistoryError::Revision { revision: revision.to_owned(), reason });
@@ -73,7 +73,7 @@ fn steps_back(revision: &str) -> (&str, usize) {
 /// When the object database cannot be read.
 pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
     let repository = &store.repository;
-    let found = match Oid::from_str(id).ok().filter(|_| id.len() == WHOLE_ID) {
+    let found = match Oid::from_str(id).ok().filter(|_| id.len() == FULL_ID) {
         // Objects do not come while we read, so a miss need not make libgit2 list the packs again.
         Some(whole) if !repository.odb().is_ok_and(|odb| odb.exists_ext(whole, OdbLookupFlags::NO_REFRESH)) => {
             return Ok(None);
@@ -102,7 +102,7 @@ pub(crate) fn nearest_code<'r>(
     repository: &'r Repository,
     start: Commit<'r>,
 ) -> Result<Option<Commit<'r>>, HistoryError> {
-    let loose = LooseObjects::of(repository);
+    let loose = LooseObjects::new(repository);
     let mut commit = start;
     loop {
         let parent = first_parent(repository, &loose, &commit)?;
@@ -185,7 +185,7 @@ pub(crate) fn parents(commit: &Commit<'_>) -> Vec<String> {
 pub(crate) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<bool, HistoryError> {
     let Some(tree) = present(commit.tree())? else { return Ok(true) };
     match parent {
-        FirstParent::Absent => Ok(!looks_like_record(commit)),
+        FirstParent::Absent => Ok(!has_record_message(commit)),
         FirstParent::None => Ok(tree.is_empty() || tree.iter().any(|entry| entry.name_bytes() != FOLDER.as_bytes())),
         FirstParent::Commit(parent) => {
             if parent.tree_id() == tree.id() {
@@ -197,7 +197,7 @@ pub(crate) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Res
 }
 
 /// Whether the message is one that [`crate::git::append`] writes.
-fn looks_like_record(commit: &Commit<'_>) -> bool {
+fn has_record_message(commit: &Commit<'_>) -> bool {
     commit.message_bytes().starts_with(b"sprag: ")
 }
 
@@ -228,7 +228,7 @@ mod tests {
 
     fn record(fixture: &Fixture, number: i64) {
         let store = fixture.store();
-        append(&store, &target(&store, None).unwrap(), &[Record::of(&run(number))], minute(number)).unwrap();
+        append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(number))], minute(number)).unwrap();
     }
 
     #[test]
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn a_detached_head_and_a_linked_working_tree_measure_too() {
         let fixture = Fixture::new();
-        let linked = fixture.beside("linked");
+        let linked = fixture.sibling("linked");
         fixture.git(&["worktree", "add", "--quiet", "--detach", linked.to_str().unwrap(), "HEAD~1"]);
         std::fs::write(linked.join("README"), "changed\n").unwrap();
         let measured = measured_commit(&isolated(&linked)).unwrap().unwrap();

@@ -66,7 +66,7 @@ pub fn files_of(store: &Store, commit: &str, below: &str) -> Result<Vec<(String,
         _ => {}
     }
     blobs.sort();
-    let loose = LooseObjects::of(repository);
+    let loose = LooseObjects::new(repository);
     let read = |(path, id): (String, Oid)| {
         let content =
             loose.check(id).and_then(|()| repository.find_blob(id)).map_err(failed("read a file of a commit"));

@@ -35,7 +35,7 @@ pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, History
     let target = match configured {
         Some(name) => configured_branch(repository, name)?,
         None => {
-            let activity = Activity::of(repository).filter(|activity| activity.holds_branch());
+            let activity = Activity::detect(repository).filter(|activity| activity.holds_branch());
             match (head_branch(repository)?, activity) {
                 (head, Some(activity)) => {
                     return Err(HistoryError::Busy { activity, reference: head.unwrap_or_else(|| "HEAD".to_owned()) });
@@ -87,7 +87,7 @@ fn bisected_from(repository: &Repository) -> Option<String> {
 }
 
 /// Whether git bisects without checking out the commits that it asks about: HEAD then says nothing of them.
-pub fn bisects_aside(store: &Store) -> bool {
+pub fn bisects_without_checkout(store: &Store) -> bool {
     store.repository.path().join("BISECT_HEAD").exists()
 }
 

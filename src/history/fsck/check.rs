@@ -9,7 +9,7 @@ use crate::commits::target::{Target, tip};
 use crate::error::{FETCH_ALL, HistoryError};
 use crate::fsck::content::RunFacts;
 use crate::fsck::losses::Losses;
-use crate::fsck::quarantine::Aside;
+use crate::fsck::quarantine::Quarantine;
 use crate::fsck::tip::Fault;
 use crate::fsck::tip::{Tip, TipFile};
 use crate::fsck::{content, context, earlier_root, losses, quarantine};
@@ -60,19 +60,19 @@ pub fn fsck(
         report.add(against.filter(|root| *root != empty.tree.root()).map(never));
         return Ok(report);
     };
-    let mut examined = Examined::of(repository, commit.id())?;
+    let mut examined = Examined::read(repository, commit.id())?;
     let entries = examined.contents.list(&examined.past);
     report.reference = reference;
     report.tip = Some(commit.id().to_string());
-    report.runs = examined.sound.len() as u64;
+    report.runs = examined.runs.len() as u64;
     report.quarantined = examined.tip.quarantined.iter().map(TipFile::text).collect();
     // Comparing with a folder that is cut short would never end.
     if !examined.lacks_a_folder() {
         report.add(context::working_trees(repository, &target.reference)?);
     }
-    report.add(content::odd_times(&examined.sound, now));
+    report.add(content::odd_times(&examined.runs, now));
     report.add(context::backward_commits(&examined.past.commits));
-    report.add(quarantine::sound(repository, &examined.tip));
+    report.add(quarantine::intact_records(repository, &examined.tip));
     report.add(examined.not_here());
     report.add(context::lost_since(repository, &target.reference, &examined.past.paths()));
     report.add(examined.findings());
@@ -95,18 +95,18 @@ pub fn fsck(
 ///
 /// # Errors
 /// When the ref, its commit or its tree cannot be read, and when a shallow or a partial clone leaves a part of the list out.
-pub fn sound_entries(store: &Store, target: &Target) -> Result<Result<Entries, Vec<Finding>>, HistoryError> {
+pub fn verified_entries(store: &Store, target: &Target) -> Result<Result<Entries, Vec<Finding>>, HistoryError> {
     let Some((commit, reference)) = tip(&store.repository, target)? else {
         return Ok(Ok(Entries { reference: target.reference.clone(), ..Entries::default() }));
     };
-    let mut examined = Examined::of(&store.repository, commit.id())?;
+    let mut examined = Examined::read(&store.repository, commit.id())?;
     let mut found: Vec<Finding> = examined.missing().into_iter().chain(examined.findings()).collect();
     found.retain(|one| one.severity == Severity::Damage);
     if !found.is_empty() {
         found.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
         return Ok(Err(found));
     }
-    let entries = examined.contents.list_whole(&examined.past)?;
+    let entries = examined.contents.complete_list(&examined.past)?;
     Ok(Ok(Entries { reference, tip: Some(commit.id().to_string()), ..entries }))
 }
 
@@ -117,7 +117,7 @@ pub fn sound_entries(store: &Store, target: &Target) -> Result<Result<Entries, V
 pub fn recorded(store: &Store, target: &Target) -> Result<BTreeSet<String>, HistoryError> {
     let Some((commit, _)) = tip(&store.repository, target)? else { return Ok(BTreeSet::new()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
-    Ok(Tip::of(&store.repository, &tree).runs.iter().map(TipFile::text).collect())
+    Ok(Tip::read(&store.repository, &tree).runs.iter().map(TipFile::text).collect())
 }
 
 fn never(root: Digest) -> Finding {
@@ -131,7 +131,7 @@ pub(crate) struct Examined<'r> {
     pub(crate) tip: Tip,
     pub(crate) past: Past,
     pub(crate) contents: Contents<'r>,
-    pub(crate) sound: Vec<RunFacts>,
+    pub(crate) runs: Vec<RunFacts>,
     /// What cannot stay where it is.
     pub(crate) faults: Vec<Fault>,
     pub(crate) losses: Losses,
@@ -141,15 +141,15 @@ pub(crate) struct Examined<'r> {
 }
 
 impl<'r> Examined<'r> {
-    pub(crate) fn of(repository: &'r Repository, commit: Oid) -> Result<Examined<'r>, HistoryError> {
+    pub(crate) fn read(repository: &'r Repository, commit: Oid) -> Result<Examined<'r>, HistoryError> {
         let tree = repository.find_commit(commit).and_then(|commit| commit.tree());
         let tree = tree.map_err(failed("read the tree of the history"))?;
-        let mut tip = Tip::of(repository, &tree);
-        let past = Past::of(repository, commit)?;
-        let mut digests = Digests::of(repository)?;
-        let promises = Promises::of(repository)?;
+        let mut tip = Tip::read(repository, &tree);
+        let past = Past::read(repository, commit)?;
+        let mut digests = Digests::new(repository)?;
+        let promises = Promises::new(repository)?;
         let read = content::read(repository, &tip, &mut digests, &promises)?;
-        let aside = Aside::of(repository, &tip, &promises);
+        let aside = Quarantine::read(repository, &tip, &promises);
         let mut faults = std::mem::take(&mut tip.faults);
         faults.extend(read.faults);
         faults.extend(aside.faults);
@@ -164,7 +164,7 @@ impl<'r> Examined<'r> {
         findings.extend(aside.findings);
         let absent = read.absent.into_iter().chain(aside.absent).chain(losses.absent.iter().cloned()).collect();
         let contents = Contents { digests, unreadable: Vec::new() };
-        Ok(Examined { promises, tip, past, contents, sound: read.sound, faults, losses, absent, findings })
+        Ok(Examined { promises, tip, past, contents, runs: read.runs, faults, losses, absent, findings })
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -65,7 +65,7 @@ pub(crate) fn judge(path: &str, bytes: &[u8]) -> Judged {
         return judge_event(path, bytes);
     }
     match layout::check_record(path, PLAIN, bytes) {
-        Ok(recorded) => Judged::Run(RunFacts::of(path, &recorded.run, bytes)),
+        Ok(recorded) => Judged::Run(RunFacts::new(path, &recorded.run, bytes)),
         Err(what) => match Run::from_record(bytes) {
             Ok(_) => Judged::Bad(FindingKind::Name, what),
             Err(RecordError::Newer(version)) => judge_newer(path, bytes, version),
@@ -99,7 +99,7 @@ fn judge_newer(path: &str, bytes: &[u8], version: u64) -> Judged {
 }
 
 impl RunFacts {
-    fn of(path: &str, run: &Run, bytes: &[u8]) -> RunFacts {
+    fn new(path: &str, run: &Run, bytes: &[u8]) -> RunFacts {
         let whole = !run.measurements.is_empty() && !run.is_partial();
         RunFacts {
             path: path.to_owned(),
@@ -122,8 +122,8 @@ fn timeless(bytes: &[u8]) -> Digest {
 }
 
 /// What the records of the tip are.
-pub(crate) struct Contents {
-    pub(crate) sound: Vec<RunFacts>,
+pub(crate) struct TipContents {
+    pub(crate) runs: Vec<RunFacts>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) findings: Vec<Finding>,
     /// Paths of files that are not here, as in a partial clone.
@@ -138,11 +138,11 @@ pub(crate) fn read(
     tip: &Tip,
     digests: &mut Digests<'_>,
     promises: &Promises<'_>,
-) -> Result<Contents, HistoryError> {
+) -> Result<TipContents, HistoryError> {
     git2::opts::strict_hash_verification(true);
     let odb = repository.odb().map_err(failed("open the object database"))?;
-    let loose = LooseObjects::of(repository);
-    let mut contents = Contents { sound: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
+    let loose = LooseObjects::new(repository);
+    let mut contents = TipContents { runs: Vec::new(), faults: Vec::new(), findings: Vec::new(), absent: Vec::new() };
     let files: Vec<&TipFile> = tip.runs.iter().chain(&tip.events).collect();
     let order = PackIndexes::read(repository, files.len()).order(&files, |file| Some(file.id));
     for batch in order.chunks(BATCH) {
@@ -155,9 +155,9 @@ pub(crate) fn read(
             }
         }
         for ((file, path, _), (digest, judged)) in read.iter().zip(judge_all(&read)) {
-            digests.learn(file.id, digest);
+            digests.insert(file.id, digest);
             match judged {
-                Judged::Run(facts) => contents.sound.push(facts),
+                Judged::Run(facts) => contents.runs.push(facts),
                 Judged::Event => {}
                 Judged::Newer(version) => contents.findings.push(
                     Finding::at(
@@ -171,24 +171,24 @@ pub(crate) fn read(
             }
         }
     }
-    contents.sound.sort_by(|a, b| a.path.cmp(&b.path));
+    contents.runs.sort_by(|a, b| a.path.cmp(&b.path));
     contents.faults.sort_by(|a, b| a.file.path.cmp(&b.file.path));
     contents.findings.sort_by(|a, b| a.path.cmp(&b.path));
     contents.absent.sort();
-    for file in tip.aside.iter() {
+    for file in tip.auxiliary.iter() {
         match fetch(&loose, &odb, file.id) {
             Ok(_) => {}
             Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
             Err((kind, what)) => contents.fault(file, kind, what),
         }
     }
-    let absent = absent_commits(&odb, &contents.sound);
+    let absent = absent_commits(&odb, &contents.runs);
     contents.findings.extend(absent);
-    contents.findings.extend(duplicates(&contents.sound));
+    contents.findings.extend(duplicates(&contents.runs));
     Ok(contents)
 }
 
-impl Contents {
+impl TipContents {
     fn fault(&mut self, file: &TipFile, kind: FindingKind, what: String) {
         let advice = match kind {
             FindingKind::Unreadable => fetch_first(file.id),

@@ -5,7 +5,7 @@ use std::fs;
 
 use git2::{Oid, Repository, Status, StatusOptions};
 
-use crate::checkout::index::kept_out;
+use crate::checkout::index::sparse_paths;
 use crate::checkout::working_tree::Checkouts;
 use crate::commits::head::short_name;
 use crate::error::HistoryError;
@@ -19,9 +19,9 @@ use sprag_model::fsck::{Finding, FindingKind};
 /// Looks at the working trees on that branch.
 pub(crate) fn working_trees(repository: &Repository, reference: &str) -> Result<Vec<Finding>, HistoryError> {
     let mut findings = Vec::new();
-    let checkouts = Checkouts::of(repository, reference)?;
+    let checkouts = Checkouts::on_branch(repository, reference)?;
     findings.extend(checkouts.warnings.into_iter().map(|warning| Finding::overall(FindingKind::WorkingTree, warning)));
-    for checkout in &checkouts.found {
+    for checkout in &checkouts.trees {
         match working_tree(&checkout.repository) {
             Ok(found) => findings.extend(found),
             // As where a folder of the branch is missing, which is told where the branch is read.
@@ -59,8 +59,8 @@ pub(crate) fn beliefs(repository: &Repository) -> Vec<Finding> {
 
 /// What dead processes of ours left. Where one is at work there is nothing to tell yet.
 pub(crate) fn leftovers(repository: &Repository) -> Vec<Finding> {
-    let state = StateFolder::of(repository.commondir());
-    let left = state.left();
+    let state = StateFolder::new(repository.commondir());
+    let left = state.leftovers();
     if left.is_empty() || !matches!(state.lock_briefly(), Ok(Some(_))) {
         return Vec::new();
     }
@@ -78,7 +78,7 @@ fn working_tree(repository: &Repository) -> Result<Vec<Finding>, HistoryError> {
     options.include_untracked(true).recurse_untracked_dirs(true).include_ignored(false);
     options.disable_pathspec_match(true).pathspec(FOLDER);
     let statuses = repository.statuses(Some(&mut options)).map_err(failed("compare the working tree with HEAD"))?;
-    let kept_out = kept_out(repository);
+    let sparse_paths = sparse_paths(repository);
     let mut findings = Vec::new();
     for entry in &statuses {
         let status = entry.status();
@@ -87,7 +87,7 @@ fn working_tree(repository: &Repository) -> Result<Vec<Finding>, HistoryError> {
         } else if status.intersects(Status::INDEX_NEW | Status::INDEX_MODIFIED | Status::INDEX_RENAMED) {
             ("is staged with a content that the branch does not have", "records are added by `sprag history add`")
         } else if status.contains(Status::WT_DELETED) {
-            if kept_out.contains(entry.path_bytes()) {
+            if sparse_paths.contains(entry.path_bytes()) {
                 continue;
             }
             ("is in the branch, but not in the working tree", REPAIR)
@@ -126,7 +126,7 @@ pub(crate) fn lost_since(repository: &Repository, reference: &str, known: &HashS
     for remote in remotes.iter().filter_map(|name| name.ok().flatten()) {
         let name = format!("{remote}/{}", short_name(reference));
         let Some(tip) = tip_of(repository, &format!("refs/sprag/synced/{name}")) else { continue };
-        let files = tip.runs.iter().chain(&tip.events).chain(&tip.aside);
+        let files = tip.runs.iter().chain(&tip.events).chain(&tip.auxiliary);
         let gone = files.filter(|file| !known.contains(file.text().as_str())).count();
         let (what, them) = match gone {
             0 => continue,
@@ -142,5 +142,5 @@ pub(crate) fn lost_since(repository: &Repository, reference: &str, known: &HashS
 /// What the branch of the remote had; absent where there was no sync, or its commit cannot be read.
 fn tip_of(repository: &Repository, reference: &str) -> Option<Tip> {
     let commit = loose::commit_at(repository, &repository.find_reference(reference).ok()?).ok()?;
-    Some(Tip::of(repository, &loose::find_tree(repository, commit.tree_id()).ok()?))
+    Some(Tip::read(repository, &loose::find_tree(repository, commit.tree_id()).ok()?))
 }

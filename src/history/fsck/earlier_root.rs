@@ -33,7 +33,7 @@ pub(crate) fn find(
     }
     let present: HashSet<Digest> = entries.runs.iter().map(|run| run.digest).collect();
     for line in merged(repository, tip) {
-        let Ok(past) = Past::of(repository, line) else { continue };
+        let Ok(past) = Past::read(repository, line) else { continue };
         let list = contents.list(&past);
         let Some(size) = list.tree.size_of(&root) else { continue };
         if list.runs[..size].iter().all(|run| present.contains(&run.digest)) {

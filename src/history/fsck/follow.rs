@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Oid, Repository};
 
-use crate::checkout::index::{IndexError, IndexLock, Removed, kept_out};
+use crate::checkout::index::{IndexError, IndexLock, Removed, sparse_paths};
 use crate::checkout::working_tree::Checkout;
 use crate::fsck::tip::TipFile;
 use crate::layout::FOLDER;
@@ -59,9 +59,10 @@ pub(crate) fn take_out(
 /// Brings back the files that the index has and the working tree lacks, unless a sparse checkout keeps them out; gives their paths, and what went wrong.
 pub(crate) fn bring_back(checkout: &Checkout, records: &[Pending], state: &StateFolder) -> (Vec<String>, Vec<String>) {
     let (mut placed, mut warnings) = (Vec::new(), Vec::new());
-    let kept_out = kept_out(checkout.repository());
+    let sparse_paths = sparse_paths(checkout.repository());
     for record in records {
-        if kept_out.contains(record.path.as_bytes()) || fs::symlink_metadata(checkout.folder.join(&record.path)).is_ok()
+        if sparse_paths.contains(record.path.as_bytes())
+            || fs::symlink_metadata(checkout.folder.join(&record.path)).is_ok()
         {
             continue;
         }

@@ -48,13 +48,13 @@ pub(crate) fn compare(
             continue;
         }
         let right = match contents[0].kind {
-            Kind::Aside => Some(contents[0]),
+            Kind::Auxiliary => Some(contents[0]),
             Kind::Run | Kind::Event => losses.vouched(&contents, now, set_aside, digests, promises),
         };
         match (right, now) {
             (Some(right), Some(now)) if right.blob == *now => {}
             (Some(right), _) if set_aside.contains(&right.blob) => {}
-            (Some(right), now) => losses.tell(past, right, now, digests, promises),
+            (Some(right), now) => losses.report(past, right, now, digests, promises),
             (None, Some(_)) => {}
             (None, None) if contents.iter().any(|file| promises.cover(file.blob)) => {
                 if !contents.iter().any(|file| set_aside.contains(&file.blob)) {
@@ -95,7 +95,7 @@ impl Losses {
         })
     }
 
-    fn tell(
+    fn report(
         &mut self,
         past: &Past,
         right: &Appearance,

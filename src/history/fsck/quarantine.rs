@@ -28,7 +28,7 @@ const DIGITS: usize = 16;
 
 /// What lies among what was set aside.
 #[derive(Default)]
-pub(crate) struct Aside {
+pub(crate) struct Quarantine {
     /// The contents: those that lie there, and those that a note stands for.
     pub(crate) contents: HashSet<Oid>,
     /// Files that are no longer what was set aside.
@@ -38,10 +38,10 @@ pub(crate) struct Aside {
     pub(crate) absent: Vec<String>,
 }
 
-impl Aside {
+impl Quarantine {
     /// Reads all that was set aside, and holds it against the folders that it lies in.
-    pub(crate) fn of(repository: &Repository, tip: &Tip, promises: &Promises<'_>) -> Aside {
-        let mut aside = Aside::default();
+    pub(crate) fn read(repository: &Repository, tip: &Tip, promises: &Promises<'_>) -> Quarantine {
+        let mut aside = Quarantine::default();
         let records = tip.runs.iter().chain(&tip.events);
         let recorded: HashSet<String> = records.map(|file| name_of(&file.text(), MISSING)).collect();
         for file in &tip.quarantined {
@@ -116,7 +116,7 @@ pub(crate) fn settled(repository: &Repository, past: &Past, present: &HashMap<St
 }
 
 /// Records that were set aside though nothing is wrong with them, and that the history has nowhere else.
-pub(crate) fn sound(repository: &Repository, tip: &Tip) -> Vec<Finding> {
+pub(crate) fn intact_records(repository: &Repository, tip: &Tip) -> Vec<Finding> {
     let present = tip.contents();
     let mut findings = Vec::new();
     for file in &tip.quarantined {

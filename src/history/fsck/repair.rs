@@ -53,14 +53,14 @@ pub struct Repaired {
 /// is then as it was.
 pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Repaired, HistoryError> {
     let repository = &store.repository;
-    let state = StateFolder::of(repository.commondir());
-    let left = state.left();
+    let state = StateFolder::new(repository.commondir());
+    let left = state.leftovers();
     let lock = state.lock()?;
     let (healed, unfinished) = heal_locked(repository, &state, &lock, &mut |_| {})?;
     let mut repaired = Repaired { warnings: healed.warnings, ..Repaired::default() };
     repaired.steps.extend(left.iter().map(|name| format!("removed `sprag/{name}` from the git folder")));
     repaired.steps.extend(healed.records.iter().map(|path| format!("a working tree caught up with `{path}`")));
-    let checkouts = Checkouts::of(repository, &target.reference)?;
+    let checkouts = Checkouts::on_branch(repository, &target.reference)?;
     repaired.warnings.extend(checkouts.warnings.iter().cloned());
     let mut locks = Vec::new();
     let moved = match move_ref(repository, target, &checkouts, &state, time, &mut locks, &mut repaired) {
@@ -71,10 +71,10 @@ pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Rep
             return Err(error);
         }
     };
-    locks.resize_with(checkouts.found.len(), || None);
+    locks.resize_with(checkouts.trees.len(), || None);
     let wanted = records_of(repository, target)?;
     let mut pending = unfinished;
-    for (checkout, lock) in checkouts.found.iter().zip(locks) {
+    for (checkout, lock) in checkouts.trees.iter().zip(locks) {
         repaired.warnings.extend(follow::take_out(checkout, &moved, lock.as_ref(), &state));
         let caught_up = checkout.catch_up(&wanted, lock, &state, &mut |_| {});
         if !caught_up.added.is_empty() {
@@ -109,12 +109,12 @@ fn move_ref(
     let mut refusal = String::new();
     for attempt in 0..ATTEMPTS {
         let Some((commit, name)) = tip(repository, target)? else { return Ok(Vec::new()) };
-        let mut examined = Examined::of(repository, commit.id())?;
+        let mut examined = Examined::read(repository, commit.id())?;
         let written = write_anew(repository, checkouts, &examined, repaired);
         if written {
-            examined = Examined::of(repository, commit.id())?;
+            examined = Examined::read(repository, commit.id())?;
         }
-        let plan = Plan::of(repository, &examined)?;
+        let plan = Plan::new(repository, &examined)?;
         if plan.left_alone > 0 {
             let files = if plan.left_alone == 1 { "1 file".to_owned() } else { format!("{} files", plan.left_alone) };
             let warning = format!("left {files} alone that are not here, as in a partial clone; {FETCH_ALL}");
@@ -126,7 +126,7 @@ fn move_ref(
             return Ok(Vec::new());
         }
         let new = plan.commit(repository, &commit, time)?;
-        *locks = checkouts.found.iter().map(|checkout| checkout.lock(state, &mut |_| {})).collect();
+        *locks = checkouts.trees.iter().map(|checkout| checkout.lock(state, &mut |_| {})).collect();
         let expected = (name == target.reference).then(|| commit.id());
         let moved = match expected {
             Some(expected) => repository.reference_matching(&target.reference, new, true, expected, &plan.message()),
@@ -165,7 +165,7 @@ fn write_anew(
         .filter(|fault| fault.finding.kind == FindingKind::Unreadable)
         .map(|fault| &fault.file)
         .collect();
-    let contents = follow::contents(&checkouts.found, &unreadable);
+    let contents = follow::contents(&checkouts.trees, &unreadable);
     for (id, bytes) in &contents {
         match follow::write_anew(repository, *id, bytes) {
             Ok(()) => repaired.steps.push(format!("wrote the object {id} anew from the file in a working tree")),
@@ -188,10 +188,10 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(repository: &Repository, examined: &Examined<'_>) -> Result<Plan, HistoryError> {
+    fn new(repository: &Repository, examined: &Examined<'_>) -> Result<Plan, HistoryError> {
         let mut plan = Plan { left_alone: examined.absent.len(), ..Plan::default() };
         for fault in &examined.faults {
-            if is_sound_but_executable(repository, &fault.file) {
+            if is_valid_but_executable(repository, &fault.file) {
                 plan.make_plain(&fault.file);
             } else {
                 plan.remove(repository, &examined.promises, &fault.file)?;
@@ -202,7 +202,7 @@ impl Plan {
             plan.remove(repository, promises, &TipFile { path: path.clone().into_bytes(), mode: PLAIN, id: *blob })?;
         }
         for (path, blob) in examined.losses.set_aside.iter().filter(|(_, blob)| !examined.promises.cover(*blob)) {
-            plan.put_aside(repository, &TipFile { path: path.clone().into_bytes(), mode: PLAIN, id: *blob })?;
+            plan.quarantine_file(repository, &TipFile { path: path.clone().into_bytes(), mode: PLAIN, id: *blob })?;
         }
         for (path, blob) in &examined.losses.restore {
             plan.edits.insert(path.clone().into_bytes(), Edit::Put(*blob));
@@ -234,13 +234,13 @@ impl Plan {
         }
         self.edits.insert(file.path.clone(), Edit::Remove);
         for file in files {
-            self.put_aside(repository, &file)?;
+            self.quarantine_file(repository, &file)?;
             self.removed.push(file);
         }
         Ok(())
     }
 
-    fn put_aside(&mut self, repository: &Repository, file: &TipFile) -> Result<(), HistoryError> {
+    fn quarantine_file(&mut self, repository: &Repository, file: &TipFile) -> Result<(), HistoryError> {
         let note = || repository.blob(format!("{}\n", file.id).as_bytes()).map_err(failed("write a note"));
         let (digits, ending, content) = if file.mode == SUBMODULE {
             (quarantine::digits_of_id(file.id), quarantine::SUBMODULE, note()?)
@@ -293,7 +293,7 @@ fn below(repository: &Repository, file: &TipFile) -> Vec<TipFile> {
 }
 
 /// Whether nothing is wrong with a record but that it can be executed.
-fn is_sound_but_executable(repository: &Repository, file: &TipFile) -> bool {
+fn is_valid_but_executable(repository: &Repository, file: &TipFile) -> bool {
     if file.mode != EXECUTABLE || loose::check(repository, file.id).is_err() {
         return false;
     }
@@ -305,9 +305,9 @@ fn is_sound_but_executable(repository: &Repository, file: &TipFile) -> bool {
 fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, HistoryError> {
     let Some((commit, _)) = tip(repository, target)? else { return Ok(Vec::new()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
-    let tip = super::tip::Tip::of(repository, &tree);
-    let promises = Promises::of(repository)?;
-    let files = tip.runs.iter().chain(&tip.events).chain(&tip.aside).chain(&tip.quarantined);
+    let tip = super::tip::Tip::read(repository, &tree);
+    let promises = Promises::new(repository)?;
+    let files = tip.runs.iter().chain(&tip.events).chain(&tip.auxiliary).chain(&tip.quarantined);
     let files = files.filter(|file| !promises.cover(file.id));
     let paths: BTreeMap<String, Oid> = files.map(|file| (file.text(), file.id)).collect();
     let pending = |(path, blob): (String, Oid)| Pending {

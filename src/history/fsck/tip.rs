@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 
 use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
-use unicode_normalization::UnicodeNormalization as _;
 
 use crate::error::FETCH_ALL;
 use crate::layout;
@@ -11,6 +10,7 @@ use crate::layout::{FOLDER, Kind};
 use crate::objects::loose;
 use crate::objects::partial::Promises;
 use crate::reading::past::{QUARANTINE, reason};
+use crate::tree_lookup::case_folded;
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::run::{LAYOUT_VERSION, RECORD_ROOT};
 
@@ -48,12 +48,12 @@ pub(crate) struct Tip {
     /// Plain files that are named like event records, still to be read.
     pub(crate) events: Vec<TipFile>,
     /// Other plain files in folders that begin with an underscore.
-    pub(crate) aside: Vec<TipFile>,
+    pub(crate) auxiliary: Vec<TipFile>,
     /// Those of them that were set aside.
     pub(crate) quarantined: Vec<TipFile>,
     /// What cannot stay where it is.
     pub(crate) faults: Vec<Fault>,
-    /// Folders that cannot be read, and what is only told.
+    /// TreeLookup that cannot be read, and what is only told.
     pub(crate) findings: Vec<Finding>,
     /// Pairs of paths that are one on some file systems.
     pub(crate) collisions: Vec<(TipFile, TipFile)>,
@@ -61,7 +61,7 @@ pub(crate) struct Tip {
 
 impl Tip {
     /// Walks the tree of a commit.
-    pub(crate) fn of(repository: &Repository, tree: &Tree<'_>) -> Tip {
+    pub(crate) fn read(repository: &Repository, tree: &Tree<'_>) -> Tip {
         let mut walk = Walk { repository, tip: Tip::default() };
         walk.top(tree);
         walk.tip
@@ -70,7 +70,7 @@ impl Tip {
     /// The content of every file, by path.
     pub(crate) fn contents(&self) -> HashMap<String, Oid> {
         let faulty = self.faults.iter().map(|fault| &fault.file);
-        let files = self.runs.iter().chain(&self.events).chain(&self.aside).chain(&self.quarantined).chain(faulty);
+        let files = self.runs.iter().chain(&self.events).chain(&self.auxiliary).chain(&self.quarantined).chain(faulty);
         files.map(|file| (file.text(), file.id)).collect()
     }
 }
@@ -84,7 +84,7 @@ struct Walk<'r> {
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Runs,
-    Aside,
+    Auxiliary,
     Quarantine,
 }
 
@@ -98,7 +98,7 @@ impl<'r> Walk<'r> {
             let version = text.strip_prefix("history/v").and_then(|version| version.parse::<u64>().ok());
             if text == RECORD_ROOT {
                 if let Some(folder) = self.folder(&path, &entry) {
-                    self.look(&path, &folder, 0, Place::Runs);
+                    self.enter(&path, &folder, 0, Place::Runs);
                 }
             } else if version.is_some_and(|version| version > LAYOUT_VERSION) {
                 let what = "is of a newer layout, and was left as it is";
@@ -112,7 +112,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    fn look(&mut self, parent: &[u8], folder: &Tree<'_>, depth: usize, place: Place) {
+    fn enter(&mut self, parent: &[u8], folder: &Tree<'_>, depth: usize, place: Place) {
         self.collide(parent, folder);
         for entry in folder {
             let name = entry.name_bytes();
@@ -122,7 +122,7 @@ impl<'r> Walk<'r> {
             let path = join(parent, name);
             let place = match place {
                 Place::Runs if depth == 0 && name == QUARANTINE.as_bytes() => Place::Quarantine,
-                Place::Runs if depth == 0 && name.starts_with(b"_") => Place::Aside,
+                Place::Runs if depth == 0 && name.starts_with(b"_") => Place::Auxiliary,
                 same => same,
             };
             if entry.name().is_err() {
@@ -132,7 +132,7 @@ impl<'r> Walk<'r> {
                 if depth >= deepest {
                     self.fault(&path, &entry, FindingKind::Shape, "is a folder, where a record is a plain file");
                 } else if let Some(folder) = self.folder(&path, &entry) {
-                    self.look(&path, &folder, depth + 1, place);
+                    self.enter(&path, &folder, depth + 1, place);
                 }
             } else {
                 self.file(path, &entry, depth, place);
@@ -153,7 +153,7 @@ impl<'r> Walk<'r> {
             (Err(what), _) => return self.fault(&file.path, entry, FindingKind::Unknown, what),
             (Ok(Kind::Event), _) => &mut self.tip.events,
             (Ok(_), Place::Runs) => &mut self.tip.runs,
-            (Ok(_), Place::Aside) => &mut self.tip.aside,
+            (Ok(_), Place::Auxiliary) => &mut self.tip.auxiliary,
             (Ok(_), Place::Quarantine) => &mut self.tip.quarantined,
         };
         list.push(file);
@@ -170,7 +170,7 @@ impl<'r> Walk<'r> {
         tree.map_err(|error| {
             let what = format!("is a folder that cannot be read: {}", reason(&error));
             let path = String::from_utf8_lossy(path);
-            let is_promised = Promises::of(self.repository).is_ok_and(|promises| promises.cover(entry.id()));
+            let is_promised = Promises::new(self.repository).is_ok_and(|promises| promises.cover(entry.id()));
             self.tip.findings.push(if is_promised {
                 let what = format!("{what}, as in a partial clone");
                 Finding::at(FindingKind::Incomplete, &path, what).advise(FETCH_ALL)
@@ -188,10 +188,10 @@ impl<'r> Walk<'r> {
         for entry in folder {
             let Ok(name) = entry.name() else { continue };
             let file = TipFile { path: join(parent, name.as_bytes()), mode: entry.filemode(), id: entry.id() };
-            if let Some(first) = names.get(&fold(name)) {
+            if let Some(first) = names.get(&case_folded(name)) {
                 self.tip.collisions.push((first.clone(), file));
             } else {
-                names.insert(fold(name), file);
+                names.insert(case_folded(name), file);
             }
         }
     }
@@ -201,11 +201,6 @@ impl<'r> Walk<'r> {
         let finding = Finding::at(kind, &file.text(), what).advise("run `sprag history fsck --repair` to set it aside");
         self.tip.faults.push(Fault { file, finding });
     }
-}
-
-/// A name as file systems see it that know neither case nor Unicode form.
-fn fold(name: &str) -> String {
-    name.nfc().collect::<String>().to_lowercase().nfc().collect()
 }
 
 fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {

@@ -14,7 +14,7 @@ use git2::{Commit, ErrorClass, ErrorCode, ObjectType, Oid, Reference, Repository
 pub(crate) fn check(repository: &Repository, id: Oid) -> Result<(), git2::Error> {
     let own = repository.commondir().join("objects");
     let file = open(&own, id).or_else(|| alternates(&own).iter().find_map(|objects| open(objects, id)));
-    file.map_or(Ok(()), |file| check_whole(id, file))
+    file.map_or(Ok(()), |file| check_stream(id, file))
 }
 
 /// What [`check`] asks the file system for every object, asked once for many. Objects that come later are not seen.
@@ -24,7 +24,7 @@ pub(crate) struct LooseObjects {
 }
 
 impl LooseObjects {
-    pub(crate) fn of(repository: &Repository) -> LooseObjects {
+    pub(crate) fn new(repository: &Repository) -> LooseObjects {
         let roots = object_folders(repository);
         let present = |root: &PathBuf| {
             let mut present = [false; 256];
@@ -51,7 +51,7 @@ impl LooseObjects {
     pub(crate) fn check(&self, id: Oid) -> Result<(), git2::Error> {
         let first = usize::from(id.as_bytes()[0]);
         let mut roots = self.folders.iter().filter(|(_, present)| present[first]);
-        roots.find_map(|(root, _)| open(root, id)).map_or(Ok(()), |file| check_whole(id, file))
+        roots.find_map(|(root, _)| open(root, id)).map_or(Ok(()), |file| check_stream(id, file))
     }
 }
 
@@ -60,7 +60,7 @@ fn open(objects: &Path, id: Oid) -> Option<File> {
     File::open(objects.join(&name[..2]).join(&name[2..])).ok()
 }
 
-fn check_whole(id: Oid, file: File) -> Result<(), git2::Error> {
+fn check_stream(id: Oid, file: File) -> Result<(), git2::Error> {
     let broken =
         |error: io::Error| git2::Error::from_str(&format!("the file of `{id}` in the git folder is broken ({error})"));
     io::copy(&mut ZlibDecoder::new(file), &mut io::sink()).map(drop).map_err(broken)
@@ -106,5 +106,5 @@ pub(crate) fn commit_at<'r>(repository: &'r Repository, reference: &Reference<'_
     let id = resolved.target().ok_or_else(nothing)?;
     check(repository, id)?;
     let commit = repository.find_object(id, None)?.peel_to_commit()?;
-    LooseObjects::of(repository).find_commit(repository, commit.id())
+    LooseObjects::new(repository).find_commit(repository, commit.id())
 }

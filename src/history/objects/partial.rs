@@ -12,7 +12,7 @@ pub(crate) struct Promises<'r> {
 }
 
 impl<'r> Promises<'r> {
-    pub(crate) fn of(repository: &'r Repository) -> Result<Promises<'r>, HistoryError> {
+    pub(crate) fn new(repository: &'r Repository) -> Result<Promises<'r>, HistoryError> {
         let odb = repository.odb().map_err(failed("open the object database"))?;
         Ok(Promises { odb, is_partial: is_partial(repository).unwrap_or(false) })
     }

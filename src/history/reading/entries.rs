@@ -50,9 +50,9 @@ pub fn entries(store: &Store, target: &Target) -> Result<Entries, HistoryError> 
     let Some((commit, reference)) = tip(&store.repository, target)? else {
         return Ok(Entries { reference: target.reference.clone(), ..Entries::default() });
     };
-    let past = Past::of(&store.repository, commit.id())?;
-    let digests = Digests::of(&store.repository)?;
-    let entries = Contents { digests, unreadable: Vec::new() }.list_whole(&past)?;
+    let past = Past::read(&store.repository, commit.id())?;
+    let digests = Digests::new(&store.repository)?;
+    let entries = Contents { digests, unreadable: Vec::new() }.complete_list(&past)?;
     Ok(Entries { reference, tip: Some(commit.id().to_string()), ..entries })
 }
 
@@ -60,29 +60,29 @@ pub fn entries(store: &Store, target: &Target) -> Result<Entries, HistoryError> 
 pub(crate) struct Digests<'r> {
     loose: LooseObjects,
     odb: Odb<'r>,
-    known: HashMap<Oid, Option<Digest>>,
+    digests: HashMap<Oid, Option<Digest>>,
 }
 
 impl<'r> Digests<'r> {
-    pub(crate) fn of(repository: &'r Repository) -> Result<Digests<'r>, HistoryError> {
+    pub(crate) fn new(repository: &'r Repository) -> Result<Digests<'r>, HistoryError> {
         let odb = repository.odb().map_err(failed("open the object database"))?;
-        Ok(Digests { loose: LooseObjects::of(repository), odb, known: HashMap::new() })
+        Ok(Digests { loose: LooseObjects::new(repository), odb, digests: HashMap::new() })
     }
 
     /// Tells the digest of a content that somebody else has read.
-    pub(crate) fn learn(&mut self, blob: Oid, digest: Option<Digest>) {
-        self.known.insert(blob, digest);
+    pub(crate) fn insert(&mut self, blob: Oid, digest: Option<Digest>) {
+        self.digests.insert(blob, digest);
     }
 
     /// The digest that names of records bear; absent where the content is none that a record may have.
     pub(crate) fn get(&mut self, blob: Oid) -> Result<Option<Digest>, git2::Error> {
-        if let Some(known) = self.known.get(&blob) {
+        if let Some(known) = self.digests.get(&blob) {
             return Ok(*known);
         }
         self.loose.check(blob)?;
         let (size, _) = self.odb.read_header(blob)?;
         let digest = if size > MAX_RECORD_BYTES { None } else { record_digest(self.odb.read(blob)?.data()) };
-        self.known.insert(blob, digest);
+        self.digests.insert(blob, digest);
         Ok(digest)
     }
 }
@@ -109,7 +109,7 @@ impl Contents<'_> {
     ///
     /// # Errors
     /// When a shallow clone or a missing object leaves a part of the list out.
-    pub(crate) fn list_whole(&mut self, past: &Past) -> Result<Entries, HistoryError> {
+    pub(crate) fn complete_list(&mut self, past: &Past) -> Result<Entries, HistoryError> {
         if let Some(gap) = past.unreadable.first() {
             return Err(HistoryError::Incomplete(format!("{} cannot be read, {}", gap.what, gap.why)));
         }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use crate::layout::Entry;
 
-/// Folders by the id of their tree: such as hold plain files that are named like records, and nothing else.
+/// TreeLookup by the id of their tree: such as hold plain files that are named like records, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct KnownFolders(HashMap<String, Folder>);
+pub struct FolderCache(HashMap<String, Folder>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Folder {
@@ -15,7 +15,7 @@ struct Folder {
     files: Vec<Entry>,
 }
 
-impl KnownFolders {
+impl FolderCache {
     /// The files of a folder, which is then known no more.
     pub(crate) fn take(&mut self, id: &str, path: &str) -> Option<Vec<Entry>> {
         (self.0.get(id)?.path == path).then(|| self.0.remove(id))?.map(|folder| folder.files)
@@ -51,7 +51,7 @@ impl KnownFolders {
     }
 
     /// What was kept; absent where the text is none of ours.
-    pub fn from_text(text: &str) -> Option<KnownFolders> {
+    pub fn from_text(text: &str) -> Option<FolderCache> {
         let mut folders = HashMap::new();
         let mut lines = text.split_terminator('\n').peekable();
         while let Some(line) = lines.next() {
@@ -63,7 +63,7 @@ impl KnownFolders {
             }
             folders.insert(id.to_owned(), Folder { path: path.to_owned(), files });
         }
-        Some(KnownFolders(folders))
+        Some(FolderCache(folders))
     }
 }
 
@@ -74,20 +74,20 @@ mod tests {
     #[test]
     fn folders_are_read_back() {
         let entry = |path: &str, blob: &str| Entry { path: path.to_owned(), blob: blob.to_owned() };
-        let mut known = KnownFolders::default();
+        let mut known = FolderCache::default();
         known.insert("t1".to_owned(), "a/b".to_owned(), vec![entry("a/b/one two", "b1"), entry("a/b/c", "b2")]);
         known.insert("t2".to_owned(), "a/empty folder".to_owned(), Vec::new());
         let text = known.to_text();
         assert_eq!(text, "t1 a/b\n b1 one two\n b2 c\nt2 a/empty folder\n");
-        let mut read = KnownFolders::from_text(&text).expect("text of ours");
+        let mut read = FolderCache::from_text(&text).expect("text of ours");
         assert_eq!((read.len(), &read), (2, &known));
         assert_eq!(read.take("t1", "a"), None, "another place");
         assert_eq!(read.take("t3", "a/b"), None);
         assert_eq!(read.take("t1", "a/b").map(|files| files.len()), Some(2));
         assert_eq!(read.take("t1", "a/b"), None, "it was taken");
-        assert!(KnownFolders::from_text("").is_some_and(|none| none.is_empty()));
+        assert!(FolderCache::from_text("").is_some_and(|none| none.is_empty()));
         for wrong in ["t1", " b1 c", "t1 a\n b1"] {
-            assert_eq!(KnownFolders::from_text(wrong), None, "{wrong}");
+            assert_eq!(FolderCache::from_text(wrong), None, "{wrong}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::error::HistoryError;
 use crate::layout;
 use crate::layout::{Entry, FOLDER, Name};
 use crate::objects::loose;
-use crate::reading::folder_cache::KnownFolders;
+use crate::reading::folder_cache::FolderCache;
 use crate::store::{Store, failed};
 use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
 
@@ -35,24 +35,24 @@ pub struct Listing {
 /// Lists the records of the history. What is misnamed, or no plain file, is quarantined with the reason; whether the
 /// content is a record is seen by [`crate::git::read`].
 ///
-/// Reads trees alone, never the working tree. Folders below `history/v1/` that begin with an underscore hold no runs,
+/// Reads trees alone, never the working tree. TreeLookup below `history/v1/` that begin with an underscore hold no runs,
 /// and files that begin with `.git` are git's own: both are passed over. A ref that does not exist is an empty history.
 ///
 /// # Errors
 /// When the ref or the commit it names cannot be read.
 pub fn list(store: &Store, target: &Target) -> Result<Listing, HistoryError> {
-    Ok(list_known(store, target, KnownFolders::default())?.0)
+    Ok(list_cached(store, target, FolderCache::default())?.0)
 }
 
 /// As [`list`], where folders that are known are not read again. Also gives what is known then, where that is something else.
 ///
 /// # Errors
 /// As [`list`].
-pub fn list_known(
+pub fn list_cached(
     store: &Store,
     target: &Target,
-    known: KnownFolders,
-) -> Result<(Listing, Option<KnownFolders>), HistoryError> {
+    cache: FolderCache,
+) -> Result<(Listing, Option<FolderCache>), HistoryError> {
     let repository = &store.repository;
     // Reading does not depend on healing, as in a repository that may not be written to.
     let warnings = heal(store).map_or_else(|error| vec![error.to_string()], |healed| healed.warnings);
@@ -68,11 +68,11 @@ pub fn list_known(
     listing.tip = Some(commit.id().to_string());
     listing.reference = reference;
     let mut walk = Walk::new(repository, RECORD_DEPTH, |path| Name::parse(path).map(drop));
-    walk.known = known;
+    walk.cache = cache;
     walk.enter_top(&tree);
     let news = walk.news();
     listing.warnings.append(&mut walk.warnings);
-    (listing.entries, listing.quarantined) = walk.found();
+    (listing.entries, listing.quarantined) = walk.finish();
     Ok((listing, news))
 }
 
@@ -86,19 +86,19 @@ pub(crate) struct Walk<'r> {
     entries: Vec<Entry>,
     quarantined: Vec<Quarantined>,
     warnings: Vec<String>,
-    /// Folders that need not be read.
-    known: KnownFolders,
+    /// TreeLookup that need not be read.
+    cache: FolderCache,
     /// The folders of files that were met and hold nothing else.
-    met: Vec<Met>,
+    visited: Vec<VisitedFolder>,
 }
 
 /// A folder that was met.
-struct Met {
+struct VisitedFolder {
     id: String,
     path: String,
     /// The places of what it holds.
     entries: Range<usize>,
-    was_known: bool,
+    was_cached: bool,
 }
 
 impl<'r> Walk<'r> {
@@ -110,26 +110,26 @@ impl<'r> Walk<'r> {
             entries: Vec::new(),
             quarantined: Vec::new(),
             warnings: Vec::new(),
-            known: KnownFolders::default(),
-            met: Vec::new(),
+            cache: FolderCache::default(),
+            visited: Vec::new(),
         }
     }
 
     /// The plain files with a fitting name, and what else was there, each by path.
-    pub(crate) fn found(mut self) -> (Vec<Entry>, Vec<Quarantined>) {
+    pub(crate) fn finish(mut self) -> (Vec<Entry>, Vec<Quarantined>) {
         self.entries.sort_by(|a, b| a.path.cmp(&b.path));
         self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
         (self.entries, self.quarantined)
     }
 
     /// The folders that were met, where they are not those that were known.
-    fn news(&mut self) -> Option<KnownFolders> {
-        let met = std::mem::take(&mut self.met);
-        if self.known.is_empty() && met.iter().all(|folder| folder.was_known) {
+    fn news(&mut self) -> Option<FolderCache> {
+        let visited = std::mem::take(&mut self.visited);
+        if self.cache.is_empty() && visited.iter().all(|folder| folder.was_cached) {
             return None;
         }
-        let mut news = KnownFolders::default();
-        for Met { id, path, entries, .. } in met {
+        let mut news = FolderCache::default();
+        for VisitedFolder { id, path, entries, .. } in visited {
             news.insert(id, path, self.entries[entries].to_vec());
         }
         Some(news)
@@ -210,8 +210,8 @@ impl<'r> Walk<'r> {
     fn enter_files(&mut self, path: String, entry: &TreeEntry<'_>) {
         let id = entry.id().to_string();
         let first = self.entries.len();
-        let known = self.known.take(&id, &path);
-        let was_known = known.is_some();
+        let known = self.cache.take(&id, &path);
+        let was_cached = known.is_some();
         if let Some(files) = known {
             self.entries.extend(files);
         } else {
@@ -223,7 +223,7 @@ impl<'r> Walk<'r> {
                 return;
             }
         }
-        self.met.push(Met { id, path, entries: first..self.entries.len(), was_known });
+        self.visited.push(VisitedFolder { id, path, entries: first..self.entries.len(), was_cached });
     }
 
     /// The folder that an entry stands for; quarantines it where it is none, or not here.

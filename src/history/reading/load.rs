@@ -95,7 +95,7 @@ pub fn fold<T: Send>(
 ) -> Result<Vec<T>, HistoryError> {
     let packs = PackIndexes::read(&store.repository, entries.len());
     let order = packs.order(entries, |entry| Oid::from_str(&entry.blob).ok());
-    let is_vouched = entries.len() >= MANY;
+    let is_unchecked = entries.len() >= MANY;
     let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len().div_ceil(SHARE));
     let share = (entries.len() / (workers.max(1) * SHARES)).clamp(SHARE, MOST_SHARE);
     let next = AtomicUsize::new(0);
@@ -103,7 +103,7 @@ pub fn fold<T: Send>(
         let odb = repository.odb().map_err(failed("open the object database"))?;
         let mut taken = begin();
         let mut reader = Reader::default();
-        let loose = LooseObjects::of(repository);
+        let loose = LooseObjects::new(repository);
         loop {
             let first = next.fetch_add(share, Ordering::Relaxed);
             let share = &order[first.min(order.len())..(first + share).min(order.len())];
@@ -118,7 +118,7 @@ pub fn fold<T: Send>(
             }
         }
     };
-    let _vouched = is_vouched.then(Vouched::begin);
+    let _unchecked = is_unchecked.then(UncheckedHashes::begin);
     if workers <= 1 {
         return Ok(vec![take_shares(&store.repository)?]);
     }
@@ -133,16 +133,16 @@ pub fn fold<T: Send>(
 
 /// While it lives, libgit2 takes no SHA-1 of the objects it reads: the names of records vouch for them by SHA-256. That
 /// costs a sixth of the time to read a history. The switch is one for the whole process, so it is not left off.
-struct Vouched;
+struct UncheckedHashes;
 
-impl Vouched {
-    fn begin() -> Vouched {
+impl UncheckedHashes {
+    fn begin() -> UncheckedHashes {
         git2::opts::strict_hash_verification(false);
-        Vouched
+        UncheckedHashes
     }
 }
 
-impl Drop for Vouched {
+impl Drop for UncheckedHashes {
     fn drop(&mut self) {
         git2::opts::strict_hash_verification(true);
     }
@@ -215,9 +215,9 @@ pub fn event_files(store: &Store, target: &Target) -> Result<EventFiles, History
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
     let mut walk = Walk::new(repository, EVENT_DEPTH, |_| Ok(()));
     walk.enter_below(&tree, EVENT_ROOT);
-    let (entries, mut quarantined) = walk.found();
+    let (entries, mut quarantined) = walk.finish();
     let odb = repository.odb().map_err(failed("open the object database"))?;
-    let loose = LooseObjects::of(repository);
+    let loose = LooseObjects::new(repository);
     let mut files = Vec::with_capacity(entries.len());
     for entry in entries {
         let bytes = content(&loose, &odb, &entry).map(|object| object.data().to_vec());

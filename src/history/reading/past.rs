@@ -58,10 +58,10 @@ impl Past {
     ///
     /// # Errors
     /// When the tip is no commit. What cannot be read below is told in the result.
-    pub(crate) fn of(repository: &Repository, tip: Oid) -> Result<Past, HistoryError> {
+    pub(crate) fn read(repository: &Repository, tip: Oid) -> Result<Past, HistoryError> {
         let mut past = Past { commits: Vec::new(), files: Vec::new(), is_whole: true, unreadable: Vec::new() };
         let mut trees = Vec::new();
-        let loose = LooseObjects::of(repository);
+        let loose = LooseObjects::new(repository);
         let mut next = Some(repository.find_commit(tip).map_err(failed("read the tip of the history"))?);
         while let Some(commit) = next {
             past.commits.push((commit.id(), commit.time().seconds()));
@@ -140,10 +140,10 @@ impl<'r> Walk<'r> {
             id = entry.id();
             path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
         }
-        self.look(&path, id, 0, false);
+        self.enter_folder(&path, id, 0, false);
     }
 
-    fn look(&mut self, path: &str, id: Oid, depth: usize, aside: bool) {
+    fn enter_folder(&mut self, path: &str, id: Oid, depth: usize, auxiliary: bool) {
         if depth > DEEPEST || !self.seen.insert((path.to_owned(), id)) {
             return;
         }
@@ -169,9 +169,9 @@ impl<'r> Walk<'r> {
                 }
                 Some(ObjectType::Tree) => {
                     let Ok(name) = entry.name() else { continue };
-                    let aside = aside || (depth == 0 && name.starts_with('_'));
-                    if aside || depth < 3 {
-                        self.look(&format!("{path}/{name}"), entry.id(), depth + 1, aside);
+                    let auxiliary = auxiliary || (depth == 0 && name.starts_with('_'));
+                    if auxiliary || depth < 3 {
+                        self.enter_folder(&format!("{path}/{name}"), entry.id(), depth + 1, auxiliary);
                     }
                 }
                 _ => {}
@@ -186,7 +186,7 @@ impl<'r> Walk<'r> {
             let folder = if path.is_empty() { "the top folder".to_owned() } else { format!("the folder `{path}/`") };
             let (commit, _) = self.past.commits[self.commit];
             let what = format!("{folder} of the commit {commit}");
-            let is_promised = Promises::of(self.repository).is_ok_and(|promises| promises.cover(id));
+            let is_promised = Promises::new(self.repository).is_ok_and(|promises| promises.cover(id));
             self.past.unreadable.push(Gap { what, why: reason(&error), is_promised });
             self.past.is_whole = false;
         })

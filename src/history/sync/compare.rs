@@ -118,7 +118,7 @@ fn descend(
         }
         if into.size() > MOST_PATHS || depth > MOST_DEPTH {
             let reason = format!("`{RECORD_ROOT}` holds more than any history, or folders deeper than any");
-            return Err(HistoryError::Git { action: "compare two histories", reason });
+            return Err(HistoryError::Unusable { action: "compare two histories", reason });
         }
         let length = path.len();
         path.push(b'/');

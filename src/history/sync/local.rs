@@ -17,7 +17,7 @@ use crate::sync::compare::{Difference, TreePath, compare, outside};
 use crate::sync::outcome::LocalBranch;
 use crate::sync::plan::Tips;
 use crate::sync::remote::RemoteBranch;
-use crate::sync::user_commits::{meeting, own_commits};
+use crate::sync::user_commits::{meeting, user_commits};
 
 /// What came of moving the branch.
 pub(crate) enum Moved {
@@ -44,7 +44,7 @@ pub(crate) fn obstacle(
     }
     if let Some(local) = tips.local {
         // What a sync published before and the remote has lost since is not the user's to publish, but it is code.
-        if !own_commits(repository, local, &[Some(tip)])?.is_empty() {
+        if !user_commits(repository, local, &[Some(tip)])?.is_empty() {
             return waits("it has commits of code that the remote lacks");
         }
         let base = meeting(repository, Some(local), Some(tip))?;
@@ -52,7 +52,7 @@ pub(crate) fn obstacle(
             return waits("it differs from the remote by more than records");
         }
     }
-    if Checkouts::of(repository, &branch.reference)?.found.is_empty() {
+    if Checkouts::on_branch(repository, &branch.reference)?.trees.is_empty() {
         return Ok(None);
     }
     if outside(repository, tips.local)? != outside(repository, Some(tip))? {
@@ -84,23 +84,23 @@ pub(crate) fn follow(
     if from == Some(tip) {
         return Ok(Moved::Settled(LocalBranch::Unchanged));
     }
-    let state = StateFolder::of(repository.commondir());
+    let state = StateFolder::new(repository.commondir());
     let lock = state.lock()?;
     let (healed, mut unfinished) = heal_locked(repository, &state, &lock, &mut |_| {})?;
     warnings.extend(healed.warnings);
-    let checkouts = Checkouts::of(repository, reference)?;
+    let checkouts = Checkouts::on_branch(repository, reference)?;
     warnings.extend(checkouts.warnings);
     let difference = compare(repository, from, Some(tip))?;
     let pending = pending(reference, &difference);
     let mut dropped: BTreeMap<_, _> = difference.left;
     dropped.extend(difference.changed.into_iter().map(|(path, (before, _))| (path, before)));
-    for checkout in &checkouts.found {
+    for checkout in &checkouts.trees {
         warnings.extend(removal::let_go(checkout, &dropped, &state));
     }
     // If we die while the ref moves, its lock is known for ours by this.
     state.write_journal(&[unfinished.clone(), pending.clone()].concat())?;
     // Locked across the move, so that no `git commit` can take the new records out of the branch again.
-    let mut locks: Vec<_> = checkouts.found.iter().map(|checkout| checkout.lock(&state, &mut |_| {})).collect();
+    let mut locks: Vec<_> = checkouts.trees.iter().map(|checkout| checkout.lock(&state, &mut |_| {})).collect();
     let moved = match from {
         Some(from) => repository.reference_matching(reference, tip, true, from, "sprag: sync"),
         None => repository.reference(reference, tip, false, "sprag: sync"),
@@ -120,7 +120,7 @@ pub(crate) fn follow(
     if let Err(error) = flush::sync_ref(repository, reference) {
         warnings.push(format!("{error}; the branch may not outlast a power cut"));
     }
-    for (checkout, lock) in checkouts.found.iter().zip(locks) {
+    for (checkout, lock) in checkouts.trees.iter().zip(locks) {
         let caught_up = checkout.catch_up(&pending, lock, &state, &mut |_| {});
         warnings.extend(caught_up.warnings);
         unfinished.extend(caught_up.unfinished);

@@ -78,7 +78,7 @@ pub enum SyncError {
     #[error("another sync is under way in this repository: `{0}` stays locked")]
     Running(PathBuf),
     /// Git could not be run, or gave nothing.
-    #[error("the remote `{remote}` {}", told(cause))]
+    #[error("the remote `{remote}` {}", call_clause(cause))]
     Call { remote: String, cause: CallError },
     /// The remote does not take the records.
     #[error("the remote `{remote}` refused them: {words}")]
@@ -198,7 +198,7 @@ impl SyncError {
     }
 }
 
-fn told(error: &CallError) -> String {
+fn call_clause(error: &CallError) -> String {
     match error {
         CallError::Remote { fault, words } if words.is_empty() => fault.clause().to_owned(),
         CallError::Remote { fault, words } => format!("{}: {words}", fault.clause()),

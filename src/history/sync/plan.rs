@@ -12,7 +12,7 @@ use crate::error::HistoryError;
 use crate::reading::past::noted;
 use crate::sync::compare::{Difference, Entry, TreePath, compare};
 use crate::sync::outcome::{AfterRewrite, SyncError};
-use crate::sync::user_commits::{contains, meeting, own_commits};
+use crate::sync::user_commits::{contains, meeting, user_commits};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tips {
@@ -184,7 +184,7 @@ fn judge(
 
 fn publishes_nothing_else(repository: &Repository, tips: Tips, names: &Names<'_>) -> Result<(), SyncError> {
     let Some(local) = tips.local else { return Ok(()) };
-    let own = own_commits(repository, local, &[tips.remote, tips.synced])?;
+    let own = user_commits(repository, local, &[tips.remote, tips.synced])?;
     if own.is_empty() {
         return Ok(());
     }
@@ -208,7 +208,7 @@ fn ready(
     let stands_on = base.map_or(Ok(true), |base| contains(repository, local, base))?;
     let same = against.right.is_empty() && against.changed.is_empty() && against.left == *puts;
     // What a rewritten branch has let go of besides records is not brought back.
-    let fits = stands_on && same && own_commits(repository, local, &[base])?.is_empty();
+    let fits = stands_on && same && user_commits(repository, local, &[base])?.is_empty();
     Ok(fits.then_some(local))
 }
 

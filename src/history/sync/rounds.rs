@@ -200,7 +200,7 @@ impl Rounds<'_> {
                 Some(tip) => Ok(Some(tip)),
                 None => {
                     let reason = format!("git left no `{into}`");
-                    Err(HistoryError::Git { action: "read what was fetched", reason }.into())
+                    Err(HistoryError::Unusable { action: "read what was fetched", reason }.into())
                 }
             },
         }
@@ -224,7 +224,7 @@ fn place(repository: &Repository) -> Place {
 }
 
 fn wait_for_lock(repository: &Repository) -> Result<Lock, SyncError> {
-    let state = StateFolder::of(repository.commondir());
+    let state = StateFolder::new(repository.commondir());
     let begun = Instant::now();
     loop {
         if let Some(lock) = state.lock_sync()? {

@@ -14,7 +14,7 @@ use crate::sync::compare::outside;
 ///
 /// # Errors
 /// When a commit cannot be read.
-pub(crate) fn own_commits(
+pub(crate) fn user_commits(
     repository: &Repository,
     tip: Oid,
     published: &[Option<Oid>],
@@ -94,7 +94,7 @@ mod tests {
         let own = |tip: &str| {
             let store = fixture.store();
             let id = |text: &str| Oid::from_str(text).unwrap();
-            own_commits(&store.repository, id(tip), &[None, Some(id(&published))]).unwrap()
+            user_commits(&store.repository, id(tip), &[None, Some(id(&published))]).unwrap()
         };
         assert_eq!(own(&published), [""; 0]);
         let records = fixture.commit("history/v1/a/1", "1", "By hand");

@@ -14,7 +14,7 @@ fn a_record_becomes_a_commit_a_file_and_an_index_entry() {
     let store = fixture.store();
     let run = run_of(1, measured_commit(&store).unwrap().unwrap());
     let target = target(&store, None).unwrap();
-    let appended = append(&store, &target, &[Record::of(&run)], minute(5)).unwrap();
+    let appended = append(&store, &target, &[Record::from_run(&run)], minute(5)).unwrap();
     assert_eq!(appended.commit.as_deref(), Some(fixture.head().as_str()));
     assert_eq!((appended.author.as_str(), appended.stand_in), ("sprag <sprag@localhost>", true));
     assert_eq!(appended.warnings, [""; 0]);
@@ -40,7 +40,7 @@ fn gits_configuration_names_the_author() {
     fixture.git(&["config", "user.email", "grace@example.com"]);
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    let appended = append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap();
+    let appended = append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!((appended.author.as_str(), appended.stand_in), ("Grace <grace@example.com>", false));
 }
 
@@ -49,7 +49,7 @@ fn several_records_become_one_commit() {
     let fixture = Fixture::new();
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    let records: Vec<Record> = (0..3).map(|number| Record::of(&run(number))).collect();
+    let records: Vec<Record> = (0..3).map(|number| Record::from_run(&run(number))).collect();
     append(&store, &target, &records, minute(1)).unwrap();
     assert_eq!(fixture.git(&["log", "-1", "--format=%s"]), "sprag: 3 records");
     assert_eq!(fixture.git(&["rev-list", "--count", "HEAD"]), "3");
@@ -63,12 +63,12 @@ fn appending_again_is_nothing_to_do() {
     let fixture = Fixture::new();
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap();
+    append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
     let head = fixture.head();
-    let again = append(&store, &target, &[Record::of(&run(1))], minute(9)).unwrap();
+    let again = append(&store, &target, &[Record::from_run(&run(1))], minute(9)).unwrap();
     assert_eq!((again.commit, again.added.len(), again.present.len()), (None, 0, 1));
     assert_eq!(fixture.head(), head);
-    let more = append(&store, &target, &[Record::of(&run(1)), Record::of(&run(2))], minute(9)).unwrap();
+    let more = append(&store, &target, &[Record::from_run(&run(1)), Record::from_run(&run(2))], minute(9)).unwrap();
     assert_eq!((more.added.len(), more.present.len()), (1, 1));
     assert!(more.commit.is_some());
 }
@@ -79,7 +79,7 @@ fn what_loading_would_refuse_is_refused() {
     let store = fixture.store();
     let target = target(&store, None).unwrap();
     let head = fixture.head();
-    let good = Record::of(&run(1));
+    let good = Record::from_run(&run(1));
     let check = |path: &str, bytes: &[u8]| {
         let record = Record { path: path.to_owned(), bytes: bytes.to_vec(), subject: "x".to_owned() };
         let error = append(&store, &target, &[record], minute(1)).unwrap_err();
@@ -96,7 +96,7 @@ fn what_loading_would_refuse_is_refused() {
     let mut hidden = run(1);
     hidden.suite = "_events".to_owned();
     Arc::make_mut(&mut hidden.measurements[0].benchmark).suite = "_events".to_owned();
-    let hidden = Record::of(&hidden);
+    let hidden = Record::from_run(&hidden);
     check(&hidden.path, &hidden.bytes);
     let twice = [good.clone(), good.clone()];
     assert_eq!(fixture.head(), head);
@@ -139,7 +139,7 @@ fn what_the_user_has_under_way_stays() {
     fixture.git(&["update-index", "--no-assume-unchanged", "src/lib.rs"]);
     let (status, staged) = (fixture.status(), fixture.git(&["diff", "--cached"]));
     let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!((fixture.status(), fixture.git(&["diff", "--cached"])), (status, staged));
     fixture.git(&["commit", "--quiet", "-m", "What was staged"]);
     assert_eq!(load(&store, &target(&store, None).unwrap()).unwrap().runs.len(), 1);
@@ -162,7 +162,7 @@ fn a_change_that_is_as_young_as_the_index_is_still_seen() {
     touch(".git/index");
     fixture.write("README", "omed\n\n");
     touch("README");
-    append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap();
+    append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!(fixture.status(), "MM README");
 }
 
@@ -173,7 +173,7 @@ fn odd_indexes_are_kept_or_warned_about() {
         settings.iter().for_each(|setting| drop(fixture.git(setting)));
         let store = fixture.store();
         let target = target(&store, None).unwrap();
-        let appended = append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap();
+        let appended = append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
         assert_eq!(appended.warnings.len(), warnings, "{settings:?}: {:?}", appended.warnings);
         assert_eq!(load(&store, &target).unwrap().runs.len(), 1);
         assert_eq!(heal(&store).unwrap().warnings, [""; 0]);
@@ -198,15 +198,15 @@ fn clones_with_less_than_everything_take_records() {
     origin.git(&["config", "uploadpack.allowFilter", "true"]);
     let store = origin.store();
     let commit = measured_commit(&store).unwrap().unwrap();
-    let record = Record::of(&run_of(1, commit));
+    let record = Record::from_run(&run_of(1, commit));
     append(&store, &target(&store, None).unwrap(), &[record], minute(1)).unwrap();
     let url = format!("file://{}", origin.root.display());
     let clone = |name: &str, option: &str| {
-        let path = origin.beside(name);
+        let path = origin.sibling(name);
         git_in(&origin.root, &["clone", "--quiet", "--no-checkout", option, &url, path.to_str().unwrap()]);
         let store = isolated(&path);
         let target = target(&store, None).unwrap();
-        append(&store, &target, &[Record::of(&run(2))], minute(2)).unwrap();
+        append(&store, &target, &[Record::from_run(&run(2))], minute(2)).unwrap();
         load(&store, &target).unwrap()
     };
     let shallow = clone("shallow", "--depth=1");
@@ -222,8 +222,8 @@ fn clones_with_less_than_everything_take_records() {
 fn a_shallow_clone_that_ends_at_a_record_cannot_tell_what_it_measures() {
     let origin = Fixture::new();
     let store = origin.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
-    let shallow = origin.beside("shallow");
+    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    let shallow = origin.sibling("shallow");
     let url = format!("file://{}", origin.root.display());
     git_in(&origin.root, &["clone", "--quiet", "--depth=1", &url, shallow.to_str().unwrap()]);
     let error = measured_commit(&isolated(&shallow)).unwrap_err();
@@ -260,7 +260,7 @@ proptest! {
         let fixture = Fixture::empty(&["--bare"]);
         let store = fixture.store();
         let target = target(&store, None).unwrap();
-        let records: Vec<Record> = runs.iter().map(Record::of).collect();
+        let records: Vec<Record> = runs.iter().map(Record::from_run).collect();
         append(&store, &target, &records, minute(1)).unwrap();
         let loaded = load(&store, &target).unwrap();
         prop_assert_eq!(&loaded.quarantined, &[]);

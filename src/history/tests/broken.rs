@@ -24,7 +24,7 @@ fn asked(folder: &Path) -> [bool; 6] {
 fn cut(name: &str) -> Fixture {
     let fixture = Fixture::new();
     let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(0))], minute(0)).unwrap();
+    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(0))], minute(0)).unwrap();
     let id = fixture.git(&["rev-parse", name]);
     let file = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
     let mut permissions = fs::metadata(&file).unwrap().permissions();
@@ -38,7 +38,7 @@ fn cut(name: &str) -> Fixture {
 
 #[test]
 fn whatever_object_is_broken() {
-    let record = Record::of(&run(0)).path;
+    let record = Record::from_run(&run(0)).path;
     let check = |name: &str, expected: [bool; 6]| assert_eq!(asked(&cut(name).root), expected, "{name}");
     check("HEAD", [false; 6]);
     check("HEAD^{tree}", [false; 6]);
@@ -52,7 +52,7 @@ fn whatever_object_is_broken() {
 #[test]
 fn an_object_that_is_borrowed() {
     let lender = cut("HEAD");
-    let borrower = lender.beside("borrower");
+    let borrower = lender.sibling("borrower");
     fs::create_dir(&borrower).unwrap();
     git_in(&borrower, &["init", "--quiet", "--initial-branch=main"]);
     let objects = lender.root.join(".git/objects");

@@ -8,14 +8,14 @@ use crate::{Record, append, heal, load, target};
 #[test]
 fn every_working_tree_on_the_branch_catches_up() {
     let fixture = Fixture::new();
-    let linked = fixture.beside("linked");
-    let other = fixture.beside("other");
+    let linked = fixture.sibling("linked");
+    let other = fixture.sibling("other");
     fixture.git(&["worktree", "add", "--quiet", "--force", linked.to_str().unwrap(), "main"]);
     fixture.git(&["worktree", "add", "--quiet", "-b", "other", other.to_str().unwrap()]);
     for (number, root) in [&fixture.root, &linked].into_iter().enumerate() {
         let store = isolated(root);
         let target = target(&store, None).unwrap();
-        let appended = append(&store, &target, &[Record::of(&run(number as i64))], minute(1)).unwrap();
+        let appended = append(&store, &target, &[Record::from_run(&run(number as i64))], minute(1)).unwrap();
         assert_eq!(appended.warnings, [""; 0]);
     }
     for root in [&fixture.root, &linked] {
@@ -31,15 +31,15 @@ fn every_working_tree_on_the_branch_catches_up() {
 fn a_git_folder_apart_from_its_working_tree_is_told_from_one_inside() {
     let fixture = Fixture::nothing();
     fs::create_dir(&fixture.root).unwrap();
-    let apart = fixture.beside("apart").join("git");
+    let apart = fixture.sibling("apart").join("git");
     fs::create_dir_all(apart.parent().unwrap()).unwrap();
     fixture.git(&["init", "--quiet", "--initial-branch=main", "--separate-git-dir", apart.to_str().unwrap()]);
     fixture.commit("README", "demo\n", "Begin");
-    let linked = fixture.beside("linked");
+    let linked = fixture.sibling("linked");
     fixture.git(&["worktree", "add", "--quiet", "--force", linked.to_str().unwrap(), "main"]);
     for (number, root) in [&fixture.root, &linked].into_iter().enumerate() {
         let store = isolated(root);
-        append(&store, &target(&store, None).unwrap(), &[Record::of(&run(number as i64))], minute(1)).unwrap();
+        append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(number as i64))], minute(1)).unwrap();
         assert_eq!(git_in(&linked, &["status", "--porcelain"]), "");
         assert!(!apart.with_file_name("history").exists());
     }
@@ -55,7 +55,7 @@ fn a_submodule_has_a_working_tree_of_its_own() {
     outer.git(&["commit", "--quiet", "-m", "Add a submodule"]);
     let inner = outer.root.join("inner");
     let store = isolated(&inner);
-    let appended = append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!(appended.warnings, [""; 0]);
     assert_eq!(git_in(&inner, &["status", "--porcelain"]), "");
     assert!(inner.join("history").exists() && !outer.root.join("history").exists());
@@ -65,18 +65,18 @@ fn a_submodule_has_a_working_tree_of_its_own() {
 #[test]
 fn a_linked_working_tree_whose_folder_is_gone_is_passed_over() {
     let fixture = Fixture::new();
-    let linked = fixture.beside("linked");
+    let linked = fixture.sibling("linked");
     fixture.git(&["worktree", "add", "--quiet", "--force", linked.to_str().unwrap(), "main"]);
     fs::remove_dir_all(&linked).unwrap();
     let store = fixture.store();
-    let appended = append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!(appended.warnings, [""; 0]);
 }
 
 #[test]
 fn a_file_of_the_users_at_the_place_is_left_alone() {
     let fixture = Fixture::new();
-    let record = Record::of(&run(1));
+    let record = Record::from_run(&run(1));
     fixture.write(&record.path, "mine\n");
     let store = fixture.store();
     let appended = append(&store, &target(&store, None).unwrap(), std::slice::from_ref(&record), minute(1)).unwrap();
@@ -93,11 +93,11 @@ fn a_file_of_the_users_at_the_place_is_left_alone() {
 #[test]
 fn nothing_is_written_through_a_link() {
     let fixture = Fixture::new();
-    let outside = fixture.beside("outside");
+    let outside = fixture.sibling("outside");
     fs::create_dir(&outside).unwrap();
     std::os::unix::fs::symlink(&outside, fixture.root.join("history")).unwrap();
     let store = fixture.store();
-    let appended = append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!(appended.warnings.len(), 1, "{:?}", appended.warnings);
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     assert!(fs::symlink_metadata(fixture.root.join("history")).unwrap().is_symlink());
@@ -109,7 +109,7 @@ fn what_is_staged_at_the_place_is_left_alone() {
     fixture.write("history", "a file\n");
     fixture.git(&["add", "history"]);
     let store = fixture.store();
-    let appended = append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!(appended.warnings.len(), 2, "{:?}", appended.warnings);
     assert_eq!(fixture.git(&["ls-files", "history"]), "history");
     assert_eq!(heal(&store).unwrap().warnings.len(), 0);
@@ -121,12 +121,12 @@ fn an_index_that_stays_locked_is_a_warning_and_heals_later() {
     fixture.write(".git/index.lock", "");
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    let appended = append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap();
+    let appended = append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert!(appended.commit.is_some());
     assert!(appended.warnings[0].contains("locked"), "{:?}", appended.warnings);
     assert!(fixture.root.join(".git/index.lock").exists());
     // It stays in the journal as long as the lock is there, also through another append.
-    append(&store, &target, &[Record::of(&run(2))], minute(1)).unwrap();
+    append(&store, &target, &[Record::from_run(&run(2))], minute(1)).unwrap();
     fs::remove_file(fixture.root.join(".git/index.lock")).unwrap();
     assert_eq!(load(&store, &target).unwrap().warnings, [""; 0]);
     assert_eq!(fixture.status(), "");
@@ -139,7 +139,7 @@ fn a_record_that_head_lacks_by_now_is_not_brought_back() {
     let fixture = Fixture::new();
     fixture.write(".git/index.lock", "");
     let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
     fs::remove_file(fixture.root.join(".git/index.lock")).unwrap();
     fixture.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     assert_eq!(heal(&store).unwrap().records, [""; 0]);

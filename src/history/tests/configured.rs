@@ -10,10 +10,10 @@ use crate::{Record, append, load, open, target};
 fn trapped(attributes: &str) -> (Fixture, std::path::PathBuf) {
     let fixture = Fixture::new();
     fixture.commit(".gitattributes", attributes, "Add attributes");
-    let mark = fixture.beside("mark");
-    let trap = fixture.beside("trap");
+    let mark = fixture.sibling("mark");
+    let trap = fixture.sibling("trap");
     fs::write(&trap, format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 1\n", mark.display())).unwrap();
-    let hooks = fixture.beside("hooks");
+    let hooks = fixture.sibling("hooks");
     fs::create_dir_all(&hooks).unwrap();
     for hook in ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction"] {
         fs::copy(&trap, hooks.join(hook)).unwrap();
@@ -65,7 +65,7 @@ fn no_program_runs() {
     let (fixture, mark) = trapped("* text=auto\n");
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    let record = Record::of(&run(1));
+    let record = Record::from_run(&run(1));
     let appended = append(&store, &target, std::slice::from_ref(&record), minute(1)).unwrap();
     load(&store, &target).unwrap();
     assert!(!mark.exists(), "{}", fs::read_to_string(&mark).unwrap_or_default());
@@ -83,7 +83,7 @@ fn a_filter_that_makes_git_see_a_change_is_named() {
     let (fixture, mark) = trapped("* filter=x\n");
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    let record = Record::of(&run(1));
+    let record = Record::from_run(&run(1));
     let appended = append(&store, &target, std::slice::from_ref(&record), minute(1)).unwrap();
     assert!(!mark.exists(), "{}", fs::read_to_string(&mark).unwrap_or_default());
     let [warning] = &appended.warnings[..] else { panic!("{:?}", appended.warnings) };
@@ -96,7 +96,7 @@ fn a_filter_that_makes_git_see_a_change_is_named() {
     let line = warning.split('`').rev().nth(1).unwrap();
     fixture.write(".gitattributes", &format!("* filter=x\n{line}\n"));
     assert_eq!(status(), "");
-    let again = append(&store, &target, &[Record::of(&run(2))], minute(1)).unwrap();
+    let again = append(&store, &target, &[Record::from_run(&run(2))], minute(1)).unwrap();
     assert_eq!(again.warnings, [""; 0]);
     assert_eq!(status(), "");
 }
@@ -109,7 +109,7 @@ fn attributes_that_do_no_harm_are_not_named() {
         fixture.git(&["add", ".gitattributes"]);
         fixture.git(&["commit", "--quiet", "-m", "Add attributes"]);
         let store = fixture.store();
-        let appended = append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+        let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
         assert_eq!(!appended.warnings.is_empty(), named, "{attributes}: {:?}", appended.warnings);
         assert_eq!(fixture.status().is_empty(), !named, "{attributes}: {}", fixture.status());
     };
@@ -128,11 +128,11 @@ fn attributes_that_do_no_harm_are_not_named() {
 #[test]
 fn an_identity_that_is_included_counts() {
     let fixture = Fixture::new();
-    let included = fixture.beside("included");
+    let included = fixture.sibling("included");
     fs::write(&included, "[user]\nname = Grace\nemail = grace@example.com\n").unwrap();
     fixture.git(&["config", &format!("includeIf.gitdir:{}/.path", fixture.root.display()), included.to_str().unwrap()]);
     let store = open(&fixture.root).unwrap();
-    let appended = append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!((appended.author.as_str(), appended.stand_in), ("Grace <grace@example.com>", false));
 }
 
@@ -145,7 +145,7 @@ fn paths_that_are_alike_are_refused() {
         let mut run = run(1);
         run.suite = suite.to_owned();
         Arc::make_mut(&mut run.measurements[0].benchmark).suite = suite.to_owned();
-        Record::of(&run)
+        Record::from_run(&run)
     };
     let error = append(&store, &target, &[of_suite("cpu"), of_suite("CPU")], minute(1)).unwrap_err().to_string();
     assert!(error.contains("`history/v1/cpu`") && error.contains("`history/v1/CPU`"), "{error}");

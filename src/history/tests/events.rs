@@ -22,7 +22,7 @@ fn events_are_appended_and_read_and_runs_do_not_see_them() {
     assert_eq!(read(&Fixture::empty(&[])), EventFiles::default());
     let fixture = Fixture::new();
     assert_eq!(read(&fixture), EventFiles::default());
-    record(&fixture, &[Record::of(&run(1))]);
+    record(&fixture, &[Record::from_run(&run(1))]);
     assert_eq!(read(&fixture), EventFiles::default());
     let seen = |fixture: &Fixture| {
         let store = fixture.store();
@@ -33,7 +33,7 @@ fn events_are_appended_and_read_and_runs_do_not_see_them() {
     let before = seen(&fixture);
     let later = EventRecord { time: "2027-01-31T23:59:59Z".parse().unwrap(), ..opened(1) };
     let told = [opened(1), later, opened(2), retracted(2)];
-    let [first, second, third, fourth] = told.each_ref().map(Record::of_event);
+    let [first, second, third, fourth] = told.each_ref().map(Record::from_event);
     let subject = || fixture.git(&["log", "-1", "--format=%s"]);
     record(&fixture, &[first]);
     assert_eq!(subject(), "sprag: event e-000001 opened at cccccccccccc");
@@ -62,10 +62,10 @@ fn what_is_no_event_record_is_not_recorded() {
     let store = fixture.store();
     let target = target(&store, None).unwrap();
     let head = fixture.head();
-    let good = Record::of_event(&opened(1));
+    let good = Record::from_event(&opened(1));
     let check = |path: &str, bytes: &[u8], words: &str| {
         let record = Record { path: path.to_owned(), bytes: bytes.to_vec(), subject: "x".to_owned() };
-        match append(&store, &target, &[Record::of(&run(1)), record], minute(1)) {
+        match append(&store, &target, &[Record::from_run(&run(1)), record], minute(1)) {
             Err(HistoryError::BadRecord { path: blamed, reason }) => {
                 assert!(blamed == path && reason.contains(words), "{blamed}: {reason}");
             }
@@ -74,8 +74,8 @@ fn what_is_no_event_record_is_not_recorded() {
     };
     check(&good.path, b"{}\n", "is not an event record");
     check(&good.path, &good.bytes[..good.bytes.len() - 1], "is not in canonical form");
-    check(&good.path, &Record::of_event(&opened(2)).bytes, "bears the event `e-000001` in its path");
-    check(&good.path, &Record::of(&run(1)).bytes, "does not follow the schema");
+    check(&good.path, &Record::from_event(&opened(2)).bytes, "bears the event `e-000001` in its path");
+    check(&good.path, &Record::from_run(&run(1)).bytes, "does not follow the schema");
     check(&good.path.replace("opened", "narrowed"), &good.bytes, "bears the step `narrowed`");
     check(&good.path.replace("/05/", "/06/"), &good.bytes, "bears the month `06`");
     check("history/v1/_events/x.json", &good.bytes, "is not named `_events/");
@@ -83,7 +83,7 @@ fn what_is_no_event_record_is_not_recorded() {
     let newer = String::from_utf8(good.bytes.clone()).unwrap().replace("\"schema_version\":1", "\"schema_version\":2");
     check(&good.path, newer.as_bytes(), "has schema version 2, this build reads up to 1");
     let endless = EventRecord { chance: f64::NAN, ..opened(1) };
-    let endless = Record::of_event(&endless);
+    let endless = Record::from_event(&endless);
     check(&endless.path, &endless.bytes, "invalid type: null");
     assert_eq!(fixture.head(), head);
 }
@@ -93,7 +93,7 @@ fn what_is_no_event_record_is_not_recorded() {
 fn what_is_no_plain_file_is_told_and_the_others_are_read() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let fixture = Fixture::new();
-    let good = Record::of_event(&opened(1));
+    let good = Record::from_event(&opened(1));
     record(&fixture, std::slice::from_ref(&good));
     let folder = "history/v1/_events/2026/05";
     let place = |name: &str| fixture.root.join(folder).join(name);
@@ -125,7 +125,7 @@ fn what_is_no_plain_file_is_told_and_the_others_are_read() {
 #[test]
 fn a_content_that_is_gone_and_a_file_in_place_of_the_folder_are_told() {
     let fixture = Fixture::new();
-    let records = [Record::of_event(&opened(1)), Record::of_event(&opened(2))];
+    let records = [Record::from_event(&opened(1)), Record::from_event(&opened(2))];
     record(&fixture, &records);
     let id = fixture.git(&["rev-parse", &format!("HEAD:{}", records[0].path)]);
     fs::remove_file(fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();

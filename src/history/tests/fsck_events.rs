@@ -17,14 +17,14 @@ fn record(fixture: &Fixture, records: &[Record]) {
 
 /// The path and the text of the record of an event.
 fn file() -> (String, String) {
-    let record = Record::of_event(&opened(1));
+    let record = Record::from_event(&opened(1));
     (record.path, String::from_utf8(record.bytes).unwrap())
 }
 
 /// Records an event, and commits a change of the text of its record.
 fn edit(change: impl Fn(&str) -> String) -> impl Fn(&Fixture) {
     move |fixture: &Fixture| {
-        record(fixture, &[Record::of_event(&opened(1)), Record::of_event(&retracted(1))]);
+        record(fixture, &[Record::from_event(&opened(1)), Record::from_event(&retracted(1))]);
         let (path, text) = file();
         fixture.write(&path, &change(&text));
         commit(fixture);
@@ -41,7 +41,7 @@ fn events(fixture: &Fixture) -> usize {
 fn a_sound_event_changes_nothing_that_is_told_of_runs() {
     let fixture = history();
     let before = checked(&fixture);
-    record(&fixture, &[Record::of_event(&opened(1)), Record::of_event(&retracted(1))]);
+    record(&fixture, &[Record::from_event(&opened(1)), Record::from_event(&retracted(1))]);
     let after = checked(&fixture);
     assert_eq!((after.status, after.runs, after.entries), (FsckStatus::Clean, 3, 3), "{after:#?}");
     assert_eq!((after.root, &after.findings), (before.root, &before.findings));
@@ -82,7 +82,7 @@ fn an_event_that_is_gone_comes_back() {
     let path = file().0;
     let fixture = check(
         |fixture| {
-            record(fixture, &[Record::of_event(&opened(1))]);
+            record(fixture, &[Record::from_event(&opened(1))]);
             fixture.git(&["rm", "--quiet", &path]);
             commit(fixture);
         },
@@ -132,7 +132,7 @@ fn odd_modes_of_events() {
     let path = file().0;
     let fixture = check(
         |fixture| {
-            record(fixture, &[Record::of_event(&opened(1))]);
+            record(fixture, &[Record::from_event(&opened(1))]);
             fs::set_permissions(fixture.root.join(&path), fs::Permissions::from_mode(0o755)).unwrap();
             commit(fixture);
         },
@@ -155,7 +155,7 @@ fn odd_modes_of_events() {
 fn an_event_whose_content_is_missing_is_noted_until_it_is_back() {
     let path = file().0;
     let fixture = history();
-    record(&fixture, &[Record::of_event(&opened(1))]);
+    record(&fixture, &[Record::from_event(&opened(1))]);
     let root = checked(&fixture).root;
     let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]);
     let object = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);

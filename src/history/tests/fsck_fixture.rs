@@ -18,13 +18,13 @@ pub(crate) fn history() -> Fixture {
 /// Appends runs in one commit, which bears the time that commits of these tests have.
 pub(crate) fn record(fixture: &Fixture, runs: &[Run]) {
     let store = fixture.store();
-    let records: Vec<Record> = runs.iter().map(Record::of).collect();
+    let records: Vec<Record> = runs.iter().map(Record::from_run).collect();
     append(&store, &target(&store, None).unwrap(), &records, minute(240)).unwrap();
 }
 
 /// The path and the text of the record of that run.
 pub(crate) fn file(number: i64) -> (String, String) {
-    let record = Record::of(&run(number));
+    let record = Record::from_run(&run(number));
     (record.path, String::from_utf8(record.bytes).unwrap())
 }
 

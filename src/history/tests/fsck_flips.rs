@@ -49,7 +49,7 @@ fn records() -> Vec<(String, Vec<u8>)> {
         }
     }
     found.sort();
-    let own = [Record::of(&run(1)), Record::of_event(&opened(1))];
+    let own = [Record::from_run(&run(1)), Record::from_event(&opened(1))];
     found.extend(own.map(|Record { path, bytes, .. }| (path, bytes)));
     found
 }
@@ -74,7 +74,7 @@ fn every_flip_in_a_history_is_named() {
     let repository = &store.repository;
     let (mut update, mut paths) = (TreeUpdateBuilder::new(), BTreeSet::new());
     for seed in 0..flips() {
-        let mut record = Record::of(&run(seed as i64));
+        let mut record = Record::from_run(&run(seed as i64));
         flip(&mut record.bytes, seed);
         update.upsert(record.path.as_str(), repository.blob(&record.bytes).unwrap(), FileMode::Blob);
         paths.insert(record.path);
@@ -94,7 +94,7 @@ fn every_flip_in_a_history_is_named() {
 #[test]
 fn every_flip_in_an_object_of_git_is_seen() {
     let fixture = history();
-    let id = fixture.git(&["rev-parse", &format!("HEAD:{}", Record::of(&run(1)).path)]);
+    let id = fixture.git(&["rev-parse", &format!("HEAD:{}", Record::from_run(&run(1)).path)]);
     let place = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
     let sound = fs::read(&place).unwrap();
     let bytes = checked(&fixture).root;

@@ -10,7 +10,7 @@ use sprag_model::fsck::{FindingKind as Kind, FsckReport, FsckStatus};
 /// A clone of the repository with these options.
 fn clone(origin: &Fixture, name: &str, options: &[&str]) -> PathBuf {
     origin.git(&["config", "uploadpack.allowFilter", "true"]);
-    let path = origin.beside(name);
+    let path = origin.sibling(name);
     let url = format!("file://{}", origin.root.display());
     git_in(&origin.root, &[&["clone", "--quiet"], options, &[&url, path.to_str().unwrap()]].concat());
     path

@@ -48,7 +48,7 @@ fn times_that_cannot_be() {
     // Its commit is dated before the commits of the tests.
     let fixture = history();
     let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(9))], minute(0)).unwrap();
+    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(9))], minute(0)).unwrap();
     let report = checked(&fixture);
     assert_eq!(found(&report), [(Kind::Clock, String::new())]);
     assert!(report.findings[0].what.contains(&fixture.head()), "{report:#?}");
@@ -127,7 +127,7 @@ fn leftovers_of_a_process_that_died() {
 #[test]
 fn a_repository_that_has_not_everything_or_is_told_of_something_else() {
     let fixture = history();
-    let clone = fixture.beside("clone");
+    let clone = fixture.sibling("clone");
     let url = format!("file://{}", fixture.root.display());
     git_in(&fixture.root, &["clone", "--quiet", "--depth=2", &url, clone.to_str().unwrap()]);
     let store = isolated(&clone);

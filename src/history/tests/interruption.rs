@@ -25,7 +25,7 @@ const STEPS: [Step; 10] = [
 fn busy() -> Fixture {
     let fixture = Fixture::new();
     let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(0))], minute(0)).unwrap();
+    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(0))], minute(0)).unwrap();
     fixture.write("staged", "staged\n");
     fixture.git(&["add", "staged"]);
     fixture.write("src/lib.rs", "fn unstaged() {}\n");
@@ -63,7 +63,7 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
     let fixture = busy();
     let (before, status) = (fixture.head(), fixture.status());
     let staged = fixture.git(&["diff", "--cached"]);
-    let records: Vec<Record> = (1..=count as i64).map(|number| Record::of(&run(number))).collect();
+    let records: Vec<Record> = (1..=count as i64).map(|number| Record::from_run(&run(number))).collect();
     die_after(&fixture, fatal, &records);
     let store = open(&fixture.root).unwrap();
     let target = target(&store, None).unwrap();
@@ -86,7 +86,7 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
     assert!(!fixture.root.join(".git/index.lock").exists());
     fixture.fsck();
     // And the next append works, with what was cut short or without.
-    let records = [records.as_slice(), &[Record::of(&run(1 + count as i64))]].concat();
+    let records = [records.as_slice(), &[Record::from_run(&run(1 + count as i64))]].concat();
     let appended = append(&store, &target, &records, minute(2)).unwrap();
     assert_eq!((appended.added.len(), appended.warnings.len()), (if after { 1 } else { 1 + count }, 0), "{fatal:?}");
     assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (2 + count, status), "{fatal:?}");
@@ -98,9 +98,9 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
 fn healing_can_be_cut_short_too() {
     let fixture = busy();
     let status = fixture.status();
-    die_after(&fixture, Step::RefMoved, &[Record::of(&run(1))]);
+    die_after(&fixture, Step::RefMoved, &[Record::from_run(&run(1))]);
     for fatal in [Step::FilePlaced, Step::IndexLocked, Step::IndexReady, Step::IndexWritten] {
-        die_after(&fixture, fatal, &[Record::of(&run(2))]);
+        die_after(&fixture, fatal, &[Record::from_run(&run(2))]);
         if fatal == Step::IndexWritten {
             break;
         }
@@ -112,7 +112,7 @@ fn healing_can_be_cut_short_too() {
 
 #[test]
 fn a_lock_of_the_ref_is_removed_if_it_is_ours() {
-    let records = [Record::of(&run(1))];
+    let records = [Record::from_run(&run(1))];
     let check = |content: &dyn Fn(&Fixture) -> String, ours: bool| {
         let fixture = busy();
         die_after(&fixture, Step::Journalled, &records);
@@ -138,7 +138,7 @@ fn a_lock_of_the_ref_is_removed_if_it_is_ours() {
 #[test]
 fn healing_never_overwrites_a_file() {
     let fixture = busy();
-    let record = Record::of(&run(1));
+    let record = Record::from_run(&run(1));
     die_after(&fixture, Step::RefMoved, std::slice::from_ref(&record));
     fixture.write(&record.path, "mine\n");
     let healed = heal(&fixture.store()).unwrap();
@@ -165,7 +165,7 @@ fn a_journal_of_a_newer_version_is_kept() {
     let warnings = heal(&fixture.store()).unwrap().warnings;
     assert!(warnings.len() == 1 && warnings[0].contains("journal-9.json"), "{warnings:?}");
     let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap();
+    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!(fs::read_to_string(fixture.root.join(".git/sprag/journal-9.json")).unwrap(), newer);
     assert_eq!(heal(&store).unwrap().warnings, [""; 0]);
 }
@@ -184,7 +184,7 @@ fn a_journal_is_left_to_the_process_that_is_alive() {
             seen = true;
         }
     };
-    append_watched(&store, &target, &[Record::of(&run(1))], minute(1), &mut watch).unwrap();
+    append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap();
     assert!(seen);
 }
 
@@ -201,7 +201,7 @@ fn a_full_disk_before_the_ref_moves_changes_nothing() {
             fs::write(&obstacle, "").unwrap();
         }
     };
-    append_watched(&store, &target, &[Record::of(&run(1))], minute(1), &mut watch).unwrap_err();
+    append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap_err();
     assert_eq!((fixture.head(), fixture.status()), (head, status));
     assert!(!fixture.root.join(".git/sprag/journal.json").exists());
 }

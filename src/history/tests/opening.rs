@@ -95,7 +95,7 @@ fn an_unborn_branch_takes_a_first_record() {
     let target = target(&store, None).unwrap();
     assert_eq!(load(&store, &target).unwrap().tip, None);
     let run = run(1);
-    append(&store, &target, &[Record::of(&run)], minute(1)).unwrap();
+    append(&store, &target, &[Record::from_run(&run)], minute(1)).unwrap();
     assert_eq!(load(&store, &target).unwrap().runs[0].run, run);
     assert_eq!(fixture.status(), "A  README");
     fixture.fsck();
@@ -104,12 +104,12 @@ fn an_unborn_branch_takes_a_first_record() {
 #[test]
 fn a_bare_repository_takes_records() {
     let origin = Fixture::new();
-    let bare = origin.beside("bare.git");
+    let bare = origin.sibling("bare.git");
     git_in(&origin.root, &["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
     let store = isolated(&bare);
     assert_eq!(facts(&store).unwrap().workdir, None);
     let target = target(&store, None).unwrap();
-    append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap();
+    append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!(load(&store, &target).unwrap().runs.len(), 1);
     assert!(!bare.join("sprag/journal.json").exists());
     git_in(&bare, &["fsck", "--strict"]);
@@ -128,7 +128,7 @@ fn a_detached_head_needs_a_ref_of_its_own() {
     assert_eq!(load(&store, &source(&store, None).unwrap()).unwrap().runs, []);
     let target = target(&store, Some("records")).unwrap();
     assert_eq!(target.reference, "refs/heads/records");
-    append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap();
+    append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!(load(&store, &target).unwrap().runs.len(), 1);
     assert_eq!(fixture.status(), "");
     assert_eq!(fixture.git(&["ls-tree", "--name-only", "records"]), "history");
@@ -149,7 +149,7 @@ fn a_merge_under_way_needs_a_ref_of_its_own() {
         assert!(matches!(error, HistoryError::Busy { activity: Activity::Merge, .. }), "{error}");
     }
     let target = target(&store, Some("records")).unwrap();
-    append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap();
+    append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
     assert_eq!(fixture.status(), before);
 }
 
@@ -199,15 +199,15 @@ fn a_fresh_clone_goes_on_from_the_branch_of_its_remote() {
     let origin = Fixture::new();
     let store = origin.store();
     let records = target(&store, Some("records")).unwrap();
-    append(&store, &records, &[Record::of(&run(1))], minute(1)).unwrap();
-    let clone = origin.beside("clone");
+    append(&store, &records, &[Record::from_run(&run(1))], minute(1)).unwrap();
+    let clone = origin.sibling("clone");
     git_in(&origin.root, &["clone", "--quiet", ".", clone.to_str().unwrap()]);
     let store = isolated(&clone);
     let records = target(&store, Some("records")).unwrap();
     assert_eq!(records.remote.as_deref(), Some("refs/remotes/origin/records"));
     let loaded = load(&store, &records).unwrap();
     assert_eq!((loaded.runs.len(), loaded.reference.as_str()), (1, "refs/remotes/origin/records"));
-    append(&store, &records, &[Record::of(&run(2))], minute(2)).unwrap();
+    append(&store, &records, &[Record::from_run(&run(2))], minute(2)).unwrap();
     let loaded = load(&store, &target(&store, Some("records")).unwrap()).unwrap();
     assert_eq!((loaded.runs.len(), loaded.reference.as_str()), (2, "refs/heads/records"));
     assert_eq!(git_in(&clone, &["rev-list", "--count", "origin/records..records"]), "1");

@@ -9,8 +9,8 @@ fn with(change: impl Fn(&Fixture, &Record)) -> Loaded {
     let fixture = Fixture::new();
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    append(&store, &target, &[Record::of(&run(0))], minute(0)).unwrap();
-    change(&fixture, &Record::of(&run(1)));
+    append(&store, &target, &[Record::from_run(&run(0))], minute(0)).unwrap();
+    change(&fixture, &Record::from_run(&run(1)));
     fixture.git(&["add", "--all"]);
     fixture.git(&["commit", "--quiet", "-m", "Change the history"]);
     load(&store, &target).unwrap()
@@ -25,7 +25,7 @@ fn check(path: impl Fn(&Record) -> String, bytes: impl Fn(&Record) -> Vec<u8>, r
     assert_eq!(loaded.runs.len(), 1, "{reason}");
     assert_eq!(loaded.runs[0].run, run(0));
     let [quarantined] = &loaded.quarantined[..] else { panic!("{reason}: {:?}", loaded.quarantined) };
-    assert_eq!(quarantined.path, path(&Record::of(&run(1))));
+    assert_eq!(quarantined.path, path(&Record::from_run(&run(1))));
     assert!(quarantined.reason.contains(reason), "`{}` should say `{reason}`", quarantined.reason);
 }
 
@@ -129,7 +129,7 @@ fn the_order_is_by_time() {
     let target = target(&store, None).unwrap();
     let runs: Vec<Run> = [5, 1, 3, 2, 4].map(run).to_vec();
     for run in &runs {
-        append(&store, &target, &[Record::of(run)], minute(9)).unwrap();
+        append(&store, &target, &[Record::from_run(run)], minute(9)).unwrap();
     }
     let times: Vec<_> = load(&store, &target).unwrap().runs.iter().map(|run| run.run.timestamp).collect();
     assert_eq!(times, [1, 2, 3, 4, 5].map(minute));

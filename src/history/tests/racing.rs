@@ -18,7 +18,7 @@ fn racing_appends_all_arrive() {
                 let store = isolated(root);
                 let target = target(&store, None).unwrap();
                 for number in 0..5 {
-                    let record = Record::of(&run(writer * 100 + number));
+                    let record = Record::from_run(&run(writer * 100 + number));
                     let appended = append(&store, &target, &[record], minute(number)).unwrap();
                     assert_eq!(appended.warnings, [""; 0]);
                 }
@@ -45,7 +45,7 @@ fn a_lost_race_reads_the_tip_again() {
             fixture.commit("src/lib.rs", &format!("fn lost_{losses}() {{}}\n"), "Faster");
         }
     };
-    append_watched(&store, &target, &[Record::of(&run(1))], minute(1), &mut watch).unwrap();
+    append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap();
     assert_eq!(losses, 3);
     assert_eq!(fixture.git(&["rev-list", "--count", "HEAD"]), "6");
     assert_eq!(fixture.git(&["log", "-1", "--format=%s"]), run(1).subject());
@@ -64,7 +64,7 @@ fn a_branch_that_another_writer_makes_first_is_built_upon() {
             fixture.git(&["branch", "records", "main"]);
         }
     };
-    append_watched(&store, &records, &[Record::of(&run(1))], minute(1), &mut watch).unwrap();
+    append_watched(&store, &records, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap();
     assert_eq!(fixture.git(&["rev-list", "--count", "records"]), "3");
 }
 
@@ -80,7 +80,7 @@ fn who_is_always_faster_has_to_wait_in_the_end() {
         }
     };
     let target = target(&store, None).unwrap();
-    let appended = append_watched(&store, &target, &[Record::of(&run(1))], minute(1), &mut watch).unwrap();
+    let appended = append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap();
     assert!(commits > 1, "{commits}");
     assert_eq!((appended.added.len(), appended.warnings), (1, Vec::new()));
     assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (1, String::new()));
@@ -91,7 +91,7 @@ fn the_same_record_from_two_writers_is_there_once() {
     let fixture = Fixture::new();
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    let record = Record::of(&run(1));
+    let record = Record::from_run(&run(1));
     let mut lost = false;
     let mut watch = |step| {
         if step == Step::CommitWritten && !lost {
@@ -110,7 +110,7 @@ fn a_ref_that_stays_locked_is_an_error_with_a_hint() {
     let head = fixture.head();
     fixture.write(".git/refs/heads/main.lock", "");
     let store = fixture.store();
-    let error = append(&store, &target(&store, None).unwrap(), &[Record::of(&run(1))], minute(1)).unwrap_err();
+    let error = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap_err();
     assert!(matches!(error, HistoryError::Contended { .. }), "{error}");
     assert!(error.hint().unwrap().contains("refs/heads/main.lock"));
     std::fs::remove_file(fixture.root.join(".git/refs/heads/main.lock")).unwrap();
@@ -123,7 +123,7 @@ fn a_branch_below_another_one_is_an_error() {
     let fixture = Fixture::new();
     let store = fixture.store();
     let below = target(&store, Some("main/records")).unwrap();
-    append(&store, &below, &[Record::of(&run(1))], minute(1)).unwrap_err();
+    append(&store, &below, &[Record::from_run(&run(1))], minute(1)).unwrap_err();
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_commit_of_gits_between_two_steps_takes_no_record_away() {
                 committed = try_git_in(&fixture.root, &["commit", "--quiet", "-m", "Between"]).0;
             }
         };
-        let appended = append_watched(&store, &target, &[Record::of(&run(1))], minute(1), &mut watch).unwrap();
+        let appended = append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap();
         assert_eq!(committed, tried_after == Step::Journalled, "{tried_after:?}");
         assert_eq!(appended.warnings, [""; 0], "{tried_after:?}");
         try_git_in(&fixture.root, &["commit", "--quiet", "-m", "After"]);
@@ -162,10 +162,10 @@ fn a_record_that_a_commit_takes_out_where_the_index_could_not_be_locked_is_named
             fixture.git(&["commit", "--quiet", "-m", "Between"]);
         }
     };
-    let appended = append_watched(&store, &target, &[Record::of(&run(1))], minute(1), &mut watch).unwrap();
+    let appended = append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap();
     assert!(appended.warnings.iter().any(|warning| warning.contains("record it again")), "{:?}", appended.warnings);
     assert_eq!(load(&store, &target).unwrap().runs.len(), 0);
-    assert_eq!(append(&store, &target, &[Record::of(&run(1))], minute(1)).unwrap().added.len(), 1);
+    assert_eq!(append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap().added.len(), 1);
     assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (1, String::new()));
 }
 
@@ -183,8 +183,9 @@ fn commits_of_gits_in_a_loop_take_no_record_away() {
         });
         let store = fixture.store();
         let target = target(&store, None).unwrap();
-        let appended: Result<Vec<_>, _> =
-            (0..RECORDS).map(|number| append(&store, &target, &[Record::of(&run(number))], minute(number))).collect();
+        let appended: Result<Vec<_>, _> = (0..RECORDS)
+            .map(|number| append(&store, &target, &[Record::from_run(&run(number))], minute(number)))
+            .collect();
         done.store(true, Ordering::Relaxed);
         appended.unwrap();
     });

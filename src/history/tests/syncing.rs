@@ -11,7 +11,7 @@ use sprag_model::fsck::FindingKind;
 /// A repository with one commit of code, and its remote.
 fn shared() -> Fixture {
     let fixture = Fixture::new();
-    let remote = fixture.beside("remote.git");
+    let remote = fixture.sibling("remote.git");
     fixture.git(&["init", "-q", "--bare", "--initial-branch=main", remote.to_str().unwrap()]);
     fixture.git(&["remote", "add", "origin", "../remote.git"]);
     fixture.git(&["push", "-q", "origin", "main"]);
@@ -20,7 +20,7 @@ fn shared() -> Fixture {
 
 fn record(fixture: &Fixture, number: i64) {
     let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::of(&run(number))], minute(number)).unwrap();
+    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(number))], minute(number)).unwrap();
 }
 
 fn sync(fixture: &Fixture, attempts: u32) -> Result<Synced, SyncError> {
@@ -39,7 +39,7 @@ fn sync_with(fixture: &Fixture, attempts: u32, options: &SyncOptions) -> Result<
 fn a_remote_that_stays_locked_is_given_up() {
     let fixture = shared();
     record(&fixture, 1);
-    let lock = fixture.beside("remote.git").join("refs/heads/main.lock");
+    let lock = fixture.sibling("remote.git").join("refs/heads/main.lock");
     fs::write(&lock, "").unwrap();
     let error = sync(&fixture, 3).unwrap_err();
     assert!(matches!(&error, SyncError::Outrun { attempts: 3, .. }), "{error}");
@@ -49,7 +49,7 @@ fn a_remote_that_stays_locked_is_given_up() {
     fs::remove_file(&lock).unwrap();
     let synced = sync(&fixture, 1).unwrap();
     assert_eq!((synced.sent.len(), synced.attempts, synced.warnings.len()), (1, 1, 0));
-    assert_eq!(git_in(&fixture.beside("remote.git"), &["rev-parse", "main"]), fixture.head());
+    assert_eq!(git_in(&fixture.sibling("remote.git"), &["rev-parse", "main"]), fixture.head());
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn locks_that_a_killed_sync_left_are_cleared() {
 
 /// Somebody else's record reaches the remote.
 fn record_at_remote(fixture: &Fixture) {
-    let other = fixture.beside("other");
-    fixture.git(&["clone", "-q", fixture.beside("remote.git").to_str().unwrap(), other.to_str().unwrap()]);
+    let other = fixture.sibling("other");
+    fixture.git(&["clone", "-q", fixture.sibling("remote.git").to_str().unwrap(), other.to_str().unwrap()]);
     fs::create_dir_all(other.join("history/v1/_notes/2026")).unwrap();
     fs::write(other.join("history/v1/_notes/2026/x.json"), "{}\n").unwrap();
     git_in(&other, &["add", "history"]);
@@ -87,20 +87,20 @@ fn notes_of_what_the_remote_has_stay_here() {
     let fixture = shared();
     record(&fixture, 1);
     sync(&fixture, 1).unwrap();
-    let path = Record::of(&run(1)).path;
+    let path = Record::from_run(&run(1)).path;
     let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]);
     let object = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
-    fs::rename(&object, fixture.beside("object")).unwrap();
+    fs::rename(&object, fixture.sibling("object")).unwrap();
     fs::remove_file(fixture.root.join(&path)).unwrap();
     let store = fixture.store();
     let repaired = repair(&store, &target(&store, None).unwrap(), minute(5)).unwrap();
     assert!(repaired.steps[0].contains("could not be read"), "{repaired:?}");
     assert!(matches!(sync(&fixture, 1), Err(SyncError::LostHere { .. })));
-    fs::rename(fixture.beside("object"), &object).unwrap();
+    fs::rename(fixture.sibling("object"), &object).unwrap();
     let options = SyncOptions { after_rewrite: Some(AfterRewrite::Restore), ..SyncOptions::default() };
     let synced = sync_with(&fixture, 1, &options).unwrap();
     assert_eq!(synced.sent, [""; 0]);
-    assert_eq!(git_in(&fixture.beside("remote.git"), &["ls-tree", "-r", "--name-only", "main", "history/"]), path);
+    assert_eq!(git_in(&fixture.sibling("remote.git"), &["ls-tree", "-r", "--name-only", "main", "history/"]), path);
     assert_eq!(load(&store, &target(&store, None).unwrap()).unwrap().runs.len(), 1);
 }
 

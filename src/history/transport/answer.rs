@@ -29,7 +29,7 @@ pub enum RemoteFault {
 impl RemoteFault {
     /// Reads it from what git said. The words are git's own in English, and those of ssh and of the large hosts; what
     /// is not recognised costs the hint alone.
-    pub(crate) fn of(said: &str) -> RemoteFault {
+    pub(crate) fn from_message(said: &str) -> RemoteFault {
         let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if has(&["cannot lock ref", "Unable to create '"]) && has(&["File exists", "is at "]) {
             RemoteFault::Locked
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_failed_fetch_is_told_apart() {
-        let check = |said: &str, expected: RemoteFault| assert_eq!(RemoteFault::of(said), expected, "{said}");
+        let check = |said: &str, expected: RemoteFault| assert_eq!(RemoteFault::from_message(said), expected, "{said}");
         check("fatal: '/x' does not appear to be a git repository", RemoteFault::NoRepository);
         check("remote: Repository not found.; fatal: repository 'https://h/x/' not found", RemoteFault::NoRepository);
         check("fatal: unable to access 'https://h/': Could not resolve host: h", RemoteFault::Unreachable);

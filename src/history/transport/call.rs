@@ -41,7 +41,7 @@ pub(crate) struct Place {
     /// The folder to be in: the root of the working tree, from which an address such as `../other.git` counts.
     pub(crate) folder: PathBuf,
     pub(crate) git_folder: PathBuf,
-    /// Folders of which no program is run.
+    /// TreeLookup of which no program is run.
     pub(crate) working_trees: Vec<PathBuf>,
 }
 
@@ -120,7 +120,7 @@ impl Transport {
         let said = words(&ended.stderr);
         let ended = match said.contains("couldn't find remote ref") {
             true => self.call("ls-remote", &["--exit-code", "--end-of-options", remote], &[branch.to_owned()])?,
-            false => return Err(CallError::Remote { fault: RemoteFault::of(&said), words: said }),
+            false => return Err(CallError::Remote { fault: RemoteFault::from_message(&said), words: said }),
         };
         match exit_code(&ended) {
             Some(NOTHING_MATCHES) => Ok(Fetched::NoBranch),
@@ -128,7 +128,7 @@ impl Transport {
             Some(0) => Err(CallError::Remote { fault: RemoteFault::Locked, words: said }),
             _ => {
                 let words = words(&ended.stderr);
-                Err(CallError::Remote { fault: RemoteFault::of(&words), words })
+                Err(CallError::Remote { fault: RemoteFault::from_message(&words), words })
             }
         }
     }
@@ -152,7 +152,7 @@ impl Transport {
         let porcelain = String::from_utf8_lossy(&ended.stdout);
         let words = words(&ended.stderr);
         let pushed = read_push(&porcelain, branch, exit_code(&ended), &words);
-        pushed.ok_or_else(|| CallError::Remote { fault: RemoteFault::of(&words), words })
+        pushed.ok_or_else(|| CallError::Remote { fault: RemoteFault::from_message(&words), words })
     }
 
     fn call(&self, verb: &'static str, options: &[&str], rest: &[String]) -> Result<Captured, CallError> {

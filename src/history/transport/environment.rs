@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Variables of git that carry how the user reaches a remote, in full or by how they begin (`*`).
 ///
 /// The three of the configuration name files, which may say where credentials are.
-const KEPT: [&str; 10] = [
+const PASSED_VARIABLES: [&str; 10] = [
     "GIT_SSH",
     "GIT_SSH_COMMAND",
     "GIT_SSH_VARIANT",
@@ -43,7 +43,7 @@ pub(crate) fn cleaned(
 ) -> Vec<(OsString, OsString)> {
     let variables: Vec<(OsString, OsString)> = variables.into_iter().collect();
     let settings = handed_settings(&variables);
-    let mut kept: Vec<(OsString, OsString)> = variables.into_iter().filter(|(name, _)| is_kept(name)).collect();
+    let mut kept: Vec<(OsString, OsString)> = variables.into_iter().filter(|(name, _)| is_passed(name)).collect();
     let absent = |name: &str, kept: &[(OsString, OsString)]| !kept.iter().any(|(known, _)| known == name);
     for (name, value) in SET_WHERE_ABSENT {
         if absent(name, &kept) {
@@ -62,13 +62,13 @@ pub(crate) fn cleaned(
     kept
 }
 
-fn is_kept(name: &OsStr) -> bool {
+fn is_passed(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return true };
     if name == "PATH" || SET.iter().any(|(set, _)| *set == name) {
         return false;
     }
     let fits = |kept: &str| kept.strip_suffix('*').map_or(name == kept, |start| name.starts_with(start));
-    !name.starts_with("GIT_") || KEPT.iter().any(|kept| fits(kept))
+    !name.starts_with("GIT_") || PASSED_VARIABLES.iter().any(|kept| fits(kept))
 }
 
 /// The settings of `GIT_CONFIG_COUNT` that stay, in their order.
@@ -108,7 +108,7 @@ pub(crate) fn find_git(folders: &[PathBuf]) -> Option<PathBuf> {
     folders.iter().map(|folder| folder.join(&name)).find(|file| is_program(file))
 }
 
-/// Folders as a search path for what git itself starts, such as ssh.
+/// TreeLookup as a search path for what git itself starts, such as ssh.
 pub(crate) fn joined(folders: &[PathBuf]) -> OsString {
     std::env::join_paths(folders).expect("the folders were split from a search path")
 }

@@ -107,7 +107,7 @@ fn record(store: &Store, runs: &[Run]) -> crate::Result<String> {
     let mut tip = None;
     for runs in runs.chunk_by(|a, b| month(a.timestamp) == month(b.timestamp)) {
         let newest = runs.last().expect("a chunk is never empty").timestamp;
-        let records: Vec<Record> = runs.iter().map(Record::of).collect();
+        let records: Vec<Record> = runs.iter().map(Record::from_run).collect();
         tip = history::append(store, &target, &records, newest)?.commit;
     }
     tip.context("no run was generated")

@@ -77,7 +77,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> anyhow:
     }
     // A shard may hold nothing of any suite.
     if args.record && !runs.is_empty() {
-        pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
+        pending::record(&project, &runs.iter().map(Record::from_run).collect::<Vec<_>>(), Origin::Measured)?;
     }
     if let (Some(path), [run]) = (&args.output_run, &runs[..]) {
         write_atomic(&folder.join(path), &run.to_record().2)?;

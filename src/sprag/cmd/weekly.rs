@@ -37,7 +37,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> anyh
     let request = SuiteRequest::all(effort, &trt);
     let runs = suites::measure(&project, &asked, &request, &progress)?.runs;
     progress.begin("recording", 1);
-    pending::record(&project, &runs.iter().map(Record::of).collect::<Vec<_>>(), Origin::Measured)?;
+    pending::record(&project, &runs.iter().map(Record::from_run).collect::<Vec<_>>(), Origin::Measured)?;
     progress.begin("analysing the history", 1);
     let mut study = study::study(&project)?;
     // The digest is of now, the site of the newest run.

@@ -44,7 +44,7 @@ impl Worktree {
         let kept = GuardedFolder::new(&parent, &keeper)
             .with_context(|| format!("cannot make a folder in `{}`", parent.display()))?;
         let root = kept.path.join("tree");
-        let lacking = history::check_out_aside(project.store()?, &commit.sha, &root)?;
+        let lacking = history::check_out_copy(project.store()?, &commit.sha, &root)?;
         let short = commit.short();
         if !lacking.submodules.is_empty() {
             let count = text::count(lacking.submodules.len(), "submodule");

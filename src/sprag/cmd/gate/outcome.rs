@@ -94,7 +94,7 @@ pub(in crate::cmd) fn stop_bisection(bisects: bool, result: anyhow::Result<Exit>
 /// # Errors
 /// That.
 pub(in crate::cmd) fn refuse_aside(project: &Project) -> anyhow::Result<()> {
-    if !project.find_store().is_some_and(history::bisects_aside) {
+    if !project.find_store().is_some_and(history::bisects_without_checkout) {
         return Ok(());
     }
     let message =

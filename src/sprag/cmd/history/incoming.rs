@@ -214,7 +214,7 @@ fn check(shown: &str, file_name: Option<&str>, bytes: &[u8]) -> Result<Incoming,
         };
         Bad { hint, ..Bad::new(shown, reason) }
     })?;
-    let record = Record::of(&run);
+    let record = Record::from_run(&run);
     if let Some(reason) = file_name.and_then(|name| contradiction(name, &id, &record.path)) {
         let hint = Some("it was changed after it was written, or renamed; fetch it again from where it was written");
         return Err(Bad { hint, is_damaged: true, ..Bad::new(shown, reason) });

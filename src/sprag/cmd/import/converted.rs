@@ -45,7 +45,7 @@ impl Converted {
         let take = |mut converted: Converted, planned: Planned| {
             let run = convert::run(&planned.source, planned.run, planned.place);
             if recorded {
-                converted.records.push(Record::of(&run));
+                converted.records.push(Record::from_run(&run));
             }
             converted.take(run);
             converted

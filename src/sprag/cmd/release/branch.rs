@@ -48,7 +48,7 @@ pub(super) fn tips(store: &Store, target: &Target) -> anyhow::Result<Vec<String>
 /// # Errors
 /// When the history cannot be read.
 pub(super) fn sound(store: &Store, target: &Target) -> anyhow::Result<Result<Entries, Vec<Fault>>> {
-    let found = history::sound_entries(store, target).context("cannot read the history")?;
+    let found = history::verified_entries(store, target).context("cannot read the history")?;
     let fault = |one: Finding| Fault::of(one.path.as_deref().unwrap_or("history"), one.what);
     Ok(found.map_err(|damage| damage.into_iter().map(fault).collect()))
 }
