@@ -4,11 +4,7 @@
 //! Since `f32` carries more than twice the digits of any narrower type, one operation done in `f32` and rounded once
 //! equals the same operation done in that type.
 
-mod e4m3;
-
 use half::{bf16, f16};
-
-pub use e4m3::E4m3;
 
 /// A number that kernels read and write.
 pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static {
@@ -67,6 +63,76 @@ impl Element for E4m3 {
     }
 }
 
+/// An 8-bit floating-point number with four bits of exponent and three of mantissa, without infinities.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct E4m3(u8);
+
+/// Everything but the sign: NaN.
+const NAN: u8 = 0x7f;
+
+/// 448 as E4M3 and as binary32.
+const LARGEST: u8 = 0x7e;
+const LARGEST_WIDE: u32 = 0x43e0_0000;
+
+/// The smallest normal number, 2^-6, as binary32.
+const SMALLEST_NORMAL: u32 = 0x3c80_0000;
+
+/// Bits of mantissa that binary32 has more.
+const DROPPED_BITS: u32 = 20;
+
+/// The difference of the biases, 127 - 7, in the place of the exponent of binary32, and as a factor, 2^120.
+const BIAS: u32 = 120 << 23;
+const BIAS_FACTOR: f32 = f32::from_bits((120 + 127) << 23);
+
+/// A number whose last digit as binary32 weighs as much as that of a subnormal E4M3, 2^-9.
+const SUBNORMAL_GUIDE: f32 = 16_384.0;
+
+impl E4m3 {
+    /// The number of these bits.
+    pub fn from_bits(bits: u8) -> Self {
+        E4m3(bits)
+    }
+
+    pub fn to_bits(self) -> u8 {
+        self.0
+    }
+
+    /// The same value in `f32`; exact.
+    #[inline(always)]
+    pub fn to_f32(self) -> f32 {
+        let magnitude = self.0 & NAN;
+        let wide = f32::from_bits(u32::from(magnitude) << DROPPED_BITS) * BIAS_FACTOR;
+        let wide = if magnitude == NAN { f32::NAN } else { wide };
+        wide.copysign(if self.0 > NAN { -1.0 } else { 1.0 })
+    }
+
+    /// The nearest number, ties to even; beyond 448, and for infinities, 448. NaN stays NaN, with its sign.
+    #[inline(always)]
+    pub fn from_f32(value: f32) -> Self {
+        let magnitude = value.abs().to_bits();
+        let narrow = if value.is_nan() {
+            NAN
+        } else if magnitude >= LARGEST_WIDE {
+            LARGEST
+        } else if magnitude < SMALLEST_NORMAL {
+            // The sum is rounded where a subnormal number should be.
+            ((value.abs() + SUBNORMAL_GUIDE).to_bits() - SUBNORMAL_GUIDE.to_bits()) as u8
+        } else {
+            let half = (1 << (DROPPED_BITS - 1)) - 1;
+            let odd = magnitude >> DROPPED_BITS & 1;
+            ((magnitude - BIAS + half + odd) >> DROPPED_BITS) as u8
+        };
+        E4m3(if value.is_sign_negative() { narrow | !NAN } else { narrow })
+    }
+}
+
+impl PartialEq for E4m3 {
+    /// As numbers: NaN differs from itself, both zeros are equal.
+    fn eq(&self, other: &Self) -> bool {
+        self.to_f32() == other.to_f32()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +148,59 @@ mod tests {
         check_b16(257.0, 256.0);
         check_b16(259.0, 260.0);
         assert_eq!(<f32 as Element>::from_f32(0.1), 0.1);
+    }
+
+    /// The value straight from the format.
+    fn value(bits: u8) -> f64 {
+        let (exponent, mantissa) = (i32::from(bits >> 3 & 15), f64::from(bits & 7));
+        let magnitude = match exponent {
+            0 => mantissa / 8.0 * 2f64.powi(-6),
+            _ => (1.0 + mantissa / 8.0) * 2f64.powi(exponent - 7),
+        };
+        if bits > 127 { -magnitude } else { magnitude }
+    }
+
+    #[test]
+    fn all_numbers_have_their_value_and_come_back() {
+        for bits in 0..=255u8 {
+            let wide = E4m3::from_bits(bits).to_f32();
+            if bits & 127 == 127 {
+                assert!(wide.is_nan());
+            } else {
+                assert_eq!(f64::from(wide), value(bits), "{bits:#x}");
+            }
+            assert_eq!(wide.is_sign_negative(), bits > 127);
+            assert_eq!(E4m3::from_f32(wide).to_bits(), bits, "{bits:#x}");
+        }
+    }
+
+    #[test]
+    fn what_lies_between_goes_to_the_nearest_and_ties_to_even() {
+        for bits in 0..LARGEST {
+            let middle = ((value(bits) + value(bits + 1)) / 2.0) as f32;
+            let even = if bits % 2 == 0 { bits } else { bits + 1 };
+            let check = |wide: f32, expected: u8| {
+                assert_eq!(E4m3::from_f32(wide).to_bits(), expected, "{wide:e}");
+                assert_eq!(E4m3::from_f32(-wide).to_bits(), expected | 128, "-{wide:e}");
+            };
+            check(middle, even);
+            check(middle.next_down(), bits);
+            check(middle.next_up(), bits + 1);
+        }
+    }
+
+    #[test]
+    fn nothing_becomes_infinite_and_nan_stays() {
+        let check = |wide: f32, expected: u8| assert_eq!(E4m3::from_f32(wide).to_bits(), expected, "{wide:e}");
+        check(464.0, 0x7e);
+        check(-1e30, 0xfe);
+        check(f32::INFINITY, 0x7e);
+        check(f32::NEG_INFINITY, 0xfe);
+        check(f32::NAN.copysign(1.0), 0x7f);
+        check(f32::NAN.copysign(-1.0), 0xff);
+        check(1e-30, 0);
+        check(-0.0, 0x80);
+        assert_eq!(E4m3::from_bits(0x80), E4m3::from_bits(0));
+        assert_ne!(E4m3::from_bits(0x7f), E4m3::from_bits(0x7f));
     }
 }

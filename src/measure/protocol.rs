@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::campaign::{self, Brief, Campaign, StopReason};
-use super::plan::{PLAN_VERSION, Plan, Planned, Protocol};
+use super::plan::{Planned, Protocol};
 use super::process::WorkerCommand;
 use super::workload::{Class, Workload};
-use super::{MeasureError, pool, quality, worker};
+use super::{MeasureError, pool, quality};
 use sprag_model::sample::Measurement;
 
 /// Workers that a time must be good for: their interval is the point of a budget.
@@ -63,36 +63,6 @@ pub fn measure(
     result(suite, workloads, &planned, protocol, &campaign)
 }
 
-/// Measures workloads inside this process: for tests and for programs that use the library.
-///
-/// # Errors
-/// As [`worker::follow`].
-pub fn measure_in_process(
-    suite: &str,
-    workloads: &[Workload],
-    protocol: &Protocol,
-) -> Result<SuiteResult, MeasureError> {
-    let selected: Vec<&Workload> = workloads.iter().collect();
-    let planned = planned(&selected, &Configurations::new());
-    let plan = Plan {
-        version: PLAN_VERSION,
-        suite: suite.to_owned(),
-        benchmarks: planned.clone(),
-        protocol: protocol.clone(),
-        worker: 0,
-    };
-    let report = worker::follow(&plan, workloads, &mut |_| Ok(()))?;
-    let campaign = Campaign {
-        workers: vec![report.series.into_iter().enumerate().collect()],
-        broken: BTreeMap::new(),
-        faults: vec!["measured inside the calling process".to_owned()],
-        pinned: report.pinned.into_iter().collect(),
-        stop: StopReason::Processes,
-        seconds: 0.0,
-    };
-    result(suite, &selected, &planned, protocol, &campaign)
-}
-
 /// The protocol with as much time a benchmark as its budget allows.
 fn fitted(protocol: &Protocol, benchmarks: usize) -> Protocol {
     let mut fitted = protocol.clone();
@@ -135,19 +105,43 @@ fn result(
 mod tests {
     use super::*;
     use crate::example;
-    use crate::plan::PRECISION;
+    use crate::plan::{PLAN_VERSION, PRECISION, Plan};
+    use crate::worker;
+
+    /// The suite of examples, timed by one worker in this process.
+    fn measured(protocol: &Protocol) -> SuiteResult {
+        let suite = example::suite();
+        let workloads: Vec<&Workload> = suite.iter().collect();
+        let planned = planned(&workloads, &Configurations::new());
+        let plan = Plan {
+            version: PLAN_VERSION,
+            suite: "cpu".to_owned(),
+            benchmarks: planned.clone(),
+            protocol: protocol.clone(),
+            worker: 0,
+        };
+        let report = worker::follow(&plan, &suite, &mut |_| Ok(())).expect("the suite can be measured");
+        let campaign = Campaign {
+            workers: vec![report.series.into_iter().enumerate().collect()],
+            broken: BTreeMap::new(),
+            faults: Vec::new(),
+            pinned: report.pinned.into_iter().collect(),
+            stop: StopReason::Processes,
+            seconds: 0.0,
+        };
+        result("cpu", &workloads, &planned, protocol, &campaign).expect("there is a report")
+    }
 
     #[test]
-    fn the_library_measures_in_process_and_says_so() {
+    fn what_a_worker_reports_becomes_measurements() {
         let protocol = Protocol { rounds: 3, block_samples: 6, sample_seconds: 1e-6, ..Protocol::quick() };
-        let result = measure_in_process("cpu", &example::suite(), &protocol).expect("the suite can be measured");
+        let result = measured(&protocol);
         let names: Vec<&str> = result.measurements.iter().map(|one| one.benchmark.name.as_str()).collect();
         assert_eq!(names, ["right", "wrong", "broken", "control", "calibration_multiply_add"]);
         let time = result.measurements[0].estimate("time").expect("it was timed");
         assert!(time.value > 0.0 && time.n >= 6 && time.interval.is_none());
         assert!(result.measurements[0].estimate("ratio").is_some_and(|ratio| ratio.value > 0.0));
         assert!(result.measurements[1].failure.is_some() && result.measurements[2].failure.is_some());
-        assert!(result.reasons.contains(&"measured inside the calling process".to_owned()));
     }
 
     #[test]
@@ -162,7 +156,7 @@ mod tests {
     #[test]
     fn precision_is_that_of_what_a_gate_looks_at() {
         let protocol = Protocol { rounds: 3, block_samples: 6, sample_seconds: 1e-6, ..Protocol::within(1.0) };
-        let mut found = measure_in_process("cpu", &example::suite(), &protocol).expect("the suite can be measured");
+        let mut found = measured(&protocol);
         let right = &mut found.measurements[0];
         assert!(!is_precise(right, &protocol), "a single worker gives no interval");
         let value = right.estimates[2].value;

@@ -86,20 +86,6 @@ pub fn fast<T: Element>(
     tuned(CANDIDATES[0], base, shape, tiles, rule, merged, scratch)
 }
 
-/// As [`fast()`] over what `merged` holds.
-///
-/// # Errors
-/// As [`reference()`].
-pub fn fast_in_place<T: Element>(
-    shape: MapShape,
-    tiles: &Tiles<'_, T>,
-    rule: Rule<'_>,
-    merged: &mut [T],
-    scratch: &mut Scratch,
-) -> Result<(), KernelError> {
-    tuned_in_place(CANDIDATES[0], shape, tiles, rule, merged, scratch)
-}
-
 /// The same, a row of pixels at a time, cut as the configuration says. Bit-equal to [`reference()`].
 ///
 /// # Errors
@@ -475,7 +461,6 @@ mod tests {
         let on = run(&|merged, scratch| reference_in_place(shape, tiles, rule, merged, scratch), &base);
         assert_eq!(plain, on);
         assert_eq!(plain, run(&|merged, scratch| fast(&base, shape, tiles, rule, merged, scratch), &stale));
-        assert_eq!(plain, run(&|merged, scratch| fast_in_place(shape, tiles, rule, merged, scratch), &base));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         for &config in CANDIDATES.iter().chain(&[Config { channel_block: 2 }]) {
             let one =
@@ -505,7 +490,7 @@ mod tests {
         let rule = Rule { levels: None, assume_priority_sorted: true, overlap: Overlap::Override };
         let mut merged = [7.0; 2];
         let outside = Err(KernelError::TileIndex { index: 2, tiles: 2 });
-        assert_eq!(fast_in_place(SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()), outside);
+        assert_eq!(tuned_in_place(CANDIDATES[0], SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()), outside);
         assert_eq!(reference_in_place(SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()), outside);
         assert_eq!(merged, [7.0; 2]);
     }

@@ -1,8 +1,7 @@
 //! What the processor says of itself: identity, instruction sets, caches, threads a core, sockets, hypervisor.
 
-use std::collections::BTreeSet;
-
 use super::text;
+use std::collections::BTreeSet;
 
 /// Where Linux describes the caches of the first processor.
 const CACHE_FOLDER: &str = "/sys/devices/system/cpu/cpu0/cache";
@@ -141,6 +140,33 @@ pub(super) fn sockets(cpuinfo: &str) -> Option<usize> {
     (!ids.is_empty()).then_some(ids.len())
 }
 
+/// What the scheduler allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placement {
+    /// How many processors this process may run on.
+    pub(super) allowed: u32,
+    /// Whether it may pin itself to some of them.
+    pub(super) may_pin: bool,
+}
+
+/// Asks for the processors allowed to this thread, and for leave to run on just those; absent where it cannot be asked.
+#[cfg(target_os = "linux")]
+pub(super) fn placement() -> Option<Placement> {
+    // On a thread of its own, as a thread keeps what it has asked for.
+    let asked = std::thread::spawn(|| {
+        let allowed = rustix::thread::sched_getaffinity(None).ok()?;
+        let may_pin = rustix::thread::sched_setaffinity(None, &allowed).is_ok();
+        Some(Placement { allowed: allowed.count(), may_pin })
+    });
+    asked.join().ok().flatten()
+}
+
+/// Only Linux is asked.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn placement() -> Option<Placement> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,5 +194,12 @@ mod tests {
         assert!(!cpu.class().is_empty() && !cpu.vendor.is_empty() && cores() >= 1);
         assert!(cpu.hypervisor.is_none() || cpu.virtual_machine == Some(true));
         assert!(caches().iter().all(|(_, bytes)| *bytes > 0));
+    }
+
+    #[test]
+    fn where_it_can_be_asked_some_processor_is_allowed() {
+        if let Some(placement) = placement() {
+            assert!(placement.allowed >= 1 && cores() <= placement.allowed as usize);
+        }
     }
 }

@@ -7,7 +7,7 @@ use sysinfo::System;
 use sprag_model::environment::Environment;
 
 use super::cpu::{self, Cpu};
-use super::{cgroup, container, counters, kernel, memory, placement, redact, text};
+use super::{cgroup, container, counters, kernel, memory, redact, text};
 
 /// Every fact that may be recorded. What is not listed here is dropped, whoever offers it.
 ///
@@ -94,7 +94,7 @@ fn gathered() -> Vec<(&'static str, Option<String>)> {
     let cpu = Cpu::read();
     let cpuinfo = text::read("/proc/cpuinfo").unwrap_or_default();
     let (memory_gib, swap_gib) = memory::memory_and_swap_gib();
-    let placement = placement::placement();
+    let placement = cpu::placement();
     let word = |value: Option<&str>| value.map(str::to_owned);
     let count = |value: Option<usize>| value.map(|number| number.to_string());
     let mut facts = vec![

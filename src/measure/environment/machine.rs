@@ -1,11 +1,9 @@
 //! Which computer this is: by the name its owner gave it, else by a digest of its hardware.
 
-use std::collections::BTreeMap;
-
-use sprag_model::environment::Machine;
-
 use super::cpu::{self, Cpu};
 use super::memory;
+use sprag_model::environment::Machine;
+use std::collections::BTreeMap;
 
 /// The variable that names this computer.
 pub const MACHINE_VARIABLE: &str = "SPRAG_MACHINE";
@@ -36,6 +34,24 @@ pub fn machine(name: Option<&str>, gpu: Option<&str>) -> Machine {
     }
 }
 
+/// The platform as Python words it, such as `Linux-6.1.0-x86_64-with-glibc2.36`.
+pub fn platform(facts: &BTreeMap<String, String>) -> String {
+    let system = match std::env::consts::OS {
+        "linux" => "Linux",
+        "macos" => "macOS",
+        "windows" => "Windows",
+        other => other,
+    };
+    let mut platform = system.to_owned();
+    for part in [facts.get("os_release").map(String::as_str), Some(std::env::consts::ARCH)].into_iter().flatten() {
+        platform.push_str(&format!("-{}", part.replace(' ', "_")));
+    }
+    if let Some(libc) = facts.get("libc") {
+        platform.push_str(&format!("-with-{}", libc.replace(' ', "")));
+    }
+    platform
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +66,14 @@ mod tests {
         assert_ne!(unnamed.id, named.id);
         assert_eq!(unnamed.class, named.class);
         assert_eq!(machine(None, Some("NVIDIA H200")).class, "NVIDIA H200");
+    }
+
+    #[test]
+    fn a_platform_is_worded_as_python_does() {
+        let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let full = platform(&BTreeMap::from([fact("os_release", "6.1.0-9"), fact("libc", "glibc 2.36")]));
+        let architecture = std::env::consts::ARCH;
+        assert!(full.ends_with(&format!("-6.1.0-9-{architecture}-with-glibc2.36")), "{full}");
+        assert!(platform(&BTreeMap::new()).ends_with(architecture));
     }
 }

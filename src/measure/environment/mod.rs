@@ -10,13 +10,10 @@ mod kernel;
 mod cgroup;
 mod container;
 mod counters;
-mod placement;
 pub mod redact;
 mod machine;
-mod platform;
 mod facts;
 pub mod pressure;
 
 pub use facts::{FACT_NAMES, environment};
-pub use machine::{MACHINE_VARIABLE, machine};
-pub use platform::platform;
+pub use machine::{MACHINE_VARIABLE, machine, platform};

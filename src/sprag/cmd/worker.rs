@@ -10,7 +10,7 @@ use super::Exit;
 use crate::cli::{Task, WorkerArgs};
 use sprag_measure::gpu::scope::Scope;
 use sprag_measure::gpu::single_calls::{self, CallsPlan};
-use sprag_measure::instructions::worker::{self as count, CountPlan};
+use sprag_measure::instructions::{self as count, CountPlan};
 use sprag_measure::plan::{Message, Plan};
 use sprag_measure::seed::{self, SeedPlan};
 use sprag_measure::workload::Workload;

@@ -1,11 +1,9 @@
 //! The operations of the GPU suite: for each its shapes, its programs in both forms, and what it must come to.
 
-mod config;
 mod inputs;
 mod launch;
 mod rule;
 mod tiled;
-mod way;
 mod assembly;
 mod shapes;
 mod kernel;
@@ -25,10 +23,9 @@ pub mod tile_unpack_anywhere;
 pub(super) mod checks;
 
 pub use self::catalogue::{files, service_kernels, source};
-pub use self::config::{Config, Form};
 pub(super) use self::inputs::with_element;
 pub use self::inputs::{Expected, Inputs, Stored};
-pub use self::kernel::{CudaKernel, Operation};
+pub use self::kernel::{Config, CudaKernel, Form, Operation};
 pub use self::rule::Rule;
+pub use self::scan::{Initial, Merge, Way};
 pub use self::tiled::{Draw, Tiled};
-pub use self::way::{Initial, Merge, Way};

@@ -2,7 +2,7 @@
 
 use super::super::super::program::{Argument, Content, Data, Dtype};
 use super::super::assembly::{Assembly, Call, buffers, elements_at_once, int, kernel, long, optional};
-use super::super::config::Config;
+use super::super::kernel::Config;
 use super::layout::{Ends, Level};
 use sprag_kernels::shape::MapShape;
 

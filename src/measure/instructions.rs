@@ -1,14 +1,208 @@
-//! The parent's side of counting: finds Valgrind, runs a worker under it, and reads what it wrote.
+//! Counting instructions: one call of a benchmark under Valgrind's tool Callgrind, a number without noise.
+//!
+//! Each benchmark gets a process of its own, so that what was counted before cannot move its memory. The worker makes
+//! it ready and calls it once uncounted; then it switches counting on, calls it, switches counting off and asks for a
+//! dump, twice. A count says how much work the code is, not how fast it runs: Valgrind knows no AVX-512, so kernels
+//! that choose their instructions at run time take their AVX2 form here, and one instruction may cost as much as many.
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::totals;
-use super::worker::{CALLS, COUNT_VERSION, CountPlan, CountReport};
+use serde::{Deserialize, Serialize};
+
+use crate::MeasureError;
 use crate::process::{self, WorkerCommand};
+use crate::workload::{Order, Workload};
+
+/// Tells 1 or more where Valgrind runs the program.
+const RUNNING_ON_VALGRIND: usize = 0x1001;
+
+/// The first request of the tool whose letters are `C` and `T`.
+const CALLGRIND: usize = ((b'C' as usize) << 24) | ((b'T' as usize) << 16);
+
+const TOGGLE_COLLECT: usize = CALLGRIND + 2;
+const DUMP_STATS_AT: usize = CALLGRIND + 3;
+const START_INSTRUMENTATION: usize = CALLGRIND + 4;
+const STOP_INSTRUMENTATION: usize = CALLGRIND + 5;
+
+/// Whether Valgrind runs this program, and it can be told so on this architecture.
+fn can_count() -> bool {
+    send(RUNNING_ON_VALGRIND, 0) > 0
+}
+
+/// Counts the instructions of `work` and dumps their number under `name`. Nothing may have been counted before, other
+/// than by this function. Without Valgrind it does `work` and no more.
+fn count_calls(name: &CStr, work: impl FnOnce()) {
+    send(START_INSTRUMENTATION, 0);
+    send(TOGGLE_COLLECT, 0);
+    work();
+    send(TOGGLE_COLLECT, 0);
+    send(STOP_INSTRUMENTATION, 0);
+    send(DUMP_STATS_AT, name.as_ptr() as usize);
+}
+
+/// One request with its argument; 0 where nobody listens.
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "the instructions that Valgrind knows as a request exist in assembly only")]
+fn send(request: usize, argument: usize) -> usize {
+    let message = [request, argument, 0, 0, 0, 0];
+    let mut answer = 0_usize;
+    // SAFETY: on a processor the rotations, by 128 bits in all, leave `rdi` as it was, and so does the exchange of `rbx`
+    // with itself; only flags change, which `asm!` takes as changed. Valgrind reads the six words behind `rax`, which
+    // outlive the block, and writes `rdx`. An argument that is an address points to text of the caller that ends in NUL.
+    unsafe {
+        std::arch::asm!(
+            "rol rdi, 3", "rol rdi, 13", "rol rdi, 61", "rol rdi, 51", "xchg rbx, rbx",
+            in("rax") message.as_ptr(),
+            inout("rdx") answer,
+            options(nostack),
+        );
+    }
+    answer
+}
+
+/// One request with its argument; 0 where nobody listens.
+#[cfg(target_arch = "aarch64")]
+#[expect(unsafe_code, reason = "the instructions that Valgrind knows as a request exist in assembly only")]
+fn send(request: usize, argument: usize) -> usize {
+    let message = [request, argument, 0, 0, 0, 0];
+    let mut answer = 0_usize;
+    // SAFETY: on a processor the rotations, by 128 bits in all, leave `x12` as it was, and so does the disjunction of
+    // `x10` with itself. Valgrind reads the six words behind `x4`, which outlive the block, and writes `x3`. An
+    // argument that is an address points to text of the caller that ends in NUL.
+    unsafe {
+        std::arch::asm!(
+            "ror x12, x12, #3", "ror x12, x12, #13", "ror x12, x12, #51", "ror x12, x12, #61", "orr x10, x10, x10",
+            in("x4") message.as_ptr(),
+            inout("x3") answer,
+            options(nostack),
+        );
+    }
+    answer
+}
+
+/// There is no request on other architectures, so nobody answers.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn send(_request: usize, _argument: usize) -> usize {
+    0
+}
+
+/// What a dump by request is triggered by, before the name that was given.
+const TRIGGER: &str = "desc: Trigger: Client Request:";
+
+/// The event that counts instructions: reads by the processor's fetch.
+const EVENT: &str = "Ir";
+
+/// The instructions of each dump that the program itself asked for, by the name it gave, in the order of the file.
+///
+/// # Errors
+/// Names the line that cannot be, or what the file ends without.
+fn requested(text: &str) -> Result<Vec<(String, u64)>, String> {
+    let mut found = Vec::new();
+    let (mut name, mut column): (Option<String>, Option<usize>) = (None, None);
+    for (number, line) in text.lines().enumerate() {
+        let fault = |what: &str| format!("line {} of the counts {what}", number + 1);
+        if line.starts_with("part:") {
+            if let Some(name) = &name {
+                return Err(fault(&format!("begins a part before `{name}` has totals")));
+            }
+        } else if let Some(rest) = line.strip_prefix(TRIGGER) {
+            name = Some(rest.trim().to_owned());
+        } else if let Some(rest) = line.strip_prefix("events:") {
+            column = rest.split_whitespace().position(|event| event == EVENT);
+        } else if let Some(rest) = line.strip_prefix("totals:") {
+            // Dumps of other triggers, such as the end of the program, are not ours.
+            let Some(name) = name.take() else { continue };
+            let column = column.ok_or_else(|| fault(&format!("has totals without the event `{EVENT}`")))?;
+            let value = rest.split_whitespace().nth(column).and_then(|value| value.parse().ok());
+            found.push((name, value.ok_or_else(|| fault("has no number of instructions"))?));
+        }
+    }
+    match name {
+        Some(name) => Err(format!("the counts end before `{name}` has totals")),
+        None => Ok(found),
+    }
+}
+
+/// The version of plan and report; parent and worker are the same binary.
+pub const COUNT_VERSION: u32 = 1;
+
+/// The names of the two counted calls: equal work gives equal counts.
+const CALLS: [&std::ffi::CStr; 2] = [c"first", c"second"];
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountPlan {
+    /// Must be [`COUNT_VERSION`].
+    pub version: u32,
+    /// The suite that the benchmark is named under.
+    pub suite: String,
+    pub benchmark: String,
+    /// The configuration to use; its first where absent.
+    pub configuration: Option<String>,
+    /// What its inputs follow from.
+    pub seed: u64,
+}
+
+/// How the counting went; the counts themselves are in the file that Valgrind writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountReport {
+    /// Must be [`COUNT_VERSION`].
+    pub version: u32,
+    /// Why nothing was counted.
+    pub failure: Option<String>,
+    /// The widest instructions that a kernel could choose at run time, such as `avx2`.
+    pub isa: String,
+}
+
+/// Counts in this process, which Valgrind must run. What cannot be counted is a failure in the report.
+///
+/// # Errors
+/// When the plan is of another version, or asks for a benchmark that is unknown.
+pub fn follow(plan: &CountPlan, workloads: &[Workload]) -> Result<CountReport, MeasureError> {
+    if plan.version != COUNT_VERSION {
+        return Err(MeasureError::Plan(format!("it has version {}, this build follows {COUNT_VERSION}", plan.version)));
+    }
+    let workload = workloads.iter().find(|workload| workload.benchmark.id() == plan.benchmark);
+    let workload =
+        workload.ok_or_else(|| MeasureError::Plan(format!("it asks for `{}`, which is unknown", plan.benchmark)))?;
+    Ok(CountReport { version: COUNT_VERSION, failure: count(workload, plan).err(), isa: isa().to_owned() })
+}
+
+fn count(workload: &Workload, plan: &CountPlan) -> Result<(), String> {
+    if !can_count() {
+        return Err("valgrind_absent: nobody counts the instructions of this process".to_owned());
+    }
+    // The workers that time have compared it with its reference, which would take minutes here.
+    let order = Order { seed: plan.seed, configuration: plan.configuration.as_deref(), check: false, is_twin: false };
+    let mut prepared = (workload.prepare)(&order)?;
+    (prepared.call)();
+    for name in CALLS {
+        count_calls(name, &mut prepared.call);
+    }
+    Ok(())
+}
+
+/// The widest instructions that this process is told of.
+#[cfg(target_arch = "x86_64")]
+fn isa() -> &'static str {
+    if std::arch::is_x86_feature_detected!("avx512f") {
+        "avx512f"
+    } else if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+        "avx2"
+    } else {
+        "x86-64"
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn isa() -> &'static str {
+    std::env::consts::ARCH
+}
 
 /// What the program is called.
 const NAME: &str = "valgrind";
@@ -131,7 +325,7 @@ impl Valgrind {
         }
         let counts =
             fs::read(folder.path().join(COUNTS)).map_err(|error| failed(format!("it left no counts: {error}")))?;
-        let found = totals::requested(&String::from_utf8_lossy(&counts)).map_err(failed)?;
+        let found = requested(&String::from_utf8_lossy(&counts)).map_err(failed)?;
         let [(first_name, first), (second_name, second)] = &found[..] else {
             return Err(failed(format!("it left {} counts, {} were asked for", found.len(), CALLS.len())));
         };
@@ -167,9 +361,74 @@ fn option(name: &str, path: &Path) -> std::ffi::OsString {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use super::*;
+    use crate::cpu;
     use std::os::unix::fs::PermissionsExt as _;
 
-    use super::*;
+    #[test]
+    fn without_valgrind_the_work_is_done_and_nobody_answers() {
+        let mut done = 0;
+        count_calls(c"name", || done += 1);
+        assert_eq!(done, 1);
+        // Under Valgrind the tests may well be run too; the answer is then the depth of Valgrinds.
+        assert!(send(RUNNING_ON_VALGRIND, 0) <= 1);
+    }
+
+    const TWO_PARTS: &str = "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\npid: 1\ncmd:  x\npart: 1\n\n\
+        desc: Trigger: Client Request: first\n\npositions: line\nevents: Ir\nsummary: 12\n\nfn=(1) x\n0 12\n\ntotals: 12\n\
+        part: 2\ndesc: Trigger: Client Request: second\nevents: Dr Ir\ntotals: 3 14\n\
+        part: 3\ndesc: Trigger: Program termination\nevents: Ir\ntotals: 5\n";
+
+    #[test]
+    fn each_requested_dump_has_its_total() {
+        let expected = vec![("first".to_owned(), 12), ("second".to_owned(), 14)];
+        assert_eq!(requested(TWO_PARTS), Ok(expected));
+        assert_eq!(requested(""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_file_of_callgrind_itself_is_read() {
+        // This one was dumped at the end of the program; asked for by request, its total is what its summary says.
+        let golden = include_str!("../../fixtures/golden/formats/callgrind/callgrind.tilessm_scan.out");
+        assert_eq!(requested(golden), Ok(Vec::new()));
+        let asked = golden.replace("Trigger: Program termination", "Trigger: Client Request: tilessm_scan");
+        assert_eq!(requested(&asked), Ok(vec![("tilessm_scan".to_owned(), 21201)]));
+    }
+
+    #[test]
+    fn what_is_cut_short_or_garbled_is_named() {
+        let check = |text: &str, words: &str| {
+            let error = requested(text).expect_err("the counts are damaged");
+            assert!(error.contains(words), "{error}");
+        };
+        let cut = TWO_PARTS.find("totals: 12").expect("it is there");
+        check(&TWO_PARTS[..cut], "the counts end before `first` has totals");
+        check(&TWO_PARTS.replace("totals: 12\n", ""), "line 17 of the counts begins a part before `first`");
+        check(&TWO_PARTS.replace("totals: 12", "totals: many"), "line 17 of the counts has no number");
+        check(&TWO_PARTS.replace("totals: 12", "totals: 99999999999999999999"), "has no number");
+        check(&TWO_PARTS.replace("totals: 3 14", "totals: 3"), "has no number");
+        check(&TWO_PARTS.replace("events: Ir", "events: Dr"), "totals without the event `Ir`");
+    }
+
+    #[test]
+    fn without_valgrind_nothing_is_made_up() {
+        let workloads = cpu::workloads("cpu").expect("`cpu` is a word");
+        let plan = CountPlan {
+            version: COUNT_VERSION,
+            suite: "cpu".into(),
+            benchmark: workloads[0].benchmark.id(),
+            configuration: None,
+            seed: 1,
+        };
+        if !can_count() {
+            let report = follow(&plan, &workloads).expect("the plan can be followed");
+            assert!(report.failure.is_some_and(|reason| reason.starts_with("valgrind_absent: ")));
+        }
+        let old = CountPlan { version: 0, ..plan.clone() };
+        assert!(matches!(follow(&old, &workloads), Err(MeasureError::Plan(_))));
+        let unknown = CountPlan { benchmark: "cpu/nothing @fast".into(), ..plan };
+        assert!(matches!(follow(&unknown, &workloads), Err(MeasureError::Plan(_))));
+    }
 
     /// Writes a script and waits until it can be run: a process that another test has just forked may hold it open.
     fn script(folder: &Path, text: &str) -> PathBuf {

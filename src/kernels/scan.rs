@@ -1,11 +1,167 @@
-//! The forms of the scan, and what they share: directions, initial states and the merge.
+//! TileSSM scan: a first-order recurrence a channel along the tokens of a sample, in one or both directions.
+//!
+//! With decay `d`, input gain `gi`, output gain `go` and bias `b` a channel, and a token `x` freed of NaN (0) and
+//! clamped to `[-L, L]` (which takes infinities to the limits): `u = gi x + b`, `s = d s + (1-d) u`, `y = go s`. The
+//! decay is clamped to `[1e-6, 1 - 1e-6]`, gains and bias are not. All arithmetic is `f32` and the state stays
+//! `f32`; outputs are rounded to the element type at each step, the final state at the end.
+//!
+//! Backward runs over the tokens reversed and reverses the outputs. Bidirectional runs both and merges them in the
+//! element type: the sum, `0.5 (yf + yb)`, or `g yf + (1-g) yb` with the gate clamped to [0, 1], 0.5 by default.
 
-use super::super::KernelError;
-use super::super::element::Element;
-use super::super::wide::{self, Width};
-use super::sweep::{FullRows, Pass, Sweep, sanitise};
-use super::{CANDIDATES, Config, DECAY_MARGIN, Direction, Inputs, Merge, Parameters, ScanShape, Scratch, check};
+use super::KernelError;
+use super::element::Element;
+use super::shape::check_length;
+use super::wide::{self, Width, Work};
 use rayon::prelude::*;
+
+/// The limit of tokens, L, where none is asked for.
+pub const DEFAULT_CLAMP: f32 = 1e4;
+
+/// The smallest decay; the largest is one less this.
+pub const DECAY_MARGIN: f64 = 1e-6;
+
+/// The shape of tokens: `[B,K,C]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanShape {
+    /// Samples, B.
+    pub batch: usize,
+    /// Tokens a sample, K; may be zero.
+    pub steps: usize,
+    /// Channels, C.
+    pub channels: usize,
+}
+
+impl ScanShape {
+    /// Elements of the tokens, B * K * C.
+    pub fn elements(self) -> usize {
+        self.states().saturating_mul(self.steps)
+    }
+
+    /// Elements of a state in one direction, B * C.
+    pub fn states(self) -> usize {
+        self.batch.saturating_mul(self.channels)
+    }
+}
+
+/// The parameters of one direction, each `[C]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters<'a> {
+    /// How much of the state a step keeps.
+    pub decay: &'a [f32],
+    /// Factor of a token.
+    pub input_gain: &'a [f32],
+    /// Factor of the state.
+    pub output_gain: &'a [f32],
+    /// Added to a token after its gain.
+    pub state_bias: &'a [f32],
+}
+
+/// How two directions become one output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Merge<'a> {
+    /// `yf + yb`.
+    Sum,
+    /// `0.5 (yf + yb)`.
+    Average,
+    /// `g yf + (1-g) yb` with `g` of `[C]` or `[B,C]`, else 0.5.
+    Gated(Option<&'a [f32]>),
+}
+
+impl<'a> Merge<'a> {
+    /// The merge named `sum`, `avg` or `gated`.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn parse(name: &str, gate: Option<&'a [f32]>) -> Result<Self, KernelError> {
+        match name {
+            "sum" => Ok(Merge::Sum),
+            "avg" => Ok(Merge::Average),
+            "gated" => Ok(Merge::Gated(gate)),
+            _ => Err(KernelError::MergeMode(name.to_owned())),
+        }
+    }
+}
+
+/// Which way the tokens are read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Direction<'a> {
+    Forward(Parameters<'a>),
+    Backward(Parameters<'a>),
+    Bidirectional {
+        /// Parameters of the first-to-last scan.
+        forward: Parameters<'a>,
+        /// Parameters of the last-to-first scan.
+        backward: Parameters<'a>,
+        /// How the two become one.
+        merge: Merge<'a>,
+    },
+}
+
+impl Direction<'_> {
+    /// Elements of the final state: B * C, or B * 2 * C with the forward state first for both directions.
+    pub fn final_states(&self, shape: ScanShape) -> usize {
+        match self {
+            Direction::Forward(_) | Direction::Backward(_) => shape.states(),
+            Direction::Bidirectional { .. } => shape.states().saturating_mul(2),
+        }
+    }
+}
+
+/// What a scan reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a, T> {
+    /// `[B,K,C]`.
+    pub tokens: &'a [T],
+    pub shape: ScanShape,
+    /// The state before the first step: zero where absent, `[B,C]` for both directions, or `[B,2,C]` with the forward
+    /// state first.
+    pub init_state: Option<&'a [T]>,
+    /// The limit of tokens; its sign does not matter.
+    pub clamp: f32,
+}
+
+/// Room for the running state and for the outputs of the second direction; it grows to a call and is reused.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch<T> {
+    state: Vec<f32>,
+    decay: Vec<f32>,
+    backward: Vec<T>,
+}
+
+fn check<T>(inputs: &Inputs<'_, T>, direction: &Direction<'_>, y: &[T], final_state: &[T]) -> Result<(), KernelError> {
+    let shape = inputs.shape;
+    if shape.batch == 0 || shape.channels == 0 {
+        return Err(KernelError::Empty { what: "tokens" });
+    }
+    if !inputs.clamp.is_finite() {
+        return Err(KernelError::NotFinite { what: "clamp", position: 0 });
+    }
+    check_length("tokens", inputs.tokens.len(), shape.elements())?;
+    check_length("y", y.len(), shape.elements())?;
+    check_length("final_state", final_state.len(), direction.final_states(shape))?;
+    if let Some(init_state) = inputs.init_state.filter(|state| state.len() != shape.states() * 2) {
+        check_length("init_state", init_state.len(), shape.states())?;
+    }
+    let parameters = |parameters: &Parameters<'_>| {
+        check_length("decay", parameters.decay.len(), shape.channels)?;
+        check_length("input_gain", parameters.input_gain.len(), shape.channels)?;
+        check_length("output_gain", parameters.output_gain.len(), shape.channels)?;
+        check_length("state_bias", parameters.state_bias.len(), shape.channels)
+    };
+    match direction {
+        Direction::Forward(one) | Direction::Backward(one) => parameters(one),
+        Direction::Bidirectional { forward, backward, merge } => {
+            parameters(forward)?;
+            parameters(backward)?;
+            match merge {
+                Merge::Gated(Some(gate)) if gate.len() != shape.states() => {
+                    check_length("merge_gate", gate.len(), shape.channels)
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+}
 
 /// Scans stream by stream: for each sample and channel, token after token. `y` is `[B,K,C]`; `final_state` is
 /// `[B,C]`, or `[B,2,C]` with the forward state first for both directions.
@@ -254,9 +410,163 @@ fn merge_into<T: Element>(y: &mut [T], backward: &[T], first: usize, shape: Scan
     }
 }
 
+/// How the channels are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Channels whose state and parameters are kept at hand from the first token to the last: 16, 32, 64 or 128. Any
+    /// other number counts as the next smaller of these, at least 16.
+    pub channel_block: usize,
+}
+
+/// The configurations worth trying, the usual one first.
+pub const CANDIDATES: &[Config] = &[
+    Config { channel_block: 32 },
+    Config { channel_block: 64 },
+    Config { channel_block: 128 },
+    Config { channel_block: 16 },
+];
+
+impl Config {
+    /// The words under which a tuned variant is recorded, such as `channel_block=32`.
+    pub fn name(self) -> String {
+        format!("channel_block={}", self.channel_block)
+    }
+}
+
+/// One direction over one sample: tokens `[K,C]`, of which the channels from `first` on are scanned; the decay is
+/// already clamped.
+#[derive(Clone, Copy)]
+struct Pass<'a, T> {
+    tokens: &'a [T],
+    steps: usize,
+    channels: usize,
+    first: usize,
+    parameters: &'a Parameters<'a>,
+    decay: &'a [f32],
+    limit: f32,
+    reversed: bool,
+}
+
+impl<T> Pass<'_, T> {
+    /// The same over the sample whose tokens begin at `start`.
+    fn sample(self, start: usize) -> Self {
+        Pass { tokens: &self.tokens[start..][..self.steps * self.channels], ..self }
+    }
+
+    #[inline(always)]
+    fn token(&self, step: usize) -> usize {
+        if self.reversed { self.steps - 1 - step } else { step }
+    }
+}
+
+/// Where outputs go: the row of a token, from the first channel of the pass on.
+trait Rows<T> {
+    fn row(&mut self, token: usize) -> &mut [T];
+}
+
+/// All channels of `[K,C]`.
+struct FullRows<'a, T> {
+    y: &'a mut [T],
+    channels: usize,
+}
+
+impl<T> Rows<T> for FullRows<'_, T> {
+    #[inline(always)]
+    fn row(&mut self, token: usize) -> &mut [T] {
+        &mut self.y[token * self.channels..][..self.channels]
+    }
+}
+
+/// A piece of each row.
+impl<T> Rows<T> for Vec<&mut [T]> {
+    #[inline(always)]
+    fn row(&mut self, token: usize) -> &mut [T] {
+        self[token]
+    }
+}
+
+/// A pass on its way; as many channels as there are states.
+struct Sweep<'a, T, R> {
+    pass: Pass<'a, T>,
+    config: Config,
+    state: &'a mut [f32],
+    rows: R,
+}
+
+impl<T: Element, R: Rows<T>> Work for Sweep<'_, T, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self, _: Width) {
+        let done = match self.config.channel_block {
+            128.. => self.blocks::<128>(0),
+            64.. => self.blocks::<64>(0),
+            32.. => self.blocks::<32>(0),
+            _ => 0,
+        };
+        // What is left over goes in ever smaller blocks.
+        let done = self.blocks::<16>(done);
+        let done = self.blocks::<4>(done);
+        self.blocks::<1>(done);
+    }
+}
+
+impl<T: Element, R: Rows<T>> Sweep<'_, T, R> {
+    /// Scans as many whole blocks as there are from `start` on, and gives the first channel that is left.
+    #[inline(always)]
+    fn blocks<const BLOCK: usize>(&mut self, start: usize) -> usize {
+        let end = start + (self.state.len() - start) / BLOCK * BLOCK;
+        for channel in (start..end).step_by(BLOCK) {
+            self.block::<BLOCK>(channel);
+        }
+        end
+    }
+
+    #[inline(always)]
+    fn block<const BLOCK: usize>(&mut self, channel: usize) {
+        let Pass { tokens, channels, parameters, limit, .. } = self.pass;
+        let first = self.pass.first + channel;
+        let decay = part::<_, BLOCK>(self.pass.decay, first);
+        let input_gain = part::<_, BLOCK>(parameters.input_gain, first);
+        let output_gain = part::<_, BLOCK>(parameters.output_gain, first);
+        let state_bias = part::<_, BLOCK>(parameters.state_bias, first);
+        let mut renewal = [0.0; BLOCK];
+        for lane in 0..BLOCK {
+            renewal[lane] = 1.0 - decay[lane];
+        }
+        let mut state = part::<_, BLOCK>(self.state, channel);
+        for step in 0..self.pass.steps {
+            let token = self.pass.token(step);
+            let inputs = part::<_, BLOCK>(tokens, token * channels + first);
+            let mut outputs = [T::default(); BLOCK];
+            for lane in 0..BLOCK {
+                let x = sanitise(inputs[lane].to_f32(), limit);
+                let u = input_gain[lane] * x + state_bias[lane];
+                state[lane] = decay[lane] * state[lane] + renewal[lane] * u;
+                outputs[lane] = T::from_f32(output_gain[lane] * state[lane]);
+            }
+            self.rows.row(token)[channel..][..BLOCK].copy_from_slice(&outputs);
+        }
+        self.state[channel..][..BLOCK].copy_from_slice(&state);
+    }
+}
+
+/// So many values from `first` on.
+#[inline(always)]
+fn part<V: Copy, const BLOCK: usize>(values: &[V], first: usize) -> [V; BLOCK] {
+    *values[first..].first_chunk().expect("the lengths of all lists were checked")
+}
+
+/// Frees a token of NaN and clamps it.
+#[inline(always)]
+fn sanitise(token: f32, limit: f32) -> f32 {
+    let token = if token.is_nan() { 0.0 } else { token };
+    let token = if token < -limit { -limit } else { token };
+    if token > limit { limit } else { token }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{DEFAULT_CLAMP, Direction};
     use super::*;
     use proptest::prelude::*;
 

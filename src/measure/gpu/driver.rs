@@ -1,0 +1,488 @@
+//! Objects of the CUDA driver, on one context and one stream, each given back when it is dropped.
+//!
+//! The driver's plain functions are used, not the wrapper's safe objects: those record events of their own around
+//! launches, which would be timed along.
+
+use std::cell::Cell;
+use std::ffi::{CString, c_void};
+use std::rc::Rc;
+
+use cudarc::driver::{DriverError, result, sys};
+
+use super::error::DeviceError;
+
+/// A device's primary context and the one stream that everything runs on. It belongs to the thread that opened it.
+pub struct Context {
+    device: sys::CUdevice,
+    stream: sys::CUstream,
+    allocated: Cell<usize>,
+    highest: Cell<usize>,
+}
+
+impl Context {
+    /// Opens a device by its number and makes its context that of this thread.
+    ///
+    /// # Errors
+    /// When the driver refuses. The library must be there: [`crate::gpu::probe::device`] says whether it is.
+    #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
+    pub fn open(ordinal: i32) -> Result<Rc<Context>, DeviceError> {
+        checked("cuInit", result::init())?;
+        let device = checked("cuDeviceGet", result::device::get(ordinal))?;
+        // SAFETY: the device was just given by the driver; the context is released when this object is dropped.
+        let raw = checked("cuDevicePrimaryCtxRetain", unsafe { result::primary_ctx::retain(device) })?;
+        // SAFETY: the context was just retained.
+        checked("cuCtxSetCurrent", unsafe { result::ctx::set_current(raw) })?;
+        let stream = checked("cuStreamCreate", result::stream::create(result::stream::StreamKind::NonBlocking))?;
+        Ok(Rc::new(Context { device, stream, allocated: Cell::new(0), highest: Cell::new(0) }))
+    }
+
+    /// An attribute of the device.
+    ///
+    /// # Errors
+    /// When the driver does not know it.
+    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
+    pub fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32, DeviceError> {
+        // SAFETY: the device was given by the driver.
+        checked("cuDeviceGetAttribute", unsafe { result::device::get_attribute(self.device, attribute) })
+    }
+
+    /// The model of the device.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn name(&self) -> Result<String, DeviceError> {
+        checked("cuDeviceGetName", result::device::get_name(self.device))
+    }
+
+    /// The 16 bytes that tell this device from every other.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn uuid(&self) -> Result<[u8; 16], DeviceError> {
+        let uuid = checked("cuDeviceGetUuid", result::device::get_uuid(self.device))?;
+        Ok(uuid.bytes.map(|byte| byte as u8))
+    }
+
+    /// Bytes of device memory that are free and that there are.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn memory(&self) -> Result<(usize, usize), DeviceError> {
+        checked("cuMemGetInfo", result::mem_get_info())
+    }
+
+    /// Waits until the stream is empty.
+    ///
+    /// # Errors
+    /// What went wrong on the device since the last wait.
+    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
+    pub fn wait(&self) -> Result<(), DeviceError> {
+        // SAFETY: the stream lives as long as the context.
+        checked("cuStreamSynchronize", unsafe { result::stream::synchronize(self.stream) })
+    }
+}
+
+impl Drop for Context {
+    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
+    fn drop(&mut self) {
+        // SAFETY: all that lives on the stream keeps the context alive, so nothing uses either any more.
+        // A driver that has failed has nothing left to give back, so its answers do not matter.
+        unsafe {
+            let _ = result::stream::destroy(self.stream);
+            let _ = result::primary_ctx::release(self.device);
+        }
+    }
+}
+
+/// What the driver answered to a call of that name.
+fn checked<T>(what: &'static str, answer: Result<T, DriverError>) -> Result<T, DeviceError> {
+    // The plain code: its description would need a further function of the library.
+    answer.map_err(|error| DeviceError::Driver { what, code: format!("{:?}", error.0) })
+}
+
+/// Device memory. What it holds at first is undefined.
+pub struct Buffer {
+    context: Rc<Context>,
+    pointer: sys::CUdeviceptr,
+    bytes: usize,
+}
+
+/// A word of host memory that kernels can read while the host writes it.
+pub struct Flag {
+    context: Rc<Context>,
+    host: *mut u32,
+    device: sys::CUdeviceptr,
+}
+
+impl Context {
+    /// Device memory of at least one byte.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`] where there is too little.
+    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
+    pub fn allocate(self: &Rc<Context>, bytes: usize) -> Result<Buffer, DeviceError> {
+        // SAFETY: the stream lives as long as the context; the memory is freed on it when the buffer is dropped.
+        let pointer = match unsafe { result::malloc_async(self.stream, bytes.max(1)) } {
+            Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                return Err(DeviceError::Memory { needed: bytes, free: self.memory().map_or(0, |(free, _)| free) });
+            }
+            other => checked("cuMemAllocAsync", other)?,
+        };
+        self.allocated.set(self.allocated.get() + bytes);
+        self.highest.set(self.highest.get().max(self.allocated.get()));
+        Ok(Buffer { context: self.clone(), pointer, bytes })
+    }
+
+    /// The most bytes that buffers held at one time since [`Context::reset_highest`].
+    pub fn highest(&self) -> usize {
+        self.highest.get()
+    }
+
+    /// Begins to count the most bytes anew, from what is held now.
+    pub fn reset_highest(&self) {
+        self.highest.set(self.allocated.get());
+        self.set_pool_high_water();
+    }
+
+    /// The most bytes that the driver's memory pool had handed out at one time since [`Context::reset_highest`];
+    /// `None` where the driver does not count.
+    #[expect(unsafe_code, reason = "the driver's functions take handles and untyped values")]
+    pub fn pool_high_water(&self) -> Option<u64> {
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
+        let mut value = 0_u64;
+        // SAFETY: the device was given by the driver, and this attribute is an unsigned number of 64 bits, as `value`.
+        unsafe {
+            let pool = result::device::get_default_mem_pool(self.device).ok()?;
+            let answer = sys::cuMemPoolGetAttribute(pool, attribute, (&raw mut value).cast());
+            (answer == sys::CUresult::CUDA_SUCCESS).then_some(value)
+        }
+    }
+
+    #[expect(unsafe_code, reason = "the driver's functions take handles and untyped values")]
+    fn set_pool_high_water(&self) {
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
+        let mut zero = 0_u64;
+        // SAFETY: as above; the driver takes zero alone, which sets the mark back to what is in use.
+        unsafe {
+            if let Ok(pool) = result::device::get_default_mem_pool(self.device) {
+                // A driver that does not count has nothing to set back.
+                let _ = sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut zero).cast());
+            }
+        }
+    }
+
+    /// A flag that kernels can read, not set.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    #[expect(unsafe_code, reason = "the driver hands out host memory through a pointer")]
+    pub fn flag(self: &Rc<Context>) -> Result<Flag, DeviceError> {
+        let mut device = 0;
+        // SAFETY: a word of mapped host memory, freed when the flag is dropped; `device` outlives the call.
+        unsafe {
+            let host = result::malloc_host(size_of::<u32>(), sys::CU_MEMHOSTALLOC_DEVICEMAP);
+            let host = checked("cuMemHostAlloc", host)?.cast::<u32>();
+            host.write_volatile(0);
+            let answer = sys::cuMemHostGetDevicePointer_v2(&raw mut device, host.cast(), 0).result();
+            let flag = Flag { context: self.clone(), host, device };
+            checked("cuMemHostGetDevicePointer", answer)?;
+            Ok(flag)
+        }
+    }
+}
+
+impl Buffer {
+    pub fn address(&self) -> u64 {
+        self.pointer
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Sets every byte, in the order of the stream.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    #[expect(unsafe_code, reason = "the driver writes through an address")]
+    pub fn set(&self, byte: u8) -> Result<(), DeviceError> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the buffer is alive and has so many bytes.
+        let answer = unsafe { result::memset_d8_async(self.pointer, byte, self.bytes, self.context.stream) };
+        checked("cuMemsetD8Async", answer)
+    }
+
+    /// Copies from the host, in the order of the stream. The bytes are taken before this returns.
+    ///
+    /// # Errors
+    /// When there are not as many bytes, or the driver refuses.
+    #[expect(unsafe_code, reason = "the driver writes through an address")]
+    pub fn upload(&self, bytes: &[u8]) -> Result<(), DeviceError> {
+        if bytes.len() != self.bytes {
+            return Err(DeviceError::Program(format!("{} bytes for a buffer of {}", bytes.len(), self.bytes)));
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // The plain copy would go by another stream, which kernels of this one do not wait for.
+        // SAFETY: the buffer is alive and has as many bytes as the slice, which is ordinary memory of the host: the
+        // driver takes it aside before it returns.
+        let answer = unsafe { result::memcpy_htod_async(self.pointer, bytes, self.context.stream) };
+        checked("cuMemcpyHtoDAsync", answer)
+    }
+
+    /// Waits and copies to the host.
+    ///
+    /// # Errors
+    /// What went wrong on the device, or when the driver refuses.
+    #[expect(unsafe_code, reason = "the driver reads through an address")]
+    pub fn download(&self) -> Result<Vec<u8>, DeviceError> {
+        self.context.wait()?;
+        let mut bytes = vec![0; self.bytes];
+        if !bytes.is_empty() {
+            // SAFETY: the buffer is alive and has as many bytes as the slice.
+            checked("cuMemcpyDtoH", unsafe { result::memcpy_dtoh_sync(&mut bytes, self.pointer) })?;
+        }
+        Ok(bytes)
+    }
+}
+
+impl Flag {
+    /// The address that kernels read it at.
+    pub fn address(&self) -> u64 {
+        self.device
+    }
+
+    /// Sets it to a value, which kernels that are running see.
+    #[expect(unsafe_code, reason = "the word is shared with the device")]
+    pub fn set(&self, value: u32) {
+        // SAFETY: the word is alive; the device only reads it, and a volatile write of a word is not torn.
+        unsafe { self.host.write_volatile(value) }
+    }
+}
+
+impl Drop for Buffer {
+    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
+    fn drop(&mut self) {
+        self.context.allocated.set(self.context.allocated.get().saturating_sub(self.bytes));
+        // SAFETY: the memory was handed out on this stream and is freed after all that was put on it before.
+        // A driver that has failed has nothing left to give back, so its answer does not matter.
+        let _ = unsafe { result::free_async(self.pointer, self.context.stream) };
+    }
+}
+
+impl Drop for Flag {
+    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
+    fn drop(&mut self) {
+        // Kernels that read it must have ended.
+        let _ = self.context.wait();
+        // SAFETY: the word was handed out by the driver, and nobody reads it any more.
+        let _ = unsafe { result::free_host(self.host.cast()) };
+    }
+}
+
+/// A loaded module, whose functions can be launched.
+pub struct Module {
+    context: Rc<Context>,
+    raw: sys::CUmodule,
+}
+
+/// A kernel of a module.
+#[derive(Clone)]
+pub struct Function {
+    module: Rc<Module>,
+    raw: sys::CUfunction,
+}
+
+impl Context {
+    /// Loads a compiled image.
+    ///
+    /// # Errors
+    /// When the driver does not take it, as one of a newer compiler.
+    #[expect(unsafe_code, reason = "the driver reads an image through a pointer")]
+    pub fn load(self: &Rc<Context>, image: &[u8]) -> Result<Rc<Module>, DeviceError> {
+        // PTX is text, and the driver reads it up to a zero byte.
+        let mut ended = image.to_vec();
+        ended.push(0);
+        // SAFETY: the image is a whole cubin or a text that ends with zero, and outlives the call.
+        let raw = checked("cuModuleLoadData", unsafe { result::module::load_data(ended.as_ptr().cast()) })?;
+        Ok(Rc::new(Module { context: self.clone(), raw }))
+    }
+
+    /// Puts a kernel on the stream. Each argument lies in the low bytes of its word.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    #[expect(unsafe_code, reason = "a launch hands untyped arguments to a kernel")]
+    pub fn launch(
+        &self,
+        function: &Function,
+        grid: [u32; 3],
+        block: u32,
+        shared: u32,
+        arguments: &[u64],
+    ) -> Result<(), DeviceError> {
+        let mut words = arguments.to_vec();
+        let mut pointers: Vec<*mut c_void> = words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
+        let grid = (grid[0], grid[1], grid[2]);
+        // SAFETY: the function belongs to a loaded module; the driver copies as many bytes of each word as the kernel's
+        // parameter has, eight at most, before it returns; that they fit the kernel is what parity checks show.
+        let answer =
+            unsafe { result::launch_kernel(function.raw, grid, (block, 1, 1), shared, self.stream, &mut pointers) };
+        checked("cuLaunchKernel", answer)
+    }
+}
+
+impl Module {
+    /// A kernel by its name.
+    ///
+    /// # Errors
+    /// When the module has none.
+    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
+    pub fn function(self: &Rc<Module>, name: &str) -> Result<Function, DeviceError> {
+        let text = CString::new(name).map_err(|_| DeviceError::Program(format!("`{name}` is no name of a kernel")))?;
+        // SAFETY: the module is loaded.
+        let raw = checked("cuModuleGetFunction", unsafe { result::module::get_function(self.raw, text) })?;
+        Ok(Function { module: self.clone(), raw })
+    }
+}
+
+impl Function {
+    /// Permits launches with that much dynamic shared memory, which beyond 48 KiB must be asked for.
+    ///
+    /// # Errors
+    /// When the device has less.
+    #[expect(unsafe_code, reason = "the driver's function takes a handle that only the caller can vouch for")]
+    pub fn permit_shared(&self, bytes: u32) -> Result<(), DeviceError> {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        // SAFETY: the function belongs to a loaded module, which it keeps alive.
+        let answer = unsafe { result::function::set_function_attribute(self.raw, attribute, bytes) };
+        debug_assert!(Rc::strong_count(&self.module) > 0);
+        checked("cuFuncSetAttribute", answer)
+    }
+}
+
+impl Drop for Module {
+    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
+    fn drop(&mut self) {
+        // Kernels of it must have ended.
+        let _ = self.context.wait();
+        // SAFETY: its functions keep it alive, so none is left.
+        let _ = unsafe { result::module::unload(self.raw) };
+    }
+}
+
+/// Launches that were recorded once and are replayed as one.
+pub struct Graph {
+    context: Rc<Context>,
+    raw: sys::CUgraphExec,
+}
+
+/// A point on the stream whose time is taken.
+pub struct Event {
+    context: Rc<Context>,
+    raw: sys::CUevent,
+}
+
+impl Context {
+    /// Records what `work` puts on the stream, without running it.
+    ///
+    /// # Errors
+    /// As `work`, or when the driver refuses.
+    #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
+    pub fn capture(self: &Rc<Context>, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is ours and does not capture yet.
+        checked("cuStreamBeginCapture", unsafe { result::stream::begin_capture(self.stream, mode) })?;
+        let done = work();
+        // SAFETY: capturing has begun; it must end also where `work` failed.
+        let graph = unsafe { result::stream::end_capture(self.stream) };
+        done?;
+        let graph = checked("cuStreamEndCapture", graph)?;
+        // SAFETY: the graph was just made; the executable form does not need it any more.
+        let raw = unsafe {
+            let raw = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
+            checked("cuGraphDestroy", result::graph::destroy(graph))?;
+            checked("cuGraphInstantiateWithFlags", raw)?
+        };
+        Ok(Graph { context: self.clone(), raw })
+    }
+
+    /// An event that takes the time.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn event(self: &Rc<Context>) -> Result<Event, DeviceError> {
+        // The default flags: others switch timing off.
+        let raw = checked("cuEventCreate", result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT))?;
+        Ok(Event { context: self.clone(), raw })
+    }
+}
+
+impl Graph {
+    /// Puts all its launches on the stream.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    #[expect(unsafe_code, reason = "the driver's function takes handles that only the caller can vouch for")]
+    pub fn launch(&self) -> Result<(), DeviceError> {
+        // SAFETY: both are alive.
+        checked("cuGraphLaunch", unsafe { result::graph::launch(self.raw, self.context.stream) })
+    }
+
+    /// Hands it to the device ahead of its first launch.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    #[expect(unsafe_code, reason = "the driver's function takes handles that only the caller can vouch for")]
+    pub fn upload(&self) -> Result<(), DeviceError> {
+        // SAFETY: both are alive.
+        checked("cuGraphUpload", unsafe { result::graph::upload(self.raw, self.context.stream) })
+    }
+}
+
+impl Event {
+    /// Takes the time when the stream gets here.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    #[expect(unsafe_code, reason = "the driver's function takes handles that only the caller can vouch for")]
+    pub fn record(&self) -> Result<(), DeviceError> {
+        // SAFETY: both are alive.
+        checked("cuEventRecord", unsafe { result::event::record(self.raw, self.context.stream) })
+    }
+
+    /// Seconds from this point to a later one, after waiting for both. They are told to about half a microsecond.
+    ///
+    /// # Errors
+    /// What went wrong on the device, or when the driver refuses.
+    #[expect(unsafe_code, reason = "the driver's functions take handles that only the caller can vouch for")]
+    pub fn seconds_to(&self, later: &Event) -> Result<f64, DeviceError> {
+        // SAFETY: both were made to take the time, and are alive.
+        unsafe {
+            checked("cuEventSynchronize", result::event::synchronize(later.raw))?;
+            Ok(f64::from(checked("cuEventElapsedTime", result::event::elapsed(self.raw, later.raw))?) * 1e-3)
+        }
+    }
+}
+
+impl Drop for Graph {
+    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
+    fn drop(&mut self) {
+        // SAFETY: nobody launches it any more; a launch that is under way keeps what it needs.
+        // A driver that has failed has nothing left to give back, so its answer does not matter.
+        let _ = unsafe { result::graph::exec_destroy(self.raw) };
+    }
+}
+
+impl Drop for Event {
+    #[expect(unsafe_code, reason = "giving back what the driver handed out")]
+    fn drop(&mut self) {
+        debug_assert!(Rc::strong_count(&self.context) > 0);
+        // SAFETY: nobody records or reads it any more.
+        let _ = unsafe { result::event::destroy(self.raw) };
+    }
+}
