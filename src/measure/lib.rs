@@ -37,6 +37,7 @@ pub mod seed;
 pub mod instructions;
 pub mod suite;
 pub mod seed_report;
+pub mod doctor;
 
 #[cfg(test)]
 mod example;

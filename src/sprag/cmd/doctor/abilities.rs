@@ -3,17 +3,11 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use super::findings::Ability;
 use crate::cmd::project::Project;
 use crate::config::{Suite, SuiteKind};
 use sprag_history::{self as history, HistoryError};
+use sprag_measure::doctor::findings::{Ability, INSTRUCTION_COUNTS, RECORDING};
 use sprag_measure::{gpu, tensorrt};
-
-/// The name of the ability that counts instructions.
-pub(super) const INSTRUCTION_COUNTS: &str = "instruction counts";
-
-/// The name of the ability that keeps results.
-pub(super) const RECORDING: &str = "recording";
 
 /// Every suite of the project, then what serves all of them.
 pub(super) fn abilities(project: &Project, facts: &BTreeMap<String, String>) -> Vec<Ability> {

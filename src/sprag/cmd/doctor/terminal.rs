@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::findings::{ClassFitness, Clock, Findings, KernelFindings, MachineFindings, Pressures};
 use crate::cmd::text::{columns, printable};
+use sprag_measure::doctor::findings::{ClassFitness, Clock, Findings, KernelFindings, MachineFindings, Pressures};
 use sprag_model::unit::Unit;
 
 /// What stands where a figure is not known.
@@ -247,7 +247,7 @@ fn percent(share: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::doctor::findings::{Ability, Advice, ClassFitness, Clocks, Fitness, NoiseFindings};
+    use sprag_measure::doctor::findings::{Ability, ClassFitness, Clocks, Fitness, NoiseFindings, Recommendation};
 
     fn findings() -> Findings {
         let facts = [
@@ -305,7 +305,7 @@ mod tests {
                 ],
                 kernels: vec![kernel],
             },
-            advice: vec![Advice {
+            advice: vec![Recommendation {
                 about: "governor".to_owned(),
                 why: "it moves".to_owned(),
                 how: "keep it".to_owned(),

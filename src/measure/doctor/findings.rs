@@ -8,131 +8,137 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// The name of the ability that counts instructions.
+pub const INSTRUCTION_COUNTS: &str = "instruction counts";
+
+/// The name of the ability that keeps results.
+pub const RECORDING: &str = "recording";
+
 /// The version of the document.
-pub(super) const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 1;
 
 /// All of it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct Findings {
+pub struct Findings {
     /// The version of the document.
     #[schemars(extend("const" = SCHEMA_VERSION))]
-    pub(super) schema_version: u32,
+    pub schema_version: u32,
     /// The version of this program.
-    pub(super) sprag: String,
+    pub sprag: String,
     /// How long it took, in seconds.
-    pub(super) seconds: f64,
+    pub seconds: f64,
     /// Which machine this is, and what is known of it.
-    pub(super) machine: MachineFindings,
+    pub machine: MachineFindings,
     /// What can be measured.
-    pub(super) abilities: Vec<Ability>,
+    pub abilities: Vec<Ability>,
     /// What the clocks can tell.
-    pub(super) clocks: Clocks,
+    pub clocks: Clocks,
     /// What pressed on the machine meanwhile.
-    pub(super) pressure: Pressures,
+    pub pressure: Pressures,
     /// How noisy it is.
-    pub(super) noise: NoiseFindings,
+    pub noise: NoiseFindings,
     /// What to change, the most worthwhile first.
-    pub(super) advice: Vec<Advice>,
+    pub advice: Vec<Recommendation>,
 }
 
 /// The schema of the document.
-pub(in crate::cmd) fn schema() -> serde_json::Value {
+pub fn schema() -> serde_json::Value {
     sprag_model::schema::of_closed::<Findings>()
 }
 
 /// Which machine this is.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct MachineFindings {
+pub struct MachineFindings {
     /// Sixteen hexadecimal digits.
-    pub(super) id: String,
+    pub id: String,
     /// What people call it.
-    pub(super) name: String,
+    pub name: String,
     /// Machines of one class may share a baseline.
-    pub(super) class: String,
+    pub class: String,
     /// Where the name comes from: `SPRAG_MACHINE`, `sprag.toml` or `hardware`.
-    pub(super) named_by: String,
+    pub named_by: String,
     /// Verdicts never cross two of these.
-    pub(super) environment_key: String,
+    pub environment_key: String,
     /// The facts that a run would record.
-    pub(super) facts: BTreeMap<String, String>,
+    pub facts: BTreeMap<String, String>,
 }
 
 /// Something that can be measured or done, or why not.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct Ability {
+pub struct Ability {
     /// What, such as `suite cpu`.
-    pub(super) name: String,
+    pub name: String,
     /// Whether it works here.
-    pub(super) able: bool,
+    pub able: bool,
     /// How, or why not.
-    pub(super) detail: String,
+    pub detail: String,
 }
 
 /// What the clocks can tell.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct Clocks {
+pub struct Clocks {
     /// The monotonic clock that times kernels.
-    pub(super) wall: Clock,
+    pub wall: Clock,
     /// The clock of the timing thread, by which preempted samples are known; null where there is none.
-    pub(super) thread: Option<Clock>,
+    pub thread: Option<Clock>,
 }
 
 /// What one clock can tell, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct Clock {
+pub struct Clock {
     /// The smallest step seen.
-    pub(super) resolution: Option<f64>,
+    pub resolution: Option<f64>,
     /// What a reading takes.
-    pub(super) cost: f64,
+    pub cost: f64,
 }
 
 /// What pressed on the machine while it was examined.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct Pressures {
+pub struct Pressures {
     /// Load average over a minute at the start, in tasks.
-    pub(super) load_before: Option<f64>,
+    pub load_before: Option<f64>,
     /// Load average over a minute at the end, in tasks.
-    pub(super) load_after: Option<f64>,
+    pub load_after: Option<f64>,
     /// Share of the wanted processor time that the host took.
-    pub(super) steal_share: Option<f64>,
+    pub steal_share: Option<f64>,
     /// Scheduler periods in which the control group was held back.
-    pub(super) throttled_periods: Option<u64>,
+    pub throttled_periods: Option<u64>,
     /// Seconds that it was held back for.
-    pub(super) throttled_seconds: Option<f64>,
+    pub throttled_seconds: Option<f64>,
     /// Share of the time in which some task waited for a processor.
-    pub(super) waiting_share: Option<f64>,
+    pub waiting_share: Option<f64>,
     /// What of it would make a run rough.
-    pub(super) reasons: Vec<String>,
+    pub reasons: Vec<String>,
 }
 
 /// How noisy the machine is.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct NoiseFindings {
+pub struct NoiseFindings {
     /// Worker processes that gave a report.
-    pub(super) processes: usize,
+    pub processes: usize,
     /// Workers that gave none, one sentence each.
-    pub(super) faults: Vec<String>,
+    pub faults: Vec<String>,
     /// How fit the machine is for each class of kernels.
-    pub(super) classes: Vec<ClassFitness>,
+    pub classes: Vec<ClassFitness>,
     /// The figures of each kernel.
-    pub(super) kernels: Vec<KernelFindings>,
+    pub kernels: Vec<KernelFindings>,
 }
 
 /// How fit the machine is for kernels of a class.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct ClassFitness {
+pub struct ClassFitness {
     /// `compute`, `cache` or `dram`.
-    pub(super) class: String,
+    pub class: String,
     /// How fit.
-    pub(super) fitness: Fitness,
+    pub fitness: Fitness,
     /// Why it is not good.
-    pub(super) reasons: Vec<String>,
+    pub reasons: Vec<String>,
 }
 
 /// How fit a machine is, the best first: of several the last is what counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Fitness {
+pub enum Fitness {
     /// A change as small as the gate allows would be seen.
     Good,
     /// Changes that matter would be seen.
@@ -145,7 +151,7 @@ pub(super) enum Fitness {
 
 impl Fitness {
     /// The word of the document.
-    pub(super) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Fitness::Good => "good",
             Fitness::Usable => "usable",
@@ -157,42 +163,43 @@ impl Fitness {
 
 /// The figures of a kernel.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct KernelFindings {
+pub struct KernelFindings {
     /// `compute`, `cache` or `dram`.
-    pub(super) class: String,
+    pub class: String,
     /// Such as `copy 1 MiB`.
-    pub(super) kernel: String,
+    pub kernel: String,
     /// Seconds a call: the median over processes of their medians.
-    pub(super) time: f64,
+    pub time: f64,
     /// Interquartile range over median inside a process.
-    pub(super) within: Option<f64>,
+    pub within: Option<f64>,
     /// Coefficient of variation of the processes' medians.
-    pub(super) between: Option<f64>,
+    pub between: Option<f64>,
     /// Share of samples during which the thread was kept from running.
-    pub(super) preempted_share: Option<f64>,
+    pub preempted_share: Option<f64>,
     /// What it was timed beside: `itself`, or another kernel.
-    pub(super) beside: String,
+    pub beside: String,
     /// Whether it was timed beside itself, so that a ratio other than 1 is an error.
-    pub(super) is_control: bool,
+    pub is_control: bool,
     /// Its time over that of what it was timed beside.
-    pub(super) ratio: Option<f64>,
+    pub ratio: Option<f64>,
     /// The 95 % interval of the ratio over processes.
-    pub(super) ratio_interval: Option<[f64; 2]>,
+    pub ratio_interval: Option<[f64; 2]>,
     /// The smallest relative change of the time that runs of five processes could show.
-    pub(super) detectable_time: Option<f64>,
+    pub detectable_time: Option<f64>,
     /// The same of the ratio.
-    pub(super) detectable_ratio: Option<f64>,
+    pub detectable_ratio: Option<f64>,
 }
 
 /// Something to change.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub(super) struct Advice {
+#[schemars(rename = "Advice")]
+pub struct Recommendation {
     /// What it is about, in a word or two.
-    pub(super) about: String,
+    pub about: String,
     /// What is wrong and what it does to the numbers.
-    pub(super) why: String,
+    pub why: String,
     /// What to do.
-    pub(super) how: String,
+    pub how: String,
     /// A command that does it; null where there is none that fits every machine.
-    pub(super) command: Option<String>,
+    pub command: Option<String>,
 }

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::abilities::{INSTRUCTION_COUNTS, RECORDING};
-use super::findings::{Ability, Advice, Clocks, Fitness, NoiseFindings, Pressures};
+use super::findings::{
+    Ability, Clocks, Fitness, INSTRUCTION_COUNTS, NoiseFindings, Pressures, RECORDING, Recommendation,
+};
 
 /// A clock that takes longer to read, in seconds, has no business in samples of 20 µs. Ordinary ones take 20 to 50 ns.
 const SLOW_CLOCK: f64 = 1e-6;
@@ -30,9 +31,9 @@ pub(super) fn advice(
     pressure: &Pressures,
     abilities: &[Ability],
     noise: &NoiseFindings,
-) -> Vec<Advice> {
+) -> Vec<Recommendation> {
     let seen = Seen { facts, clocks, pressure, abilities, noise };
-    let rules: [fn(&Seen<'_>) -> Option<Advice>; 16] = [
+    let rules: [fn(&Seen<'_>) -> Option<Recommendation>; 16] = [
         debug_build,
         throttled,
         load,
@@ -53,9 +54,9 @@ pub(super) fn advice(
     rules.iter().filter_map(|rule| rule(&seen)).collect()
 }
 
-fn say(about: &str, why: &str, how: &str, command: Option<&str>) -> Option<Advice> {
+fn say(about: &str, why: &str, how: &str, command: Option<&str>) -> Option<Recommendation> {
     let [about, why, how] = [about, why, how].map(str::to_owned);
-    Some(Advice { about, why, how, command: command.map(str::to_owned) })
+    Some(Recommendation { about, why, how, command: command.map(str::to_owned) })
 }
 
 impl Seen<'_> {
@@ -82,14 +83,14 @@ impl Seen<'_> {
     }
 }
 
-fn debug_build(seen: &Seen<'_>) -> Option<Advice> {
+fn debug_build(seen: &Seen<'_>) -> Option<Recommendation> {
     let flags = seen.fact("flags").unwrap_or_default();
     let plain = flags.split(' ').any(|flag| matches!(flag, "opt-level=0" | "opt-level=1"));
     let why = "this sprag is built without optimisation, so its CPU kernels and these figures say little";
     plain.then(|| say("debug build", why, "build it for release", Some("cargo build --release"))).flatten()
 }
 
-fn throttled(seen: &Seen<'_>) -> Option<Advice> {
+fn throttled(seen: &Seen<'_>) -> Option<Recommendation> {
     let periods = seen.pressure.throttled_periods.filter(|periods| *periods > 0)?;
     let why = format!("the control group was held back in {periods} periods, each a gap in what was measured");
     let how =
@@ -97,7 +98,7 @@ fn throttled(seen: &Seen<'_>) -> Option<Advice> {
     say("throttling", &why, how, None)
 }
 
-fn load(seen: &Seen<'_>) -> Option<Advice> {
+fn load(seen: &Seen<'_>) -> Option<Recommendation> {
     let load = seen.pressure.load_before.filter(|load| *load > seen.cores())?;
     let why = format!(
         "load {load:.1} on {} processors: others take the caches, the clock rate and whole slices of time",
@@ -107,33 +108,33 @@ fn load(seen: &Seen<'_>) -> Option<Advice> {
     say("load", &why, how, Some("ps -eo pcpu,comm --sort=-pcpu | head"))
 }
 
-fn steal(seen: &Seen<'_>) -> Option<Advice> {
+fn steal(seen: &Seen<'_>) -> Option<Recommendation> {
     let share = seen.pressure.steal_share.filter(|share| *share > MOST_STEAL)?;
     let why = format!("the host took {:.1} % of the processor time for other guests", 100.0 * share);
     say("steal", &why, "use a dedicated host or instance type, or one whose processors are not shared", None)
 }
 
-fn one_core(seen: &Seen<'_>) -> Option<Advice> {
+fn one_core(seen: &Seen<'_>) -> Option<Recommendation> {
     let why = "there is one processor, so whatever else runs takes it from the kernel that is timed";
     (seen.cores() <= 1.0)
         .then(|| say("one processor", why, "give the machine or container two or more", None))
         .flatten()
 }
 
-fn quota(seen: &Seen<'_>) -> Option<Advice> {
+fn quota(seen: &Seen<'_>) -> Option<Recommendation> {
     let quota = seen.number("cpu_quota_cores").filter(|_| seen.pressure.throttled_periods.unwrap_or(0) == 0)?;
     let why = format!("the control group may use {quota} processors; a kernel on more threads would be held back");
     say("processor limit", &why, "raise or lift the limit before times on several threads are measured", None)
 }
 
-fn governor(seen: &Seen<'_>) -> Option<Advice> {
+fn governor(seen: &Seen<'_>) -> Option<Recommendation> {
     let governor = seen.fact("governor").filter(|governor| *governor != "performance")?;
     let why = format!("the governor `{governor}` changes the clock rate while kernels are timed");
     let command = "sudo cpupower frequency-set --governor performance";
     say("governor", &why, "keep the clock rate up", Some(command))
 }
 
-fn boost(seen: &Seen<'_>) -> Option<Advice> {
+fn boost(seen: &Seen<'_>) -> Option<Recommendation> {
     let why = "the processor may exceed its base clock rate, by how much depends on temperature and on other cores";
     let how = "switch boost off for steadier, slower times";
     // The two drivers have a file each, which say the opposite of one another.
@@ -142,7 +143,7 @@ fn boost(seen: &Seen<'_>) -> Option<Advice> {
     seen.is("boost", "on").then(|| say("boost", why, how, Some(command))).flatten()
 }
 
-fn threads_per_core(seen: &Seen<'_>) -> Option<Advice> {
+fn threads_per_core(seen: &Seen<'_>) -> Option<Recommendation> {
     let threads = seen.number("threads_per_core").filter(|threads| *threads > 1.0)?;
     let why =
         format!("each core runs {threads} threads: what runs beside a kernel on its core shares the core's units");
@@ -150,7 +151,7 @@ fn threads_per_core(seen: &Seen<'_>) -> Option<Advice> {
     say("threads per core", &why, "switch simultaneous multithreading off", Some(command))
 }
 
-fn slow_clock(seen: &Seen<'_>) -> Option<Advice> {
+fn slow_clock(seen: &Seen<'_>) -> Option<Recommendation> {
     let cost = seen.clocks.wall.cost;
     let source = seen.fact("clock_source").unwrap_or("unknown");
     let why = format!("reading the clock takes {:.1} µs (source `{source}`), which short samples feel", cost * 1e6);
@@ -160,13 +161,13 @@ fn slow_clock(seen: &Seen<'_>) -> Option<Advice> {
         .flatten()
 }
 
-fn huge_pages(seen: &Seen<'_>) -> Option<Advice> {
+fn huge_pages(seen: &Seen<'_>) -> Option<Recommendation> {
     let why = "huge pages are off, so where small pages happen to lie moves the times of large kernels";
     let command = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
     seen.is("huge_pages", "never").then(|| say("huge pages", why, "allow them on request", Some(command))).flatten()
 }
 
-fn dram(seen: &Seen<'_>) -> Option<Advice> {
+fn dram(seen: &Seen<'_>) -> Option<Recommendation> {
     let poor = |fitness: &Fitness| matches!(fitness, Fitness::Poor | Fitness::Usable);
     seen.noise.classes.iter().find(|one| one.class == "dram" && poor(&one.fitness))?;
     let shared = seen.is("virtual_machine", "yes") || !matches!(seen.fact("container"), None | Some("none"));
@@ -179,25 +180,25 @@ fn dram(seen: &Seen<'_>) -> Option<Advice> {
     say("main memory", why, how, None)
 }
 
-fn pinning(seen: &Seen<'_>) -> Option<Advice> {
+fn pinning(seen: &Seen<'_>) -> Option<Recommendation> {
     let why = "a worker cannot be kept on one processor, and loses its caches whenever it is moved";
     let how = "permit `sched_setaffinity` in the profile (seccomp) of the container";
     seen.is("pinning", "not permitted").then(|| say("pinning", why, how, None)).flatten()
 }
 
-fn recording(seen: &Seen<'_>) -> Option<Advice> {
+fn recording(seen: &Seen<'_>) -> Option<Recommendation> {
     let why = format!("results can be shown and not kept: {}", seen.hindrance(RECORDING)?);
     say("recording", &why, "run sprag in a git repository, on a branch, that this user may write to", None)
 }
 
-fn counters(seen: &Seen<'_>) -> Option<Advice> {
+fn counters(seen: &Seen<'_>) -> Option<Recommendation> {
     let why = "the processor's counters are there and closed to this user";
     let how = "open them to own code; in a container also grant the capability `PERFMON`";
     let command = "sudo sysctl kernel.perf_event_paranoid=2";
     seen.is("counters", "not permitted").then(|| say("counters", why, how, Some(command))).flatten()
 }
 
-fn instruction_counts(seen: &Seen<'_>) -> Option<Advice> {
+fn instruction_counts(seen: &Seen<'_>) -> Option<Recommendation> {
     let why = format!(
         "the series of instruction counts, which has no noise, is not there: {}",
         seen.hindrance(INSTRUCTION_COUNTS)?
@@ -213,7 +214,7 @@ fn instruction_counts(seen: &Seen<'_>) -> Option<Advice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::doctor::findings::{ClassFitness, Clock};
+    use crate::doctor::findings::{ClassFitness, Clock};
 
     /// What a quiet machine gives, and the subjects of the advice after `change`.
     fn subjects(

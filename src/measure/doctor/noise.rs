@@ -1,9 +1,9 @@
 //! From figures of noise to how fit the machine is for each class of kernels.
 
 use super::findings::{ClassFitness, Fitness, KernelFindings, NoiseFindings};
+use crate::noise::{KernelNoise, Noise};
+use crate::workload::Class;
 use sprag_base::stats::describe;
-use sprag_measure::noise::{KernelNoise, Noise};
-use sprag_measure::workload::Class;
 
 /// A class is good where the ratio shows a change of this size: the tolerance of the gate for compute and cache kernels.
 const GOOD: f64 = 0.02;
