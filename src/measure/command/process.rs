@@ -142,90 +142,55 @@ fn start_fault(program: &Program<'_>, error: &std::io::Error) -> String {
 mod tests {
     use super::*;
 
-    fn run_script(script: &str, seconds: f64, most_bytes: u64) -> Result<String, Fault> {
-        let command = ["/bin/sh", "-c", script].map(str::to_owned);
+    fn run_in(
+        folder: &str,
+        command: &[String],
+        lines: usize,
+        (seconds, most_bytes): (u64, u64),
+    ) -> Result<String, Fault> {
         let program = Program {
-            command: &command,
-            folder: Path::new("/"),
+            command,
+            folder: Path::new(folder),
             variables: &BTreeMap::from([("GIVEN".to_owned(), "a value".to_owned())]),
             without: &[],
-            time_out: Duration::from_secs_f64(seconds),
+            time_out: Duration::from_secs(seconds),
             most_bytes,
             keep_output: true,
             keep_error: TAIL,
             pin: None,
             guard: None,
         };
-        run(&program, 2).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    fn failed(text: &str) -> Result<String, Fault> {
-        Err(Fault::Failed(text.to_owned()))
+        run(&program, lines).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
     #[test]
-    fn what_a_process_writes_is_read_whole() {
-        assert_eq!(run_script("echo \"$GIVEN\"; pwd; cat", 60.0, 100), Ok("a value\n/\n".to_owned()));
-        // Far more than a pipe holds, on both outputs at once.
-        let much = "i=0; while [ $i -lt 3000 ]; do printf '%0100d' 0; printf '%0100d' 0 >&2; i=$((i+1)); done";
-        assert_eq!(run_script(much, 60.0, 300_000).map(|text| text.len()), Ok(300_000));
-    }
-
-    #[test]
-    fn a_failure_says_its_status_and_last_words() {
-        assert_eq!(
-            run_script("echo a >&2; echo b >&2; echo c >&2; echo >&2; exit 3", 60.0, 100),
-            failed("it ended with exit code 3 (b; c)")
+    fn a_process_gives_its_output_or_a_reason_in_words() {
+        let check = |script: &str, limits: (u64, u64), expected: Result<&str, Fault>| {
+            let command = ["/bin/sh", "-c", script].map(str::to_owned);
+            assert_eq!(run_in("/", &command, 2, limits), expected.map(str::to_owned), "{script}");
+        };
+        let failed = |text: &str| Err(Fault::Failed(text.to_owned()));
+        check("echo \"$GIVEN\"; pwd; cat", (60, 100), Ok("a value\n/\n"));
+        let last = failed("it ended with exit code 3 (b; c)");
+        check("echo a >&2; echo b >&2; echo c >&2; echo >&2; exit 3", (60, 100), last);
+        check("exit 4", (60, 100), failed("it ended with exit code 4"));
+        check("kill -9 $$", (60, 100), failed("it was ended by signal 9"));
+        check("printf 'a\\033[31m\\tb' >&2; exit 1", (60, 100), failed("it ended with exit code 1 (a [31m b)"));
+        let endless = failed("it wrote more than 10000 bytes to one of its outputs");
+        check("while :; do echo yes; done", (60, 10_000), endless);
+        let late = Fault::TimeOut("it took longer than 1 s and was killed (waiting)".to_owned());
+        check("echo waiting >&2; (sleep 1000 & sleep 1000) & sleep 1000", (1, 100), Err(late));
+        check("sleep 1000 & echo done", (60, 100), Ok("done\n"));
+        let escaped = failed(
+            "it ended with exit code 0; a process that it started has left its group and holds its outputs open",
         );
-        assert_eq!(run_script("exit 4", 60.0, 100), failed("it ended with exit code 4"));
-        assert_eq!(run_script("kill -9 $$", 60.0, 100), failed("it was ended by signal 9"));
-        assert_eq!(
-            run_script("printf 'a\\033[31m\\tb' >&2; exit 1", 60.0, 100),
-            failed("it ended with exit code 1 (a [31m b)")
-        );
-    }
-
-    #[test]
-    fn too_much_output_ends_a_process() {
-        let endless = "while :; do echo yes; done";
-        assert_eq!(run_script(endless, 60.0, 10_000), failed("it wrote more than 10000 bytes to one of its outputs"));
-        assert!(run_script(&format!("({endless}) >&2"), 60.0, 10_000).is_err());
-    }
-
-    #[test]
-    fn a_time_out_ends_all_that_a_process_started() {
-        // Each of them holds the outputs open: that they come to their end is the proof that all are gone.
-        let script = "echo waiting >&2; (sleep 1000 & sleep 1000) & sleep 1000";
-        let fault = Fault::TimeOut("it took longer than 1 s and was killed (waiting)".to_owned());
-        assert_eq!(run_script(script, 1.0, 100), Err(fault));
-    }
-
-    #[test]
-    fn a_process_left_behind_does_not_hold_up_the_end() {
-        assert_eq!(run_script("sleep 1000 & echo done", 60.0, 100), Ok("done\n".to_owned()));
-        let escaped = run_script("setsid sleep 5 & sleep 1; echo done", 60.0, 100);
-        let fault =
-            "it ended with exit code 0; a process that it started has left its group and holds its outputs open";
-        assert_eq!(escaped, failed(fault));
+        check("setsid sleep 5 & sleep 1; echo done", (60, 100), escaped);
     }
 
     #[test]
     fn a_program_that_is_not_there_is_named() {
         let start = |program: &str, folder: &str| {
-            let command = [program.to_owned()];
-            let program = Program {
-                command: &command,
-                folder: Path::new(folder),
-                variables: &BTreeMap::new(),
-                without: &[],
-                time_out: Duration::from_secs(60),
-                most_bytes: 100,
-                keep_output: true,
-                keep_error: TAIL,
-                pin: None,
-                guard: None,
-            };
-            run(&program, 1).expect_err("it cannot be started").text().to_owned()
+            run_in(folder, &[program.to_owned()], 1, (60, 100)).expect_err("it cannot be started").text().to_owned()
         };
         assert_eq!(start("sprag-no-such", "/"), "`sprag-no-such` cannot be started: there is no such program");
         assert_eq!(start("./bench", "/nowhere"), "`./bench` cannot be started: there is no folder `/nowhere`");

@@ -113,7 +113,7 @@ impl Runnable {
 }
 
 /// A kernel at one size.
-pub(super) struct Kernel {
+pub(super) struct CpuKernel {
     pub(super) name: &'static str,
     pub(super) params: Vec<(&'static str, String)>,
     /// The throughput metric and the work of a call.
@@ -132,7 +132,7 @@ pub(super) struct Kernel {
     pub(super) make: fn(&Make<'_>) -> Result<Runnable, MakeError>,
 }
 
-impl Kernel {
+impl CpuKernel {
     /// The workload of one form under the name of a suite.
     pub(super) fn workload(&self, suite: &str, form: Form) -> Result<Workload, MeasureError> {
         let mut params = self.params.clone();

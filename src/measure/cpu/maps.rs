@@ -1,6 +1,6 @@
 //! FusionGate and the TileSSM scan.
 
-use super::check::{Form, Kernel, Make, MakeError, Runnable, names};
+use super::check::{CpuKernel, Form, Make, MakeError, Runnable, names};
 use super::inputs;
 use super::tiles::{SMALL, WIDE, map_bytes, map_params};
 use crate::calibration::Calibration;
@@ -14,8 +14,8 @@ const SCAN: ScanShape = ScanShape { batch: 1, steps: 256, channels: 128 };
 
 const SCAN_BYTES: usize = SCAN.batch * SCAN.steps * SCAN.channels * size_of::<f32>();
 
-pub(super) fn kernels() -> Vec<Kernel> {
-    let gate = |shape: MapShape, forms, make| Kernel {
+pub(super) fn kernels() -> Vec<CpuKernel> {
+    let gate = |shape: MapShape, forms, make| CpuKernel {
         name: "fusion_gate",
         params: map_params(shape),
         work: ("elements_per_s", shape.elements() as f64),
@@ -30,7 +30,7 @@ pub(super) fn kernels() -> Vec<Kernel> {
         configurations: names(fusion::CANDIDATES, fusion::Config::name),
         make,
     };
-    let scan = Kernel {
+    let scan = CpuKernel {
         name: "tile_ssm_scan",
         params: vec![
             ("b", SCAN.batch.to_string()),

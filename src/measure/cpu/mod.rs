@@ -3,6 +3,9 @@
 //! The `small` profile is one map of 64 channels with ten tiles of 16 pixels, and the small inference model; the
 //! `wide` profile is one map of 128 channels with 32 tiles of 8 pixels, a scan of 256 steps, and the feature-fusion
 //! module end to end. Sizes are part of each benchmark's identity.
+//!
+//! A kernel is declared once, as a [`CpuKernel`](check::CpuKernel): from that its workloads, its parity checks on poisoned
+//! outputs, tuning, the control and instruction counts follow.
 
 mod check;
 mod inputs;
@@ -10,16 +13,19 @@ mod maps;
 mod models;
 mod tiles;
 
-use self::check::{Form, Kernel};
+use self::check::{CpuKernel, Form};
 use super::MeasureError;
 use super::workload::{Class, Workload};
+
+/// Every kernel there is, in the order in which tables list them. A new one adds its declarations here.
+const KERNELS: [fn() -> Vec<CpuKernel>; 3] = [tiles::kernels, maps::kernels, models::kernels];
 
 /// All workloads of the suite, named under `suite`, in the order in which tables list them.
 ///
 /// # Errors
 /// When `suite` cannot be part of a benchmark's name.
 pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
-    let kernels: Vec<Kernel> = [tiles::kernels(), maps::kernels(), models::kernels()].into_iter().flatten().collect();
+    let kernels: Vec<CpuKernel> = KERNELS.iter().flat_map(|kernels| kernels()).collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut workloads = Vec::new();
     for kernel in &kernels {

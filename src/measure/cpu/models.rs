@@ -1,6 +1,6 @@
 //! The small inference model, and the feature-fusion module end to end.
 
-use super::check::{Form, Kernel, Make, MakeError, Runnable};
+use super::check::{CpuKernel, Form, Make, MakeError, Runnable};
 use super::inputs;
 use super::tiles::{WIDE, map_bytes, map_params};
 use crate::calibration::Calibration;
@@ -26,12 +26,12 @@ const FF: Config = Config {
     split_overhead: 1.0,
 };
 
-pub(super) fn kernels() -> Vec<Kernel> {
+pub(super) fn kernels() -> Vec<CpuKernel> {
     let frames = ("frames_per_s", 1.0);
     let mut ff_params = map_params(WIDE);
     ff_params.push(("kmax", FF.kmax_l0.to_string()));
     vec![
-        Kernel {
+        CpuKernel {
             name: "infer",
             params: map_params(IMAGE),
             work: frames,
@@ -43,7 +43,7 @@ pub(super) fn kernels() -> Vec<Kernel> {
             configurations: Vec::new(),
             make: infer_model,
         },
-        Kernel {
+        CpuKernel {
             name: "ff_path",
             params: ff_params,
             work: frames,

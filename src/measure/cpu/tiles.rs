@@ -1,6 +1,6 @@
 //! TilePack, TileUnpack and the fused pack-op-unpack.
 
-use super::check::{Form, Kernel, Make, MakeError, Runnable, names};
+use super::check::{CpuKernel, Form, Make, MakeError, Runnable, names};
 use super::inputs;
 use crate::buffer::Buffer;
 use crate::calibration::Calibration;
@@ -28,13 +28,13 @@ const WIDE_TILES: usize = 32;
 const CACHED_BYTES: usize = 2 << 20;
 
 /// All kernels of this file, at both profiles.
-pub(super) fn kernels() -> Vec<Kernel> {
+pub(super) fn kernels() -> Vec<CpuKernel> {
     // Packing moves the bytes of the tiles, unpacking into a copy those of the map.
     let kernel = |name, shape, tile: usize, count: usize, extra: &[(&'static str, &str)], bytes: usize, make| {
         let mut params = map_params(shape);
         params.extend([("t", tile.to_string()), ("k", count.to_string())]);
         params.extend(extra.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        Kernel {
+        CpuKernel {
             name,
             params,
             work: ("tiles_per_s", count as f64),
@@ -49,7 +49,7 @@ pub(super) fn kernels() -> Vec<Kernel> {
     };
     let small_tiles = packed_length(SMALL, SMALL_TILE, SMALL_IDS.len()) * size_of::<f32>();
     let wide_tiles = packed_length(WIDE, WIDE_TILE, WIDE_TILES) * size_of::<f32>();
-    let wide = |name, extra, bytes, make| Kernel {
+    let wide = |name, extra, bytes, make| CpuKernel {
         forms: &[Form::Reference, Form::Fast, Form::TwoThreads],
         ..kernel(name, WIDE, WIDE_TILE, WIDE_TILES, extra, bytes, make)
     };
@@ -58,16 +58,19 @@ pub(super) fn kernels() -> Vec<Kernel> {
     vec![
         small("tile_pack", &[("order", "hilbert")], small_tiles, pack_small),
         wide("tile_pack", &[("order", "given")], wide_tiles, pack_wide),
-        Kernel {
+        CpuKernel {
             configurations: Vec::new(),
             ..small("tile_unpack", &[("by", "priority")], map_bytes(SMALL), unpack_small)
         },
-        Kernel { configurations: unpack(), ..wide("tile_unpack", &[("by", "levels")], map_bytes(WIDE), unpack_wide) },
-        Kernel {
+        CpuKernel {
+            configurations: unpack(),
+            ..wide("tile_unpack", &[("by", "levels")], map_bytes(WIDE), unpack_wide)
+        },
+        CpuKernel {
             configurations: unpack(),
             ..wide("tile_unpack_in_place", &[("by", "levels")], wide_tiles, unpack_wide_in_place)
         },
-        Kernel {
+        CpuKernel {
             tolerance: 1e-6,
             configurations: names(fused::CANDIDATES, Config::name),
             ..wide("fused_pack_op_unpack", &[], map_bytes(WIDE), fused_wide)

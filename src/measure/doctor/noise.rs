@@ -98,7 +98,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A quiet control.
-    pub(in crate::cmd::doctor) fn quiet(class: Class) -> KernelNoise {
+    pub(super) fn quiet(class: Class) -> KernelNoise {
         KernelNoise {
             class,
             kernel: "copy 1 MiB".to_owned(),
