@@ -15,7 +15,7 @@ use crate::{MeasureError, pinning};
 
 /// The two builds: the base, and the other that is held against it.
 #[derive(Clone, Copy, Debug)]
-pub struct Sides<'a> {
+pub struct CommandSides<'a> {
     /// The base; absent where it does not have the suite, so that all of the other is new.
     pub base: Option<&'a CommandSuite>,
     pub other: &'a CommandSuite,
@@ -27,7 +27,7 @@ pub struct Sides<'a> {
 /// # Errors
 /// When one side cannot be started or hangs at once, and when no pair of processes came to a result.
 pub fn measure(
-    sides: Sides<'_>,
+    sides: CommandSides<'_>,
     read: &Reader<'_>,
     protocol: &Protocol,
     progress: &mut dyn FnMut(u32),
@@ -84,7 +84,7 @@ const OTHER: &str = "other";
 type Blame = (&'static str, Fault);
 
 /// One process of each side, the base first in every other pair.
-fn pair(sides: Sides<'_>, read: &Reader<'_>, number: u32) -> Result<ReportPair, Blame> {
+fn pair(sides: CommandSides<'_>, read: &Reader<'_>, number: u32) -> Result<ReportPair, Blame> {
     // Both get the same padding: they are to differ in nothing but the build.
     let base = || match sides.base {
         Some(base) => one_process(base, read, number).map_err(|fault| (BASE, fault)),
@@ -153,7 +153,7 @@ mod tests {
 
     fn measured(folder: &Path, base: &str, other: &str, protocol: &Protocol) -> Result<PairedResult, String> {
         let (base, other) = (side(folder, base), side(folder, other));
-        let sides = Sides { base: Some(&base), other: &other };
+        let sides = CommandSides { base: Some(&base), other: &other };
         measure(sides, &read, protocol, &mut |_| ()).map_err(|error| error.to_string())
     }
 
@@ -189,7 +189,8 @@ mod tests {
         let mut hanging = side(folder.path(), "sleep 1000");
         hanging.time_out = Duration::from_millis(300);
         let base = side(folder.path(), "echo 1");
-        let error = measure(Sides { base: Some(&base), other: &hanging }, &read, &Protocol::ordinary(3), &mut |_| ());
+        let error =
+            measure(CommandSides { base: Some(&base), other: &hanging }, &read, &Protocol::ordinary(3), &mut |_| ());
         let error = error.expect_err("it hangs").to_string();
         assert!(error.contains("the other: it took longer than 0.3 s") && error.contains("not tried again"), "{error}");
     }
@@ -198,7 +199,7 @@ mod tests {
     fn without_a_base_all_is_new() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let other = side(folder.path(), "echo 2");
-        let found = measure(Sides { base: None, other: &other }, &read, &Protocol::ordinary(3), &mut |_| ());
+        let found = measure(CommandSides { base: None, other: &other }, &read, &Protocol::ordinary(3), &mut |_| ());
         let found = found.expect("it reports");
         assert_eq!((found.benchmarks.len(), found.shown.len(), found.pairs), (0, 0, 3));
         assert_eq!(found.new.iter().map(|new| new.value).collect::<Vec<_>>(), [Some(2.0)]);

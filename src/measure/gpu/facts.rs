@@ -55,12 +55,12 @@ pub fn read() -> Result<DeviceFacts, DeviceError> {
 ///
 /// # Errors
 /// When the driver does not open it.
-pub fn describe(device: &probe::Device) -> Result<Description, DeviceError> {
+pub fn describe(device: &probe::DeviceInfo) -> Result<Description, DeviceError> {
     let context = Context::open(0)?;
     described(device, &context)
 }
 
-fn described(device: &probe::Device, context: &Context) -> Result<Description, DeviceError> {
+fn described(device: &probe::DeviceInfo, context: &Context) -> Result<Description, DeviceError> {
     let attribute = |attribute: Attribute| u32::try_from(context.attribute(attribute).ok()?).ok();
     let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

@@ -9,7 +9,7 @@ pub use super::error::GpuError;
 
 /// The first CUDA device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct DeviceInfo {
     /// How many there are.
     pub count: u64,
     /// Its model, such as `NVIDIA H200`.
@@ -24,7 +24,7 @@ pub struct Device {
 ///
 /// # Errors
 /// The reason why a GPU suite is skipped here, beginning with a code that programs can read.
-pub fn device() -> Result<Device, GpuError> {
+pub fn device() -> Result<DeviceInfo, GpuError> {
     // The binding panics where a function is missing, so each is looked up before it is called.
     library::driver_counts()?;
     let count = u64::try_from(guarded(CudaContext::device_count)?).unwrap_or(0);
@@ -36,7 +36,7 @@ pub fn device() -> Result<Device, GpuError> {
         let context = CudaContext::new(0)?;
         let (major, minor) = context.compute_capability()?;
         let compute_capability = format!("{major}.{minor}");
-        Ok(Device { count, name: context.name()?, compute_capability, driver_cuda: driver_cuda() })
+        Ok(DeviceInfo { count, name: context.name()?, compute_capability, driver_cuda: driver_cuda() })
     })
 }
 

@@ -16,7 +16,7 @@ use super::device::Device;
 use super::error::DeviceError;
 use super::instance::{Instance, Supply};
 use super::operation::fusion_gate::FusionGate;
-use super::operation::scan::Shape as Scan;
+use super::operation::scan::ScanOperation;
 use super::operation::tile_pack::TilePack;
 use super::operation::tile_unpack::TileUnpack;
 use super::operation::{Config, Draw, Form, Initial, Operation, Rule, Tiled, Way, ff_path};
@@ -102,11 +102,11 @@ impl Subject {
                     steps: size(profile.scan.steps),
                     channels: size(profile.scan.channels),
                 };
-                Ok(Operation::new(Scan { tokens, way: Way::Forward, initial: Initial::Zero }))
+                Ok(Operation::new(ScanOperation { tokens, way: Way::Forward, initial: Initial::Zero }))
             }
             Subject::EndToEnd => {
                 let module = ff_path::config(size(profile.kmax), budgets.b1, budgets.b2);
-                ff_path::Shape::new(map, module, *seed).map(Operation::new)
+                ff_path::FfPath::new(map, module, *seed).map(Operation::new)
             }
         }
     }
@@ -237,7 +237,7 @@ pub fn measure(command: &WorkerCommand, plan: &CallsPlan) -> Result<CallsTimes, 
 
 /// The choice of tiles, and where their ids go.
 struct Choosing<'a> {
-    shape: &'a ff_path::Shape,
+    shape: &'a ff_path::FfPath,
     /// The places of the ids of each level that has any.
     places: Vec<usize>,
 }

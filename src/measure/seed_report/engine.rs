@@ -71,7 +71,7 @@ impl AskedEngine {
             engine: engine.to_owned(),
             plugin: self.plugin.clone(),
             cases: vec![NumberedCase { number: 0, shapes }],
-            settings: sweep::Settings {
+            settings: sweep::TimingSettings {
                 // The seed counts calls, not milliseconds.
                 warmup_milliseconds: 0,
                 skipped_calls: self.warmup,

@@ -103,7 +103,7 @@ pub fn gpu_report(
 fn measured(
     options: &GpuReportOptions,
     run: &Run,
-    device: Result<probe::Device, GpuError>,
+    device: Result<probe::DeviceInfo, GpuError>,
     compiled: Option<PathBuf>,
     observer: &dyn Observer,
 ) -> Result<Result<GpuReport, String>, MeasureError> {
@@ -180,7 +180,7 @@ fn operation(calls: &OperationCalls) -> Operation {
 fn assembled(
     options: &GpuReportOptions,
     run: &Run,
-    device: Result<probe::Device, GpuError>,
+    device: Result<probe::DeviceInfo, GpuError>,
     outcome: Outcome,
     autotune: Snapshot,
 ) -> GpuReport {
@@ -208,7 +208,7 @@ fn assembled(
     }
 }
 
-fn capability_of(device: &probe::Device) -> Option<(u32, u32)> {
+fn capability_of(device: &probe::DeviceInfo) -> Option<(u32, u32)> {
     capability(&device.compute_capability)
 }
 

@@ -97,7 +97,7 @@ pub struct TrtSuite {
     /// The cases as the user wrote them.
     pub shape_cases: Vec<String>,
     pub cases: Vec<NumberedCase>,
-    pub settings: sweep::Settings,
+    pub settings: sweep::TimingSettings,
     pub seed: u64,
     pub time_out: Duration,
     /// Where the times of layers go, if they are asked for.

@@ -11,7 +11,7 @@ use super::layers;
 use super::observer::Observer;
 use crate::environment::platform;
 use crate::environment::redact::redacted;
-use crate::gpu::probe::{self, Device};
+use crate::gpu::probe::{self, DeviceInfo};
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::tensorrt::benchmark;
@@ -146,7 +146,7 @@ fn sweep_engine(
 }
 
 /// What a GPU suite records of the device, too, but for the compiler, which has no part here.
-fn facts(device: Option<&Device>) -> BTreeMap<String, String> {
+fn facts(device: Option<&DeviceInfo>) -> BTreeMap<String, String> {
     let described = device.and_then(|device| gpu::facts::describe(device).ok());
     described.map(|description| description.facts()).unwrap_or_default()
 }
@@ -189,7 +189,7 @@ fn reported(case: &NumberedCase, outcome: CaseOutcome) -> SweepCase {
     SweepCase { label: case.label(), input_shapes: case.shapes.specs(), outcome }
 }
 
-fn report(plan: &TrtSuite, run: &Run, device: Option<Device>, outcome: SweepOutcome) -> SweepReport {
+fn report(plan: &TrtSuite, run: &Run, device: Option<DeviceInfo>, outcome: SweepOutcome) -> SweepReport {
     let cuda = device.ok_or_else(|| Code::CudaUnavailable.word().to_owned());
     let cuda = cuda.map(|one| CudaDevice {
         count: one.count,

@@ -7,7 +7,7 @@ use sprag_model::shape_case::ShapeCase;
 
 /// How an engine is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct TimingSettings {
     /// Milliseconds that it is called before times count.
     pub warmup_milliseconds: u32,
     /// Calls after that which do not count either.
@@ -31,7 +31,7 @@ const DYNAMIC_PLUGINS: Version = Version { major: 10, minor: 0, patch: 0 };
 
 /// The arguments of a run that times the calls of a case and leaves the times in `times`: one stream, a graph of each
 /// call, no copies to or from the device, and a host that does not sleep.
-pub(super) fn timing(loaded: Loaded<'_>, case: &ShapeCase, settings: Settings, times: &str) -> Vec<String> {
+pub(super) fn timing(loaded: Loaded<'_>, case: &ShapeCase, settings: TimingSettings, times: &str) -> Vec<String> {
     let mut arguments = common(loaded, case);
     let iterations = settings.iterations.saturating_add(settings.skipped_calls);
     arguments.extend([
@@ -49,7 +49,7 @@ pub(super) fn timing(loaded: Loaded<'_>, case: &ShapeCase, settings: Settings, t
 }
 
 /// The arguments of a run that times each layer of a case. A graph would hide the layers.
-pub(super) fn profile(loaded: Loaded<'_>, case: &ShapeCase, settings: Settings, files: [&str; 2]) -> Vec<String> {
+pub(super) fn profile(loaded: Loaded<'_>, case: &ShapeCase, settings: TimingSettings, files: [&str; 2]) -> Vec<String> {
     let mut arguments = common(loaded, case);
     let [profile, layers] = files;
     arguments.extend([
@@ -99,8 +99,8 @@ mod tests {
         }
     }
 
-    const SETTINGS: Settings =
-        Settings { warmup_milliseconds: 500, skipped_calls: 3, iterations: 10, duration_seconds: 0 };
+    const SETTINGS: TimingSettings =
+        TimingSettings { warmup_milliseconds: 500, skipped_calls: 3, iterations: 10, duration_seconds: 0 };
 
     #[test]
     fn a_run_is_told_what_to_time_and_how() {

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::plan::Protocol;
     use crate::tensorrt::reason::{Code, Reason};
-    use crate::tensorrt::sweep::{NumberedCase, Settings};
+    use crate::tensorrt::sweep::{NumberedCase, TimingSettings};
     use sprag_model::shape_case::ShapeCase;
 
     fn sweep() -> Sweep {
@@ -55,7 +55,7 @@ mod tests {
             engine: "e".into(),
             plugin: None,
             cases: Vec::new(),
-            settings: Settings { warmup_milliseconds: 0, skipped_calls: 0, iterations: 1, duration_seconds: 0 },
+            settings: TimingSettings { warmup_milliseconds: 0, skipped_calls: 0, iterations: 1, duration_seconds: 0 },
             time_out: Duration::from_secs(1),
             protocol: Protocol::ordinary(3),
             guard: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::arguments::Settings;
+use super::arguments::TimingSettings;
 use super::reason::{Code, Reason};
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
@@ -81,7 +81,7 @@ pub struct Sweep {
     pub plugin: Option<PathBuf>,
     pub cases: Vec<NumberedCase>,
     /// How each process times.
-    pub settings: Settings,
+    pub settings: TimingSettings,
     /// How long a process may take.
     pub time_out: Duration,
     /// How many processes each case gets, and within which time all in all.

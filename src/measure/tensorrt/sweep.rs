@@ -13,7 +13,7 @@ use crate::{protocol, quality};
 use sprag_base::stats::bootstrap::FEWEST_VALUES;
 use sprag_model::sample::Measurement;
 
-pub use super::arguments::Settings;
+pub use super::arguments::TimingSettings;
 pub use super::plan::{CaseResult, NumberedCase, ShapeCaseFault, Sweep, number_cases};
 
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::arguments::Settings;
+use super::arguments::TimingSettings;
 
 #[derive(Deserialize)]
 struct Entry {
@@ -25,7 +25,7 @@ const LONGEST_MILLISECONDS: f64 = 1e8;
 ///
 /// # Errors
 /// When the file is no such list, a time is none, or no call is left after the warm-up; to be read after "its times".
-pub(super) fn seconds(bytes: &[u8], settings: Settings) -> Result<Vec<f64>, String> {
+pub(super) fn seconds(bytes: &[u8], settings: TimingSettings) -> Result<Vec<f64>, String> {
     let entries: Vec<Entry> = serde_json::from_slice(bytes).map_err(|error| format!("cannot be read: {error}"))?;
     let counts = |entry: &&Entry| entry.start >= f64::from(settings.warmup_milliseconds);
     let mut seconds = Vec::new();
@@ -49,8 +49,8 @@ mod tests {
     use super::*;
     use sprag_base::stats::describe;
 
-    const SETTINGS: Settings =
-        Settings { warmup_milliseconds: 0, skipped_calls: 0, iterations: 1, duration_seconds: 0 };
+    const SETTINGS: TimingSettings =
+        TimingSettings { warmup_milliseconds: 0, skipped_calls: 0, iterations: 1, duration_seconds: 0 };
 
     const GOLDEN: &[u8] = include_bytes!("../../../fixtures/golden/formats/trtexec/times.json");
 
@@ -71,7 +71,7 @@ mod tests {
         close(times.iter().copied().reduce(f64::max), "max");
         // Three calls begin within the first millisecond.
         let later = |warmup_milliseconds, skipped_calls| {
-            seconds(GOLDEN, Settings { warmup_milliseconds, skipped_calls, ..SETTINGS }).map(|times| times.len())
+            seconds(GOLDEN, TimingSettings { warmup_milliseconds, skipped_calls, ..SETTINGS }).map(|times| times.len())
         };
         assert_eq!((later(1, 0), later(1, 2), later(0, 11)), (Ok(9), Ok(7), Ok(1)));
         assert_eq!(later(500, 0), Err("hold no call after the warm-up, and 12 within it".to_owned()));

@@ -10,7 +10,7 @@ use crate::config::{Suite, SuiteKind};
 use sprag_base::files::check_writable;
 use sprag_measure::suite::TrtSuite;
 use sprag_measure::tensorrt::plugin_of_environment;
-use sprag_measure::tensorrt::sweep::{self, Settings};
+use sprag_measure::tensorrt::sweep::{self, TimingSettings};
 
 /// The seed of a sweep that is given none.
 const DEFAULT_SEED: u64 = 123;
@@ -119,7 +119,7 @@ impl TrtOptions {
                 hint: "write it as `name=dims` pieces, such as `image=1x3x128x128;centers=1024x2`".to_owned(),
             })?,
             shape_cases,
-            settings: Settings {
+            settings: TimingSettings {
                 warmup_milliseconds: suite.warmup_milliseconds(),
                 skipped_calls: self.warmup.unwrap_or(0),
                 iterations: self.iterations.unwrap_or_else(|| suite.iterations()),

@@ -1,7 +1,7 @@
 //! What is declared of a CUDA kernel: from this the suite, the parity checks, `sprag kernels` and the reports follow.
 
 use super::super::program::{Dtype, Program};
-use super::ff_path::Shape;
+use super::ff_path::FfPath;
 use super::inputs::{Expected, Inputs};
 use sprag_kernels::shape::MapShape;
 use sprag_kernels::tile::Overlap;
@@ -45,7 +45,7 @@ pub trait CudaKernel: Debug {
     fn uneven(&self) -> Vec<Operation>;
 
     /// The tiles that the host chooses in each call, where it does.
-    fn selection(&self) -> Option<&Shape> {
+    fn selection(&self) -> Option<&FfPath> {
         None
     }
 

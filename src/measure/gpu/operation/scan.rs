@@ -43,7 +43,7 @@ const CANDIDATES: &[Config] = &[
 
 /// A scan. There is at least one sample, one step and one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct ScanOperation {
     /// Samples, steps and channels.
     pub tokens: ScanShape,
     /// Which way the tokens are read.
@@ -57,10 +57,10 @@ pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
     let [batch, steps, channels] =
         [profile.scan.batch, profile.scan.steps, profile.scan.channels].map(|size| size as usize);
     let tokens = ScanShape { batch, steps, channels };
-    vec![Operation::new(Shape { tokens, way: Way::Forward, initial: Initial::Zero })]
+    vec![Operation::new(ScanOperation { tokens, way: Way::Forward, initial: Initial::Zero })]
 }
 
-impl CudaKernel for Shape {
+impl CudaKernel for ScanOperation {
     fn name(&self) -> &'static str {
         "tile_ssm_scan"
     }
@@ -175,7 +175,7 @@ impl CudaKernel for Shape {
                         (Way::Forward | Way::Backward, Initial::EachWay) => Initial::Shared,
                         _ => initial,
                     };
-                    scans.push(Operation::new(Shape { tokens, way: *way, initial }));
+                    scans.push(Operation::new(ScanOperation { tokens, way: *way, initial }));
                 }
             }
         }
@@ -208,12 +208,12 @@ struct Places {
 }
 
 impl Places {
-    fn of(shape: &Shape) -> Self {
+    fn of(shape: &ScanOperation) -> Self {
         // The places do not depend on the element type.
         Places::add(&mut Assembly::new(), shape, Dtype::F32)
     }
 
-    fn add(assembly: &mut Assembly, shape: &Shape, dtype: Dtype) -> Self {
+    fn add(assembly: &mut Assembly, shape: &ScanOperation, dtype: Dtype) -> Self {
         let ScanShape { batch, channels, .. } = shape.tokens;
         let element = Data::Element(dtype);
         let (gains, states) = (Distribution::Uniform(0.05, 1.55), Distribution::Normal(1.0));
@@ -241,7 +241,7 @@ impl Places {
     }
 
     /// The arguments of a launch, which do not depend on its direction.
-    fn arguments(&self, shape: &Shape, plan: &Plan, status: Option<usize>) -> Vec<Argument> {
+    fn arguments(&self, shape: &ScanOperation, plan: &Plan, status: Option<usize>) -> Vec<Argument> {
         let ScanShape { batch, steps, channels } = shape.tokens;
         let gate_rows = if shape.way == Way::Both(Merge::GatedBySample) { batch } else { 1 };
         let final_rows = if matches!(shape.way, Way::Both(_)) { 2 } else { 1 };
@@ -279,7 +279,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(shape: &Shape, dtype: Dtype, form: Form) -> Plan {
+    fn new(shape: &ScanOperation, dtype: Dtype, form: Form) -> Plan {
         let ScanShape { batch, steps, channels } = shape.tokens;
         let Form::Tuned(config) = form else {
             let blocks = (batch * channels).div_ceil(PLAIN_BLOCK as usize);
@@ -396,12 +396,12 @@ mod tests {
         Way::Both(Merge::GatedBySample),
     ];
 
-    fn shapes() -> Vec<Shape> {
+    fn shapes() -> Vec<ScanOperation> {
         let sizes = [(1, 1, 1), (1, 256, 128), (2, 300, 7), (3, 17, 24), (2, 1025, 130), (8, 16_384, 1024)];
         let initials = [Initial::Zero, Initial::Shared, Initial::EachWay].into_iter().cycle();
         let tokens = sizes.map(|(batch, steps, channels)| ScanShape { batch, steps, channels });
         let all = tokens.iter().flat_map(|tokens| WAYS.map(|way| (*tokens, way)));
-        all.zip(initials).map(|((tokens, way), initial)| Shape { tokens, way, initial }).collect()
+        all.zip(initials).map(|((tokens, way), initial)| ScanOperation { tokens, way, initial }).collect()
     }
 
     fn launches(program: &Program) -> Vec<&Launch> {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     /// Steps and channels that the blocks of a launch reach, over all samples, and how many of either one block has.
-    fn reach(launch: &Launch, shape: &Shape, dtype: Dtype) -> (usize, usize) {
+    fn reach(launch: &Launch, shape: &ScanOperation, dtype: Dtype) -> (usize, usize) {
         let Kernel { entry, defines, .. } = &launch.kernel;
         let (blocks, block) = (launch.grid[0] as usize, launch.block as usize);
         let group = defines.get("VECTOR").map_or(1, |bytes| *bytes as usize / dtype.bytes());
@@ -462,13 +462,13 @@ mod tests {
     #[test]
     fn what_chunks_tell_one_another_is_cleared_before_each_launch() {
         let tokens = ScanShape { batch: 2, steps: 300, channels: 7 };
-        let shape = Shape { tokens, way: Way::Both(Merge::Sum), initial: Initial::Zero };
+        let shape = ScanOperation { tokens, way: Way::Both(Merge::Sum), initial: Initial::Zero };
         let long = shape.program(Dtype::F32, Form::Tuned(CANDIDATES[0]));
         let status = long.buffers.len() - 1;
         assert_eq!(long.buffers[status].count, 2 * (2 + 3 * 2 * 7));
         assert!(matches!(&long.steps[..], [Step::Zero(a), Step::Launch(_), Step::Zero(b), Step::Launch(_)]
             if (*a, *b) == (status, status)));
-        let one_chunk = Shape { tokens: ScanShape { steps: 128, ..tokens }, ..shape };
+        let one_chunk = ScanOperation { tokens: ScanShape { steps: 128, ..tokens }, ..shape };
         assert_eq!(one_chunk.program(Dtype::F32, Form::Tuned(CANDIDATES[0])).buffers.len(), status);
     }
 
@@ -482,7 +482,7 @@ mod tests {
     fn the_reference_is_read_from_the_inputs_of_the_program() {
         let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
         let tokens = ScanShape { batch: 1, steps: 2, channels: 1 };
-        let shape = Shape { tokens, way: Way::Both(Merge::Gated), initial: Initial::EachWay };
+        let shape = ScanOperation { tokens, way: Way::Both(Merge::Gated), initial: Initial::EachWay };
         let values: [&[f32]; 7] = [&[4.0, 0.0], &[0.5], &[1.0], &[2.0], &[0.0], &[2.0, 0.0], &[7.0]];
         let inputs = Inputs::new(values.iter().map(|values| bytes(values)).collect());
         let expected = shape.expected(Dtype::F32, &inputs).unwrap();

@@ -9,7 +9,7 @@ use crate::cmd::{Advice, Trouble, gate, revision, suites, text};
 use crate::config::{Config, FILE_NAME, Suite};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
 use sprag_measure::MeasureError;
-use sprag_measure::command::paired::{self, Sides};
+use sprag_measure::command::paired::{self, CommandSides};
 use sprag_measure::command::suite::CommandSuite;
 use sprag_measure::plan::Protocol;
 use sprag_measure::suite::Observer as _;
@@ -55,7 +55,7 @@ pub(super) fn measure(contest: &Contest<'_>) -> anyhow::Result<Outcome> {
         without_places(&text, &other_tree.root)
     };
     let measured = |base: Option<&CommandSuite>| {
-        let sides = Sides { base, other: &other_suite };
+        let sides = CommandSides { base, other: &other_suite };
         paired::measure(sides, &read, &protocol, &mut |done: u32| progress.step(u64::from(done)))
     };
     let (found, fault_of_base) = match measured(base_suite.as_ref()) {

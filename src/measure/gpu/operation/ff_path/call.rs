@@ -8,7 +8,7 @@ use super::super::kernel::{CudaKernel, Operation, map_params};
 use super::super::shapes;
 use super::super::{Config, Expected, Form, Inputs};
 use super::layout::Layout;
-use super::shape::{Shape, config};
+use super::shape::{FfPath, config};
 use super::{fused, plain};
 use sprag_kernels::element::Element;
 use sprag_kernels::ff::{self, Outputs, Proxy, Workspace};
@@ -50,17 +50,17 @@ fn tolerance(dtype: Dtype) -> f64 {
 pub(in super::super) fn timed(profile: &Profile) -> Vec<Operation> {
     let budgets = Settings::FIXED.budgets;
     let sizes = config(profile.kmax as usize, budgets.b1, budgets.b2);
-    let shape = || Shape::new(shapes::map(profile), sizes, Settings::FIXED.seed).ok();
+    let shape = || FfPath::new(shapes::map(profile), sizes, Settings::FIXED.seed).ok();
     if profile.is_large() { None } else { shape() }.into_iter().map(Operation::new).collect()
 }
 
-impl CudaKernel for Shape {
+impl CudaKernel for FfPath {
     fn name(&self) -> &'static str {
         "ff_path"
     }
 
     fn params(&self) -> Vec<(&'static str, String)> {
-        let chosen = Shape::selection(self);
+        let chosen = FfPath::selection(self);
         let mut params = map_params(self.map());
         params.extend([("l0", chosen.l0_each.to_string()), ("l1", chosen.l1_each.to_string())]);
         params
@@ -129,14 +129,14 @@ impl CudaKernel for Shape {
         let path = |[batch, channels, height, width, side]: [usize; 5], [b1, b2]: [f64; 2]| {
             let sizes = ff::Config { tile_size_l0: side, tile_size_l1: side / 2, ..config(5, b1, b2) };
             let map = MapShape { batch, channels, height, width };
-            Shape::new(map, sizes, shapes::IDS_SEED).ok().map(Operation::new)
+            FfPath::new(map, sizes, shapes::IDS_SEED).ok().map(Operation::new)
         };
         let full = FF_MAPS.into_iter().map(|map| (map, FF_BUDGETS[0]));
         let scarce = FF_BUDGETS[1..].iter().map(|budgets| (FF_MAPS[0], *budgets));
         full.chain(scarce).filter_map(|(map, budgets)| path(map, budgets)).collect()
     }
 
-    fn selection(&self) -> Option<&Shape> {
+    fn selection(&self) -> Option<&FfPath> {
         Some(self)
     }
 }
@@ -149,7 +149,7 @@ mod tests {
 
     const TYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
 
-    fn shapes() -> Vec<Shape> {
+    fn shapes() -> Vec<FfPath> {
         let small = config(5, 3.2, 2.0);
         let cases = [
             (MapShape { batch: 1, channels: 128, height: 128, width: 128 }, config(32, 16.0, 8.0)),
@@ -165,7 +165,7 @@ mod tests {
             (MapShape { batch: 2, channels: 4, height: 32, width: 32 }, Module { budget_b1: 0.0, ..small }),
             (MapShape { batch: 1, channels: 4, height: 32, width: 32 }, Module { budget_b2: 0.0, ..small }),
         ];
-        cases.map(|(map, module)| Shape::new(map, module, 123).unwrap()).into()
+        cases.map(|(map, module)| FfPath::new(map, module, 123).unwrap()).into()
     }
 
     fn forms() -> Vec<Form> {

@@ -2,7 +2,7 @@
 
 use super::super::super::program::{Content, Data, Distribution, Dtype};
 use super::super::assembly::Assembly;
-use super::shape::Shape;
+use super::shape::FfPath;
 use sprag_kernels::ff::{PathParameters, ScanParameters};
 use sprag_kernels::fusion::softplus;
 use sprag_kernels::shape::MapShape;
@@ -53,7 +53,7 @@ pub(super) struct Ends {
 }
 
 impl Layout {
-    pub(super) fn add(assembly: &mut Assembly, shape: &Shape, dtype: Dtype) -> Self {
+    pub(super) fn add(assembly: &mut Assembly, shape: &FfPath, dtype: Dtype) -> Self {
         let (map, element, selection) = (shape.map(), Data::Element(dtype), shape.selection());
         let parameters = shape.parameters();
         let unit = Distribution::Uniform(0.0, 1.0);

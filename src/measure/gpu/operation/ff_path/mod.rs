@@ -8,4 +8,4 @@ mod fused;
 mod call;
 
 pub(super) use self::call::timed;
-pub use self::shape::{Selection, Shape, config};
+pub use self::shape::{FfPath, Selection, config};

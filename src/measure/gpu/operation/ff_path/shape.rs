@@ -14,9 +14,9 @@ const PARAMETERS_SEED: u64 = 17;
 /// The most channels: what the tokens and the smallest part of a tile take must fit the shared memory of a block.
 const MOST_CHANNELS: usize = 2048;
 
-/// A map, and the tiles that are computed heavily. Made by [`Shape::new`], which checks it.
+/// A map, and the tiles that are computed heavily. Made by [`FfPath::new`], which checks it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shape {
+pub struct FfPath {
     map: MapShape,
     config: Config,
     seed: u64,
@@ -57,7 +57,7 @@ pub fn config(kmax: usize, budget_b1: f64, budget_b2: f64) -> Config {
     }
 }
 
-impl Shape {
+impl FfPath {
     /// A call whose utilities and parameters follow from `seed`.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Shape {
             let mut random = SplitMix64::new(seed);
             (0..map.batch * tiles).map(|_| random.normal() as f32).collect()
         };
-        let mut shape = Shape {
+        let mut shape = FfPath {
             map,
             config,
             seed,
@@ -89,7 +89,7 @@ impl Shape {
     /// Chooses the tiles, as each call of the whole module does on the host before the device can begin.
     ///
     /// # Errors
-    /// What [`Shape::new`] refuses, so none.
+    /// What [`FfPath::new`] refuses, so none.
     pub fn select(&self) -> Result<Selection, String> {
         let mut chosen = Vec::new();
         ff::choose(self.map, &self.utilities, Some(&self.split_utilities), &self.config, &mut chosen)
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_fixed_profile_takes_twenty_coarse_and_thirty_two_fine_tiles() {
-        let shape = Shape::new(FIXED, config(32, 16.0, 8.0), 123).unwrap();
+        let shape = FfPath::new(FIXED, config(32, 16.0, 8.0), 123).unwrap();
         let selection = shape.selection();
         assert_eq!((selection.l0_each, selection.l1_each), (20, 32));
         assert_eq!((selection.spent_b1, selection.spent_b2), (16.000000000000004, 8.0));
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn every_sample_gets_tiles_of_its_own_and_as_many() {
         let map = MapShape { batch: 3, channels: 2, height: 64, width: 96 };
-        let selection = Shape::new(map, config(5, 16.0, 8.0), 7).unwrap().select().unwrap();
+        let selection = FfPath::new(map, config(5, 16.0, 8.0), 7).unwrap().select().unwrap();
         assert_eq!((selection.l0_each, selection.l1_each), (5, 8));
         assert_eq!((selection.l0.len(), selection.l1.len()), (15, 24));
         assert_ne!(selection.l0[..5], selection.l0[5..10]);
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_shape_that_cannot_be_is_refused() {
-        let refused = |map: MapShape, config: Config| Shape::new(map, config, 1).is_err();
+        let refused = |map: MapShape, config: Config| FfPath::new(map, config, 1).is_err();
         let good = config(4, 1.6, 1.0);
         assert!(!refused(FIXED, good));
         assert!(refused(MapShape { height: 24, ..FIXED }, good));
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn parameters_follow_from_the_seed() {
         let map = MapShape { channels: 3, ..FIXED };
-        let of = |seed| Shape::new(map, config(4, 1.6, 1.0), seed).unwrap().parameters();
+        let of = |seed| FfPath::new(map, config(4, 1.6, 1.0), seed).unwrap().parameters();
         assert_eq!(of(1), of(1));
         assert_ne!(of(1), of(2));
         assert!(of(1).l1().refine.norm_bias.iter().all(|bias| *bias != 0.0));
