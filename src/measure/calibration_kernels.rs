@@ -10,7 +10,7 @@ use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
 use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::meter;
-use crate::gpu::operation::{CudaKernel as _, Form, copy, empty};
+use crate::gpu::operation::{CudaKernel as _, Form, copy};
 use crate::gpu::program::{Dtype, Program};
 use crate::memory;
 use crate::parity;
@@ -77,7 +77,7 @@ const SET: u32 = 1 << 16;
 fn prepare_on_device(calibration: Calibration, seed: u64) -> Result<Prepared, DeviceError> {
     let (program, track) = match calibration {
         Calibration::DeviceCopy { bytes, track } => (copying(bytes), track),
-        Calibration::DeviceLaunch { track } => (empty::program(Dtype::F32, Form::Tuned(empty::CANDIDATES[0])), track),
+        Calibration::DeviceLaunch { track } => (copy::empty_program(Dtype::F32), track),
         other => return Err(DeviceError::Program(format!("`{}` is none of a device", other.word()))),
     };
     let device = Device::of_this_thread(None)?;

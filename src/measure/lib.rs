@@ -33,7 +33,6 @@ pub mod gpu;
 pub mod cpu;
 pub mod command;
 pub mod tensorrt;
-pub mod seed;
 pub mod instructions;
 pub mod suite;
 pub mod seed_report;

@@ -11,7 +11,7 @@ use super::device::Device;
 use super::driver::Context;
 use super::instance::{Instance, Supply};
 use super::nvml::Monitor;
-use super::operation::{Form, empty};
+use super::operation::copy;
 use super::probe::{self, GpuError};
 use super::program::Dtype;
 
@@ -40,7 +40,7 @@ pub fn read() -> Result<DeviceFacts, DeviceError> {
     let nvrtc = probe::nvrtc()?;
     // It is tried out before anything is promised.
     let open = Rc::new(Device::open(None)?);
-    let nothing = empty::program(Dtype::F32, Form::Tuned(empty::CANDIDATES[0]));
+    let nothing = copy::empty_program(Dtype::F32);
     Instance::new(&open, nothing, Supply::of_set(0, 0))?.call()?;
     open.context.wait()?;
     let description = Description { nvrtc: Some(nvrtc.clone()), ..described(&device, &open.context)? };

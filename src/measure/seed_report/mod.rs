@@ -1,6 +1,6 @@
 //! The reports that the tools of the seed, Apex-X, read: single calls, timed in one more process, and what they are of.
 
-mod cpu;
+pub mod cpu;
 mod engine;
 mod launches;
 mod gpu;

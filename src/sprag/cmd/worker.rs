@@ -12,7 +12,7 @@ use sprag_measure::gpu::scope::Scope;
 use sprag_measure::gpu::single_calls::{self, CallsPlan};
 use sprag_measure::instructions::{self as count, CountPlan};
 use sprag_measure::plan::{Message, Plan};
-use sprag_measure::seed::{self, SeedPlan};
+use sprag_measure::seed_report::cpu::{self as seed, SeedPlan};
 use sprag_measure::workload::Workload;
 use sprag_measure::{MeasureError, cpu, gpu, noise, worker};
 

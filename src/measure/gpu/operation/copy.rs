@@ -1,4 +1,4 @@
-//! A copy in the device's memory: `kernels/copy.cu`. Other kernels are timed beside it.
+//! What other kernels are timed beside: a copy in the device's memory, `kernels/copy.cu`, and an empty launch.
 
 use super::super::program::{Argument, Dtype, Kernel, Launch, Program, Step};
 use super::inputs::with_element;
@@ -82,6 +82,14 @@ fn tuned(elements: usize, dtype: Dtype, config: Config, arguments: Vec<Argument>
     Launch { kernel, grid: [blocks, 1, 1], block, shared: 0, arguments }
 }
 
+/// A kernel that does nothing, `kernels/empty.cu`, as one launch of one block: the floor of every launch. It has no inputs
+/// and no outputs, so nothing to compare.
+pub fn empty_program(dtype: Dtype) -> Program {
+    let kernel = Kernel { file: "empty.cu", entry: "empty", dtype, defines: BTreeMap::new() };
+    let launch = Launch { kernel, grid: [1, 1, 1], block: 32, shared: 0, arguments: Vec::new() };
+    Program { buffers: Vec::new(), steps: vec![Step::Launch(launch)] }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::checks;
@@ -108,5 +116,13 @@ mod tests {
             let expected = shape.expected(Dtype::F16, &checks::inputs(&program)).unwrap();
             assert_eq!((expected[0].buffer, expected[0].values.len()), (1, elements));
         }
+    }
+
+    #[test]
+    fn the_empty_kernel_is_one_block() {
+        let program = empty_program(Dtype::F32);
+        assert!(
+            program.fault().is_none() && matches!(&program.steps[..], [Step::Launch(launch)] if launch.grid == [1; 3])
+        );
     }
 }

@@ -10,7 +10,6 @@ mod kernel;
 mod catalogue;
 
 pub mod copy;
-pub mod empty;
 pub mod ff_path;
 pub mod fused;
 pub mod fusion_gate;
