@@ -1,6 +1,8 @@
 //! What every crate needs, once.
 
+pub mod digest;
 pub mod files;
+pub mod json;
 pub mod process;
 pub mod stats;
 pub mod text;

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::toml_text::{ChecklistError, Text, WORD, is_word, targets, word};
+use sprag_base::digest::Digest;
 use sprag_model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rule};
-use sprag_model::digest::Digest;
 
 /// Where the checklist lies in a project.
 pub const CHECKLIST_PATH: &str = "release/checklist.toml";

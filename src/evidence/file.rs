@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use sprag_model::{canonical, strict_json};
+use sprag_base::json;
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -22,9 +22,9 @@ pub enum FileError {
 /// # Errors
 /// What is wrong with it, and where.
 pub fn value(bytes: &[u8]) -> Result<Value, FileError> {
-    match strict_json::long_integer(bytes) {
+    match json::long_integer(bytes) {
         Some(line) => Err(FileError::Long(line)),
-        None => Ok(strict_json::parse(bytes)?),
+        None => Ok(json::parse(bytes)?),
     }
 }
 
@@ -34,5 +34,5 @@ pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FileError> {
 
 /// The file of something, for people to read: sorted keys, two spaces a level, a line feed at the end.
 pub(super) fn text<T: Serialize>(of: &T) -> String {
-    canonical::to_pretty(&serde_json::to_value(of).expect("texts and finite numbers are JSON"))
+    json::to_pretty(&serde_json::to_value(of).expect("texts and finite numbers are JSON"))
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::file::{self, FileError};
 use super::trace::{Selection, Trace, TraceError};
-use sprag_model::canonical;
+use sprag_base::json;
 
 /// How many stages choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ impl Expected {
         let mut faults = Vec::new();
         let names = self.summary.keys().chain(found.summary.keys().filter(|name| !self.summary.contains_key(*name)));
         for name in names {
-            let [told, got] = [&self.summary, &found.summary].map(|all| all.get(name).map(canonical::to_string));
+            let [told, got] = [&self.summary, &found.summary].map(|all| all.get(name).map(json::to_canonical));
             if told != got {
                 let shown = |text: Option<String>| text.unwrap_or_else(|| "nothing".to_owned());
                 faults.push(format!("`summary.{name}` is {}, and this build gives {}", shown(told), shown(got)));

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::file::{self, FileError};
-use sprag_model::canonical;
-use sprag_model::digest::sha256_hex;
+use sprag_base::digest::sha256_hex;
+use sprag_base::json;
 
 /// A file that belongs to a run.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct Manifest {
 impl Manifest {
     /// The manifest of a run with that seed and configuration, and those files: by name the path and the digest of each.
     pub fn of(seed: u64, config: Map<String, Value>, artifact_hashes: BTreeMap<String, Artifact>) -> Manifest {
-        let config_sha256 = sha256_hex(canonical::to_string(&config).as_bytes());
+        let config_sha256 = sha256_hex(json::to_canonical(&config).as_bytes());
         let digest = |(name, one): (&String, &Artifact)| (name.clone(), one.sha256.clone());
         let artifact_sha256 = artifact_hashes.iter().map(digest).collect();
         let mut manifest = Manifest {
@@ -79,7 +79,7 @@ impl Manifest {
 
     /// The text that the digest of the manifest is of.
     pub fn hashed_text(&self) -> String {
-        canonical::to_string(&json!({
+        json::to_canonical(&json!({
             "artifact_sha256": self.artifact_sha256,
             "config_sha256": self.config_sha256,
             "seed": self.seed,

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::toml_text::{ChecklistError, Text, is_commit, targets, word};
+use sprag_base::digest::Digest;
 use sprag_model::checklist::{HistoryPoint, RuntimeTarget};
-use sprag_model::digest::Digest;
 use sprag_model::release::{Release, Releases};
 
 pub const RELEASES_PATH: &str = "release/releases.toml";

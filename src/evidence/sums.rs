@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
 
 /// The name of the file.
 pub const SUMS: &str = "SHA256SUMS";
@@ -96,7 +96,7 @@ pub fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::digest::sha256_hex;
+    use sprag_base::digest::sha256_hex;
 
     fn sums() -> BTreeMap<String, String> {
         ["baselines/cpu.x.json", "checklist.json", "history/v1/cpu/2026/05/a-b-c.json"]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::file;
-use sprag_model::canonical;
-use sprag_model::digest::sha256_hex;
+use sprag_base::digest::sha256_hex;
+use sprag_base::json;
 
 /// The levels that there are, from the coarsest.
 const LEVELS: [&str; 3] = ["l0", "l1", "l2"];
@@ -88,7 +88,7 @@ impl Trace {
 
     /// The digest of its canonical text.
     pub fn sha256(&self) -> String {
-        sha256_hex(canonical::to_string(self).as_bytes())
+        sha256_hex(json::to_canonical(self).as_bytes())
     }
 
     /// The file of it: sorted keys, two spaces a level, a line feed at the end.

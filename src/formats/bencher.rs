@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::head::{head, skip};
 use super::notes::Notes;
 use super::{FormatError, MOST_BENCHMARKS, figure, json, quantity};
-use sprag_model::digest;
+use sprag_base::digest;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use sprag_model::metric::{Better, Metric};

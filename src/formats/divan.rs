@@ -10,7 +10,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{FormatError, LONGEST_PREFIX, MOST_RUNS, console, outputs};
-use sprag_model::digest;
+use sprag_base::digest;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
 use sprag_model::metric::Metric;

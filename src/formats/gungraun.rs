@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::json::text;
 use super::{FormatError, outputs};
+use sprag_base::json::Strict;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, Imported, ImportedRun, Observation};
 use sprag_model::metric::Metric;
-use sprag_model::strict_json::Strict;
 
 /// How the names of the files end.
 pub const FILES: &[&str] = &["summary.json", ".ndjson"];

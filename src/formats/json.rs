@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{FormatError, number};
+use sprag_base::json;
 use sprag_model::foreign::Output;
-use sprag_model::strict_json;
 
 /// The text of an output, without the mark of byte order that some programs begin with.
 ///
@@ -40,7 +40,7 @@ pub(super) fn parse_with_not_finite(output: &Output) -> Result<Value, FormatErro
 /// # Errors
 /// Names the line.
 pub(super) fn check_size(name: &str, text: &str) -> Result<(), FormatError> {
-    strict_json::check_size(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
+    json::check_size(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
 }
 
 /// The JSON value of a text that stands in the output of that name.
@@ -48,7 +48,7 @@ pub(super) fn check_size(name: &str, text: &str) -> Result<(), FormatError> {
 /// # Errors
 /// As [`parse`].
 pub(super) fn parse_text(name: &str, text: &str) -> Result<Value, FormatError> {
-    strict_json::parse(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
+    json::parse(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
 }
 
 #[cfg(test)]

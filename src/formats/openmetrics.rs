@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use sprag_model::canonical;
-use sprag_model::digest;
+use sprag_base::digest;
+use sprag_base::json;
 use sprag_model::flat::Row;
 use sprag_model::unit::Unit;
 
@@ -118,7 +118,7 @@ fn head(text: &mut String, family: &str, unit: Option<&str>, help: &str) {
 }
 
 fn sample(text: &mut String, family: &str, labels: &str, value: f64) {
-    let value = canonical::float_text(value);
+    let value = json::float_text(value);
     writeln!(text, "{family}{{{labels}}} {value}").expect("writing to a String cannot fail");
 }
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{FormatError, MOST_BENCHMARKS, json};
+use sprag_base::digest::RunningHash;
 use sprag_base::stats::describe;
-use sprag_model::digest::RunningHash;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Observation};
 use sprag_model::metric::Metric;

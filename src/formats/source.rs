@@ -4,7 +4,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 
 use super::outputs::common_folder;
 use super::{FormatError, MOST_BENCHMARKS};
-use sprag_model::digest::RunningHash;
+use sprag_base::digest::RunningHash;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Imported, ImportedRun};
 
@@ -146,7 +146,7 @@ mod tests {
     fn a_digest_tells_files_apart() {
         let output = |name: &str, text: &str| Output { name: name.to_owned(), bytes: text.as_bytes().to_vec() };
         let (one, other) = (output("a", "b1"), output("b", ""));
-        assert_eq!(digest(&[&one]), sprag_model::digest::sha256_hex(b"b1"));
+        assert_eq!(digest(&[&one]), sprag_base::digest::sha256_hex(b"b1"));
         assert_ne!(digest(&[&one, &other]), digest(&[&other, &one]));
         assert_ne!(digest(&[&one, &other]), digest(&[&output("a", "b"), &output("b", "1")]));
     }

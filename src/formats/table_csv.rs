@@ -6,7 +6,7 @@
 
 use chrono::SecondsFormat;
 
-use sprag_model::canonical;
+use sprag_base::json;
 use sprag_model::flat::{Cell, Row, Table};
 
 /// The line of column names.
@@ -43,7 +43,7 @@ pub fn unguarded(text: &str) -> &str {
 
 /// A number that reads back to the same bits.
 pub fn number(value: f64) -> String {
-    canonical::float_text(value)
+    json::float_text(value)
 }
 
 fn cell_text(cell: &Cell<'_>) -> String {

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use chrono::SecondsFormat;
 
 use super::table_csv;
+use sprag_base::json;
 use sprag_model::benchmark::Benchmark;
-use sprag_model::canonical;
 use sprag_model::flat::Row;
 use sprag_model::foreign::DEFAULT_VARIANT;
 use sprag_model::metric::Better;
@@ -80,7 +80,7 @@ fn name(benchmark: &Benchmark) -> String {
 fn params(benchmark: &Benchmark) -> String {
     let is_plain = |text: &String| !text.contains(';') && !text.starts_with('{') && text.trim() == text;
     if !benchmark.params.iter().flat_map(|(key, value)| [key, value]).all(is_plain) {
-        return canonical::string_map(&benchmark.params);
+        return json::to_canonical(&benchmark.params);
     }
     let list: Vec<String> = benchmark.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
     list.join(";")

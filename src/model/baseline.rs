@@ -22,8 +22,8 @@ use super::rule::Rule;
 use super::run::RunStatus;
 use super::schema::{self, patterns};
 use super::series::slug;
-use super::strict_json;
 use super::unit::Unit;
+use sprag_base::json;
 
 /// The version of the baseline file that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 2;
@@ -199,7 +199,7 @@ impl Baseline {
     /// # Errors
     /// Names the field and, for a value, the metric that cannot stand.
     pub fn from_json(bytes: &[u8]) -> Result<Baseline, BaselineError> {
-        let value: Value = strict_json::parse(bytes).map_err(BaselineError::Json)?;
+        let value: Value = json::parse(bytes).map_err(BaselineError::Json)?;
         let version = match value.get("schema_version").and_then(Value::as_u64) {
             None | Some(0) => return Err(BaselineError::Foreign),
             Some(version) if version > SCHEMA_VERSION => return Err(BaselineError::Newer(version)),

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::canonical;
-use super::digest;
 use super::schema::patterns;
+use sprag_base::digest;
+use sprag_base::json;
 
 /// The facts that the environment key covers. Nothing in it moves by itself: load, steal and clocks stay out.
 pub const KEY_FACTS: [&str; 10] = [
@@ -48,7 +48,7 @@ impl Machine {
 
     /// A machine known by its hardware; `hardware` lists the facts that make it what it is.
     pub fn from_hardware(hardware: &BTreeMap<String, String>, name: &str, class: &str) -> Machine {
-        let facts = canonical::string_map(hardware);
+        let facts = json::to_canonical(hardware);
         Machine {
             id: digest::sha256_hex(facts.as_bytes())[..16].to_owned(),
             name: name.to_owned(),
@@ -86,7 +86,7 @@ impl Environment {
             .iter()
             .filter_map(|name| facts.get(*name).map(|value| ((*name).to_owned(), value.clone())))
             .collect();
-        digest::sha256_hex(canonical::string_map(&covered).as_bytes())[..16].to_owned()
+        digest::sha256_hex(json::to_canonical(&covered).as_bytes())[..16].to_owned()
     }
 
     /// The facts of the key that differ: name, value here, value there (`none` where absent).

@@ -16,13 +16,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use self::name::{is_event, is_hex};
-use super::canonical;
-use super::digest::Digest;
 use super::event::{Direction, EventKind};
 use super::record::{MAX_RECORD_BYTES, YEARS};
 use super::schema::{self, patterns};
 use super::series::Series;
-use super::strict_json;
+use sprag_base::digest::Digest;
+use sprag_base::json;
 
 /// The version of the record that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -160,7 +159,7 @@ impl EventRecord {
     /// The file of the record: the path it belongs at, its bytes, and the subject of the commit that records it.
     pub fn to_file(&self) -> (String, Vec<u8>, String) {
         let mut text = self.text();
-        let digest = Digest::of(&[text.as_bytes()]).short();
+        let digest = Digest::from_parts(&[text.as_bytes()]).short();
         text.push('\n');
         (self.with_name(&digest, |name| name.path()), text.into_bytes(), self.subject())
     }
@@ -186,7 +185,7 @@ impl EventRecord {
     pub fn read(path: &str, bytes: &[u8]) -> Result<EventRecord, EventError> {
         let record = EventRecord::from_bytes(bytes)?;
         let name = EventName::parse(path).map_err(EventError::Name)?;
-        let digest = Digest::of(&[bytes.strip_suffix(b"\n").unwrap_or(bytes)]).short();
+        let digest = Digest::from_parts(&[bytes.strip_suffix(b"\n").unwrap_or(bytes)]).short();
         match record.with_name(&digest, |content| name.difference(&content)) {
             Some(difference) => Err(EventError::Name(difference)),
             None => Ok(record),
@@ -201,7 +200,7 @@ impl EventRecord {
         if bytes.len() > MAX_RECORD_BYTES {
             return Err(EventError::Large(bytes.len()));
         }
-        let mut value = strict_json::parse(bytes).map_err(EventError::Json)?;
+        let mut value = json::parse(bytes).map_err(EventError::Json)?;
         match value.get("schema_version").and_then(Value::as_u64) {
             None | Some(0) => return Err(EventError::Foreign),
             Some(version) if version > SCHEMA_VERSION => return Err(EventError::Newer(version)),
@@ -220,7 +219,7 @@ impl EventRecord {
     fn text(&self) -> String {
         let mut value = serde_json::to_value(self).expect("a record is made of lists, texts and numbers");
         value["schema_version"] = SCHEMA_VERSION.into();
-        canonical::to_string(&value)
+        json::to_canonical(&value)
     }
 
     /// Gives the name of the record to `take`.

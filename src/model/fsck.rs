@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::digest::Digest;
+use sprag_base::digest::Digest;
 
 /// The version of the JSON that `fsck --json` prints.
 pub const SCHEMA_VERSION: u64 = 1;

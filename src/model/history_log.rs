@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::digest::Digest;
 use super::environment::Machine;
 use super::head::RunHead;
 use super::run::{Quality, RunStatus};
+use sprag_base::digest::Digest;
 
 /// The version of both documents.
 pub const SCHEMA_VERSION: u64 = 1;

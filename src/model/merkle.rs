@@ -10,7 +10,7 @@
 //!
 //! Verification follows sections 2.1.3.2 and 2.1.4.2 of RFC 9162, which describe the same tree.
 
-use super::digest::Digest;
+use sprag_base::digest::Digest;
 
 /// A list that only grows, with the hashes of all its full subtrees.
 #[derive(Clone, Debug, Default)]
@@ -122,7 +122,7 @@ impl MerkleTree {
     fn range(&self, first: usize, end: usize) -> Digest {
         let size = end - first;
         if size == 0 {
-            return Digest::of(&[]);
+            return Digest::from_parts(&[]);
         }
         if size.is_power_of_two() {
             let height = size.trailing_zeros() as usize;
@@ -134,12 +134,12 @@ impl MerkleTree {
 }
 
 pub fn leaf_hash(data: &[u8]) -> Digest {
-    Digest::of(&[&[0], data])
+    Digest::from_parts(&[&[0], data])
 }
 
 /// The hash of a node above two others.
 pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
-    Digest::of(&[&[1], &left.0, &right.0])
+    Digest::from_parts(&[&[1], &left.0, &right.0])
 }
 
 /// Whether `path` shows that `datum` stands at `index` of a list of `size` data with that root.
@@ -178,7 +178,7 @@ pub struct SizedRoot {
 /// Whether `path` shows that the list of `old` is the beginning of the list of `new`.
 pub fn verify_consistency(old: SizedRoot, new: SizedRoot, path: &[Digest]) -> bool {
     if old.size == 0 {
-        return path.is_empty() && old.root == Digest::of(&[]) && (new.size > 0 || new.root == old.root);
+        return path.is_empty() && old.root == Digest::from_parts(&[]) && (new.size > 0 || new.root == old.root);
     }
     if old.size >= new.size {
         return old == new && path.is_empty();
@@ -224,7 +224,7 @@ mod tests {
     /// The root by the words of the RFC.
     fn naive(leaves: &[Digest]) -> Digest {
         match leaves {
-            [] => Digest::of(&[]),
+            [] => Digest::from_parts(&[]),
             [only] => *only,
             several => {
                 let mut middle = 1;
@@ -237,7 +237,7 @@ mod tests {
     }
 
     fn data(count: usize) -> Vec<Digest> {
-        (0..count).map(|number| Digest::of(&[&number.to_be_bytes()])).collect()
+        (0..count).map(|number| Digest::from_parts(&[&number.to_be_bytes()])).collect()
     }
 
     fn flip(digest: &Digest, bit: usize) -> Digest {

@@ -7,8 +7,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::digest::Digest;
 use super::merkle::{self, SizedRoot};
+use sprag_base::digest::Digest;
 
 /// The version of the proof file that this build writes and reads.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -105,7 +105,7 @@ mod tests {
     use crate::merkle::MerkleTree;
 
     fn proofs() -> [Proof; 2] {
-        let data: Vec<Digest> = (0u8..11).map(|number| Digest::of(&[&[number]])).collect();
+        let data: Vec<Digest> = (0u8..11).map(|number| Digest::from_parts(&[&[number]])).collect();
         let tree = MerkleTree::of(data.iter().copied());
         let root = tree.root();
         let path = tree.inclusion(6, 11).unwrap();

@@ -20,10 +20,9 @@ use serde_json::Value;
 use self::as_written::Lengths;
 use self::fields::RunRecord;
 use self::known::Known;
-use super::canonical;
-use super::digest;
 use super::run::Run;
-use super::strict_json;
+use sprag_base::digest;
+use sprag_base::json;
 
 /// The version of the record that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 2;
@@ -74,7 +73,7 @@ pub enum RecordError {
 impl Run {
     /// The record of the run: its id, the path it belongs at, and its bytes.
     pub fn to_record(&self) -> (String, String, Vec<u8>) {
-        let mut text = canonical::to_string(&RunRecord::from_run(self));
+        let mut text = json::to_canonical(&RunRecord::from_run(self));
         let id = id_of(text.as_bytes());
         text.push('\n');
         (id.clone(), self.path(&id), text.into_bytes())
@@ -87,7 +86,7 @@ impl Run {
     pub fn from_record(bytes: &[u8]) -> Result<(String, Run), RecordError> {
         let (id, run) = Reader::default().read(bytes)?;
         // What is in canonical form has no key twice, so the quick reader will do.
-        let text = canonical::to_string(&RunRecord::from_run(&run));
+        let text = json::to_canonical(&RunRecord::from_run(&run));
         if bytes.strip_suffix(b"\n").is_none_or(|bytes| bytes != text.as_bytes()) {
             return Err(RecordError::NotCanonical);
         }
@@ -132,7 +131,7 @@ impl Reader {
         }
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         // To look for broken UTF-8 in all of it at once is quicker than in each string.
-        let sized = strict_json::check_size(text).ok().and_then(|()| std::str::from_utf8(text).ok());
+        let sized = json::check_size(text).ok().and_then(|()| std::str::from_utf8(text).ok());
         let read = sized.map_or(Ok(None), |text| self.run(text))?;
         let Some((version, run)) = read else { return Err(why_not(bytes)) };
         if text.len() == bytes.len() || version != fields::lowest_version(&run) {
@@ -175,7 +174,7 @@ fn value_of(bytes: &[u8]) -> Result<Value, RecordError> {
     if bytes.len() > MAX_RECORD_BYTES {
         return Err(RecordError::Large(bytes.len()));
     }
-    let value = strict_json::parse(bytes).map_err(RecordError::Json)?;
+    let value = json::parse(bytes).map_err(RecordError::Json)?;
     match value.get("schema_version").and_then(Value::as_u64) {
         None | Some(0) => Err(RecordError::Foreign),
         Some(version) if version > SCHEMA_VERSION => Err(RecordError::Newer(version)),

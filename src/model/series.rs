@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::digest;
 use super::medians::Medians;
 use super::metric::Metric;
 use super::sample::Role;
+use sprag_base::digest;
 
 /// The most characters of an id before its digits.
 const SLUG: usize = 60;

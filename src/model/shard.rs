@@ -13,7 +13,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::benchmark::Benchmark;
-use super::digest;
+use sprag_base::digest;
 
 pub use self::assembly::{Assembly, Incomplete, Whole, assemble};
 

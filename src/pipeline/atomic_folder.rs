@@ -12,7 +12,7 @@ use crate::error::Context as _;
 use crate::Advice;
 use crate::project::Project;
 use crate::swap::swap;
-use sprag_model::digest;
+use sprag_base::digest;
 
 /// What a folder holds that is ours to replace.
 #[derive(Clone, Copy, Debug)]

@@ -11,8 +11,8 @@ use std::time::UNIX_EPOCH;
 
 use crate::project::Project;
 use crate::run_cache;
+use sprag_base::digest;
 use sprag_base::files::write_cache;
-use sprag_model::digest;
 
 /// A file of the cache.
 pub struct CacheFile {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use sprag_model::digest::sha256_hex as sha256;
+use sprag_base::digest::sha256_hex as sha256;
 
 use crate::released::{Project, files, forge};
 

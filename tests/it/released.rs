@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sprag_model::digest::sha256_hex as sha256;
+use sprag_base::digest::sha256_hex as sha256;
 
 use crate::crafted::Crafted;
 use crate::sandbox::{Ended, Sandbox};

@@ -17,7 +17,7 @@ use super::discovery::HELD;
 use super::draft::Draft;
 use super::found::{Found, Told};
 use crate::changes::detect::FEWEST_POINTS;
-use sprag_model::digest;
+use sprag_base::digest;
 use sprag_model::event::{Event, EventKind, Suspect};
 use sprag_model::event_record::{EventMember, EventRecord, EventStep};
 

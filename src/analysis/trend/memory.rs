@@ -10,8 +10,8 @@ use std::ops::RangeInclusive;
 use crate::changes::detect::Known;
 use crate::changes::newest::Apart;
 use crate::changes::sensitivity::Sensitivity;
+use sprag_base::digest::Digest;
 use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
-use sprag_model::digest::Digest;
 
 /// What was found in series.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +54,7 @@ impl Asked<'_> {
         words.list(runs, |words, runs| words.count(*runs));
         words.flag(more_is_better);
         words.flag(self.apart);
-        Digest::of(&[&words.0])
+        Digest::from_parts(&[&words.0])
     }
 }
 
@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn name(text: &str) -> Digest {
-        Digest::of(&[text.as_bytes()])
+        Digest::from_parts(&[text.as_bytes()])
     }
 
     #[test]

@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use super::found::Found;
 use super::memory::Memory;
 use crate::changes::detect::{Known, changes_known};
+use sprag_base::digest::{self, Digest};
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::digest::{self, Digest};
 use sprag_model::metric::Better;
 use sprag_model::trend::{Budget, SelfTest};
 
@@ -55,7 +55,7 @@ fn self_test(tested: &[&Found<'_>], allowed: f64, memory: &Memory) -> (SelfTest,
     }
     let times = ENOUGH.div_ceil(points).clamp(1, MOST_TIMES);
     let counts = tested.par_iter().map(|found| {
-        let name = Digest::of(&[&found.name.0, &times.to_le_bytes(), found.series.id.as_bytes()]);
+        let name = Digest::from_parts(&[&found.name.0, &times.to_le_bytes(), found.series.id.as_bytes()]);
         (name, memory.alarms(name).map_or_else(|| alarms(found, times), <[usize]>::to_vec))
     });
     let counts: Vec<(Digest, Vec<usize>)> = counts.collect();

@@ -11,7 +11,7 @@ use super::super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, json};
 use super::entries::entries;
 use super::result::ResultFile;
 use super::suite::Suite;
-use sprag_model::digest;
+use sprag_base::digest;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Imported, ImportedRun};
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::super::{FormatError, figure, json, number};
 use super::tool;
+use sprag_base::json::Strict;
 use sprag_model::imported::{Entry, EntryStatus, Observation};
-use sprag_model::strict_json::Strict;
 
 /// The longest free text that is kept, in characters.
 const MOST_TEXT: usize = 500;

@@ -8,7 +8,7 @@ use super::super::unique::unique_entries;
 use super::super::{FormatError, MOST_BENCHMARKS, json};
 use super::bench::{self, Bench};
 use super::tool;
-use sprag_model::digest;
+use sprag_base::digest;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Imported, ImportedRun};
 

@@ -24,10 +24,11 @@ use super::super::unique::unique_entries;
 use super::super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, MOST_RUNS, moment};
 use super::bench::{self, Bench};
 use super::tool;
+use sprag_base::digest;
+use sprag_base::json::Strict;
+use sprag_base::json::to_canonical;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Imported, ImportedCommit, ImportedRun};
-use sprag_model::strict_json::Strict;
-use sprag_model::{canonical, digest};
 
 /// The longest subject of a commit that is kept, in characters.
 const MOST_SUBJECT: usize = 200;
@@ -197,7 +198,7 @@ fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -
             .into_iter()
             .collect(),
         entries: unique_entries(entries),
-        digest: digest::sha256_hex(canonical::to_string(&into_json(suite, part)).as_bytes()),
+        digest: digest::sha256_hex(to_canonical(&into_json(suite, part)).as_bytes()),
     }
 }
 

@@ -10,9 +10,9 @@ use super::super::commit_id::commit_id;
 use super::super::head::head;
 use super::super::{FormatError, MOST_BENCHMARKS, MOST_RUNS, json};
 use super::row::{COLUMNS, Header, Row};
+use sprag_base::digest::RunningHash;
+use sprag_base::json::to_canonical;
 use sprag_base::stats::describe;
-use sprag_model::canonical;
-use sprag_model::digest::RunningHash;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
 
@@ -147,7 +147,7 @@ impl Gathering {
         let metric = &row.metric;
         let identity = json!([row.suite, row.commit, time, row.machine, row.benchmark, row.params]);
         let line = json!([identity, metric.name, metric.unit.symbol(), metric.better, value]);
-        self.hash.add(canonical::to_string(&line).as_bytes());
+        self.hash.add(to_canonical(&line).as_bytes());
         let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         self.run.suite = named(&row.suite);
         self.run.machine = named(&row.machine);

@@ -17,7 +17,7 @@ use crate::objects::partial::Promises;
 use crate::reading::entries::{Contents, Digests, Entries};
 use crate::reading::past::{Gap, Past};
 use crate::store::{Store, failed};
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION, Severity};
 
 /// How many names a finding about many files lists.

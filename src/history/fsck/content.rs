@@ -18,7 +18,7 @@ use crate::objects::partial::Promises;
 use crate::reading::entries::{Digests, record_digest, vouches};
 use crate::reading::past::reason;
 use crate::store::failed;
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_model::event_record::{EventError, EventRecord};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
@@ -115,10 +115,12 @@ impl RunFacts {
 /// The digest of a record without its time. A quote inside a text is escaped, so the key is found where it stands.
 fn timeless(bytes: &[u8]) -> Digest {
     const KEY: &[u8] = b"\"timestamp_utc\":\"";
-    let Some(start) = bytes.windows(KEY.len()).rposition(|window| window == KEY) else { return Digest::of(&[bytes]) };
+    let Some(start) = bytes.windows(KEY.len()).rposition(|window| window == KEY) else {
+        return Digest::from_parts(&[bytes]);
+    };
     let value = &bytes[start + KEY.len()..];
     let end = value.iter().position(|&byte| byte == b'"').unwrap_or(value.len());
-    Digest::of(&[&bytes[..start], &value[end..]])
+    Digest::from_parts(&[&bytes[..start], &value[end..]])
 }
 
 /// What the records of the tip are.

@@ -7,7 +7,7 @@ use git2::{Oid, Repository};
 use crate::commits::measured::parents;
 use crate::reading::entries::{Contents, Entries};
 use crate::reading::past::Past;
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_model::fsck::{Against, Met};
 use sprag_model::merkle::{SizedRoot, verify_consistency};
 

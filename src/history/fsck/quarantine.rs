@@ -13,7 +13,7 @@ use crate::objects::loose;
 use crate::objects::partial::Promises;
 use crate::reading::entries::record_digest;
 use crate::reading::past::{MISSING, Past, QUARANTINE, is_here, noted, reason};
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::run::{RECORD_ROOT, Run};
 
@@ -146,7 +146,7 @@ pub(crate) fn place(digits: &str, path: &str, ending: &str) -> String {
 
 /// The digits by which a content is set aside: those of a run, where it has the form of one.
 pub(crate) fn digits_of(bytes: &[u8]) -> String {
-    record_digest(bytes).unwrap_or_else(|| Digest::of(&[bytes])).short()
+    record_digest(bytes).unwrap_or_else(|| Digest::from_parts(&[bytes])).short()
 }
 
 /// The digits by which an object is set aside that has no content to be read.

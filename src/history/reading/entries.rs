@@ -16,7 +16,7 @@ use crate::layout::Kind;
 use crate::objects::loose::LooseObjects;
 use crate::reading::past::{Past, reason};
 use crate::store::{Store, failed};
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_model::merkle::MerkleTree;
 use sprag_model::record::MAX_RECORD_BYTES;
 
@@ -89,7 +89,7 @@ impl<'r> Digests<'r> {
 
 /// The digest of a record with these bytes: that of all but the line feed at the end.
 pub(crate) fn record_digest(bytes: &[u8]) -> Option<Digest> {
-    bytes.strip_suffix(b"\n").map(|json| Digest::of(&[json]))
+    bytes.strip_suffix(b"\n").map(|json| Digest::from_parts(&[json]))
 }
 
 /// Whether the name of a record, of a run or an event, bears the start of this digest.

@@ -8,7 +8,7 @@ use FindingKind as Kind;
 use super::fsck_fixture::{RUNS, check, checked, commit, file, found, history, repaired};
 use crate::testing::{Fixture, run};
 use crate::{load, target};
-use sprag_model::digest;
+use sprag_base::digest;
 use sprag_model::fsck::{FindingKind, FsckStatus, Severity};
 
 /// Commits a change of the text of the second record.

@@ -5,7 +5,7 @@ use std::fs;
 use super::fsck_fixture::{RUNS, check, checked, commit, found, history, repaired};
 use crate::testing::{Fixture, minute};
 use crate::{Record, append, event_files, target};
-use sprag_model::digest;
+use sprag_base::digest;
 use sprag_model::event_record::example::{opened, retracted};
 use sprag_model::fsck::{FindingKind as Kind, FsckStatus};
 

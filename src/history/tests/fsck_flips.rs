@@ -12,7 +12,7 @@ use super::fsck_fixture::{checked, history};
 use crate::fsck::content::{Judged, judge};
 use crate::testing::{Fixture, minute, run};
 use crate::{Record, fsck, target};
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_model::event_record::example::opened;
 use sprag_model::fsck::{FsckStatus, Severity};
 
@@ -23,7 +23,7 @@ fn flips() -> u64 {
 
 /// A number below `end` that follows from the seed.
 fn pick(seed: u64, end: usize) -> usize {
-    let digest = Digest::of(&[&seed.to_be_bytes()]);
+    let digest = Digest::from_parts(&[&seed.to_be_bytes()]);
     let bytes: [u8; 8] = digest.0[..8].try_into().unwrap();
     (u64::from_be_bytes(bytes) % end as u64) as usize
 }

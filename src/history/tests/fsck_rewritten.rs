@@ -3,7 +3,7 @@
 use super::fsck_fixture::{checked, file, history, record};
 use crate::testing::{Fixture, minute, run};
 use crate::{Entries, entries, fsck, target};
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_model::fsck::{FindingKind, FsckReport, FsckStatus, Met};
 
 fn list(fixture: &Fixture) -> Entries {
@@ -32,7 +32,7 @@ fn runs_stand_in_the_order_in_which_they_entered() {
     together.sort();
     let [first, second] = together;
     assert_eq!(paths, [file(0).0, file(1).0, file(2).0, first, second, file(10).0]);
-    assert_eq!(list.runs[0].digest, Digest::of(&[file(0).1.trim_end().as_bytes()]));
+    assert_eq!(list.runs[0].digest, Digest::from_parts(&[file(0).1.trim_end().as_bytes()]));
     assert_eq!(list.runs[5].commit, fixture.head());
     assert_eq!((list.tip, list.tree.len()), (Some(fixture.head()), 6));
     let report = checked(&fixture);
@@ -48,8 +48,8 @@ fn appending_only_makes_the_list_longer() {
     record(&fixture, &[run(11), run(12)]);
     assert_eq!(met(&fixture, earlier), (Met::Beginning, Some(3)));
     assert_eq!(met(&fixture, list(&fixture).tree.root()), (Met::Beginning, Some(6)));
-    assert_eq!(met(&fixture, Digest::of(&[])), (Met::Beginning, Some(0)));
-    let report = against(&fixture, Digest::of(&[b"x"]));
+    assert_eq!(met(&fixture, Digest::from_parts(&[])), (Met::Beginning, Some(0)));
+    let report = against(&fixture, Digest::from_parts(&[b"x"]));
     assert_eq!(report.status, FsckStatus::Damaged);
     assert_eq!(report.findings[0].kind, FindingKind::Against);
 }

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use super::fsck_fixture::{checked, commit, file, found, history, record, repaired};
 use crate::testing::{Fixture, git_in, isolated, minute, run, run_of};
 use crate::{Record, append, commit_at, fsck, source, target};
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_model::fsck::{FindingKind, FsckStatus};
 use sprag_model::run::Run;
 
@@ -70,7 +70,7 @@ fn commits_that_are_not_here() {
 fn records_of_a_newer_version_are_left_alone() {
     let fixture = history();
     let text = file(9).1.replace("\"schema_version\":1", "\"schema_version\":9");
-    let id = Digest::of(&[text.trim_end().as_bytes()]).short();
+    let id = Digest::from_parts(&[text.trim_end().as_bytes()]).short();
     let path = file(9).0;
     let path = format!("{}{id}.json", &path[..path.len() - 21]);
     fixture.write(&path, &text);
@@ -145,5 +145,5 @@ fn a_repository_that_has_not_everything_or_is_told_of_something_else() {
 fn no_history_is_no_fault() {
     let report = checked(&Fixture::new());
     assert_eq!((report.status, report.runs), (FsckStatus::Clean, 0));
-    assert_eq!(report.root, Some(Digest::of(&[])));
+    assert_eq!(report.root, Some(Digest::from_parts(&[])));
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use sprag_model::digest;
+use sprag_base::digest;
 
 /// What driver and management library tell of a device. What could not be had is absent.
 #[derive(Clone, Debug, Default, PartialEq)]

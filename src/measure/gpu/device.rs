@@ -15,9 +15,9 @@ use super::driver::{Buffer, Context, Function, Module};
 use super::probe;
 use super::program::Kernel;
 use super::throttle::Watch;
+use sprag_base::digest;
 use sprag_base::files::write_cache;
 use sprag_model::benchmark::Parity;
-use sprag_model::digest;
 
 /// An open device and its compiler.
 pub struct Device {

@@ -19,9 +19,9 @@ use super::track::Track;
 use crate::MeasureError;
 use crate::calibration::Calibration;
 use crate::workload::{Class, Companion, Limit, Order, Prepared, Workload};
+use sprag_base::digest;
 use sprag_model::autotune::{Key, shape_bucket};
 use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
-use sprag_model::digest;
 use sprag_model::sample::Role;
 
 /// The variant of the tuned form.

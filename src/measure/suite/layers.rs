@@ -6,7 +6,7 @@ use super::observer::Observer;
 use crate::tensorrt::layers::{Layer, Profile};
 use crate::tensorrt::sweep::{self, Sweep, SweepResult};
 use sprag_base::files::{WriteError, write_atomic};
-use sprag_model::canonical;
+use sprag_base::json;
 use sprag_model::run::Run;
 
 /// The attribute that names the layer that takes longest.
@@ -48,7 +48,7 @@ fn layer_text(layer: &Layer) -> String {
 }
 
 fn write(profile: &Profile, label: &str, folder: &Path) -> Result<(), WriteError> {
-    let text = canonical::to_pretty(&profile.to_json(label));
+    let text = json::to_pretty(&profile.to_json(label));
     write_atomic(&folder.join(format!("{label}.layers.json")), text.as_bytes())?;
     if let Some(information) = &profile.information {
         write_atomic(&folder.join(format!("{label}.layer-information.json")), information)?;

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use super::reason::{Code, Reason};
-use sprag_model::digest::RunningHash;
+use sprag_base::digest::RunningHash;
 
 /// What tells an engine from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub fn identify(path: &Path) -> Result<EngineFile, Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::digest::sha256_hex;
+    use sprag_base::digest::sha256_hex;
 
     #[test]
     fn an_engine_is_known_by_what_it_holds() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{canonical, digest};
+use sprag_base::{digest, json};
 
 /// What a choice was made for. Where any part differs, it says nothing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl Key {
         ];
         let parts: BTreeMap<String, String> =
             parts.into_iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        canonical::string_map(&parts)
+        json::to_canonical(&parts)
     }
 
     /// The first sixteen hexadecimal digits of the SHA-256 of [`Key::text`].

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::canonical;
+use sprag_base::json;
 
 /// Where a configuration came from.
 ///
@@ -213,7 +213,7 @@ fn python_representation(value: &Value) -> String {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
-        Value::Number(_) => canonical::to_string(value),
+        Value::Number(_) => json::to_canonical(value),
         Value::String(text) => {
             let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
             let mut quoted = String::from(quote);

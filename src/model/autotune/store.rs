@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Key;
-use crate::canonical;
 use crate::schema::{self, patterns};
-use crate::strict_json;
+use sprag_base::json;
 
 /// The version of the file that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -136,7 +135,7 @@ impl Store {
     pub fn to_json(&self) -> String {
         let choice = |(key, stored): (&Key, &Stored)| Choice { key: key.clone(), choice: stored.clone() };
         let file = File { schema_version: SCHEMA_VERSION, choices: self.choices.iter().map(choice).collect() };
-        canonical::to_pretty(&serde_json::to_value(file).expect("texts, finite numbers and dates are JSON"))
+        json::to_pretty(&serde_json::to_value(file).expect("texts, finite numbers and dates are JSON"))
     }
 
     /// Reads the file. A damaged one holds nothing, and says why.
@@ -145,7 +144,7 @@ impl Store {
     /// A file of a newer version.
     pub fn from_json(bytes: &[u8]) -> Result<Reading, NewerVersion> {
         let damaged = |reason: String| Ok(Reading { store: Store::default(), damage: Some(reason) });
-        let value: Value = match strict_json::parse(bytes) {
+        let value: Value = match json::parse(bytes) {
             Ok(value) => value,
             Err(error) => return damaged(format!("is not JSON: {error}")),
         };
@@ -177,7 +176,7 @@ impl Store {
 /// one whoever comes first.
 fn rank(stored: &Stored) -> (DateTime<Utc>, String) {
     let text = serde_json::to_value(stored).expect("texts, finite numbers and dates are JSON");
-    (stored.date, canonical::to_string(&text))
+    (stored.date, json::to_canonical(&text))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::example::{opened, retracted};
 use super::*;
-use crate::digest;
+use sprag_base::digest;
 
 /// Put together once for many.
 static SCHEMA: LazyLock<Validator> =
@@ -161,7 +161,7 @@ fn the_schema_takes_what_the_reader_takes_and_refuses_what_it_refuses() {
             None => assert!(parent.as_object_mut().expect("an object").remove(field).is_some(), "{pointer}"),
         }
         assert!(!takes(&damaged), "the schema takes {pointer}: {damaged}");
-        let text = format!("{}\n", canonical::to_string(&damaged));
+        let text = format!("{}\n", json::to_canonical(&damaged));
         assert!(EventRecord::from_bytes(text.as_bytes()).is_err(), "the reader takes {pointer}");
     };
     for field in value(&opened(1)).as_object().expect("an object").keys() {

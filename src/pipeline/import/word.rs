@@ -6,9 +6,9 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
+use sprag_base::digest;
 use sprag_base::text::is_unsafe_in_name;
 use sprag_model::benchmark::MAX_WORD;
-use sprag_model::digest;
 
 /// How long the word of a suite may become: longer ones end in a digest.
 const MAX_SUITE: usize = 60;

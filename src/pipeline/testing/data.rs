@@ -1,9 +1,8 @@
 //! Samples of benchmarks under the names of sections and subsections, as the ground truths of tt-metal hold them.
 
 use super::TestingError;
+use sprag_base::json;
 use sprag_formats::compat::tt_metal::ground_truth;
-use sprag_model::canonical;
-use sprag_model::strict_json;
 use sprag_model::unit::Unit;
 
 /// Samples of benchmarks, in sections and subsections; each subsection has at least one, and all are finite numbers.
@@ -105,7 +104,7 @@ impl PerformanceData {
     /// The first fault, with its section and subsection.
     pub fn from_json(bytes: &[u8]) -> Result<PerformanceData, TestingError> {
         let fault = |fault: String| TestingError::Data(fault);
-        strict_json::check_size(bytes).map_err(|error| fault(error.to_string()))?;
+        json::check_size(bytes).map_err(|error| fault(error.to_string()))?;
         let mut quality = Vec::new();
         let truth = ground_truth::read(bytes, &mut quality).map_err(|error| fault(error.to_string()))?;
         let mut data = PerformanceData { quality, ..PerformanceData::default() };
@@ -119,7 +118,7 @@ impl PerformanceData {
             }
         }
         // Of a name that comes twice the reader above takes the last, and `true` is a number to it.
-        let value = strict_json::parse(bytes).map_err(|error| fault(error.to_string()))?;
+        let value = json::parse(bytes).map_err(|error| fault(error.to_string()))?;
         let sections = value.as_object().into_iter().flatten();
         for (section, subsections) in sections {
             for (name, samples) in subsections.as_object().into_iter().flatten() {
@@ -134,13 +133,13 @@ impl PerformanceData {
     /// The data as JSON, a subsection a line, with a line feed at the end.
     pub fn to_json(&self) -> String {
         let subsection = |one: &Subsection| {
-            let samples: Vec<String> = one.samples.iter().map(|sample| canonical::float_text(*sample)).collect();
-            format!("    {}: [{}]", canonical::to_string(&one.name), samples.join(", "))
+            let samples: Vec<String> = one.samples.iter().map(|sample| json::float_text(*sample)).collect();
+            format!("    {}: [{}]", json::to_canonical(&one.name), samples.join(", "))
         };
         let section = |(name, subsections): &(String, Vec<Subsection>)| {
             let lines: Vec<String> = subsections.iter().map(subsection).collect();
             let body = if lines.is_empty() { String::new() } else { format!("\n{}\n  ", lines.join(",\n")) };
-            format!("  {}: {{{body}}}", canonical::to_string(name))
+            format!("  {}: {{{body}}}", json::to_canonical(name))
         };
         let sections: Vec<String> = self.sections.iter().map(section).collect();
         if sections.is_empty() { "{}\n".to_owned() } else { format!("{{\n{}\n}}\n", sections.join(",\n")) }

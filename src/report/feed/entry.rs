@@ -8,7 +8,7 @@ use crate::link;
 use crate::phrase::Phrase;
 use crate::text::visible;
 use crate::trend::event as told;
-use sprag_model::digest::sha256_hex;
+use sprag_base::digest::sha256_hex;
 use sprag_model::event::{Event, EventState};
 use sprag_model::ledger::answer::{Answer, Standing};
 

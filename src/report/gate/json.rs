@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::finding::{self, Rows};
-use sprag_model::canonical;
+use sprag_base::json;
 use sprag_model::commit::Commit;
 use sprag_model::gate::{Gate, Outcome, SuiteGate};
 use sprag_model::ledger::answer::Answer;
@@ -33,7 +33,7 @@ pub fn changed_json(gate: &Gate) -> String {
 
 fn json(gate: &Gate, rows: Rows) -> String {
     let value = serde_json::to_value(Report::of(gate, rows)).expect("keys are text and numbers have a form");
-    canonical::to_indented(&value) + "\n"
+    json::to_indented(&value) + "\n"
 }
 
 /// The schema of that JSON.
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!((&cpu["whole"]["benchmarks"], &cpu["status"]), (&Value::from(7), &Value::from("ok")));
         assert_eq!(cpu["comparisons"][4]["benchmark"], example::HOSTILE);
         assert_eq!((&document["suites"][2]["run"], &document["suites"][2]["status"]), (&Value::Null, &Value::Null));
-        insta::assert_snapshot!(canonical::to_indented(&cpu["comparisons"][0]), @r#"
+        insta::assert_snapshot!(json::to_indented(&cpu["comparisons"][0]), @r#"
         {
           "benchmark": "cpu/ssm_scan{n=512} @fast",
           "metric": {

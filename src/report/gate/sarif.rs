@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::finding::{self, Finding, Kind, Level};
 use crate::text::{shortened, visible};
-use sprag_model::canonical;
-use sprag_model::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::json;
 use sprag_model::gate::{Gate, SuiteGate};
 
 /// The schema that the format names.
@@ -50,7 +50,7 @@ pub fn gate_sarif(gate: &Gate) -> String {
             "results": findings.iter().map(result).collect::<Vec<Value>>(),
         }],
     });
-    canonical::to_indented(&log) + "\n"
+    json::to_indented(&log) + "\n"
 }
 
 /// What a kind of finding is: a name, what happened in short and in full, and what to do.
@@ -153,7 +153,7 @@ fn result(finding: &Finding<'_>) -> Value {
     // Parts are set apart by a character that names cannot hold.
     let parts = [suite.suite.as_str(), &suite.machine_class, finding.comparison.map_or("", |one| &one.benchmark)];
     let metric = finding.comparison.map_or("", |comparison| &comparison.metric.name);
-    let digest = Digest::of(&[parts.join("\0").as_bytes(), b"\0", metric.as_bytes()]).to_string();
+    let digest = Digest::from_parts(&[parts.join("\0").as_bytes(), b"\0", metric.as_bytes()]).to_string();
     json!({
         "ruleId": finding.kind.id(),
         "ruleIndex": place(finding.kind),
@@ -298,7 +298,7 @@ mod tests {
             let place = result["ruleIndex"].as_u64().expect("a number") as usize;
             assert_eq!(result["ruleId"], Kind::ALL[place].id());
         }
-        insta::assert_snapshot!(canonical::to_indented(&results[0]), @r#"
+        insta::assert_snapshot!(json::to_indented(&results[0]), @r#"
         {
           "ruleId": "regressed",
           "ruleIndex": 0,

@@ -13,7 +13,7 @@ use crate::number::{self, count, counted};
 use crate::sheet::{Cell, Section};
 use crate::text::{short_commit, short_digest, shortened};
 use crate::{ReportError, date, link};
-use sprag_model::canonical;
+use sprag_base::json;
 use sprag_model::environment::{FactChange, KEY_FACTS};
 use sprag_model::head::RunHead;
 use sprag_model::page::Page;
@@ -151,7 +151,7 @@ fn facts(of: &MachineRuns<'_>) -> Vec<(String, String, &'static str)> {
             ((rank, name.replace('_', " ")), shortened(value, FACT))
         });
         let settings = run.config.iter();
-        let settings = settings.map(|(name, value)| ((2, name.clone()), shortened(&canonical::to_string(value), FACT)));
+        let settings = settings.map(|(name, value)| ((2, name.clone()), shortened(&json::to_canonical(value), FACT)));
         for (name, value) in facts.chain(settings) {
             values.entry(name).or_default().entry(value).or_default().push(suite);
         }

@@ -11,7 +11,7 @@ use crate::mark::{Mark, Tone};
 use crate::phrase::Phrase;
 use crate::text::{short_commit, short_digest, shortened};
 use crate::{ReportError, date, link, number};
-use sprag_model::canonical;
+use sprag_base::json;
 use sprag_model::page::Page;
 use sprag_model::run::{RecordedRun, Run, RunStatus};
 
@@ -75,12 +75,7 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
         parity,
         parity_note,
         failures: run_tables::failures(run),
-        tuned: run
-            .autotune
-            .iter()
-            .take(TUNED_ROWS)
-            .map(|value| shortened(&canonical::to_string(value), TUNED))
-            .collect(),
+        tuned: run.autotune.iter().take(TUNED_ROWS).map(|value| shortened(&json::to_canonical(value), TUNED)).collect(),
         record: recorded.path.clone(),
         surroundings,
     };

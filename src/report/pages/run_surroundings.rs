@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::catalog::Catalog;
 use crate::date;
 use crate::number;
-use sprag_model::canonical;
+use sprag_base::json;
 use sprag_model::environment::KEY_FACTS;
 use sprag_model::head::RunHead;
 use sprag_model::run::RecordedRun;
@@ -89,7 +89,7 @@ fn facts_that_differ(was: &BTreeMap<String, String>, is: &BTreeMap<String, Strin
 }
 
 fn settings_that_differ(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Vec<Row> {
-    differing(was, is, canonical::to_string).collect()
+    differing(was, is, json::to_canonical).collect()
 }
 
 /// A row for each name that has another value, or a value in one of them alone.

@@ -6,9 +6,9 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
 use super::HOSTILE;
+use sprag_base::digest::sha256_hex;
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
 use sprag_model::commit::{Commit, CommitLine, CommitOnLine};
-use sprag_model::digest::sha256_hex;
 use sprag_model::environment::{Environment, Machine};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};

@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json as value};
 
+use sprag_base::json;
+use sprag_model::schema as of_types;
 use sprag_model::trend::Trend;
-use sprag_model::{canonical, schema as of_types};
 
 const SCHEMA_VERSION: u32 = 1;
 
@@ -18,7 +19,7 @@ pub fn json(trend: &Trend) -> Vec<u8> {
     if let Value::Object(fields) = serde_json::to_value(trend).expect("keys are text and numbers have a form") {
         document.extend(fields);
     }
-    (canonical::to_indented(&Value::Object(document)) + "\n").into_bytes()
+    (json::to_indented(&Value::Object(document)) + "\n").into_bytes()
 }
 
 /// The schema of that JSON.

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Advice, Exit, compare, doctor, kernels, text};
 use crate::cli::SchemaArgs;
+use sprag_base::json;
 use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::Manifest;
 use sprag_formats::compat::apex_x::schema as seed;
@@ -21,7 +22,7 @@ use sprag_model::fsck::FsckReport;
 use sprag_model::history_log::{HistoryLog, HistoryRoot};
 use sprag_model::proof::Proof;
 use sprag_model::statement::{Envelope, Statement};
-use sprag_model::{canonical, record, schema};
+use sprag_model::{record, schema};
 use sprag_report::{gate, trend};
 
 /// A file that is described.
@@ -154,7 +155,7 @@ pub(super) fn run(args: &SchemaArgs, out: &mut dyn Write) -> anyhow::Result<Exit
         return Err(Advice { message, hint: "`sprag schema` lists them".to_owned() }.into());
     };
     let schema = schema::published(one.name, one.title, (one.schema)());
-    writeln!(out, "{}", canonical::to_indented(&schema))?;
+    writeln!(out, "{}", json::to_indented(&schema))?;
     Ok(Exit::Done)
 }
 

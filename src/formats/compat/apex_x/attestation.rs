@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use sprag_model::canonical;
+use sprag_base::json;
 
 /// How far a gate or a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,7 +229,7 @@ impl Attestation {
         };
         let summary = self.summary();
         let Metadata { release_tag, commit_sha, time, release_owner, runtime_target, ci_run_url } = &self.metadata;
-        canonical::to_pretty(&json!({
+        json::to_pretty(&json!({
             "schema_version": 1,
             "generated_at_utc": time,
             "release_metadata": {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::metrics::{self, Figures, MetricsError};
 use super::suite::SeedSuite;
 use crate::compat::json::Json;
-use sprag_model::canonical;
+use sprag_base::json;
 
 /// The figures of a GPU report that a baseline holds: these, each with both percentiles.
 const GPU_FIGURES: [&str; 6] = [
@@ -135,7 +135,7 @@ impl Template {
         if self.suite.has_status() {
             file["required_status"] = Value::from("ok");
         }
-        canonical::to_pretty(&file)
+        json::to_pretty(&file)
     }
 }
 

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::compare::{Check, CheckStatus, Comparison, SuiteField};
-use sprag_model::canonical;
+use sprag_base::json;
 
 /// The name under which the status stands among the metrics.
 const STATUS: &str = "__status__";
@@ -150,12 +150,12 @@ fn list(objects: &[Vec<Field>]) -> String {
 }
 
 fn text(text: &str) -> String {
-    canonical::to_string(&Value::from(text))
+    json::to_canonical(&Value::from(text))
 }
 
 fn number(value: f64) -> String {
     match value {
-        value if value.is_finite() => canonical::float_text(value),
+        value if value.is_finite() => json::float_text(value),
         value if value.is_nan() => "NaN".to_owned(),
         value if value > 0.0 => "Infinity".to_owned(),
         _ => "-Infinity".to_owned(),
@@ -164,7 +164,7 @@ fn number(value: f64) -> String {
 
 fn python_number(value: f64) -> String {
     match value {
-        value if value.is_finite() => canonical::float_text(value),
+        value if value.is_finite() => json::float_text(value),
         value if value.is_nan() => "nan".to_owned(),
         value if value > 0.0 => "inf".to_owned(),
         _ => "-inf".to_owned(),

@@ -7,7 +7,7 @@
 use serde_json::json;
 
 use super::single_calls::summarise;
-use sprag_model::canonical;
+use sprag_base::json;
 
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_cpu_perf_regression";
@@ -87,7 +87,7 @@ pub fn to_json(settings: &Settings, place: &Place, timings: &Timings) -> Option<
             "fusion_gate_p50_ms": summarise(&timings.fusion_gate)?.p50,
         },
     });
-    Some(canonical::to_pretty(&report))
+    Some(json::to_pretty(&report))
 }
 
 #[cfg(test)]
@@ -135,7 +135,7 @@ mod tests {
         let mut expected = theirs.clone();
         expected["environment"]["python"] = json!("none");
         expected["environment"]["torch"] = json!("none");
-        assert_eq!(to_json(&settings, &place, &timings), Some(canonical::to_pretty(&expected)));
+        assert_eq!(to_json(&settings, &place, &timings), Some(json::to_pretty(&expected)));
         assert_eq!(to_json(&settings, &place, &Timings { tile_pack: Vec::new(), ..timings }), None);
     }
 }

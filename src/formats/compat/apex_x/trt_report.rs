@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::runtime_caps::RuntimeCaps;
 use super::single_calls;
+use sprag_base::json;
 use sprag_base::stats::describe;
-use sprag_model::canonical;
 
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_trt_engine_shape_sweep";
@@ -183,7 +183,7 @@ impl SweepReport {
 
     /// The file: two spaces a level, no line feed at the end.
     pub fn to_json(&self) -> String {
-        canonical::to_indented(&self.to_value())
+        json::to_indented(&self.to_value())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What tt-metal's check says: a message a benchmark, the summary, both as JSON, and why two sides do not match.
 
 use crate::compat::python::{fixed, quoted};
-use sprag_model::canonical;
+use sprag_base::json;
 use sprag_model::sample_gate::{RankFigures, RankOutcome, SampleMismatch, Section};
 
 /// The level below which the summary counts an improvement, whatever the level of the check.
@@ -106,14 +106,14 @@ fn object<N: AsRef<str>>(level: usize, fields: impl IntoIterator<Item = (N, Stri
 }
 
 fn text(text: &str) -> String {
-    canonical::to_string(&text)
+    json::to_canonical(&text)
 }
 
 fn number(value: f64) -> String {
     match value {
         value if value.is_nan() => "NaN".to_owned(),
         value if value.is_infinite() => if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned(),
-        value => canonical::float_text(value),
+        value => json::float_text(value),
     }
 }
 

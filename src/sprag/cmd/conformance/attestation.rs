@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value};
 
 use super::case::{Fields, each, unknown};
+use sprag_base::digest::sha256_hex;
 use sprag_formats::compat::apex_x::attestation::{ARTIFACTS, Attestation, FoundFile, GATES, Metadata, Status, TARGETS};
-use sprag_model::digest::sha256_hex;
 
 /// What cases hold in place of a time.
 const TIME: &str = "__TIMESTAMP__";

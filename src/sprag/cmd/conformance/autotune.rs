@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::case::{Fields, Form, judge, list, unknown};
+use sprag_base::json;
 use sprag_model::autotune::{Launched, Registry, Source, shape_bucket};
-use sprag_model::canonical;
 
 enum Operation {
     Bucket(BTreeMap<String, Value>),
@@ -27,7 +27,7 @@ pub(super) fn run(case: &Value) -> Result<()> {
             "snapshot" => snapshot,
             _ => return unknown(name),
         };
-        let [expected, got] = [expected, got].map(canonical::to_string);
+        let [expected, got] = [expected, got].map(json::to_canonical);
         ensure!(expected == got, "`{name}`: expected {expected}, got {got} (exact)");
         Ok(())
     })

@@ -6,9 +6,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value};
 
 use super::case::{Fields, Form, Stop, judge, unknown};
+use sprag_base::digest::sha256_hex;
+use sprag_base::json;
 use sprag_evidence::manifest::{Artifact, Manifest};
-use sprag_model::canonical;
-use sprag_model::digest::sha256_hex;
 
 pub(super) fn run(case: &Value) -> Result<()> {
     match Fields::any(case, "the case")?.text("kind")? {
@@ -39,7 +39,7 @@ fn run_manifest(case: &Value) -> Result<()> {
         compute,
         |name, expected, got: &Manifest| {
             let (expected, got) = match name {
-                "manifest" => (canonical::to_string(expected), canonical::to_string(got)),
+                "manifest" => (json::to_canonical(expected), json::to_canonical(got)),
                 "hashed_bytes_of_manifest" => {
                     (expected.as_str().context("it is no text")?.to_owned(), got.hashed_text())
                 }
@@ -66,7 +66,7 @@ fn inputs(case: &Fields<'_>) -> Result<Inputs, Stop> {
 }
 
 fn run_text(case: &Value) -> Result<()> {
-    let compute = |_, value: &Value| Ok(canonical::to_string(value));
+    let compute = |_, value: &Value| Ok(json::to_canonical(value));
     let read = |case: &Fields<'_>| Ok(case.get("value")?.clone());
     judge(case, &["kind", "value"], Form::ONE, read, compute, |name, expected, text: &String| {
         let got = match name {

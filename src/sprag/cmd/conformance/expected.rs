@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::case::{Fields, integers, list, number};
-use sprag_model::digest::sha256_hex;
+use sprag_base::digest::sha256_hex;
 
 /// How far a number may lie from the expected one.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use super::case::{Fields, Form, Stop, judge, unknown};
 use crate::cmd::replay::{Played, play};
+use sprag_base::digest::sha256_hex;
+use sprag_base::json;
 use sprag_evidence::fixture::Fixture;
-use sprag_model::canonical;
-use sprag_model::digest::sha256_hex;
 
 /// What a case has of a fixture.
 const FIELDS: [&str; 5] = ["name", "seed", "mode", "config", "inputs"];
@@ -38,7 +38,7 @@ pub(super) fn run(case: &Value) -> Result<()> {
             "manifest_sha256" => text(&got.expected.manifest_sha256),
             _ => return unknown(name),
         };
-        let [expected, got] = [expected, &got].map(canonical::to_string);
+        let [expected, got] = [expected, &got].map(json::to_canonical);
         ensure!(expected == got, "`{name}`: expected {expected}, got {got} (exact)");
         Ok(())
     })

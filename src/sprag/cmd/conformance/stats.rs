@@ -4,8 +4,8 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::case::{Fields, Form, Stop, judge, unknown};
+use sprag_base::json;
 use sprag_formats::compat::apex_x::single_calls::{Summary, summarise};
-use sprag_model::canonical;
 
 pub(super) fn run(case: &Value) -> Result<()> {
     let read = |case: &Fields<'_>| Ok((case.numbers("timings_ms")?, case.number("work_items")?));
@@ -21,7 +21,7 @@ pub(super) fn run(case: &Value) -> Result<()> {
             "throughput_per_s" => *throughput,
             _ => return unknown(name),
         };
-        let [expected, got] = [expected, &Value::from(got)].map(canonical::to_string);
+        let [expected, got] = [expected, &Value::from(got)].map(json::to_canonical);
         ensure!(expected == got, "`{name}`: expected {expected}, got {got} (exact)");
         Ok(())
     })

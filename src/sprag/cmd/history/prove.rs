@@ -10,9 +10,9 @@ use super::root::entries;
 use crate::cli::ProveArgs;
 use crate::cmd::project::Project;
 use crate::cmd::{Advice, Exit, text};
+use sprag_base::digest::Digest;
 use sprag_base::files::write_atomic;
 use sprag_history::Entries;
-use sprag_model::digest::Digest;
 use sprag_model::proof::{MAX_PROOF_BYTES, Proof, SCHEMA_VERSION};
 
 /// The fewest digits that name a run.

@@ -13,6 +13,7 @@ use super::verify::bytes_of;
 use super::{branch, fill, identity, reviewed};
 use crate::cmd::project::Project;
 use crate::config::FILE_NAME;
+use sprag_base::digest::sha256_hex;
 use sprag_evidence::bundle::{self, ARTIFACTS, VERIFY_MD};
 use sprag_evidence::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
 use sprag_evidence::releases::RELEASES_PATH;
@@ -21,7 +22,6 @@ use sprag_evidence::sums::{SUMS, first_difference};
 use sprag_history::{self as history, Entries, Store, Target};
 use sprag_measure::clock;
 use sprag_model::checklist::{Filled, FilledChecklist, RuntimeTarget};
-use sprag_model::digest::sha256_hex;
 use sprag_model::run::RECORD_ROOT;
 use sprag_model::statement::{GIT_COMMIT, SHA256};
 

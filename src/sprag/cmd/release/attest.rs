@@ -13,6 +13,7 @@ use super::{again, fill, seed_form, sign, verify};
 use crate::cli::{AttestArgs, AttestFormat};
 use crate::cmd::replay::digest_of;
 use crate::cmd::{Advice, Exit, text};
+use sprag_base::digest::sha256_hex;
 use sprag_base::files::write_atomic;
 use sprag_evidence::bundle::{self, ARTIFACTS, Listed, VERIFY_MD};
 use sprag_evidence::envelope::{self, ENVELOPE};
@@ -21,7 +22,6 @@ use sprag_evidence::statement::{self, STATEMENT};
 use sprag_evidence::sums::{self, SUMS};
 use sprag_history as history;
 use sprag_model::checklist::FilledChecklist;
-use sprag_model::digest::sha256_hex;
 use sprag_model::run::RECORD_ROOT;
 use sprag_model::statement::{PAYLOAD_TYPE, pre_authentication};
 

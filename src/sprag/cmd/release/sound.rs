@@ -9,10 +9,10 @@ use anyhow::Context as _;
 
 use super::fault::Fault;
 use crate::cmd::replay::digest_of;
+use sprag_base::digest::sha256_hex;
 use sprag_evidence::envelope::ENVELOPE;
 use sprag_evidence::statement::{self, STATEMENT};
 use sprag_evidence::sums::{self, SUMS, first_difference};
-use sprag_model::digest::sha256_hex;
 use sprag_model::statement::SHA256;
 
 /// The files that the sums do not list, as they are about them.

@@ -14,13 +14,13 @@ use super::{branch, sound};
 use crate::cli::VerifyReleaseArgs;
 use crate::cmd::project::Project;
 use crate::cmd::{Advice, Exit, Trouble, text};
+use sprag_base::digest::sha256_hex;
 use sprag_evidence::envelope::{self, ENVELOPE};
 use sprag_evidence::filled::{self, CHECKLIST_JSON};
 use sprag_evidence::statement::STATEMENT;
 use sprag_history::{self as history, HistoryError, Store};
 use sprag_measure::clock;
 use sprag_model::checklist::FilledChecklist;
-use sprag_model::digest::sha256_hex;
 use sprag_model::ledger::day;
 use sprag_model::statement::{PAYLOAD_TYPE, pre_authentication};
 

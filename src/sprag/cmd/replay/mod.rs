@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 use super::distinct::{NamedFile, check_distinct};
 use super::{Advice, Exit, text};
 use crate::cli::{RecordArgs, ReplayCommand, VerifyArgs};
+use sprag_base::digest::{RunningHash, sha256_hex};
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_evidence::file;
 use sprag_evidence::fixture::{Expected, Fixture};
 use sprag_evidence::manifest::{Artifact, Manifest};
 use sprag_evidence::trace::Trace;
-use sprag_model::digest::{RunningHash, sha256_hex};
 
 /// The most bytes of a manifest, a configuration or a fixture.
 const MOST_BYTES: usize = 64 << 20;

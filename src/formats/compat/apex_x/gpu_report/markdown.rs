@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use sprag_model::canonical;
+use sprag_base::json;
 
 /// What stands for a number that is not there.
 const NOTHING: &str = "n/a";
@@ -139,7 +139,7 @@ fn one_line(config: &Map<String, Value>) -> String {
     let mut keys: Vec<&String> = config.keys().collect();
     keys.sort_unstable();
     let field = |key: &String| {
-        format!("{}: {}", canonical::to_string(&Value::from(key.as_str())), canonical::to_string(&config[key]))
+        format!("{}: {}", json::to_canonical(&Value::from(key.as_str())), json::to_canonical(&config[key]))
     };
     format!("{{{}}}", keys.into_iter().map(field).collect::<Vec<_>>().join(", "))
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::benchmarks::Benchmarks;
 use super::config::GpuConfig;
 use super::environment::Environment;
+use sprag_base::json;
 use sprag_model::autotune::Snapshot;
-use sprag_model::canonical;
 
 /// The suite's name in the report.
 pub const SUITE: &str = "apex_x_gpu_benchmark";
@@ -65,7 +65,7 @@ impl GpuReport {
     /// # Errors
     /// As [`GpuReport::to_value`].
     pub fn to_json(&self) -> Result<String, String> {
-        Ok(canonical::to_pretty(&self.to_value()?))
+        Ok(json::to_pretty(&self.to_value()?))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -16,7 +17,7 @@ pub struct Digest(pub [u8; 32]);
 
 impl Digest {
     /// The digest of the parts, one after the other.
-    pub fn of(parts: &[&[u8]]) -> Digest {
+    pub fn from_parts(parts: &[&[u8]]) -> Digest {
         let mut hash = Sha256::new();
         for part in parts {
             hash.update(part);
@@ -24,12 +25,12 @@ impl Digest {
         Digest(hash.finalize().into())
     }
 
-    /// The digest of all that a value tells a hasher. It is the same for equal values in the same build of Sprag, and so no name to
-    /// give to others.
-    pub fn of_value(value: &impl Hash) -> Digest {
-        let mut told = Told(Vec::new());
-        value.hash(&mut told);
-        Digest::of(&[&told.0])
+    /// The digest of what a value gives a hasher. It is the same for equal values in the same build of Sprag only, so it
+    /// names nothing that others read.
+    pub fn from_value(value: &impl Hash) -> Digest {
+        let mut input = HashInput(Vec::new());
+        value.hash(&mut input);
+        Digest::from_parts(&[&input.0])
     }
 
     /// The first sixteen digits, by which names bear it.
@@ -38,15 +39,15 @@ impl Digest {
     }
 }
 
-/// What a value tells a hasher, as it stands.
-struct Told(Vec<u8>);
+/// The bytes that a value gives a hasher.
+struct HashInput(Vec<u8>);
 
-impl Hasher for Told {
+impl Hasher for HashInput {
     fn write(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Nobody asks for it.
+    /// Never called: the bytes themselves are taken.
     fn finish(&self) -> u64 {
         0
     }
@@ -125,6 +126,11 @@ impl RunningHash {
     }
 }
 
+/// Whether a text is so many lower-case hexadecimal digits.
+pub fn is_hex(text: &str, length: RangeInclusive<usize>) -> bool {
+    length.contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 fn hex(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(2 * bytes.len());
@@ -148,14 +154,15 @@ mod tests {
         hash.add(b"bc");
         assert_eq!(hash.hex(), sha256_hex(b"abc"));
     }
+
     #[test]
     fn a_digest_reads_back_and_nothing_else_is_one() {
-        let digest = Digest::of(&[b"a", b"bc"]);
+        let digest = Digest::from_parts(&[b"a", b"bc"]);
         assert_eq!(digest.to_string(), sha256_hex(b"abc"));
         assert_eq!(digest.to_string().parse(), Ok(digest));
         assert_eq!(digest.short(), "ba7816bf8f01cfea");
-        let json = serde_json::to_string(&digest).unwrap();
-        assert_eq!(serde_json::from_str::<Digest>(&json).unwrap(), digest);
+        let json = serde_json::to_string(&digest).expect("a text is JSON");
+        assert_eq!(serde_json::from_str::<Digest>(&json).expect("it was written so"), digest);
         for wrong in ["", "ba78", &sha256_hex(b"abc").to_uppercase(), &"g".repeat(64), &"é".repeat(32)] {
             assert!(wrong.parse::<Digest>().is_err(), "{wrong}");
         }

@@ -1,0 +1,445 @@
+//! JSON that is written in one canonical text, and read strictly.
+//!
+//! Canonical: no white space, keys sorted by code point at every level, ASCII only (`\uXXXX` in lower case, astral
+//! characters as surrogate pairs), integers in decimal, floats as the shortest text that reads back to the same bits:
+//! positional for decimal exponents from -4 to 15, else with an exponent of at least two digits. This is the text that
+//! Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))` gives, so that others can check our digests
+//! without our code. What is not finite is written as `null`.
+//!
+//! Strict: no object has a key twice, of which readers would take different values; and no text has so many values that
+//! they fill the memory, as a value of two bytes takes some seventy once it is read.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, Write};
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
+use serde_json::{Map, Number, Value};
+
+/// The canonical text of `value`.
+///
+/// ```
+/// let value = serde_json::json!({"b": 1e-5, "a": [1, true, "\u{e9}"]});
+/// assert_eq!(sprag_base::json::to_canonical(&value), r#"{"a":[1,true,"\u00e9"],"b":1e-05}"#);
+/// ```
+pub fn to_canonical<T: Serialize + ?Sized>(value: &T) -> String {
+    text(&sorted(value), CompactFormatter)
+}
+
+/// The same for people to read: two spaces a level, and a line feed at the end. This is the text that Python's
+/// `json.dumps(value, sort_keys=True, indent=2)` gives, and a line feed.
+pub fn to_pretty<T: Serialize + ?Sized>(value: &T) -> String {
+    text(&sorted(value), PrettyFormatter::new()) + "\n"
+}
+
+/// As [`to_pretty`], with the keys as they come and no line feed at the end. This is the text that Python's
+/// `json.dumps(value, indent=2)` gives.
+pub fn to_indented<T: Serialize + ?Sized>(value: &T) -> String {
+    text(value, PrettyFormatter::new())
+}
+
+/// A finite float as canonical JSON writes it.
+pub fn float_text(value: f64) -> String {
+    // Of two texts that are as short and as near, the standard library takes another one than Python and serde_json.
+    let written = Number::from_f64(value).map_or_else(|| "null".to_owned(), |number| number.to_string());
+    let (sign, written) = written.strip_prefix('-').map_or(("", &*written), |rest| ("-", rest));
+    let (mantissa, power) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = [before, after].concat();
+    let digits = all.trim_start_matches('0');
+    if digits.is_empty() {
+        return format!("{sign}0.0");
+    }
+    let power: i32 = power.parse().expect("the exponent of a float is a small integer");
+    let exponent = power + before.len() as i32 - 1 - (all.len() - digits.len()) as i32;
+    let digits = digits.trim_end_matches('0');
+    let places = exponent.unsigned_abs() as usize;
+    match exponent {
+        -4..=-1 => format!("{sign}0.{}{digits}", "0".repeat(places - 1)),
+        0..=15 if digits.len() <= places + 1 => format!("{sign}{digits:0<width$}.0", width = places + 1),
+        0..=15 => format!("{sign}{}.{}", &digits[..=places], &digits[places + 1..]),
+        _ => {
+            let point = if digits.len() > 1 { "." } else { "" };
+            let direction = if exponent < 0 { '-' } else { '+' };
+            format!("{sign}{}{point}{}e{direction}{places:02}", &digits[..1], &digits[1..])
+        }
+    }
+}
+
+fn sorted<T: Serialize + ?Sized>(value: &T) -> Value {
+    let mut value = serde_json::to_value(value).expect("our values have keys of text, and nothing else fails");
+    value.sort_all_objects();
+    value
+}
+
+fn text<T: Serialize + ?Sized>(value: &T, layout: impl Formatter) -> String {
+    let mut bytes = Vec::new();
+    let mut serializer = Serializer::with_formatter(&mut bytes, Python(layout));
+    value.serialize(&mut serializer).expect("our values have keys of text, and a vector takes all bytes");
+    String::from_utf8(bytes).expect("all but ASCII is escaped")
+}
+
+/// Floats and texts as Python writes them, laid out by another formatter.
+struct Python<F>(F);
+
+impl<F: Formatter> Formatter for Python<F> {
+    fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        writer.write_all(float_text(value).as_bytes())
+    }
+
+    fn write_f32<W: ?Sized + Write>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
+        self.write_f64(writer, value.into())
+    }
+
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(place) = rest.find(|c: char| !matches!(c, ' '..='~')) {
+            writer.write_all(&rest.as_bytes()[..place])?;
+            let mut characters = rest[place..].chars();
+            let character = characters.next().expect("one was found there");
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+            rest = characters.as_str();
+        }
+        writer.write_all(rest.as_bytes())
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array(writer)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, is_first: bool) -> io::Result<()> {
+        self.0.begin_array_value(writer, is_first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array_value(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, is_first: bool) -> io::Result<()> {
+        self.0.begin_object_key(writer, is_first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object_value(writer)
+    }
+}
+
+/// The most values that one text may hold, objects and lists included: several times what the largest known history
+/// of any tool has, and about a gigabyte once they are read.
+pub const MOST_VALUES: usize = 1 << 22;
+
+/// Reads one JSON value of which no object has a key twice, that has no more than [`MOST_VALUES`], and that nests no
+/// deeper than serde_json allows.
+///
+/// # Errors
+/// When it is no JSON, has a key twice or too many values; names the line and column.
+pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(bytes).map(|Strict(value)| value)
+}
+
+/// Checks that a text, which need not be JSON, holds no more than [`MOST_VALUES`]: before it is read otherwise.
+///
+/// # Errors
+/// When it holds more; names the line.
+pub fn check_size(bytes: &[u8]) -> Result<(), serde_json::Error> {
+    match overflow(bytes, MOST_VALUES) {
+        Some(line) => Err(serde_json::Error::custom(format!("more than {MOST_VALUES} values by line {line}"))),
+        None => Ok(()),
+    }
+}
+
+/// The line of the first whole number that neither an `i64` nor a `u64` holds, if there is one: whoever reads it as a float
+/// has another number. The text need not be JSON.
+pub fn long_integer(bytes: &[u8]) -> Option<usize> {
+    let (mut line, mut place) = (1, 0);
+    while let Some(byte) = bytes.get(place) {
+        match byte {
+            b'\n' => line += 1,
+            b'"' => {
+                // To the end of the string.
+                place += 1;
+                while let Some(byte) = bytes.get(place).filter(|byte| **byte != b'"') {
+                    line += usize::from(*byte == b'\n');
+                    place += if *byte == b'\\' { 2 } else { 1 };
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: &&u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                let length = bytes[place..].iter().take_while(is_part).count();
+                let token = std::str::from_utf8(&bytes[place..place + length]).unwrap_or_default();
+                let is_whole = !token.contains(['.', 'e', 'E']);
+                if is_whole && length > 18 && token.parse::<i64>().is_err() && token.parse::<u64>().is_err() {
+                    return Some(line);
+                }
+                place += length - 1;
+            }
+            _ => {}
+        }
+        place += 1;
+    }
+    None
+}
+
+/// The line on which a text comes to hold more than `most` values, if it does.
+fn overflow(bytes: &[u8], most: usize) -> Option<usize> {
+    // What begins a list or an object, or parts two values of one, begins a value at most.
+    let begins = |byte: &u8| matches!(byte, b',' | b'[' | b'{');
+    if bytes.len() < most || bytes.iter().filter(|byte| begins(byte)).count() < most {
+        return None;
+    }
+    // That may have been text in quotes.
+    let (mut values, mut line) = (1, 1);
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for byte in bytes {
+        match byte {
+            b'\n' => line += 1,
+            b'"' if !is_escaped => is_quoted = !is_quoted,
+            byte if !is_quoted && begins(byte) => values += 1,
+            _ => {}
+        }
+        is_escaped = is_quoted && *byte == b'\\' && !is_escaped;
+        if values > most {
+            return Some(line);
+        }
+    }
+    None
+}
+
+/// A value of which no object has a key twice, and that has no more than [`MOST_VALUES`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strict(pub Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {
+        Seed { left: &Cell::new(MOST_VALUES) }.deserialize(deserializer).map(Strict)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Seed<'a> {
+    /// How many values may still come.
+    left: &'a Cell<usize>,
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let left = self.left.get().checked_sub(1);
+        self.left.set(left.ok_or_else(|| D::Error::custom(format!("more than {MOST_VALUES} values")))?);
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that is not finite"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if object.contains_key(&key) {
+                return Err(A::Error::custom(format!("the key `{}` stands twice in one object", key.escape_debug())));
+            }
+            object.insert(key, entries.next_value_seed(self)?);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn floats_read_as_python_writes_them() {
+        let check = |value: f64, expected: &str| assert_eq!(float_text(value), expected);
+        check(0.0, "0.0");
+        check(-0.0, "-0.0");
+        check(1.0, "1.0");
+        check(0.1, "0.1");
+        check(1e15, "1000000000000000.0");
+        check(1e16, "1e+16");
+        check(0.0001, "0.0001");
+        check(0.00001, "1e-05");
+        check(1.5e-7, "1.5e-07");
+        check(5e-324, "5e-324");
+        check(1.7976931348623157e308, "1.7976931348623157e+308");
+        check(123456.789, "123456.789");
+        // Two texts are as short and as near; the one with the even digit counts.
+        check(5_884_456_279_293_289.0 / 4.0, "1471114069823322.2");
+    }
+
+    #[test]
+    fn keys_are_sorted_and_text_is_ascii() {
+        let value = json!({"b": [1, 2.0, null, true], "a": "é\u{1F600}\"\\/\n\u{7f}", "": {}});
+        assert_eq!(to_canonical(&value), r#"{"":{},"a":"\u00e9\ud83d\ude00\"\\/\n\u007f","b":[1,2.0,null,true]}"#);
+    }
+
+    #[test]
+    fn the_text_for_people_is_that_of_the_seed() {
+        let golden = include_str!("../../fixtures/golden/apex-x/perf_compare.json");
+        let golden: Value = serde_json::from_str(golden).expect("the golden cases are JSON");
+        let mut seen = 0;
+        for case in golden["cases"].as_array().expect("there are cases") {
+            for name in ["summary_json_text", "trend_json_text"] {
+                let Some(text) = case["expected"][name].as_str() else { continue };
+                // A few hold NaN, which no strict reader takes.
+                let Ok(value) = serde_json::from_str::<Value>(text) else { continue };
+                assert_eq!(to_pretty(&value), text, "{}", case["name"]);
+                seen += 1;
+            }
+        }
+        assert!(seen > 20, "only {seen} texts were compared");
+        let value = serde_json::json!({"b": [], "a": {}});
+        assert_eq!(to_pretty(&value), "{\n  \"a\": {},\n  \"b\": []\n}\n");
+        assert_eq!(to_indented(&value), "{\n  \"b\": [],\n  \"a\": {}\n}");
+    }
+
+    /// As [`float_text`], by another way.
+    fn plain_float_text(value: f64) -> String {
+        let shortest = format!("{value:e}");
+        let (mantissa, exponent) = shortest.split_once('e').expect("`{:e}` always writes an exponent");
+        let exponent: i32 = exponent.parse().expect("the exponent of `{:e}` is a small integer");
+        if value == 0.0 || (-4..16).contains(&exponent) {
+            let positional = format!("{value}");
+            return if positional.contains('.') { positional } else { format!("{positional}.0") };
+        }
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+    }
+
+    #[test]
+    fn fields_are_sorted_whatever_order_they_come_in() {
+        #[derive(serde::Serialize)]
+        struct Mixed {
+            z: Option<u8>,
+            b: BTreeMap<String, (f64, bool)>,
+            a: Vec<Value>,
+        }
+        let b = BTreeMap::from([("é".to_owned(), (1.0, true)), ("\"".to_owned(), (f64::NAN, false))]);
+        let mixed = Mixed { z: None, b, a: vec![json!({"d": -1, "c": {}}), json!([])] };
+        let expected = r#"{"a":[{"c":{},"d":-1},[]],"b":{"\"":[null,false],"\u00e9":[1.0,true]},"z":null}"#;
+        assert_eq!(to_canonical(&mixed), expected);
+        assert_eq!(to_canonical(&serde_json::to_value(&mixed).expect("it is JSON")), expected);
+    }
+
+    #[test]
+    fn a_text_of_very_many_values_is_refused_with_its_line() {
+        let check = |text: &str, expected: Option<usize>| assert_eq!(overflow(text.as_bytes(), 4), expected, "{text}");
+        check("[1,\n2,3]", None);
+        check("[1,\n2,3,\n4]", Some(2));
+        check("[1,\n2,\n{\"a\": []}]", Some(3));
+        check(r#"["1,2,3,4,5,[,{", "\\"]"#, None);
+        check(r#"["\",,,,,", 1]"#, None);
+        check("1,2,3,4,5", Some(1));
+        let many = format!("[\n{}0]", "0,".repeat(MOST_VALUES));
+        let check = |found: Result<(), serde_json::Error>, words: &str| {
+            let error = found.expect_err("it is refused").to_string();
+            assert!(error.starts_with(words), "{error}");
+        };
+        check(check_size(many.as_bytes()), "more than 4194304 values by line 2");
+        check(parse(many.as_bytes()).map(drop), "more than 4194304 values at line 2");
+    }
+
+    #[test]
+    fn a_whole_number_beyond_64_bits_is_found() {
+        let check = |text: &str, expected: Option<usize>| {
+            assert_eq!(long_integer(text.as_bytes()), expected, "{text}");
+        };
+        check("[18446744073709551615, -9223372036854775808, 1e400, 123456789012345678901.0]", None);
+        check("[1,\n\"\n99999999999999999999\", \"\\\"\", 18446744073709551616]", Some(3));
+        check("-9223372036854775809", Some(1));
+        check("\"99999999999999999999", None);
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused() {
+        let check = |text: &str, fine: bool| assert_eq!(parse(text.as_bytes()).is_ok(), fine, "{text}");
+        check(r#"{"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}]}"#, true);
+        check(r#"{"a": {"b": 1, "b": 1}}"#, false);
+        check(r#"{"a": 1, "\u0061": 1}"#, false);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_float_has_one_text(value in proptest::num::f64::ANY, places in 0..22_i32) {
+            for value in [value, (value % 1e9).round() / 10_f64.powi(places), (value % 1e9).round() * 10_f64.powi(places)] {
+                if value.is_finite() {
+                    let (text, plain) = (float_text(value), plain_float_text(value));
+                    // Where two texts are as short and as near, the standard library takes another one.
+                    let is_tie = text.len() == plain.len() && text.parse() == Ok(value);
+                    proptest::prop_assert!(text == plain || is_tie, "{} {}", text, plain);
+                }
+            }
+        }
+
+        #[test]
+        fn every_finite_float_reads_back_to_the_same_bits(bits in proptest::num::u64::ANY) {
+            let value = f64::from_bits(bits);
+            if value.is_finite() {
+                let back: f64 = float_text(value).parse().expect("canonical floats parse");
+                proptest::prop_assert_eq!(back.to_bits(), value.to_bits());
+            }
+        }
+    }
+}
