@@ -6,3 +6,4 @@ pub mod json;
 pub mod process;
 pub mod stats;
 pub mod text;
+pub mod toml;

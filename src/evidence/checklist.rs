@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_text::{ChecklistError, Text, WORD, is_word, targets, word};
+use super::toml_text::{WORD, check_version, is_word, targets, word};
 use sprag_base::digest::Digest;
+use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rule};
 
 /// Where the checklist lies in a project.
@@ -63,55 +64,55 @@ struct ArtifactEntry {
 /// # Errors
 /// The first fault with its line: no TOML, an unknown key, a name that stands twice, an item without a rule or with one
 /// that there is not, or a setting that its rule does not have.
-pub fn read_checklist(path: &str, bytes: &[u8]) -> Result<Checklist, ChecklistError> {
-    let text = Text::of(path, bytes)?;
+pub fn read_checklist(path: &str, bytes: &[u8]) -> Result<Checklist, TomlError> {
+    let text = TomlText::from_bytes(path, bytes)?;
     let file: ChecklistFile = text.parse()?;
-    text.check_version(&file.schema_version)?;
+    check_version(&text, &file.schema_version)?;
     let mut checklist = Checklist { rollback: file.rollback, ..Checklist::default() };
     let (mut ids, mut files) = (BTreeSet::new(), BTreeMap::new());
     for entry in file.item {
         let id = entry.get_ref().id.clone();
         let item = item(&text, entry)?;
         if !ids.insert(item.id.clone()) {
-            return Err(text.at(&id, format!("two items are named `{}`", item.id)));
+            return Err(text.error_at(&id, format!("two items are named `{}`", item.id)));
         }
         for needed in &item.files {
             let other = files.insert(needed.key.clone(), needed.clone());
             if other.is_some_and(|other| other != *needed) {
                 let message = format!("two artifacts of different path or digest have the key `{}`", needed.key);
-                return Err(text.at(&id, message));
+                return Err(text.error_at(&id, message));
             }
         }
         checklist.items.push(item);
     }
     if checklist.items.is_empty() {
-        return Err(text.fault(0, "has no item: a release would go whatever was measured".to_owned()));
+        return Err(text.error(0, "has no item: a release would go whatever was measured".to_owned()));
     }
     for SignOff { role } in file.sign_off {
         if role.get_ref().trim().is_empty() || checklist.sign_off.contains(role.get_ref()) {
-            return Err(text.at(&role, "names no role, or one a second time".to_owned()));
+            return Err(text.error_at(&role, "names no role, or one a second time".to_owned()));
         }
         checklist.sign_off.push(role.into_inner());
     }
     Ok(checklist)
 }
 
-fn item(text: &Text<'_>, entry: Spanned<ItemEntry>) -> Result<Item, ChecklistError> {
+fn item(text: &TomlText<'_>, entry: Spanned<ItemEntry>) -> Result<Item, TomlError> {
     let place = entry.span().start;
     let entry = entry.into_inner();
     let id = word(text, "id", &entry.id)?;
     if entry.title.get_ref().trim().is_empty() {
-        return Err(text.at(&entry.title, format!("the item `{id}` has an empty title")));
+        return Err(text.error_at(&entry.title, format!("the item `{id}` has an empty title")));
     }
     let Some(named) = &entry.rule else {
         let message =
             format!("the item `{id}` has no `rule`, so nothing decides it; rules: {}", Rule::NAMES.join(", "));
-        return Err(text.fault(place, message));
+        return Err(text.error(place, message));
     };
     let rule = rule(text, &id, named, &entry)?;
     let targets = targets(text, &format!("the item `{id}`"), &entry.targets)?;
     let files: Vec<NeededFile> =
-        entry.artifacts.iter().map(|one| needed(text, &id, one)).collect::<Result<_, ChecklistError>>()?;
+        entry.artifacts.iter().map(|one| needed(text, &id, one)).collect::<Result<_, TomlError>>()?;
     let takes_files = matches!(rule, Rule::File | Rule::Replay);
     if takes_files == files.is_empty() {
         let message = match takes_files {
@@ -122,13 +123,13 @@ fn item(text: &Text<'_>, entry: Spanned<ItemEntry>) -> Result<Item, ChecklistErr
                 format!("the rule `{}` of the item `{id}` looks at no files, and it names `artifacts`", rule.name())
             }
         };
-        return Err(text.at(named, message));
+        return Err(text.error_at(named, message));
     }
     Ok(Item { id, title: entry.title.into_inner(), targets, files, producer: entry.producer, rule })
 }
 
 /// The rule of that name, with the settings that it takes and no others.
-fn rule(text: &Text<'_>, id: &str, named: &Spanned<String>, entry: &ItemEntry) -> Result<Rule, ChecklistError> {
+fn rule(text: &TomlText<'_>, id: &str, named: &Spanned<String>, entry: &ItemEntry) -> Result<Rule, TomlError> {
     let name = named.get_ref().as_str();
     let given: [(&str, Option<usize>); 4] = [
         ("suite", entry.suite.as_ref().map(|one| one.span().start)),
@@ -148,15 +149,15 @@ fn rule(text: &Text<'_>, id: &str, named: &Spanned<String>, entry: &ItemEntry) -
                 other.escape_debug(),
                 Rule::NAMES.join(", ")
             );
-            return Err(text.at(named, message));
+            return Err(text.error_at(named, message));
         }
     };
     if let Some((key, Some(place))) = given.iter().find(|(key, place)| place.is_some() && !takes.contains(key)) {
-        return Err(text.fault(*place, format!("the rule `{name}` of the item `{id}` has no `{key}`")));
+        return Err(text.error(*place, format!("the rule `{name}` of the item `{id}` has no `{key}`")));
     }
     let suite = || {
         let suite = entry.suite.as_ref().map(|suite| suite.get_ref().clone()).filter(|suite| !suite.is_empty());
-        suite.ok_or_else(|| text.at(named, format!("the rule `{name}` of the item `{id}` needs a `suite`")))
+        suite.ok_or_else(|| text.error_at(named, format!("the rule `{name}` of the item `{id}` needs a `suite`")))
     };
     Ok(match name {
         "suite_verdict" => Rule::SuiteVerdict { suite: suite()?, against: against(text, entry)? },
@@ -177,32 +178,32 @@ fn rule(text: &Text<'_>, id: &str, named: &Spanned<String>, entry: &ItemEntry) -
     })
 }
 
-fn against(text: &Text<'_>, entry: &ItemEntry) -> Result<Against, ChecklistError> {
+fn against(text: &TomlText<'_>, entry: &ItemEntry) -> Result<Against, TomlError> {
     let Some(named) = &entry.against else { return Ok(Against::Usual) };
     match named.get_ref().as_str() {
         "baseline" => Ok(Against::Baseline),
         "previous" => Ok(Against::Previous),
         other => {
             let message = format!("`against` is `baseline` or `previous`, and not `{}`", other.escape_debug());
-            Err(text.at(named, message))
+            Err(text.error_at(named, message))
         }
     }
 }
 
-fn needed(text: &Text<'_>, id: &str, entry: &Spanned<ArtifactEntry>) -> Result<NeededFile, ChecklistError> {
+fn needed(text: &TomlText<'_>, id: &str, entry: &Spanned<ArtifactEntry>) -> Result<NeededFile, TomlError> {
     let place = entry.span().start;
     let ArtifactEntry { key, path, sha256 } = entry.get_ref();
     if !is_word(key) {
         let message = format!("the item `{id}` names the artifact `{}`: {WORD}", key.escape_debug());
-        return Err(text.fault(place, message));
+        return Err(text.error(place, message));
     }
     let odd = |part: &str| part.is_empty() || part == "." || part == "..";
     if path.split('/').any(odd) || path.contains('\\') || path.chars().any(char::is_control) {
         let message = format!("the path of the artifact `{key}` leads out of the project, or is no plain path");
-        return Err(text.fault(place, message));
+        return Err(text.error(place, message));
     }
     if let Some(fault) = sha256.as_ref().and_then(|digest| digest.parse::<Digest>().err()) {
-        return Err(text.fault(place, format!("the digest of the artifact `{key}`: {fault}")));
+        return Err(text.error(place, format!("the digest of the artifact `{key}`: {fault}")));
     }
     Ok(NeededFile { key: key.clone(), path: path.clone(), sha256: sha256.clone() })
 }

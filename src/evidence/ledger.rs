@@ -4,21 +4,12 @@ use chrono::NaiveDate;
 use serde::Deserialize;
 use toml::Spanned;
 
+use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::ledger::text::{acceptance_fault, waiver_fault};
 use sprag_model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
 
 /// The largest file that is read, in bytes: thousands of entries.
 pub const MOST_BYTES: usize = 1 << 20;
-
-/// What is wrong with a file of the ledger.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}:{line}: {message}")]
-pub struct LedgerError {
-    pub path: String,
-    pub line: usize,
-    /// What is wrong, and what it must be.
-    pub message: String,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,16 +52,17 @@ struct Waive {
 /// # Errors
 /// The first fault, with its place: text that is not UTF-8 or no TOML, an unknown or missing key, a value that is not what it
 /// must be, or two entries that speak of the same at the same time.
-pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Ledger, LedgerError> {
+pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Ledger, TomlError> {
     let mut ledger = Ledger::default();
     for (path, bytes) in files {
         ledger.extend(of_file(path, bytes)?);
     }
     match ledger.duplicate() {
         None => Ok(ledger),
-        Some((one, other)) => Err(LedgerError {
+        Some((one, other)) => Err(TomlError {
             path: other.path.clone(),
             line: other.line,
+            column: 1,
             message: format!(
                 "speaks of the same as {one} and for some of the same days: shorten one of them, or take it out"
             ),
@@ -78,25 +70,17 @@ pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<
     }
 }
 
-fn of_file(path: &str, bytes: &[u8]) -> Result<Ledger, LedgerError> {
-    let fault = |line, message| LedgerError { path: path.to_owned(), line, message };
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = line_at(bytes, error.valid_up_to());
-        fault(line, "is not UTF-8: save the file with that encoding".to_owned())
-    })?;
-    let text = Text { path, text };
-    let file: File = toml::from_str(text.text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_at(bytes, span.start));
-        fault(line, mended(error.message()))
-    })?;
-    let acceptances = file.accept.into_iter().map(|one| text.acceptance(one)).collect::<Result<_, _>>()?;
-    let waivers = file.waive.into_iter().map(|one| text.waiver(one)).collect::<Result<_, _>>()?;
-    Ok(Ledger { acceptances, waivers })
+fn of_file(path: &str, bytes: &[u8]) -> Result<Ledger, TomlError> {
+    let text = TomlText::from_bytes(path, bytes)?;
+    let file: File = text.parse().map_err(|error| TomlError { message: with_hint(error.message), ..error })?;
+    let text = Source { path, text };
+    let acceptances = file.accept.into_iter().enumerate().map(|(place, one)| text.acceptance(place, one));
+    let waivers = file.waive.into_iter().enumerate().map(|(place, one)| text.waiver(place, one));
+    Ok(Ledger { acceptances: acceptances.collect::<Result<_, _>>()?, waivers: waivers.collect::<Result<_, _>>()? })
 }
 
-/// The message of the reader of TOML on one line, with what to do where it does not say so itself.
-fn mended(message: &str) -> String {
-    let message = message.trim().replace('\n', " ");
+/// The message of the reader of TOML, with what to do where it does not say so itself.
+fn with_hint(message: String) -> String {
     let hint = if message.starts_with("missing field") {
         "; every entry has all of its keys, see docs/LEDGER.md"
     } else if message.contains("expected a string") {
@@ -107,53 +91,47 @@ fn mended(message: &str) -> String {
     message + hint
 }
 
-/// A file and its text.
-struct Text<'a> {
+/// A file of the ledger.
+struct Source<'a> {
     path: &'a str,
-    text: &'a str,
+    text: TomlText<'a>,
 }
 
-impl Text<'_> {
-    fn line(&self, offset: usize) -> usize {
-        line_at(self.text.as_bytes(), offset)
-    }
-
+impl Source<'_> {
     /// Where an entry begins: at its `[[…]]`, or where an inline table does.
     fn entry<T>(&self, one: &Spanned<T>) -> Entry {
-        Entry { path: self.path.to_owned(), line: self.line(one.span().start) }
+        Entry { path: self.path.to_owned(), line: self.text.line(one.span().start) }
     }
 
-    fn acceptance(&self, one: Spanned<Accept>) -> Result<Acceptance, LedgerError> {
+    fn acceptance(&self, place: usize, one: Spanned<Accept>) -> Result<Acceptance, TomlError> {
         let entry = self.entry(&one);
-        let (span, Accept { event, scope, at_most, reason, author, date, commit, expires }) =
-            (one.span(), one.into_inner());
+        let Accept { event, scope, at_most, reason, author, date, commit, expires } = one.into_inner();
         let (date, expires) = self.days(&date, &expires)?;
         let terms = Terms { reason, author, date, commit, expires, entry };
         let read = Acceptance { event, scope, at_most, terms };
-        self.fine(span, acceptance_fault(&read)).map(|()| read)
+        self.fine("accept", place, acceptance_fault(&read)).map(|()| read)
     }
 
-    fn waiver(&self, one: Spanned<Waive>) -> Result<Waiver, LedgerError> {
+    fn waiver(&self, place: usize, one: Spanned<Waive>) -> Result<Waiver, TomlError> {
         let entry = self.entry(&one);
-        let (span, Waive { release, item, target, reason, author, date, commit, expires }) =
-            (one.span(), one.into_inner());
+        let Waive { release, item, target, reason, author, date, commit, expires } = one.into_inner();
         let (date, expires) = self.days(&date, &expires)?;
         let terms = Terms { reason, author, date, commit, expires, entry };
         let read = Waiver { release, item, target, terms };
-        self.fine(span, waiver_fault(&read)).map(|()| read)
+        self.fine("waive", place, waiver_fault(&read)).map(|()| read)
     }
 
     /// The first and the last day of an entry.
-    fn days(&self, date: &Spanned<String>, expires: &Spanned<String>) -> Result<(NaiveDate, NaiveDate), LedgerError> {
+    fn days(&self, date: &Spanned<String>, expires: &Spanned<String>) -> Result<(NaiveDate, NaiveDate), TomlError> {
         let (first, last) = (self.day("date", date)?, self.day("expires", expires)?);
         if first <= last {
             return Ok((first, last));
         }
         let message = format!("`expires` is {last}, before `date`, {first}: it would never hold");
-        Err(self.fault(expires.span().start, message))
+        Err(self.text.error_at(expires, message))
     }
 
-    fn day(&self, key: &str, text: &Spanned<String>) -> Result<NaiveDate, LedgerError> {
+    fn day(&self, key: &str, text: &Spanned<String>) -> Result<NaiveDate, TomlError> {
         let written = text.get_ref();
         let day = written.parse::<NaiveDate>().ok().filter(|day| day.to_string() == *written);
         day.ok_or_else(|| {
@@ -161,41 +139,15 @@ impl Text<'_> {
                 "`{key}` is `{}`, which is no day: write year, month and day, such as \"2026-12-31\"",
                 written.escape_debug()
             );
-            self.fault(text.span().start, message)
+            self.text.error_at(text, message)
         })
     }
 
-    /// Fails where a field is not what it must be, on the line of that field.
-    fn fine(&self, span: std::ops::Range<usize>, fault: Option<(&str, String)>) -> Result<(), LedgerError> {
+    /// Fails where a field of an entry is not what it must be, on the line of that field.
+    fn fine(&self, list: &str, place: usize, fault: Option<(&str, String)>) -> Result<(), TomlError> {
         let Some((key, fault)) = fault else { return Ok(()) };
-        Err(self.fault(self.key(span, key), format!("`{key}` {fault}")))
+        Err(self.text.error_at_key(&[list, &place.to_string(), key], format!("`{key}` {fault}")))
     }
-
-    /// Where a key stands in the entry that begins there; of an inline table, where the entry does.
-    fn key(&self, span: std::ops::Range<usize>, key: &str) -> usize {
-        let rest = self.text.get(span.start..).unwrap_or_default();
-        let mut offset = 0;
-        for (number, line) in rest.split_inclusive('\n').enumerate() {
-            if number > 0 && line.trim_start().starts_with("[[") {
-                break;
-            }
-            let is_key = |rest: &str| rest.trim_start().starts_with('=');
-            if line.trim_start().strip_prefix(key).is_some_and(is_key) {
-                return span.start + offset;
-            }
-            offset += line.len();
-        }
-        span.start
-    }
-
-    fn fault(&self, offset: usize, message: String) -> LedgerError {
-        LedgerError { path: self.path.to_owned(), line: self.line(offset), message }
-    }
-}
-
-/// The line of an offset, from 1.
-fn line_at(bytes: &[u8], offset: usize) -> usize {
-    bytes.iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
 #[cfg(test)]
@@ -208,7 +160,7 @@ mod tests {
     const ENTRY: &str = "# Read by all.\n[[accept]]\nevent = \"e-0a1b2c\"\nscope = \"event\"\nat_most = 0.25\nreason = \"r\"\n\
         author = \"a\"\ndate = \"2026-05-01\"\ncommit = \"cccccccccccccccccccccccccccccccccccccccc\"\nexpires = \"2026-05-31\"\n";
 
-    fn of(text: &str) -> Result<Ledger, LedgerError> {
+    fn of(text: &str) -> Result<Ledger, TomlError> {
         read([("ledger/2026.toml", text.as_bytes())])
     }
 

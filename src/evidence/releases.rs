@@ -6,8 +6,9 @@ use chrono::NaiveDate;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::toml_text::{ChecklistError, Text, is_commit, targets, word};
+use super::toml_text::{check_version, is_commit, targets, word};
 use sprag_base::digest::Digest;
+use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::checklist::{HistoryPoint, RuntimeTarget};
 use sprag_model::release::{Release, Releases};
 
@@ -54,32 +55,32 @@ struct HistoryEntry {
 /// # Errors
 /// The first fault with its line, as [`super::checklist::read_checklist`]; a release before that is not listed
 /// above; targets that there are not, or none.
-pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, ChecklistError> {
-    let text = Text::of(path, bytes)?;
+pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, TomlError> {
+    let text = TomlText::from_bytes(path, bytes)?;
     let file: ReleasesFile = text.parse()?;
-    text.check_version(&file.schema_version)?;
+    check_version(&text, &file.schema_version)?;
     let mut releases = Releases::default();
     for entry in file.release {
         let entry = entry.into_inner();
         let name = word(&text, "name", &entry.name)?;
         if releases.find(&name).is_some() {
-            return Err(text.at(&entry.name, format!("two releases are named `{name}`")));
+            return Err(text.error_at(&entry.name, format!("two releases are named `{name}`")));
         }
         if let Some(commit) = entry.commit.as_ref().filter(|commit| !is_commit(commit.get_ref())) {
             let message = format!("the commit of `{name}` is not forty lower-case hexadecimal digits");
-            return Err(text.at(commit, message));
+            return Err(text.error_at(commit, message));
         }
         if let Some(previous) = entry.previous.as_ref().filter(|one| releases.find(one.get_ref()).is_none()) {
             let message =
                 format!("`{name}` comes after `{}`, which is not listed above it", previous.get_ref().escape_debug());
-            return Err(text.at(previous, message));
+            return Err(text.error_at(previous, message));
         }
         let targets = match &entry.targets {
             None => BTreeSet::from([RuntimeTarget::Cpu]),
             Some(list) if list.get_ref().is_empty() => {
                 let message =
                     format!("`{name}` is for no target: leave `targets` out for `cpu`, or name what it is for");
-                return Err(text.at(list, message));
+                return Err(text.error_at(list, message));
             }
             Some(list) => targets(&text, &format!("`{name}`"), list.get_ref())?,
         };
@@ -93,7 +94,7 @@ pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, ChecklistErro
                 owner.escape_debug(),
                 date.get_ref().escape_debug()
             );
-            return Err(text.at(date, message));
+            return Err(text.error_at(date, message));
         }
         let history = entry.history.map(|one| history(&text, &name, &one)).transpose()?;
         releases.0.push(Release {
@@ -108,11 +109,11 @@ pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, ChecklistErro
     Ok(releases)
 }
 
-fn history(text: &Text<'_>, name: &str, entry: &Spanned<HistoryEntry>) -> Result<HistoryPoint, ChecklistError> {
+fn history(text: &TomlText<'_>, name: &str, entry: &Spanned<HistoryEntry>) -> Result<HistoryPoint, TomlError> {
     let HistoryEntry { commit, size, root } = entry.get_ref();
     if !is_commit(commit) || root.parse::<Digest>().is_err() {
         let message = format!("the history of `{name}` names no commit, or a root that is no SHA-256");
-        return Err(text.at(entry, message));
+        return Err(text.error_at(entry, message));
     }
     Ok(HistoryPoint { commit: commit.clone(), size: *size, root: root.clone() })
 }

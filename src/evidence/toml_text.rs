@@ -1,9 +1,11 @@
-//! The text of a TOML file of a release, with the place of every fault.
+//! What the TOML files of a release have in common.
 
 use std::collections::BTreeSet;
 
 use toml::Spanned;
 
+use sprag_base::digest::is_hex;
+use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::checklist::RuntimeTarget;
 
 /// The largest of these files that is read, in bytes.
@@ -12,53 +14,11 @@ pub const MOST_BYTES: usize = 1 << 20;
 /// The version of both files.
 const SCHEMA_VERSION: u64 = 1;
 
-/// What is wrong with one of these files.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}:{line}: {message}")]
-pub struct ChecklistError {
-    pub path: String,
-    pub line: usize,
-    pub message: String,
-}
-
-/// A text with its path, for the place of a fault.
-pub(super) struct Text<'a> {
-    path: &'a str,
-    text: &'a str,
-}
-
-impl<'a> Text<'a> {
-    pub(super) fn of(path: &'a str, bytes: &'a [u8]) -> Result<Text<'a>, ChecklistError> {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Text { path, text }),
-            Err(error) => {
-                let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-                Err(ChecklistError { path: path.to_owned(), line, message: "is not UTF-8".to_owned() })
-            }
-        }
-    }
-
-    pub(super) fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, ChecklistError> {
-        toml::from_str(self.text).map_err(|error| {
-            let offset = error.span().map_or(0, |span| span.start);
-            self.fault(offset, error.message().trim().replace('\n', " "))
-        })
-    }
-
-    pub(super) fn fault(&self, offset: usize, message: String) -> ChecklistError {
-        let line = 1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
-        ChecklistError { path: self.path.to_owned(), line, message }
-    }
-
-    pub(super) fn at<T>(&self, place: &Spanned<T>, message: String) -> ChecklistError {
-        self.fault(place.span().start, message)
-    }
-
-    pub(super) fn check_version(&self, version: &Spanned<u64>) -> Result<(), ChecklistError> {
-        let found = *version.get_ref();
-        let message = || format!("has schema version {found}, this build reads {SCHEMA_VERSION}");
-        if found == SCHEMA_VERSION { Ok(()) } else { Err(self.at(version, message())) }
-    }
+/// Whether a file has the version that this build reads.
+pub(super) fn check_version(text: &TomlText<'_>, version: &Spanned<u64>) -> Result<(), TomlError> {
+    let written = *version.get_ref();
+    let message = || format!("has schema version {written}, this build reads {SCHEMA_VERSION}");
+    if written == SCHEMA_VERSION { Ok(()) } else { Err(text.error_at(version, message())) }
 }
 
 pub(super) const WORD: &str = "a name has letters, digits, `_`, `-` and `.`, and begins with a letter or a digit";
@@ -70,19 +30,19 @@ pub(super) fn is_word(word: &str) -> bool {
 }
 
 /// The name in a field; `what` says which.
-pub(super) fn word(text: &Text<'_>, what: &str, word: &Spanned<String>) -> Result<String, ChecklistError> {
+pub(super) fn word(text: &TomlText<'_>, what: &str, word: &Spanned<String>) -> Result<String, TomlError> {
     if is_word(word.get_ref()) {
         return Ok(word.get_ref().clone());
     }
-    Err(text.at(word, format!("the {what} `{}` is no name: {WORD}", word.get_ref().escape_debug())))
+    Err(text.error_at(word, format!("the {what} `{}` is no name: {WORD}", word.get_ref().escape_debug())))
 }
 
 /// The targets of a list, each once; `what` is for them.
 pub(super) fn targets(
-    text: &Text<'_>,
+    text: &TomlText<'_>,
     what: &str,
     list: &[Spanned<String>],
-) -> Result<BTreeSet<RuntimeTarget>, ChecklistError> {
+) -> Result<BTreeSet<RuntimeTarget>, TomlError> {
     let mut targets = BTreeSet::new();
     for written in list {
         let word = written.get_ref();
@@ -94,10 +54,10 @@ pub(super) fn targets(
                 near.unwrap_or_default(),
                 RuntimeTarget::list(&RuntimeTarget::ALL)
             );
-            return Err(text.at(written, message));
+            return Err(text.error_at(written, message));
         };
         if !targets.insert(target) {
-            return Err(text.at(written, format!("{what} names the target `{word}` twice")));
+            return Err(text.error_at(written, format!("{what} names the target `{word}` twice")));
         }
     }
     Ok(targets)
@@ -105,5 +65,5 @@ pub(super) fn targets(
 
 /// Whether a text is the forty digits of a commit.
 pub(super) fn is_commit(text: &str) -> bool {
-    text.len() == 40 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    is_hex(text, 40..=40)
 }

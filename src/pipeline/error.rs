@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use crate::config::ConfigError;
 use sprag_analysis::frame::FrameError;
 use sprag_base::files::WriteError;
-use sprag_evidence::ledger::LedgerError;
+use sprag_base::toml::TomlError;
 use sprag_history::{HistoryError, SyncError};
 use sprag_measure::suite::SuiteError;
 use sprag_report::ReportError;
@@ -57,7 +57,7 @@ pub enum Error {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
-    Ledger(#[from] LedgerError),
+    Toml(#[from] TomlError),
     #[error(transparent)]
     Frame(#[from] FrameError),
     #[error(transparent)]

@@ -9,7 +9,8 @@ use chrono::{DateTime, Utc};
 use crate::project::Project;
 use crate::{Advice, text};
 use sprag_base::files::read_bounded;
-use sprag_evidence::ledger::{self, LedgerError, MOST_BYTES};
+use sprag_base::toml::TomlError;
+use sprag_evidence::ledger::{self, MOST_BYTES};
 use sprag_history::{self as history, Head};
 use sprag_model::ledger::{FOLDER, Ledger};
 
@@ -33,7 +34,7 @@ pub fn read_with(project: &Project, path: &str, text: &str) -> crate::Result<Led
     of(&files).map_err(|error| Advice { message: text::printable(&error.to_string()), hint }.into())
 }
 
-fn of(files: &[(String, Vec<u8>)]) -> Result<Ledger, LedgerError> {
+fn of(files: &[(String, Vec<u8>)]) -> Result<Ledger, TomlError> {
     ledger::read(files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())))
 }
 

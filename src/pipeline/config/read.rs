@@ -1,19 +1,18 @@
 //! Reading `sprag.toml`: text to settings, with the place of every fault.
 
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
-
-use toml::de::{DeTable, DeValue};
 
 use super::suggest::{nearest, suggestion};
 use super::{Config, ConfigError, FILE_NAME, Rules, Suite, SuiteKind};
+use sprag_base::files::read_bounded;
+use sprag_base::toml::{TomlError, TomlText};
 
 /// The suite of TensorRT that is there without being named: its engine comes from the command line.
 const TRT_SUITE: &str = "trt";
 
 /// The largest file that is read, in bytes: many times what settings take.
-const MOST_BYTES: u64 = 1 << 20;
+const MOST_BYTES: usize = 1 << 20;
 
 impl Config {
     /// Reads `sprag.toml` in `root`, or takes the built-in configuration where there is none.
@@ -36,17 +35,16 @@ impl Config {
     pub fn load_rules(path: &Path) -> Result<Rules, ConfigError> {
         let text = text(path).map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
         let config = Config::parse(&text, path)?;
-        let table = DeTable::parse(&text).map(|table| table.into_inner()).unwrap_or_default();
-        let other = table.iter().find(|(key, _)| key.get_ref() != "rules");
+        let name = path.display().to_string();
+        let text = TomlText::new(&name, &text);
+        let table: toml::Table = text.parse().map_err(|error| content_error(path, error, None))?;
+        let other = table.keys().find(|key| *key != "rules");
         let fault = match other {
-            Some((key, _)) => Some((key.span().start, format!("`{}` is no part of a policy", key.get_ref()))),
-            None if table.is_empty() => Some((0, "there is no section `[rules]`".to_owned())),
-            None => None,
+            Some(key) => text.error_at_key(&[key], format!("`{key}` is no part of a policy")),
+            None if table.is_empty() => text.error(0, "there is no section `[rules]`".to_owned()),
+            None => return Ok(config.rules),
         };
-        match fault {
-            Some((offset, message)) => Err(content_error(&text, path, offset, message, None)),
-            None => Ok(config.rules),
-        }
+        Err(content_error(path, fault, None))
     }
 
     /// Reads the text of a `sprag.toml`; `path` is for messages.
@@ -54,15 +52,15 @@ impl Config {
     /// # Errors
     /// As [`Config::load`].
     pub fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
-        let content = |offset, message, suggestion| content_error(text, path, offset, message, suggestion);
-        let config: Config = toml::from_str(text).map_err(|error| {
-            let offset = error.span().map_or(0, |span| span.start);
-            let message = error.message().trim().replace('\n', " ");
-            let suggestion = suggestion(&message);
-            content(offset, message, suggestion)
+        let name = path.display().to_string();
+        let text = TomlText::new(&name, text);
+        let config: Config = text.parse().map_err(|error| {
+            let suggestion = suggestion(&error.message);
+            content_error(path, error, suggestion)
         })?;
         if let Some(fault) = config.fault() {
-            return Err(content(place(text, &fault.keys), fault.message, None));
+            let keys: Vec<&str> = fault.keys.iter().map(String::as_str).collect();
+            return Err(content_error(path, text.error_at_key(&keys, fault.message), None));
         }
         Ok(config.with_built_in_suites())
     }
@@ -104,45 +102,15 @@ impl Config {
     }
 }
 
-/// What is wrong at an offset in bytes.
-fn content_error(text: &str, path: &Path, offset: usize, message: String, suggestion: Option<String>) -> ConfigError {
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+fn content_error(path: &Path, error: TomlError, suggestion: Option<String>) -> ConfigError {
+    let TomlError { line, column, message, .. } = error;
     ConfigError::Content { path: path.to_owned(), line, column, message, suggestion }
 }
 
 /// The text of a file that is no larger than settings are.
 fn text(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    fs::File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > MOST_BYTES {
-        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it holds more than {MOST_BYTES} bytes"))),
-        false => Ok(text),
-    }
-}
-
-/// Where the last of those keys stands, each in the table or the list of the one before: an offset in bytes. Where a key is
-/// absent, the place of the last one that is there.
-fn place(text: &str, keys: &[String]) -> usize {
-    let Ok(root) = DeTable::parse(text) else { return 0 };
-    let (mut value, mut offset) = (&DeValue::Table(root.into_inner()), 0);
-    for wanted in keys {
-        let found = match value {
-            DeValue::Table(table) => {
-                let entry = table.iter().find(|(key, _)| *key.get_ref() == wanted.as_str());
-                entry.map(|(key, value)| (key.span(), value))
-            }
-            DeValue::Array(items) => {
-                let item = wanted.parse::<usize>().ok().and_then(|place| items.get(place));
-                item.map(|item| (item.span(), item))
-            }
-            _ => None,
-        };
-        let Some((span, inner)) = found else { break };
-        (value, offset) = (inner.get_ref(), span.start);
-    }
-    offset
+    let bytes = read_bounded(path, MOST_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
 #[cfg(test)]
