@@ -206,7 +206,7 @@ impl Baseline {
             Some(version) => version,
         };
         let read = match version {
-            1 => version_1::read(value.clone()),
+            1 => read_version_1(value.clone()),
             _ => Baseline::deserialize(&value),
         };
         let baseline = read.map_err(|error| {
@@ -282,6 +282,45 @@ impl Baseline {
 fn faulty_metric(file: &Value) -> Option<(&str, serde_json::Error)> {
     let metrics = file.get("metrics")?.as_object()?;
     metrics.iter().find_map(|(key, entry)| Some((key.as_str(), BaselineMetric::deserialize(entry).err()?)))
+}
+
+/// Reads a file of version 1 into what stands for it today.
+fn read_version_1(value: Value) -> Result<Baseline, serde_json::Error> {
+    let old: version_1::Baseline = serde_json::from_value(value)?;
+    let metric = |(key, metric): (String, version_1::BaselineMetric)| {
+        let rule = Rule::Tolerance { ratio: metric.max_regression_ratio, abs: metric.max_regression_abs };
+        let version_1::BaselineMetric { value, unit, better, .. } = metric;
+        (
+            key,
+            BaselineMetric {
+                value,
+                unit,
+                better,
+                interval: None,
+                version: None,
+                sessions: 1,
+                restlessness: None,
+                rule,
+            },
+        )
+    };
+    Ok(Baseline {
+        schema_version: SCHEMA_VERSION,
+        suite: old.suite,
+        machine_class: old.machine_class,
+        environment: old.environment,
+        dirty: old.commit.is_none(),
+        partial: false,
+        commit: old.commit,
+        branch: None,
+        machine: None,
+        run: old.run,
+        timestamp_utc: old.timestamp_utc,
+        required_status: old.required_status,
+        notes: old.notes,
+        accepted: None,
+        metrics: old.metrics.into_iter().map(metric).collect(),
+    })
 }
 
 #[cfg(test)]

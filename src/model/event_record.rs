@@ -8,26 +8,23 @@
 pub mod example;
 mod name;
 
-pub use name::EventName;
+pub use name::{EVENT_ROOT, EventName};
 
 use chrono::{DateTime, Datelike, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use self::name::{is_event, is_hex};
+use self::name::is_event;
 use super::event::{Direction, EventKind};
 use super::record::{MAX_RECORD_BYTES, YEARS};
 use super::schema::{self, patterns};
 use super::series::Series;
-use sprag_base::digest::Digest;
+use sprag_base::digest::{Digest, is_hex};
 use sprag_base::json;
 
 /// The version of the record that this build writes, and the newest it reads.
 pub const SCHEMA_VERSION: u64 = 1;
-
-/// Where event records lie in the history's tree.
-pub const EVENT_ROOT: &str = "history/v1/_events";
 
 /// What was told of an event at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

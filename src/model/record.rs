@@ -3,71 +3,26 @@
 //! A record is canonical JSON and one line feed. Its name bears the start of the SHA-256 of that JSON, so a name
 //! that does not match its content is damage.
 
-mod as_written;
-mod cursor;
-mod fields;
-mod known;
-mod published;
 mod text;
+mod error;
+mod interner;
+mod fields;
 
-pub use published::schema;
-
-use std::ops::RangeInclusive;
+pub use error::{MAX_RECORD_BYTES, RecordError, SCHEMA_VERSION, YEARS};
+pub use fields::schema;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::as_written::Lengths;
 use self::fields::RunRecord;
-use self::known::Known;
+use self::interner::Interner;
 use super::run::Run;
 use sprag_base::digest;
 use sprag_base::json;
 
-/// The version of the record that this build writes, and the newest it reads.
-pub const SCHEMA_VERSION: u64 = 2;
-
-/// The largest record that is read, in bytes. A run of a thousand benchmarks takes about one megabyte.
-pub const MAX_RECORD_BYTES: usize = 32 << 20;
-
-/// The years in which a run can have been measured.
-pub const YEARS: RangeInclusive<i32> = 1970..=9999;
-
 /// Whether a word can be the name of a suite: it names folders and files.
 pub fn is_suite(word: &str) -> bool {
     fields::check_path_word("suite", word).is_ok()
-}
-
-/// Why a file is not a run record.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// Larger than [`MAX_RECORD_BYTES`].
-    #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
-    Large(usize),
-    /// Not JSON, or cut short.
-    #[error("is not JSON: {0}")]
-    Json(serde_json::Error),
-    /// An object without a `schema_version` from 1 on, so somebody else's file.
-    #[error("is not a run record: it has no `schema_version` from 1 on")]
-    Foreign,
-    /// Written by a newer Sprag.
-    #[error("has schema version {0}, this build reads up to {SCHEMA_VERSION}; a newer sprag can read it")]
-    Newer(u64),
-    /// A field is missing, unknown or of the wrong kind.
-    #[error("does not follow the schema of its version: {0}")]
-    Schema(serde_json::Error),
-    /// A benchmark whose parts contradict its id, or cannot be written.
-    #[error("holds a benchmark `{id}` that cannot be: {reason}", id = .id.escape_debug())]
-    Benchmark { id: String, reason: String },
-    /// The same benchmark twice.
-    #[error("lists the benchmark `{0}` twice")]
-    Duplicate(String),
-    /// A field whose value contradicts another.
-    #[error("has `{field}` {reason}")]
-    Field { field: &'static str, reason: String },
-    /// Valid, but not written in the canonical form that digests are taken of.
-    #[error("is not in canonical form, so its name cannot vouch for it")]
-    NotCanonical,
 }
 
 impl Run {
@@ -104,7 +59,7 @@ impl Run {
         }
         let value = value_of(bytes)?;
         let record = RunRecord::deserialize(&value).map_err(RecordError::Schema)?;
-        let run = record.into_run(&mut Known::default())?;
+        let run = record.into_run(&mut Interner::default())?;
         let (id, _, _) = run.to_record();
         Ok((id, run))
     }
@@ -113,8 +68,7 @@ impl Run {
 /// Reads records of which the names vouch for the content, many one after another.
 #[derive(Default)]
 pub struct Reader {
-    known: Known,
-    lengths: Lengths,
+    interner: Interner,
 }
 
 impl Reader {
@@ -143,21 +97,17 @@ impl Reader {
     /// The run of a record and the version that the record says it has; absent where it does not follow the schema.
     fn run(&mut self, text: &str) -> Result<Option<(u64, Run)>, RecordError> {
         let is_read = |version: u64| (1..=SCHEMA_VERSION).contains(&version);
-        let as_written = as_written::read(text, &mut self.known, &mut self.lengths);
-        if let Some(read) = as_written.filter(|(version, _)| is_read(*version)) {
-            return Ok(Some(read));
-        }
         let record: Option<RunRecord<'_>> = serde_json::from_str(text).ok();
         let Some(record) = record.filter(|record| is_read(record.schema_version())) else { return Ok(None) };
         let version = record.schema_version();
-        Ok(Some((version, record.into_run(&mut self.known)?)))
+        Ok(Some((version, record.into_run(&mut self.interner)?)))
     }
 }
 
 /// What is wrong with a file that is no record of ours.
 fn why_not(bytes: &[u8]) -> RecordError {
     let why =
-        |value: Value| RunRecord::deserialize(&value).map_err(RecordError::Schema)?.into_run(&mut Known::default());
+        |value: Value| RunRecord::deserialize(&value).map_err(RecordError::Schema)?.into_run(&mut Interner::default());
     match value_of(bytes).and_then(why) {
         Err(error) => error,
         Ok(_) => RecordError::NotCanonical,

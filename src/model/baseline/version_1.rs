@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::Environment;
-use super::{Better, Rule, RunStatus, Unit, patterns};
+use crate::environment::Environment;
+use crate::metric::Better;
+use crate::run::RunStatus;
+use crate::schema::patterns;
+use crate::unit::Unit;
 
 /// The values a suite is held against.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Deserialize)]
@@ -58,43 +60,4 @@ pub(super) struct BaselineMetric {
     /// Allowed absolute worsening on top, in base units.
     #[schemars(extend("minimum" = 0))]
     pub(super) max_regression_abs: f64,
-}
-
-/// Reads a file of that version into what stands for it today.
-pub(super) fn read(value: Value) -> Result<super::Baseline, serde_json::Error> {
-    let old: Baseline = serde_json::from_value(value)?;
-    let metric = |(key, metric): (String, BaselineMetric)| {
-        let rule = Rule::Tolerance { ratio: metric.max_regression_ratio, abs: metric.max_regression_abs };
-        let BaselineMetric { value, unit, better, .. } = metric;
-        (
-            key,
-            super::BaselineMetric {
-                value,
-                unit,
-                better,
-                interval: None,
-                version: None,
-                sessions: 1,
-                restlessness: None,
-                rule,
-            },
-        )
-    };
-    Ok(super::Baseline {
-        schema_version: super::SCHEMA_VERSION,
-        suite: old.suite,
-        machine_class: old.machine_class,
-        environment: old.environment,
-        dirty: old.commit.is_none(),
-        partial: false,
-        commit: old.commit,
-        branch: None,
-        machine: None,
-        run: old.run,
-        timestamp_utc: old.timestamp_utc,
-        required_status: old.required_status,
-        notes: old.notes,
-        accepted: None,
-        metrics: old.metrics.into_iter().map(metric).collect(),
-    })
 }

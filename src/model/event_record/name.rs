@@ -1,6 +1,9 @@
 //! The path of an event record, by which its content is vouched for.
 
-use super::EVENT_ROOT;
+use sprag_base::digest::is_hex;
+
+/// Where event records lie in the history's tree.
+pub const EVENT_ROOT: &str = "history/v1/_events";
 
 /// The parts of `history/v1/_events/<yyyy>/<mm>/<event>-<step>-<digest16>.json`.
 ///
@@ -62,11 +65,6 @@ fn parts(path: &str) -> Option<EventName<'_>> {
 /// Whether a text is `e-` and 6 to 16 digits.
 pub(super) fn is_event(text: &str) -> bool {
     text.strip_prefix("e-").is_some_and(|digits| is_hex(digits, 6..=16))
-}
-
-/// Whether a text is so many lower-case hexadecimal digits.
-pub(super) fn is_hex(text: &str, length: std::ops::RangeInclusive<usize>) -> bool {
-    length.contains(&text.len()) && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

@@ -9,16 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Datelike, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::RecordError;
-use super::known::{Identity, Known};
-use super::published::{positive, reasoned};
+use super::error::{RecordError, SCHEMA_VERSION, YEARS};
+use super::interner::{Identity, Interner};
 use super::text::Text;
 use crate::benchmark::{Attributes, Benchmark, MAX_WORD, Parity};
 use crate::commit::Commit;
 use crate::environment::{Environment, Machine};
-use crate::metric::{Better, Metric};
+use crate::metric::{Better, Metric, RATIO};
 use crate::run::{Quality, Run, RunStatus};
 use crate::sample::{Estimate, Measurement, Role};
 use crate::schema::{self, patterns};
@@ -99,39 +98,39 @@ struct BenchmarkRecord<'a> {
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("allOf" = [positive()]))]
-pub(super) struct MetricRecord<'a> {
+struct MetricRecord<'a> {
     /// Which way is better.
-    pub(super) better: Better,
+    better: Better,
     /// The smallest relative change that shows in four cases of five.
     #[schemars(with = "f64", extend("minimum" = 0))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) detectable: Option<f64>,
+    detectable: Option<f64>,
     /// The 95 % interval of `value` over worker processes, the lower end first.
-    pub(super) interval: Option<(f64, f64)>,
+    interval: Option<(f64, f64)>,
     /// The smallest clean sample.
     #[schemars(with = "f64")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) min: Option<f64>,
+    min: Option<f64>,
     /// How many samples stand behind it.
-    pub(super) n: u64,
+    n: u64,
     /// One word.
     #[serde(borrow)]
     #[schemars(extend("minLength" = 1, "maxLength" = 100, "pattern" = patterns::METRIC))]
-    pub(super) name: Cow<'a, str>,
+    name: Cow<'a, str>,
     /// The median of all samples.
-    pub(super) p50: Option<f64>,
+    p50: Option<f64>,
     /// Their 95th percentile.
-    pub(super) p95: Option<f64>,
+    p95: Option<f64>,
     /// The unit of its numbers.
-    pub(super) unit: Unit,
+    unit: Unit,
     /// The median over worker processes of their medians.
-    pub(super) value: f64,
+    value: f64,
     /// The median of each worker process, in the order in which they ran.
-    pub(super) workers: Vec<f64>,
+    workers: Vec<f64>,
 }
 
 /// The first benchmark that was measured before, if there is one.
-pub(super) fn twice(measurements: &[Measurement]) -> Option<&Benchmark> {
+fn twice(measurements: &[Measurement]) -> Option<&Benchmark> {
     let mut seen = BTreeSet::new();
     measurements.iter().map(|measurement| &*measurement.benchmark).find(|benchmark| !seen.insert(*benchmark))
 }
@@ -166,7 +165,7 @@ impl<'a> RunRecord<'a> {
         self.schema_version
     }
 
-    pub(super) fn into_run(self, known: &mut Known) -> Result<Run, RecordError> {
+    pub(super) fn into_run(self, interner: &mut Interner) -> Result<Run, RecordError> {
         check_path_word("suite", &self.suite)?;
         check_hex("machine.id", &self.machine.id, 16)?;
         if let Some(commit) = &self.commit {
@@ -183,7 +182,7 @@ impl<'a> RunRecord<'a> {
         if self.timestamp_utc.timestamp_subsec_nanos() != 0 {
             return Err(RecordError::Field { field: "timestamp_utc", reason: "with fractions of a second".to_owned() });
         }
-        if !super::YEARS.contains(&self.timestamp_utc.year()) {
+        if !YEARS.contains(&self.timestamp_utc.year()) {
             return Err(RecordError::Field {
                 field: "timestamp_utc",
                 reason: "outside the years 1970 to 9999".to_owned(),
@@ -191,7 +190,7 @@ impl<'a> RunRecord<'a> {
         }
         let mut measurements = Vec::with_capacity(self.benchmarks.len());
         for record in self.benchmarks {
-            measurements.push(record.into_measurement(&self.suite, known)?);
+            measurements.push(record.into_measurement(&self.suite, interner)?);
         }
         if let Some(twice) = twice(&measurements) {
             return Err(RecordError::Duplicate(twice.id()));
@@ -219,7 +218,7 @@ impl<'a> BenchmarkRecord<'a> {
             id: Cow::Owned(benchmark.id()),
             name: Cow::Borrowed(&benchmark.name),
             version: benchmark.version,
-            params: benchmark.params.iter().map(|(key, value)| (Text::of(key), Text::of(value))).collect(),
+            params: benchmark.params.iter().map(|(key, value)| (Text::borrowed(key), Text::borrowed(value))).collect(),
             variant: Cow::Borrowed(&benchmark.variant),
             role: measurement.role,
             attributes: measurement.attributes.clone(),
@@ -229,11 +228,11 @@ impl<'a> BenchmarkRecord<'a> {
         }
     }
 
-    fn into_measurement(self, suite: &str, known: &mut Known) -> Result<Measurement, RecordError> {
+    fn into_measurement(self, suite: &str, interner: &mut Interner) -> Result<Measurement, RecordError> {
         let fault = |reason: String| RecordError::Benchmark { id: self.id.to_string(), reason };
         let identity =
             Identity { suite, name: &self.name, params: &self.params, variant: &self.variant, version: self.version };
-        let benchmark = known.benchmark(&self.id, &identity).map_err(fault)?;
+        let benchmark = interner.intern(&self.id, &identity).map_err(fault)?;
         let mut names = BTreeSet::new();
         for metric in &self.metrics {
             let word = &metric.name;
@@ -277,7 +276,7 @@ impl<'a> MetricRecord<'a> {
     }
 
     /// The estimate, if its numbers can be those of a measurement.
-    pub(super) fn into_estimate(self) -> Result<Estimate, String> {
+    fn into_estimate(self) -> Result<Estimate, String> {
         let metric = Metric { name: self.name.into_owned(), unit: self.unit, better: self.better };
         let (low, high) = self.interval.unwrap_or((self.value, self.value));
         let single = [Some(self.value), self.p50, self.p95, self.min, Some(low), Some(high)];
@@ -341,4 +340,146 @@ fn check_hex(field: &'static str, text: &str, length: usize) -> Result<(), Recor
         return Err(RecordError::Field { field, reason });
     }
     Ok(())
+}
+
+/// The schema of records of that version, where there is one.
+pub fn schema(version: u64) -> Option<Value> {
+    if !(1..=SCHEMA_VERSION).contains(&version) {
+        return None;
+    }
+    let mut schema = schema::of::<RunRecord>();
+    schema["properties"]["schema_version"] = json!({ "description": "The version of the record.", "const": version });
+    let benchmark = &mut schema["$defs"]["BenchmarkRecord"]["properties"];
+    if version == 1 {
+        // What the second version added, and what an older reader would take for the whole.
+        remove(benchmark, "role");
+        let metric = &mut schema["$defs"]["MetricRecord"]["properties"];
+        remove(metric, "min");
+        remove(metric, "detectable");
+        schema["properties"]["config"]["properties"] = json!({ SHARD: false });
+    } else {
+        // The role of an ordinary benchmark is left out.
+        benchmark["role"]["enum"] = json!(["reported", "control"]);
+    }
+    if version == 1 {
+        remove(&mut schema["$defs"], "Role");
+    }
+    Some(schema)
+}
+
+fn remove(object: &mut Value, field: &str) {
+    object.as_object_mut().and_then(|fields| fields.remove(field)).expect("the schema of the type has the field");
+}
+
+/// A time, a rate and a ratio are above zero.
+fn positive() -> Value {
+    let is = json!({ "anyOf": [
+        { "properties": { "unit": { "enum": ["s", "1/s"] } } },
+        { "properties": { "name": { "const": RATIO } } },
+    ] });
+    let above = json!({ "exclusiveMinimum": 0 });
+    let all = json!({ "items": above });
+    json!({ "if": is, "then": { "properties": {
+        "value": above, "p50": above, "p95": above, "min": above, "workers": all, "interval": all,
+    } } })
+}
+
+/// What did not run says why.
+fn reasoned() -> Value {
+    json!({
+        "if": { "properties": { "status": { "enum": ["skipped", "failed"] } } },
+        "then": { "properties": { "reason": { "type": "string", "pattern": patterns::REASON } } },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flat::example::{recorded, skipped};
+    use crate::run::Run;
+    use crate::sample::Role;
+
+    fn value(run: &Run) -> Value {
+        serde_json::from_slice(&run.to_record().2).expect("a record is JSON")
+    }
+
+    #[test]
+    fn a_schema_takes_what_readers_take_and_refuses_what_they_refuse() {
+        let newer = recorded().run;
+        let mut older = newer.clone();
+        let time = &mut older.measurements[0].estimates[0];
+        (time.min, time.detectable) = (None, None);
+        let [first, second] = [1, 2].map(|version| schema(version).expect("the version is known"));
+        let takes = |schema: &Value, value: &Value| jsonschema::is_valid(schema, value);
+        assert!(takes(&first, &value(&older)) && !takes(&second, &value(&older)));
+        assert!(takes(&second, &value(&newer)) && !takes(&first, &value(&newer)));
+        assert!(takes(&first, &value(&skipped().run)));
+        let mut control = newer.clone();
+        control.measurements[0].role = Role::Control;
+        assert!(takes(&second, &value(&control)));
+        assert_eq!((schema(0), schema(3)), (None, None));
+
+        let check = |pointer: &str, wrong: Option<Value>| {
+            let mut damaged = value(&newer);
+            let (parent, field) = pointer.rsplit_once('/').expect("a pointer has a slash");
+            let parent = damaged.pointer_mut(parent).expect("the parent is there");
+            match wrong {
+                Some(wrong) => parent[field] = wrong,
+                None => assert!(parent.as_object_mut().expect("an object").remove(field).is_some(), "{pointer}"),
+            }
+            assert!(!takes(&second, &damaged), "the schema takes {pointer}: {damaged}");
+            let bytes = serde_json::to_vec(&damaged).expect("a value is JSON");
+            let read = Run::from_json(&bytes).is_ok_and(|(_, run)| value(&run) == damaged);
+            assert!(!read, "the reader takes {pointer}");
+        };
+        // A field that is missing.
+        for field in ["schema_version", "suite", "commit", "machine", "reason", "quality", "autotune"] {
+            check(&format!("/{field}"), None);
+        }
+        for field in
+            ["commit/dirty", "machine/class", "environment/key", "benchmarks/0/failure", "benchmarks/0/metrics"]
+        {
+            check(&format!("/{field}"), None);
+        }
+        check("/benchmarks/0/metrics/0/n", None);
+        // One that nobody knows.
+        for parent in ["", "/commit", "/machine", "/environment", "/quality", "/benchmarks/0", "/benchmarks/0/parity"] {
+            check(&format!("{parent}/other"), Some(json!(1)));
+        }
+        check("/benchmarks/0/metrics/0/other", Some(json!(1)));
+        // A value of the wrong type, unit, form or size.
+        check("/schema_version", Some(json!("2")));
+        check("/schema_version", Some(json!(3)));
+        check("/suite", Some(json!("../cpu")));
+        check("/suite", Some(json!("_cpu")));
+        check("/timestamp_utc", Some(json!("2026-05-04 03:02:01")));
+        check("/timestamp_utc", Some(json!("2026-05-04T03:02:01.5Z")));
+        check("/timestamp_utc", Some(json!("1969-05-04T03:02:01Z")));
+        check("/commit/sha", Some(json!("0123")));
+        check("/commit/commit_time", Some(json!("yesterday")));
+        check("/machine/id", Some(json!("0123456789ABCDEF")));
+        check("/status", Some(json!("fine")));
+        check("/status", Some(json!("skipped")));
+        check("/quality/clean", Some(json!("yes")));
+        check("/benchmarks/0/name", Some(json!("a{b")));
+        check("/benchmarks/0/name", Some(json!("x".repeat(201))));
+        check("/benchmarks/0/variant", Some(json!(" ")));
+        check("/benchmarks/0/version", Some(json!(-1)));
+        check("/benchmarks/0/version", Some(json!(5_000_000_000_u64)));
+        check("/benchmarks/0/params/c", Some(json!(64)));
+        check("/benchmarks/0/params/c", Some(json!("a,b")));
+        check("/benchmarks/0/role", Some(json!("tracked")));
+        check("/benchmarks/0/parity/status", Some(json!("right")));
+        check("/benchmarks/0/metrics/0/name", Some(json!("a time")));
+        check("/benchmarks/0/metrics/0/unit", Some(json!("ms")));
+        check("/benchmarks/0/metrics/0/better", Some(json!("smaller")));
+        check("/benchmarks/0/metrics/0/value", Some(json!("0.25")));
+        check("/benchmarks/0/metrics/0/value", Some(json!(0.0)));
+        check("/benchmarks/0/metrics/0/workers", Some(json!([0.25, -1.0])));
+        check("/benchmarks/0/metrics/0/interval", Some(json!([0.25])));
+        check("/benchmarks/0/metrics/0/min", Some(json!(null)));
+        check("/benchmarks/0/metrics/0/detectable", Some(json!(-0.5)));
+        check("/benchmarks/0/metrics/0/n", Some(json!(1.5)));
+        check("/benchmarks/0/metrics/1/value", Some(json!(-1.5)));
+    }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub(super) struct Text<'a>(Cow<'a, str>);
 
 impl<'a> Text<'a> {
-    pub(super) fn of(text: &'a str) -> Text<'a> {
+    pub(super) fn borrowed(text: &'a str) -> Text<'a> {
         Text(Cow::Borrowed(text))
     }
 

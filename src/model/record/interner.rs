@@ -1,6 +1,4 @@
-//! The benchmarks that a reader has met.
-//!
-//! A history names the same hundred benchmarks ten thousand times. Each is checked and made once.
+//! Benchmarks that are checked and made once: a history names the same hundred of them ten thousand times.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,7 +8,7 @@ use crate::benchmark::{Benchmark, BenchmarkError};
 
 /// Benchmarks whose parts were found to make their id.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct Interner {
     /// With their ids, in the order in which they were met.
     all: Vec<(String, Arc<Benchmark>)>,
     places: HashMap<String, usize>,
@@ -27,22 +25,22 @@ pub(super) struct Identity<'r> {
     pub(super) version: u32,
 }
 
-impl Known {
-    /// The benchmark that had this id when it was last met.
-    pub(super) fn met(&mut self, id: &str) -> Option<&Arc<Benchmark>> {
-        let is_next = self.all.get(self.next).is_some_and(|(known, _)| known == id);
+impl Interner {
+    /// The benchmark that was made of this id last.
+    fn get(&mut self, id: &str) -> Option<&Arc<Benchmark>> {
+        let is_next = self.all.get(self.next).is_some_and(|(one, _)| one == id);
         let place = if is_next { self.next } else { *self.places.get(id)? };
         self.next = place + 1;
-        self.all.get(place).map(|(_, known)| known)
+        self.all.get(place).map(|(_, benchmark)| benchmark)
     }
 
     /// The benchmark of these parts, which must be fit to be one and make that id.
     ///
     /// # Errors
     /// Says which part is unfit, or what id they make.
-    pub(super) fn benchmark(&mut self, id: &str, identity: &Identity<'_>) -> Result<Arc<Benchmark>, String> {
-        if let Some(known) = self.met(id).filter(|known| identity.is(known)) {
-            return Ok(Arc::clone(known));
+    pub(super) fn intern(&mut self, id: &str, identity: &Identity<'_>) -> Result<Arc<Benchmark>, String> {
+        if let Some(benchmark) = self.get(id).filter(|benchmark| identity.is(benchmark)) {
+            return Ok(Arc::clone(benchmark));
         }
         let benchmark = identity.benchmark();
         benchmark.check().map_err(|error: BenchmarkError| error.to_string())?;
@@ -57,12 +55,12 @@ impl Known {
 }
 
 impl Identity<'_> {
-    fn is(&self, known: &Benchmark) -> bool {
-        let pairs = known.params.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        self.version == known.version
-            && self.name == known.name
-            && self.variant == known.variant
-            && self.suite == known.suite
+    fn is(&self, benchmark: &Benchmark) -> bool {
+        let pairs = benchmark.params.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        self.version == benchmark.version
+            && self.name == benchmark.name
+            && self.variant == benchmark.variant
+            && self.suite == benchmark.suite
             && self.params.iter().map(|(key, value)| (key.as_str(), value.as_str())).eq(pairs)
     }
 
