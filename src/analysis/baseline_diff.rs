@@ -16,7 +16,7 @@ pub fn metrics(from: &Baseline, to: &Baseline) -> Vec<MetricDiff> {
         .map(|key| {
             let (before, after) = (from.metrics.get(key), to.metrics.get(key));
             let (kind, change) = kind(before, after);
-            let side = |metric: Option<&BaselineMetric>| metric.map(MetricSide::of);
+            let side = |metric: Option<&BaselineMetric>| metric.map(MetricSide::new);
             MetricDiff { key: key.clone(), kind, change, from: side(before), to: side(after) }
         })
         .collect();

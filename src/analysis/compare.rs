@@ -8,7 +8,7 @@ use super::family::{self, Basis};
 use super::{restless, rules};
 use sprag_model::baseline::{Baseline, BaselineMetric};
 use sprag_model::environment::FactChange;
-use sprag_model::evidence::{Evidence, Restlessness, Side};
+use sprag_model::evidence::{Evidence, SessionNoise, Side};
 use sprag_model::metric::{Metric, TIME};
 use sprag_model::rule::Rule;
 use sprag_model::run::{Run, RunStatus};
@@ -149,7 +149,7 @@ fn held_against(
     let (benchmark, metric_name) = Baseline::split_key(key).unwrap_or((key, TIME));
     let metric = Metric { name: metric_name.to_owned(), unit: entry.unit, better: entry.better };
     let (run, measurement) = (by_id.run, by_id.find(benchmark));
-    let estimate = measurement.filter(|one| one.is_sound()).and_then(|one| one.estimate(metric_name));
+    let estimate = measurement.filter(|one| one.is_usable()).and_then(|one| one.estimate(metric_name));
     let mut comparison = Comparison {
         series: measurement.map(|one| series_id(run, one, metric_name)),
         baseline: Some(entry.value),
@@ -227,7 +227,7 @@ pub fn evidence(
         base,
         current: Side { interval, ..current },
         ratios: Vec::new(),
-        restlessness: Some(Restlessness { deviation: known.deviation.max(within), ..known }),
+        restlessness: Some(SessionNoise { deviation: known.deviation.max(within), ..known }),
         shares_memory: false,
     }
 }

@@ -11,7 +11,7 @@ use sprag_model::head::RunHead;
 use sprag_model::rollup::{LatestRow, SuiteRow, WeekRow};
 use sprag_model::run::{RecordedRun, Run, RunStatus};
 use sprag_model::series::Series;
-use sprag_model::shard::{Incomplete, Whole};
+use sprag_model::shard::{CompleteRun, IncompleteRun};
 use sprag_model::verdict::{Comparison, Counts, Verdict};
 
 use super::{compare, sentence, tip};
@@ -43,7 +43,7 @@ pub struct Input<'a> {
 
 /// The newest run of a suite on a machine, which is what is judged of it.
 pub struct Newest<'a> {
-    whole: Whole<'a>,
+    whole: CompleteRun<'a>,
     /// Whether it is of some benchmarks only, as no other is known.
     narrowed: bool,
     /// When the suite was last measured there, probes left out.
@@ -74,13 +74,13 @@ pub fn newest<'a>(heads: &'a [RunHead], line: &CommitLine) -> Vec<Newest<'a>> {
         let tip::Runs { tip, last, probes, incomplete } = tip::of(&group, &positions);
         let narrowed = tip.is_none();
         // A run of some benchmarks says nothing about the others; it decides only where there is no other.
-        let whole = tip.unwrap_or_else(|| Whole::of(group[group.len() - 1]));
+        let whole = tip.unwrap_or_else(|| CompleteRun::undivided(group[group.len() - 1]));
         let newest = whole.newest();
         let is_member = |one: &RunHead| whole.members().iter().any(|member| member.id == one.id);
         let before = |one: &&&RunHead| one.timestamp <= newest.timestamp && !is_member(one);
         let previous = group.iter().rev().find(before).copied();
         let unfinished = incomplete.iter().filter(|set| set.newest >= newest.timestamp);
-        let unfinished = unfinished.map(Incomplete::sentence).collect();
+        let unfinished = unfinished.map(IncompleteRun::sentence).collect();
         Newest { whole, narrowed, last, probes, previous, unfinished }
     });
     newest.collect()
@@ -226,7 +226,7 @@ fn suite_finding(
             commit: baseline.commit.clone(),
             time: baseline.timestamp_utc,
         }),
-        counts: Counts::of(&comparisons),
+        counts: Counts::from_comparisons(&comparisons),
         comparisons,
         rollup: row.cloned(),
     }
@@ -239,7 +239,7 @@ mod tests {
     use sprag_model::shard;
 
     fn analysed(records: &[RecordedRun], baselines: &[BaselineFile]) -> Analysis {
-        let heads: Vec<RunHead> = records.iter().map(RunHead::of).collect();
+        let heads: Vec<RunHead> = records.iter().map(RunHead::new).collect();
         analyse(Input {
             project: "p",
             every_days: 7,
@@ -295,7 +295,7 @@ mod tests {
         let baselines = [BaselineFile { path: Baseline::path("cpu", "CPU"), content: Ok(baseline) }];
         let (first, second) = (part("1/2", 3, "infer"), part("2/2", 4, "tile_pack"));
         let check = |runs: &[RecordedRun], ids: &[&RecordedRun], reasons: &[&str]| {
-            let heads: Vec<RunHead> = runs.iter().map(RunHead::of).collect();
+            let heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();
             let members = newest(&heads, &CommitLine::default())[0]
                 .members()
                 .iter()

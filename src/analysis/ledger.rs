@@ -48,7 +48,7 @@ pub fn tell_events(events: &mut [Event], ledger: &Ledger, day: NaiveDate) {
 
 /// What the ledger says to an event: nothing where it stands for no regression.
 fn of_event(event: &Event, ledger: &Ledger, day: NaiveDate) -> Option<Answer> {
-    let acceptance = ledger.acceptance(&event.id, day).filter(|_| event.is_standing_regression())?;
+    let acceptance = ledger.acceptance(&event.id, day).filter(|_| event.is_ongoing_regression())?;
     let scope = Scope::parse(&acceptance.scope);
     let holds = |one: &Member| scope.is_some_and(|scope| scope.has(subject(one), true));
     let mut open = event.members.iter().filter(|one| one.standing && one.worse.is_none_or(|worse| worse > 0.0));
@@ -58,7 +58,7 @@ fn of_event(event: &Event, ledger: &Ledger, day: NaiveDate) -> Option<Answer> {
     } else if open.any(|one| exceeds(acceptance, least_of_member(one))) {
         standing = Standing::Exceeded;
     }
-    Some(Answer::of(acceptance, day, standing))
+    Some(Answer::new(acceptance, day, standing))
 }
 
 impl<'a> Accepting<'a> {
@@ -77,7 +77,7 @@ impl<'a> Accepting<'a> {
                 commit: suite.commit.as_ref().map(|commit| commit.sha.as_str()),
             };
             self.tell(&held, &mut suite.comparisons);
-            suite.counts = Counts::of(&suite.comparisons);
+            suite.counts = Counts::from_comparisons(&suite.comparisons);
         }
         let by_suite: HashMap<(&str, &str), &[Comparison]> = analysis
             .suites
@@ -110,7 +110,7 @@ impl<'a> Accepting<'a> {
 
     fn by_event(&self, event: &Event, held: &Held<'_>, one: &Comparison) -> Option<Answer> {
         let acceptance = self.ledger.acceptance(&event.id, self.day)?;
-        if !event.is_standing_regression() || !self.lies_between(event, held) {
+        if !event.is_ongoing_regression() || !self.lies_between(event, held) {
             return None;
         }
         let is_it = |member: &&Member| {
@@ -129,7 +129,7 @@ impl<'a> Accepting<'a> {
         Scope::parse(&acceptance.scope).filter(|scope| scope.has(subject, member.is_some()))?;
         let standing =
             if exceeds(acceptance, least_of_comparison(one)) { Standing::Exceeded } else { Standing::Accepted };
-        Some(Answer::of(acceptance, self.day, standing))
+        Some(Answer::new(acceptance, self.day, standing))
     }
 
     /// Whether an event lies between the two sides. What stands on no line of commits cannot be told to.

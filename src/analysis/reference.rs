@@ -8,7 +8,7 @@ use super::restless;
 use super::rules::interval;
 use sprag_base::stats::{describe, student};
 use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
-use sprag_model::evidence::Restlessness;
+use sprag_model::evidence::SessionNoise;
 use sprag_model::metric::Metric;
 use sprag_model::rule::{Choice, Policy, Rule};
 use sprag_model::run::{RecordedRun, RunStatus};
@@ -131,7 +131,7 @@ pub fn entry(key: &str, known: &Known<'_>, level: Level, policy: &Policy) -> Bas
     let mean = if is_level { (logarithms.sum::<f64>() / sessions as f64).exp() } else { newest };
     let value = describe::round_significant(mean, DIGITS);
     let restlessness =
-        Restlessness { deviation: describe::round_significant(restlessness.deviation, DIGITS), ..restlessness };
+        SessionNoise { deviation: describe::round_significant(restlessness.deviation, DIGITS), ..restlessness };
     let rule = rule(policy, key, Some(&restlessness), sessions);
     BaselineMetric {
         value,
@@ -147,7 +147,7 @@ pub fn entry(key: &str, known: &Known<'_>, level: Level, policy: &Policy) -> Bas
 }
 
 /// How restless the sessions before the last one were, where the last one surely left what they allow.
-fn before_a_step(levels: &[f64], within: Option<f64>, metric: &Metric) -> Option<Restlessness> {
+fn before_a_step(levels: &[f64], within: Option<f64>, metric: &Metric) -> Option<SessionNoise> {
     let (last, before) = levels.split_last()?;
     let present = restless::present(before, within);
     let restlessness = restless::of(before, within, metric);
@@ -162,7 +162,7 @@ fn before_a_step(levels: &[f64], within: Option<f64>, metric: &Metric) -> Option
 }
 
 /// The rule of the metric of that key, whose base value rests on so many sessions.
-pub fn rule(policy: &Policy, key: &str, restlessness: Option<&Restlessness>, sessions: usize) -> Rule {
+pub fn rule(policy: &Policy, key: &str, restlessness: Option<&SessionNoise>, sessions: usize) -> Rule {
     match (policy.choice(key), restlessness) {
         (Choice::Fixed(rule), _) => rule,
         (Choice::Learnt, Some(restlessness)) => {

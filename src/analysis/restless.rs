@@ -11,7 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::steps;
 use sprag_base::stats::{describe, student};
-use sprag_model::evidence::Restlessness;
+use sprag_model::evidence::SessionNoise;
 use sprag_model::metric::{INSTRUCTIONS, Metric, PEAK_MEMORY, RATIO};
 
 /// Runs that begin nearer to one another than this belong to one session: a machine does not change its mood between them.
@@ -56,14 +56,14 @@ pub fn sessions(runs: &[(DateTime<Utc>, f64)]) -> Vec<f64> {
 
 /// How restless a metric is whose sessions had these levels; `within` is the standard error that the processes of one run
 /// leave to its logarithm. Where the level stepped, that is no restlessness: it is learnt between the steps.
-pub fn of(levels: &[f64], within: Option<f64>, metric: &Metric) -> Restlessness {
+pub fn of(levels: &[f64], within: Option<f64>, metric: &Metric) -> SessionNoise {
     let parts = steps::parts(levels, within.unwrap_or(0.0));
     let fewest = (FEWEST_SESSIONS - 1) as f64;
     let (deviation, freedom, sessions) = match steps::pooled(levels, &parts).filter(|(_, freedom)| *freedom >= fewest) {
         Some((deviation, freedom)) => (deviation, freedom, levels.len()),
         None => (assumed(metric), ASSUMED_FREEDOM, 0),
     };
-    Restlessness { deviation: deviation.max(within.unwrap_or(0.0)).max(ASSUMED_COUNT), freedom, sessions }
+    SessionNoise { deviation: deviation.max(within.unwrap_or(0.0)).max(ASSUMED_COUNT), freedom, sessions }
 }
 
 /// The standard error that the 95 % interval of a run over its processes leaves to the logarithm of its value.
@@ -77,7 +77,7 @@ pub fn within(value: f64, interval: Option<(f64, f64)>) -> Option<f64> {
 ///
 /// The interval of a new run reaches `t * s * sqrt(1 + 1/n)` to either side, and its middle lies within the 90th percentile
 /// of the same spread in four cases of five.
-pub fn tolerance(restless: &Restlessness, base_sessions: usize, confidence: f64) -> f64 {
+pub fn tolerance(restless: &SessionNoise, base_sessions: usize, confidence: f64) -> f64 {
     let error = restless.deviation * (1.0 + 1.0 / base_sessions.max(1) as f64).sqrt();
     let quantile = |p: f64| student::quantile(p, restless.freedom).unwrap_or(f64::INFINITY);
     let wanted = ((quantile(1.0 - (1.0 - confidence) / 2.0) + quantile(0.9)) * error).exp_m1();
@@ -172,14 +172,14 @@ mod tests {
 
     #[test]
     fn a_tolerance_follows_from_the_noise() {
-        let quiet = Restlessness { deviation: 0.001, freedom: 7.0, sessions: 8 };
+        let quiet = SessionNoise { deviation: 0.001, freedom: 7.0, sessions: 8 };
         assert_eq!(tolerance(&quiet, 8, 0.98), 0.02);
         // (2.998 + 1.415) * 0.01 * sqrt(1.125) is 4.8 %.
-        let usual = Restlessness { deviation: 0.01, freedom: 7.0, sessions: 8 };
+        let usual = SessionNoise { deviation: 0.01, freedom: 7.0, sessions: 8 };
         assert_eq!(tolerance(&usual, 8, 0.98), 0.05);
         // And 2.4 % with half of that.
-        assert_eq!(tolerance(&Restlessness { deviation: 0.005, ..usual }, 8, 0.98), 0.025);
-        let wild = Restlessness { deviation: 2.0, freedom: 2.0, sessions: 3 };
+        assert_eq!(tolerance(&SessionNoise { deviation: 0.005, ..usual }, 8, 0.98), 0.025);
+        let wild = SessionNoise { deviation: 2.0, freedom: 2.0, sessions: 3 };
         assert_eq!(tolerance(&wild, 1, 0.98), 1.0);
     }
 

@@ -11,27 +11,27 @@ use std::collections::{BTreeSet, HashMap};
 use chrono::{DateTime, Utc};
 
 use sprag_model::head::RunHead;
-use sprag_model::shard::{self, Incomplete, Whole};
+use sprag_model::shard::{self, CompleteRun, IncompleteRun};
 
 /// The runs of one suite on one machine, by what they tell about its newest state.
 pub(super) struct Runs<'a> {
     /// The run that shows it; absent where all were narrowed or are parts of sets that are not complete.
-    pub(super) tip: Option<Whole<'a>>,
+    pub(super) tip: Option<CompleteRun<'a>>,
     /// When it was last measured, probes left out where there is another run.
     pub(super) last: DateTime<Utc>,
     pub(super) probes: BTreeSet<&'a str>,
     /// Sets of shards of which some are missing.
-    pub(super) incomplete: Vec<Incomplete>,
+    pub(super) incomplete: Vec<IncompleteRun>,
 }
 
 /// Sorts the runs of one suite on one machine, of which there is one at least; `positions` are those of the commits on the line.
 pub(super) fn of<'a>(runs: &[&'a RunHead], positions: &HashMap<&str, usize>) -> Runs<'a> {
     let assembly = shard::assemble(runs.iter().copied());
-    let on_line = |whole: &Whole<'a>| positions.get(whole.newest().commit.as_ref()?.sha.as_str()).copied();
+    let on_line = |whole: &CompleteRun<'a>| positions.get(whole.newest().commit.as_ref()?.sha.as_str()).copied();
     let placed = assembly.whole.iter().filter(|whole| on_line(whole).is_some()).count();
     let has_places = 2 * placed >= assembly.whole.len();
     let mut probes = BTreeSet::new();
-    let mut newest: Option<(Option<usize>, &Whole<'a>)> = None;
+    let mut newest: Option<(Option<usize>, &CompleteRun<'a>)> = None;
     let mut last = None;
     // Oldest first.
     for whole in &assembly.whole {
@@ -84,7 +84,7 @@ mod tests {
             if !filter.is_empty() {
                 run.config.insert(FILTER.to_owned(), vec![filter].into());
             }
-            RunHead::of(&example::recorded(run))
+            RunHead::new(&example::recorded(run))
         };
         let heads: Vec<RunHead> = runs.iter().enumerate().map(head).collect();
         let day = |time: DateTime<Utc>| chrono::Datelike::day(&time);

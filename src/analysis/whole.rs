@@ -5,7 +5,7 @@
 //! move all benchmarks of a machine together; so that the interval is no narrower than the truth, they are added as they
 //! are. Rules give intervals that differ in how sure they are, so that there is one only where a single rule decided.
 
-use sprag_model::gate::Whole;
+use sprag_model::gate::MeanChange;
 use sprag_model::metric::Better;
 use sprag_model::verdict::Comparison;
 
@@ -19,7 +19,7 @@ pub enum Errors {
 }
 
 /// The change over all comparisons that have an effect; `None` where there are none.
-pub fn of(comparisons: &[Comparison], errors: Errors) -> Option<Whole> {
+pub fn of(comparisons: &[Comparison], errors: Errors) -> Option<MeanChange> {
     let effects: Vec<(f64, Option<f64>)> = comparisons.iter().filter_map(logarithm).collect();
     let count = effects.len() as f64;
     if effects.is_empty() {
@@ -35,7 +35,7 @@ pub fn of(comparisons: &[Comparison], errors: Errors) -> Option<Whole> {
         Errors::Independent => reaches.iter().map(|reach| reach.powi(2)).sum::<f64>().sqrt() / count,
         Errors::Shared => reaches.iter().sum::<f64>() / count,
     });
-    Some(Whole {
+    Some(MeanChange {
         benchmarks: effects.len(),
         change: mean.exp_m1(),
         interval: reach.map(|reach| ((mean - reach).exp_m1(), (mean + reach).exp_m1())),

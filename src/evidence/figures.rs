@@ -74,13 +74,13 @@ fn verdicts(judged: &[Judged]) -> Figures {
 }
 
 fn of_files(files: &[FoundFile]) -> Figures {
-    let is_sound = |file: &&FoundFile| {
+    let is_usable = |file: &&FoundFile| {
         let FoundFile { needed, content, fault } = file;
         let is_it =
             |(digest, bytes): &(String, u64)| *bytes > 0 && needed.sha256.as_ref().is_none_or(|one| one == digest);
         fault.is_none() && content.as_ref().is_some_and(is_it)
     };
-    share("all there", files.iter().filter(is_sound).count(), files.len())
+    share("all there", files.iter().filter(is_usable).count(), files.len())
 }
 
 fn parity(checked: &[Checked]) -> Figures {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::environment::Environment;
-use super::evidence::Restlessness;
+use super::evidence::SessionNoise;
 use super::metric::{Better, LARGEST};
 use super::record;
 use super::rule::Rule;
@@ -106,7 +106,7 @@ pub struct BaselineMetric {
     #[schemars(extend("minimum" = 1))]
     pub sessions: usize,
     /// How much the series moved from session to session.
-    pub restlessness: Option<Restlessness>,
+    pub restlessness: Option<SessionNoise>,
     /// How it is judged.
     pub rule: Rule,
 }
@@ -171,12 +171,12 @@ pub struct BaselineFile {
 impl Baseline {
     /// The schema of the file.
     pub fn schema() -> Value {
-        schema::of::<Baseline>()
+        schema::for_type::<Baseline>()
     }
 
     /// The schema of the files of version 1, which are read for ever.
     pub fn schema_1() -> Value {
-        schema::of::<version_1::Baseline>()
+        schema::for_type::<version_1::Baseline>()
     }
 
     /// Where the baseline of a suite for a class of machine lies in a project.

@@ -186,7 +186,7 @@ pub struct Event {
 
 impl Event {
     /// Whether it got something worse that is still worse, for sure, and by a commit.
-    pub fn is_standing_regression(&self) -> bool {
+    pub fn is_ongoing_regression(&self) -> bool {
         self.sure
             && self.state == EventState::Standing
             && self.kind != EventKind::Environment
@@ -200,12 +200,12 @@ impl Event {
 
     /// Whether it is a regression that stands and that nobody accepts.
     pub fn is_open_regression(&self) -> bool {
-        self.is_standing_regression() && !self.is_accepted()
+        self.is_ongoing_regression() && !self.is_accepted()
     }
 
     /// By how much the member got worse that did so most, of those whose level still is what it became, positive is worse; absent
     /// where one of them has no such share, as its level was zero before.
-    pub fn worst_standing(&self) -> Option<f64> {
+    pub fn worst_ongoing(&self) -> Option<f64> {
         let standing = self.members.iter().filter(|one| one.standing);
         let worse: Option<Vec<f64>> = standing.map(|one| one.worse.filter(|worse| worse.is_finite())).collect();
         worse?.into_iter().reduce(f64::max).filter(|worst| *worst > 0.0)

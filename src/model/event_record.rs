@@ -143,7 +143,7 @@ pub enum EventError {
 impl EventRecord {
     /// The schema of the file.
     pub fn schema() -> Value {
-        let mut schema = schema::of::<EventRecord>();
+        let mut schema = schema::for_type::<EventRecord>();
         let version = json!({ "description": "The version of the record.", "const": SCHEMA_VERSION });
         let mut properties = Map::from_iter([("schema_version".to_owned(), version)]);
         properties.extend(schema["properties"].as_object().cloned().unwrap_or_default());

@@ -22,7 +22,8 @@ pub struct Side {
 /// How much the level of a metric moves from session to session though nothing changed.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Restlessness {
+#[schemars(rename = "Restlessness")]
+pub struct SessionNoise {
     /// The standard deviation of the natural logarithm of the level.
     #[schemars(extend("minimum" = 0))]
     pub deviation: f64,
@@ -45,7 +46,7 @@ pub struct Evidence {
     /// Current over base, one a pair of processes that took turns; empty where the sides did not run together.
     pub ratios: Vec<f64>,
     /// How restless the series is; absent where nothing is known of that.
-    pub restlessness: Option<Restlessness>,
+    pub restlessness: Option<SessionNoise>,
     /// Whether the benchmark is limited by a memory that it shares with other tenants of the machine.
     pub shares_memory: bool,
 }

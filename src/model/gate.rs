@@ -78,12 +78,12 @@ pub struct SuiteGate {
     /// One entry a judged metric, worst first.
     pub comparisons: Vec<Comparison>,
     /// How much the suite changed as a whole; absent where nothing could be compared.
-    pub whole: Option<Whole>,
+    pub whole: Option<MeanChange>,
 }
 
 /// How much a suite changed as a whole: the geometric mean over its benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Whole {
+pub struct MeanChange {
     /// How many benchmarks it is of.
     pub benchmarks: usize,
     /// The geometric mean of current over baseline, less one; turned where more is better, so that more is worse.
@@ -95,7 +95,7 @@ pub struct Whole {
 impl SuiteGate {
     /// How many verdicts of each kind.
     pub fn counts(&self) -> Counts {
-        Counts::of(&self.comparisons)
+        Counts::from_comparisons(&self.comparisons)
     }
 }
 

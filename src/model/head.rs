@@ -41,7 +41,7 @@ pub struct RunHead {
 }
 
 impl RunHead {
-    pub fn of(recorded: &RecordedRun) -> RunHead {
+    pub fn new(recorded: &RecordedRun) -> RunHead {
         let run = &recorded.run;
         RunHead {
             path: recorded.path.clone(),

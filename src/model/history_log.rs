@@ -65,7 +65,7 @@ pub struct LoggedRun {
 
 impl LoggedRun {
     /// The run in short.
-    pub fn of(head: RunHead) -> LoggedRun {
+    pub fn new(head: RunHead) -> LoggedRun {
         LoggedRun {
             id: head.id,
             path: head.path,

@@ -10,7 +10,7 @@ pub mod baseline;
 pub mod benchmark;
 pub mod change_point;
 pub mod commit;
-pub mod known_commits;
+pub mod commit_cache;
 pub mod merkle;
 pub mod proof;
 pub mod environment;

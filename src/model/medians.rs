@@ -15,7 +15,7 @@ pub struct Medians {
 
 impl Medians {
     /// Those of all numbers that lie in the range; absent where it is not within them, or they are more than four billion.
-    pub fn of(all: &Arc<[f64]>, range: Range<usize>) -> Option<Medians> {
+    pub fn new(all: &Arc<[f64]>, range: Range<usize>) -> Option<Medians> {
         all.get(range.clone())?;
         let start = u32::try_from(range.start).ok()?;
         Some(Medians { all: Arc::clone(all), start, length: u32::try_from(range.len()).ok()? })
@@ -65,12 +65,12 @@ mod tests {
     fn they_are_those_of_the_range() {
         let all: Arc<[f64]> = [1.0, 2.0, 3.0].into();
         let check = |range: Range<usize>, expected: Option<&[f64]>| {
-            assert_eq!(Medians::of(&all, range).as_deref(), expected);
+            assert_eq!(Medians::new(&all, range).as_deref(), expected);
         };
         check(0..3, Some(&[1.0, 2.0, 3.0]));
         check(1..2, Some(&[2.0]));
         check(3..3, Some(&[]));
         check(2..4, None);
-        assert_eq!(Medians::of(&all, 1..3), Some([2.0, 3.0].into()));
+        assert_eq!(Medians::new(&all, 1..3), Some([2.0, 3.0].into()));
     }
 }

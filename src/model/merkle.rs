@@ -20,7 +20,7 @@ pub struct MerkleTree {
 }
 
 impl MerkleTree {
-    pub fn of(data: impl IntoIterator<Item = Digest>) -> MerkleTree {
+    pub fn from_leaves(data: impl IntoIterator<Item = Digest>) -> MerkleTree {
         let mut tree = MerkleTree::default();
         data.into_iter().for_each(|datum| tree.push(datum));
         tree
@@ -280,7 +280,7 @@ mod tests {
     fn every_root_is_that_of_the_definition() {
         let data = data(130);
         let leaves: Vec<Digest> = data.iter().map(|datum| leaf_hash(&datum.0)).collect();
-        let tree = MerkleTree::of(data);
+        let tree = MerkleTree::from_leaves(data);
         for size in 0..=130 {
             assert_eq!(tree.root_of(size), Some(naive(&leaves[..size])), "{size}");
             assert_eq!(tree.size_of(&naive(&leaves[..size])), Some(size));
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn every_index_of_every_size_is_proven() {
         let data = data(130);
-        let tree = MerkleTree::of(data.iter().copied());
+        let tree = MerkleTree::from_leaves(data.iter().copied());
         for size in 1..=130 {
             let root = tree.root_of(size).unwrap();
             for index in 0..size {
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn every_earlier_list_is_proven() {
-        let tree = MerkleTree::of(data(70));
+        let tree = MerkleTree::from_leaves(data(70));
         let sized = |size: usize| SizedRoot { root: tree.root_of(size).unwrap(), size: size as u64 };
         for new in 0..=70 {
             for old in 0..=new {
@@ -365,7 +365,7 @@ mod tests {
         ) {
             let index = index % size;
             let data = data(size);
-            let tree = MerkleTree::of(data.iter().copied());
+            let tree = MerkleTree::from_leaves(data.iter().copied());
             let (root, path) = (tree.root(), tree.inclusion(index, size).unwrap());
             let (sized, at) = (size as u64, index as u64);
             proptest::prop_assert!(verify_inclusion(&root, sized, at, &data[index], &path));

@@ -84,7 +84,7 @@ impl New {
 impl Pair {
     /// The samples of two processes; absent where their medians have no ratio. Sides that are equal have one, also where
     /// both are zero.
-    pub fn of(base_samples: &[f64], other_samples: &[f64]) -> Option<Pair> {
+    pub fn new(base_samples: &[f64], other_samples: &[f64]) -> Option<Pair> {
         let (base, other) = (describe::median(base_samples)?, describe::median(other_samples)?);
         let is_equal = sorted(base_samples) == sorted(other_samples);
         let ratio = match pair_ratio::of_processes(base_samples, other_samples) {
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_ratio_is_a_positive_number_or_absent() {
         let check = |base: f64, other: f64, ratio: Option<f64>| {
-            assert_eq!(Pair::of(&[base], &[other]).map(|pair| pair.ratio), ratio, "{base} {other}");
+            assert_eq!(Pair::new(&[base], &[other]).map(|pair| pair.ratio), ratio, "{base} {other}");
         };
         check(2.0, 3.0, Some(1.5));
         check(0.0, 0.0, Some(1.0));
@@ -131,13 +131,13 @@ mod tests {
         check(3.0, 0.0, None);
         check(-1.0, 2.0, None);
         check(1e-300, 1e300, None);
-        assert_eq!(Pair::of(&[], &[]), None);
+        assert_eq!(Pair::new(&[], &[]), None);
     }
 
     #[test]
     fn a_sample_of_zero_leaves_the_values_comparable() {
         let check = |base: &[f64], other: &[f64], expected: Option<f64>| {
-            assert_eq!(Pair::of(base, other).map(|pair| pair.ratio), expected, "{base:?} {other:?}");
+            assert_eq!(Pair::new(base, other).map(|pair| pair.ratio), expected, "{base:?} {other:?}");
         };
         check(&[0.0, 3.0, 3.0], &[3.0, 3.0, 0.0], Some(1.0));
         check(&[0.0, 3.0, 3.0], &[6.0, 0.0, 6.0], Some(2.0));
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_pair_shows_medians_and_is_judged_by_the_median_of_ratios() {
-        let found = Pair::of(&[1.0, 1.0, 1.0, 1.5, 1.5], &[1.0, 1.0, 1.5, 1.5, 1.5]);
+        let found = Pair::new(&[1.0, 1.0, 1.0, 1.5, 1.5], &[1.0, 1.0, 1.5, 1.5, 1.5]);
         assert_eq!(found, Some(Pair { base: 1.0, other: 1.5, ratio: 1.0 }));
     }
 }

@@ -106,7 +106,7 @@ mod tests {
 
     fn proofs() -> [Proof; 2] {
         let data: Vec<Digest> = (0u8..11).map(|number| Digest::from_parts(&[&[number]])).collect();
-        let tree = MerkleTree::of(data.iter().copied());
+        let tree = MerkleTree::from_leaves(data.iter().copied());
         let root = tree.root();
         let path = tree.inclusion(6, 11).unwrap();
         let inclusion =

@@ -44,12 +44,12 @@ pub struct ReleaseReport {
     /// What its items were held to and what was found, by their names; nothing of those that were not looked at.
     pub figures: BTreeMap<String, Figures>,
     /// The statement about it that the project keeps, where there is one; why that does not count.
-    pub kept: Option<Result<Kept, String>>,
+    pub kept: Option<Result<PublishedStatement, String>>,
 }
 
 /// The statement about a release that its project keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct PublishedStatement {
     /// The folder that holds it, from the root of the project.
     pub folder: String,
     pub statement: Vec<u8>,

@@ -150,7 +150,7 @@ impl Run {
 /// Whether a run with these settings is of some of its suite's benchmarks only.
 pub(super) fn is_partial(config: &BTreeMap<String, Value>) -> bool {
     // A shard that cannot be read is no whole run either.
-    let divided = config.contains_key(SHARD) && Shard::of(config).is_none_or(|shard| shard.count() > 1);
+    let divided = config.contains_key(SHARD) && Shard::from_config(config).is_none_or(|shard| shard.count() > 1);
     is_filtered(config) || divided
 }
 

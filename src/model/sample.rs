@@ -69,7 +69,7 @@ impl Role {
 
     /// Whether a benchmark of this role and that variant is no kernel of the suite, but what kernels are held against:
     /// a control or a calibration kernel.
-    pub fn is_beside(self, variant: &str) -> bool {
+    pub fn is_auxiliary(self, variant: &str) -> bool {
         self == Role::Control || variant == CALIBRATION
     }
 
@@ -124,7 +124,7 @@ impl Measurement {
     /// The one estimate that a gate looks at: `ratio` where the benchmark was timed beside a calibration kernel, else
     /// `time`, else the first; none where the benchmark is not tracked, or its numbers mean nothing.
     pub fn judged(&self) -> Option<&Estimate> {
-        if !self.is_sound() {
+        if !self.is_usable() {
             return None;
         }
         let names = self.estimates.iter().map(|estimate| estimate.metric.name.as_str());
@@ -137,7 +137,7 @@ impl Measurement {
     }
 
     /// Whether its numbers mean something: it ran, and computed what it should.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_usable(&self) -> bool {
         self.failure.is_none() && self.parity.status != ParityStatus::Mismatch
     }
 
@@ -145,13 +145,13 @@ impl Measurement {
     pub fn failed(&self) -> Option<&str> {
         match self.failure.as_deref() {
             Some(failure) => Some(failure).filter(|_| self.skipped().is_none()),
-            None => (!self.is_sound()).then_some(WRONG),
+            None => (!self.is_usable()).then_some(WRONG),
         }
     }
 
     /// Whether it is of no kernel of the suite, but of what kernels are held against.
-    pub fn is_beside(&self) -> bool {
-        self.role.is_beside(&self.benchmark.variant)
+    pub fn is_auxiliary(&self) -> bool {
+        self.role.is_auxiliary(&self.benchmark.variant)
     }
 
     /// The estimate of the named metric.

@@ -36,7 +36,7 @@ pub mod patterns {
 }
 
 /// The schema of what a type writes.
-pub fn of<T: JsonSchema>() -> Value {
+pub fn for_type<T: JsonSchema>() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     if let Some(fields) = schema.as_object_mut() {
@@ -46,9 +46,9 @@ pub fn of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// As [`of`], of a type whose structures allow no other fields, though nothing reads it that says so.
-pub fn of_closed<T: JsonSchema>() -> Value {
-    let mut schema = of::<T>();
+/// As [`for_type`], of a type whose structures allow no other fields, though nothing reads it that says so.
+pub fn for_closed_type<T: JsonSchema>() -> Value {
+    let mut schema = for_type::<T>();
     close(&mut schema);
     schema
 }
@@ -167,9 +167,9 @@ mod tests {
 
     use super::*;
 
-    /// What is told; see [`Told::size`].
+    /// What is told; see [`Written::size`].
     #[derive(JsonSchema, Serialize)]
-    struct Told {
+    struct Written {
         size: u32,
         note: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,12 +178,12 @@ mod tests {
 
     #[test]
     fn a_type_gives_what_it_writes() {
-        let schema = published("told-1", "Told", of_closed::<Told>());
+        let schema = published("told-1", "Written", for_closed_type::<Written>());
         let expected = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": "urn:sprag:schema:told-1",
-            "title": "Told",
-            "description": "What is told; see `Told::size`.",
+            "title": "Written",
+            "description": "What is told; see `Written::size`.",
             "type": "object",
             "properties": {
                 "size": { "type": "integer", "minimum": 0, "maximum": u32::MAX },

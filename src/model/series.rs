@@ -112,8 +112,8 @@ impl Series {
 
     /// Whether it is of no kernel of the suite, but of what kernels are held against: a control or a calibration
     /// kernel.
-    pub fn is_beside(&self) -> bool {
-        self.role.is_beside(&self.variant)
+    pub fn is_auxiliary(&self) -> bool {
+        self.role.is_auxiliary(&self.variant)
     }
 
     pub fn newest(&self) -> Option<&Point> {

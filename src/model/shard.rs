@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::benchmark::Benchmark;
 use sprag_base::digest;
 
-pub use self::assembly::{Assembly, Incomplete, Whole, assemble};
+pub use self::assembly::{Assembly, CompleteRun, IncompleteRun, assemble};
 
 /// The setting of a run that names its shard, such as `2/4`.
 pub const SHARD: &str = "shard";
@@ -91,7 +91,7 @@ impl Shard {
     }
 
     /// The shard of a run with these settings: `None` where they name none, or one that cannot be.
-    pub fn of(config: &BTreeMap<String, Value>) -> Option<Shard> {
+    pub fn from_config(config: &BTreeMap<String, Value>) -> Option<Shard> {
         Shard::parse(config.get(SHARD)?.as_str()?).ok()
     }
 

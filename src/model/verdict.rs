@@ -155,7 +155,7 @@ pub struct Counts {
 
 impl Counts {
     /// Counts the verdicts of some comparisons.
-    pub fn of<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Counts {
+    pub fn from_comparisons<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Counts {
         let mut counts = Counts::default();
         for comparison in comparisons {
             *match comparison.verdict {

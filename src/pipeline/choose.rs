@@ -17,7 +17,7 @@ use sprag_model::environment::Machine;
 use sprag_model::head::RunHead;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::{Quarantined, RecordedRun, Run};
-use sprag_model::shard::{self, Incomplete};
+use sprag_model::shard::{self, IncompleteRun};
 
 /// Reads a run file, in any layout of JSON.
 ///
@@ -99,7 +99,7 @@ pub fn choose(
             one.run.machine.id == machine.id && one.run.commit.as_ref().map(|commit| &commit.sha) == head.as_ref()
         };
         runs.retain(fits);
-        let heads: Vec<RunHead> = runs.iter().map(RunHead::of).collect();
+        let heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();
         let assembly = shard::assemble(&heads);
         let newest = assembly.whole.last();
         // An older set that was never finished is no news.
@@ -115,7 +115,7 @@ pub fn choose(
                 Chosen::Run(Box::new(RecordedRun { path, id, run }))
             }
             None => {
-                missing.extend(unfinished.map(Incomplete::sentence));
+                missing.extend(unfinished.map(IncompleteRun::sentence));
                 let some_only = runs.iter().filter(|one| one.run.is_filtered());
                 filtered.extend(some_only.max_by_key(|one| (one.run.timestamp, &one.id)).map(filtered_words));
                 Chosen::Nothing {

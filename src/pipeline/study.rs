@@ -16,8 +16,8 @@ use sprag_measure::{clock, memory};
 use sprag_model::analysis::{Analysis, HistoryFacts};
 use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::commit::CommitLine;
+use sprag_model::commit_cache::CommitCache;
 use sprag_model::head::RunHead;
-use sprag_model::known_commits::KnownCommits;
 use sprag_model::ledger::Ledger;
 use sprag_model::run::{Quarantined, RecordedRun};
 
@@ -158,8 +158,8 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
             break records;
         }
         // The cache holds runs whose records are damaged since.
-        let is_sound = |head: &RunHead, _: &str| bad.iter().all(|one| one.path != head.path);
-        runs = runs.select(is_sound).context("cannot take out damaged runs")?;
+        let is_usable = |head: &RunHead, _: &str| bad.iter().all(|one| one.path != head.path);
+        runs = runs.select(is_usable).context("cannot take out damaged runs")?;
         facts.quarantined.extend(bad);
     };
     let frame = Frame::from_decoded(&runs, &line).context("cannot build the frame")?;
@@ -201,7 +201,7 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
 fn commit_line(project: &Project, store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
     let kept = CacheFile::at(project, "commits");
     let bytes = kept.as_ref().and_then(CacheFile::read).unwrap_or_default();
-    let mut known = std::str::from_utf8(&bytes).ok().and_then(KnownCommits::from_text).unwrap_or_default();
+    let mut known = std::str::from_utf8(&bytes).ok().and_then(CommitCache::from_text).unwrap_or_default();
     let count = known.len();
     let line = history::commit_line_cached(store, revision, &mut known)?;
     if let Some(kept) = kept.filter(|_| known.len() > count) {

@@ -138,7 +138,7 @@ mod tests {
             suite.failures.clear();
             suite.baseline = Err(NoBaseline::Absent("baselines/cpu.json".to_owned()));
             suite.comparisons.iter_mut().for_each(|comparison| comparison.verdict = verdict.clone());
-            suite.counts = Counts::of(&suite.comparisons);
+            suite.counts = Counts::from_comparisons(&suite.comparisons);
         }
         change(&mut sample.analysis);
         let told = |trend: &Trend| next_step(&sample.analysis, trend).answer.words();

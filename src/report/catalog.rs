@@ -253,5 +253,5 @@ fn machines<'a>(newest_first: &[&'a RunHead]) -> BTreeMap<&'a str, MachineRuns<'
 
 /// The share of its limit that a benchmark reaches.
 pub(super) fn limit_share(of: &Measurement) -> Option<f64> {
-    of.is_sound().then(|| of.estimate(LIMIT_SHARE)).flatten().map(|one| one.value)
+    of.is_usable().then(|| of.estimate(LIMIT_SHARE)).flatten().map(|one| one.value)
 }

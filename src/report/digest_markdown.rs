@@ -97,7 +97,7 @@ fn comparisons(out: &mut Lines, suite: &SuiteAnalysis, analysis: &Analysis, most
     }
     out.blank();
     if suite.comparisons.len() > most {
-        let left_out = Counts::of(&suite.comparisons[most..]);
+        let left_out = Counts::from_comparisons(&suite.comparisons[most..]);
         let rest = number::counted(left_out.total(), "row is", "rows are");
         out.paragraph(&format!("{rest} left out: {}.", left_out.words()));
     }

@@ -71,8 +71,8 @@ fn only_what_stands_for_the_worse_can_be_accepted() {
     for event in &sample.trend.events {
         let html = event_html(&sample, event);
         let entry = format!("[[accept]]\nevent = &#34;{}&#34;\nscope = &#34;event&#34;\nat_most = 0.", event.id);
-        assert_eq!(html.contains(&entry), event.is_standing_regression(), "{}", event.id);
-        assert_eq!(html.contains("\nreason = &#34;&#34;\n"), event.is_standing_regression());
+        assert_eq!(html.contains(&entry), event.is_ongoing_regression(), "{}", event.id);
+        assert_eq!(html.contains("\nreason = &#34;&#34;\n"), event.is_ongoing_regression());
     }
 }
 

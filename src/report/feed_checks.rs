@@ -149,7 +149,7 @@ fn the_badge_says_what_stands_and_else_how_the_newest_runs_are() {
         (word("label"), word("message"), word("color"))
     };
     assert_eq!(badge(&sample), ("sprag".into(), "2 regressions stand".into(), "red".into()));
-    sample.trend.events.retain(|one| !one.is_standing_regression());
+    sample.trend.events.retain(|one| !one.is_ongoing_regression());
     assert_eq!(badge(&sample).1, "Regressed: 2 of 17 decided metrics got slower");
     for suite in &mut sample.analysis.suites {
         suite.comparisons.clear();

@@ -176,7 +176,10 @@ fn what_is_not_accepted_fails_and_says_why() {
         answer: Some(Box::new(answer(Standing::Accepted, "x"))),
         ..example::comparison("cpu/a @fast", 1.0, Verdict::Missing)
     };
-    assert!(!missing.is_accepted() && Counts::of([&missing]).failing() == 1, "nothing but a regression is accepted");
+    assert!(
+        !missing.is_accepted() && Counts::from_comparisons([&missing]).failing() == 1,
+        "nothing but a regression is accepted"
+    );
 }
 
 #[test]

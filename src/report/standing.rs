@@ -110,7 +110,7 @@ fn known_by(of: &Event) -> Option<&Member> {
 
 /// How a regression is agreed to, if it can be.
 fn acceptance(of: &Event) -> Phrase {
-    if of.worst_standing().is_none() {
+    if of.worst_ongoing().is_none() {
         return Phrase::plain("No relative change can be accepted, as a level of it was zero before.");
     }
     Phrase::plain("If it is meant, ")

@@ -283,7 +283,7 @@ mod tests {
         }
         change(&mut analysis);
         for suite in &mut analysis.suites {
-            suite.counts = Counts::of(&suite.comparisons);
+            suite.counts = Counts::from_comparisons(&suite.comparisons);
         }
         assert_eq!(summarise(&analysis, &Trend::default()).headline.words(), expected);
     }

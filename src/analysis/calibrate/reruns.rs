@@ -90,7 +90,7 @@ mod tests {
     }
 
     fn heads(series: &Series) -> Vec<RunHead> {
-        let like = RunHead::of(&recorded(run("cpu", "m", 1, &[])));
+        let like = RunHead::new(&recorded(run("cpu", "m", 1, &[])));
         let environment =
             |key: &str| sprag_model::environment::Environment { key: key.to_owned(), ..(*like.environment).clone() };
         let machine = sprag_model::environment::Machine { id: series.machine.clone(), ..(*like.machine).clone() };

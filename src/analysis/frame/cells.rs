@@ -68,7 +68,7 @@ impl<'a> Cells<'a> {
         Ok(ends.map(move |end| {
             let range = start as usize..end as usize;
             start = end;
-            Medians::of(&numbers, range)
+            Medians::new(&numbers, range)
         }))
     }
 

@@ -168,7 +168,7 @@ impl Decoder {
                 self.values.push(run, cells.number(measurement.role, &estimate.metric), estimate);
             }
         }
-        let mut head = RunHead::of(recorded);
+        let mut head = RunHead::new(recorded);
         if let Some(last) = self.heads.last() {
             share(&mut head.machine, &last.machine);
             share(&mut head.environment, &last.environment);
@@ -259,7 +259,7 @@ fn share<T: PartialEq>(part: &mut Arc<T>, last: &Arc<T>) {
 
 /// The measurements of a run whose numbers mean something.
 fn measured(run: &RecordedRun) -> impl Iterator<Item = &Measurement> {
-    run.run.measurements.iter().filter(|measurement| measurement.is_sound() && !measurement.estimates.is_empty())
+    run.run.measurements.iter().filter(|measurement| measurement.is_usable() && !measurement.estimates.is_empty())
 }
 
 fn check_finite(run: &RecordedRun, measurement: &Measurement, estimate: &Estimate) -> Result<(), FrameError> {

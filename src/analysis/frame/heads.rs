@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn heads_are_read_back_and_share_what_is_the_same() {
         let runs = ["1", "2", "3"].map(|id| run(id, 1, &[measurement("pack", &[("time", 1.0)])]));
-        let mut heads: Vec<RunHead> = runs.iter().map(RunHead::of).collect();
+        let mut heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();
         heads[1].commit = None;
         heads[2].reason = Some("\"odd\"\n".to_owned());
         Arc::make_mut(&mut heads[2].environment).facts.insert("kernel".to_owned(), "other".to_owned());

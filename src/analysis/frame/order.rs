@@ -75,7 +75,7 @@ mod tests {
         let order = Order::of(&line);
         let mut runs: Vec<_> = runs
             .iter()
-            .map(|&(id, commit, commit_hour, hour)| RunHead::of(&run_of(id, commit, commit_hour, hour)))
+            .map(|&(id, commit, commit_hour, hour)| RunHead::new(&run_of(id, commit, commit_hour, hour)))
             .collect();
         for turn in 0..runs.len() {
             runs.rotate_left(turn);

@@ -186,7 +186,7 @@ pub(super) fn position(history: &History, run: &RecordedRun) -> Option<usize> {
 }
 
 fn usable(run: &RecordedRun) -> impl Iterator<Item = &Measurement> {
-    run.run.measurements.iter().filter(|measurement| measurement.is_sound() && !measurement.estimates.is_empty())
+    run.run.measurements.iter().filter(|measurement| measurement.is_usable() && !measurement.estimates.is_empty())
 }
 
 /// Suite, name and id of each machine.

@@ -231,7 +231,7 @@ pub(super) fn per_cent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::evidence::Restlessness;
+    use sprag_model::evidence::SessionNoise;
 
     fn pairs(ratios: &[f64], better: Better) -> Evidence {
         let side = |value: f64| Side { value, sessions: 1, ..Side::default() };
@@ -252,7 +252,7 @@ mod tests {
             base: side(base),
             current: side(current),
             ratios: Vec::new(),
-            restlessness: Some(Restlessness { deviation, freedom, sessions }),
+            restlessness: Some(SessionNoise { deviation, freedom, sessions }),
             shares_memory: false,
         }
     }
@@ -329,7 +329,7 @@ mod tests {
         let mut memory = stored((1.0, 1), (1.0, 1), 0.1, 4.0, 0);
         memory.shares_memory = true;
         assert!(reason(&decide(TOLERANCE, &memory)).contains("memory that others of this machine share"));
-        memory.restlessness = Some(Restlessness { deviation: 0.001, freedom: 7.0, sessions: 8 });
+        memory.restlessness = Some(SessionNoise { deviation: 0.001, freedom: 7.0, sessions: 8 });
         assert_eq!(decide(TOLERANCE, &memory).verdict, Verdict::Unchanged);
         memory.restlessness = None;
         assert!(reason(&decide(TOLERANCE, &memory)).contains("nothing is known"));

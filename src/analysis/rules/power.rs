@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::rules;
     use sprag_base::stats::random::SplitMix64;
-    use sprag_model::evidence::{Evidence, Restlessness, Side};
+    use sprag_model::evidence::{Evidence, SessionNoise, Side};
     use sprag_model::rule::Rule;
     use sprag_model::verdict::Verdict;
 
@@ -132,7 +132,7 @@ mod tests {
             evidence.ratios = (0..10).map(|_| near(factor, random)).collect();
         });
         check(interval, "sessions", |factor, random, evidence| {
-            evidence.restlessness = Some(Restlessness { deviation: DEVIATION, freedom: 7.0, sessions: 8 });
+            evidence.restlessness = Some(SessionNoise { deviation: DEVIATION, freedom: 7.0, sessions: 8 });
             evidence.base.sessions = 8;
             evidence.base.value = 1.0 + DEVIATION / 8.0_f64.sqrt() * random.normal();
             evidence.current.value = near(factor, random);

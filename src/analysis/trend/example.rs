@@ -114,7 +114,7 @@ pub(crate) fn analysis(series: Vec<Series>) -> Analysis {
             change_baseline: None,
             points: series.points.len(),
         };
-        let judged = !series.is_beside();
+        let judged = !series.is_auxiliary();
         let last = series.points.iter().map(|point| point.time).max().unwrap_or_default();
         SeriesAnalysis { series, judged, at_tip: true, last, latest, comparison: None, sentence: String::new() }
     };

@@ -88,7 +88,7 @@ pub(super) fn signs(
         .members()
         .iter()
         .map(|member| all[member.found].series)
-        .filter(|series| series.is_beside())
+        .filter(|series| series.is_auxiliary())
         .map(|series| series.benchmark.as_str())
         .collect();
     if !beside.is_empty() {
@@ -106,7 +106,7 @@ fn tell_many(signs: &mut Signs, cluster: &Cluster, all: &[Found<'_>], measured: 
     if moved.len() < MANY {
         return;
     }
-    let kernels = measured.iter().map(|number| &all[*number]).filter(|found| !found.series.is_beside());
+    let kernels = measured.iter().map(|number| &all[*number]).filter(|found| !found.series.is_auxiliary());
     let measured_there = kernels.map(benchmark).collect::<BTreeSet<_>>().len();
     if (moved.len() as f64) < MANY_SHARE * measured_there as f64 {
         return;
@@ -166,7 +166,7 @@ fn of_benchmarks<'a>(
     all: &'a [Found<'_>],
 ) -> BTreeMap<(&'a str, &'a str), Vec<&'a Candidate>> {
     let mut benchmarks: BTreeMap<_, Vec<&Candidate>> = BTreeMap::new();
-    for member in members.iter().filter(|member| !all[member.found].series.is_beside()) {
+    for member in members.iter().filter(|member| !all[member.found].series.is_auxiliary()) {
         benchmarks.entry(benchmark(&all[member.found])).or_default().push(member);
     }
     benchmarks
@@ -180,8 +180,8 @@ fn of_commit(cluster: &Cluster, all: &[Found<'_>], measured: &[usize]) -> Option
     }
     let sizes: Vec<f64> = cluster.members().iter().map(|member| member.change(all).relative().abs()).collect();
     let size = describe::median(&sizes).unwrap_or_default();
-    let mut beside = measured.iter().map(|number| &all[*number]).filter(|found| found.series.is_beside());
-    let has_moved = cluster.members().iter().any(|member| all[member.found].series.is_beside());
+    let mut beside = measured.iter().map(|number| &all[*number]).filter(|found| found.series.is_auxiliary());
+    let has_moved = cluster.members().iter().any(|member| all[member.found].series.is_auxiliary());
     let would_be_seen = |found: &Found<'_>| found.detectable().is_some_and(|least| least <= size);
     (!has_moved && beside.any(would_be_seen)).then_some("what kernels are held against stayed")
 }

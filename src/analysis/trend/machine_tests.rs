@@ -50,7 +50,7 @@ fn metrics_of_one_benchmark_that_move_together_are_a_commits_doing() {
         };
         let (event, signs) = only((0..benchmarks).flat_map(of).collect());
         assert_eq!((event.kind, event.members.len()), (EventKind::Change, 3 * changed), "{changed} of {benchmarks}");
-        assert!(event.is_standing_regression() && !signs.contains("unlike"), "{changed} of {benchmarks}: {signs}");
+        assert!(event.is_ongoing_regression() && !signs.contains("unlike"), "{changed} of {benchmarks}: {signs}");
     }
 }
 
@@ -58,7 +58,7 @@ fn metrics_of_one_benchmark_that_move_together_are_a_commits_doing() {
 fn what_moves_both_ways_with_nobody_else_to_see_it_keeps_its_commit_and_tells_the_doubt() {
     let (event, signs) = only(ratios(8, &[0.3, -0.1, -0.1]));
     assert_eq!((event.kind, event.direction), (EventKind::Change, Direction::Mixed));
-    assert!(event.is_standing_regression());
+    assert!(event.is_ongoing_regression());
     let doubt =
         "3 of 8 benchmarks of this machine moved together, in both directions, as when the machine moves, but no other";
     assert!(signs.starts_with(doubt), "{signs}");
@@ -67,7 +67,7 @@ fn what_moves_both_ways_with_nobody_else_to_see_it_keeps_its_commit_and_tells_th
         .into_iter()
         .chain((3..6).map(|number| moved(&format!("s{number}"), Metric::peak_memory(), 1.1, number)));
     let (event, signs) = only(unlike.collect());
-    assert!(event.is_standing_regression() && signs.contains("in unlike quantities, as when the machine"), "{signs}");
+    assert!(event.is_ongoing_regression() && signs.contains("in unlike quantities, as when the machine"), "{signs}");
     // Two of eight are not many, and time that is bought with memory is no sign of the machine.
     assert_eq!(only(ratios(8, &[0.3, -0.1])).1, "");
     let bargain = ratios(4, &[-0.1; 4]).into_iter().chain((0..4).map(|number| {
@@ -75,7 +75,7 @@ fn what_moves_both_ways_with_nobody_else_to_see_it_keeps_its_commit_and_tells_th
         moved(&name, Metric::peak_memory(), 1.2, 70 + number)
     }));
     let (event, signs) = only(bargain.collect());
-    assert!(event.is_standing_regression() && signs.ends_with("in the code or in the machine."), "{signs}");
+    assert!(event.is_ongoing_regression() && signs.ends_with("in the code or in the machine."), "{signs}");
 }
 
 #[test]
@@ -86,12 +86,12 @@ fn another_machine_that_stayed_and_controls_say_whose_doing_it_is() {
     assert!(event.kind == EventKind::Environment && signs.ends_with("no other machine saw it."), "{signs}");
     // No machine moves what is counted.
     let (event, signs) = only([series.clone(), vec![counted("s0", 1.1)], stayed.clone()].concat());
-    assert!(event.is_standing_regression() && signs.contains("exact values did, too"), "{signs}");
+    assert!(event.is_ongoing_regression() && signs.contains("exact values did, too"), "{signs}");
     // What kernels are held against stayed, unless it is too noisy to tell.
     let mut control = moved("control", Metric::ratio(), 1.0, 30);
     control.role = Role::Control;
     let (event, signs) = only([series.clone(), vec![control.clone()], stayed.clone()].concat());
-    assert!(event.is_standing_regression() && signs.contains("held against stayed"), "{signs}");
+    assert!(event.is_ongoing_regression() && signs.contains("held against stayed"), "{signs}");
     control.points.iter_mut().for_each(|point| point.value = point.value.powi(40));
     assert_eq!(only([series.clone(), vec![control.clone()], stayed].concat()).0.kind, EventKind::Environment);
     // That it moved is enough, whoever else was there.

@@ -190,7 +190,7 @@ fn a_new_compiler_hides_no_regression() {
     let found = of(series, &[]).trend.events;
     let told: Vec<_> = found.iter().map(|event| (event.kind, event.members.len())).collect();
     assert_eq!(told, [(EventKind::Change, 1), (EventKind::Environment, 3)]);
-    assert!(found[0].is_standing_regression() && found[0].members[0].benchmark.contains("slow"));
+    assert!(found[0].is_ongoing_regression() && found[0].members[0].benchmark.contains("slow"));
     assert!(found[0].machine_signs[0].contains("environment changed"), "{:?}", found[0].machine_signs);
 }
 

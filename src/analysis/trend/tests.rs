@@ -78,7 +78,7 @@ fn what_was_taken_back_no_longer_stands() {
     let first = found.iter().find(|one| one.direction == Direction::Worse).expect("it got worse first");
     let second = found.iter().find(|one| one.direction == Direction::Better).expect("it got better then");
     assert_eq!(first.state, EventState::TakenBack { by: second.id.clone() });
-    assert!(second.state == EventState::Standing && !first.is_standing_regression());
+    assert!(second.state == EventState::Standing && !first.is_ongoing_regression());
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_new_environment_is_no_commits_fault() {
     let found = events(series.clone());
     assert_eq!(shape(&found[0]), (EventKind::Environment, Direction::Worse, 2, vec![99, 100]));
     assert!(found[0].machine_signs[0].contains("environment changed") && found[0].next.is_none());
-    assert!(!found[0].is_standing_regression());
+    assert!(!found[0].is_ongoing_regression());
     // Two environments of one commit, and nothing else to blame.
     let mut twice = series[0].clone();
     twice.points[49].run_mut().position = Some(100);
@@ -102,7 +102,7 @@ fn a_new_environment_is_no_commits_fault() {
     let heads: Vec<_> = [&old, &new]
         .map(|environment| {
             head.environment = environment.clone();
-            sprag_model::head::RunHead::of(&crate::example::recorded(head.clone()))
+            sprag_model::head::RunHead::new(&crate::example::recorded(head.clone()))
         })
         .into();
     let mut series = moved("a", 1);

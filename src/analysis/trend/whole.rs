@@ -181,7 +181,7 @@ fn series_trend(found: &Found<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesT
         metric: series.metric.clone(),
         machine: NamedMachine { id: series.machine.clone(), name: series.machine_name.clone() },
         judged: found.is_judged,
-        beside: series.is_beside(),
+        beside: series.is_auxiliary(),
         exact: found.is_exact,
         sensitivity: found.setting.name.clone(),
         least: found.setting.least,

@@ -25,7 +25,7 @@ pub struct Centre {
 }
 
 /// The centre of `values`; `None` below two of them.
-pub fn of(values: &[f64]) -> Option<Centre> {
+pub fn estimate(values: &[f64]) -> Option<Centre> {
     let n = values.len();
     if n < 2 {
         return None;
@@ -69,28 +69,28 @@ mod tests {
     #[test]
     fn few_values_have_their_mean_and_ten_lose_two() {
         // Mean 3, sum of squares 10: the error is sqrt(10 / (5 * 4)).
-        let few = of(&[1.0, 5.0, 2.0, 4.0, 3.0]).expect("there are five");
+        let few = estimate(&[1.0, 5.0, 2.0, 4.0, 3.0]).expect("there are five");
         assert_eq!((few.value, few.freedom, few.count), (3.0, 4.0, 5));
         assert!((few.error - 0.5_f64.sqrt()).abs() < 1e-15, "{}", few.error);
         // Of 0, 1, ..., 8, 1000 the least and the largest go: 1 to 8, mean 4.5. Winsorised, the sum of squares of
         // 1, 1, 2, ..., 8, 8 around 4.5 is 66.5, and the error sqrt(66.5 / (8 * 7)).
         let mut ten: Vec<f64> = (0..9).map(f64::from).collect();
         ten.push(1000.0);
-        let centre = of(&ten).expect("there are ten");
+        let centre = estimate(&ten).expect("there are ten");
         assert_eq!((centre.value, centre.freedom), (4.5, 7.0));
         assert!((centre.error - (66.5_f64 / 56.0).sqrt()).abs() < 1e-12, "{}", centre.error);
     }
 
     #[test]
     fn values_that_are_the_same_have_no_spread() {
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&[1.0]), None);
-        assert_eq!(of(&[0.1; 7]).map(|centre| (centre.value, centre.error)), Some((0.1, 0.0)));
+        assert_eq!(estimate(&[]), None);
+        assert_eq!(estimate(&[1.0]), None);
+        assert_eq!(estimate(&[0.1; 7]).map(|centre| (centre.value, centre.error)), Some((0.1, 0.0)));
     }
 
     #[test]
     fn more_values_of_the_same_spread_make_it_surer() {
-        let centre = of(&[1.0, 2.0, 3.0, 4.0]).expect("there are four");
+        let centre = estimate(&[1.0, 2.0, 3.0, 4.0]).expect("there are four");
         let (error, freedom) = centre.with(16);
         assert!((error - centre.error * (4.0_f64 / 14.0).sqrt()).abs() < 1e-15, "{error}");
         assert_eq!(freedom, 13.0);

@@ -48,7 +48,7 @@ impl Magnitude {
 
 impl Dominance {
     /// Of the values `second` over those of `first`; `None` where there are none on a side.
-    pub fn of(first: &[f64], second: &[f64]) -> Option<Dominance> {
+    pub fn new(first: &[f64], second: &[f64]) -> Option<Dominance> {
         if first.is_empty() || second.is_empty() {
             return None;
         }
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn counts_are_those_of_hand() {
         let check = |first: &[f64], second: &[f64], counts: (u64, u64), delta: f64, magnitude: &str| {
-            let found = Dominance::of(first, second).expect("there are values on both sides");
+            let found = Dominance::new(first, second).expect("there are values on both sides");
             assert_eq!(((found.above, found.below), found.delta), (counts, delta));
             assert_eq!(found.magnitude().name(), magnitude);
         };
@@ -96,7 +96,7 @@ mod tests {
         check(&[1.0, 2.0, 3.0], &[1.5, 2.5, 1.5], (4, 5), -1.0 / 9.0, "negligible");
         check(&[1.0, 2.0, 3.0, 4.0, 5.0], &[3.5], (3, 2), 0.2, "small");
         check(&[1.0, 2.0, 3.0], &[2.5], (2, 1), 1.0 / 3.0, "medium");
-        assert_eq!((Dominance::of(&[], &[1.0]), Dominance::of(&[1.0], &[])), (None, None));
+        assert_eq!((Dominance::new(&[], &[1.0]), Dominance::new(&[1.0], &[])), (None, None));
     }
 
     proptest! {
@@ -108,10 +108,10 @@ mod tests {
             let of = |values: &[i32]| values.iter().map(|value| f64::from(*value)).collect::<Vec<f64>>();
             let curved = |values: &[f64]| values.iter().map(|value| value.exp()).collect::<Vec<f64>>();
             let (first, second) = (of(&first), of(&second));
-            let found = Dominance::of(&first, &second).expect("there are values on both sides");
-            let mirrored = Dominance::of(&second, &first).expect("there are values on both sides");
+            let found = Dominance::new(&first, &second).expect("there are values on both sides");
+            let mirrored = Dominance::new(&second, &first).expect("there are values on both sides");
             prop_assert_eq!((found.above, found.below, found.delta), (mirrored.below, mirrored.above, -mirrored.delta));
-            prop_assert_eq!(Dominance::of(&curved(&first), &curved(&second)), Some(found));
+            prop_assert_eq!(Dominance::new(&curved(&first), &curved(&second)), Some(found));
             prop_assert!((found.superiority - (found.delta + 1.0) / 2.0).abs() < 1e-15);
         }
     }

@@ -37,7 +37,7 @@ proptest! {
         check(&pair_ratio::of_processes(&x, &y));
         check(&(sign_interval::of_median(&x, share), mann_kendall::test(&x)));
         check(&(multiplicity::holm(&x), multiplicity::benjamini_hochberg(&x), multiplicity::benjamini_yekutieli(&x)));
-        check(&(welch::test(&x, &y, share), cliffs_delta::Dominance::of(&x, &y)));
+        check(&(welch::test(&x, &y, share), cliffs_delta::Dominance::new(&x, &y)));
         check(&mann_whitney::test(&x, &y, mann_whitney::Method::Auto));
         check(&(hodges_lehmann::shift(&x, &y, share), hodges_lehmann::ratio(&x, &y, share)));
         let line = x.len().min(y.len());
@@ -46,7 +46,7 @@ proptest! {
         check(&processes(&x));
         let levels = |values: &[f64]| {
             let half = values.len() / 2;
-            [vec![values.len()], vec![2, half]].map(|shape| kalibera_jones::Levels::of(values, &shape))
+            [vec![values.len()], vec![2, half]].map(|shape| kalibera_jones::Levels::new(values, &shape))
         };
         for (old, new) in levels(&x).into_iter().zip(levels(&y)) {
             check(&old);

@@ -78,7 +78,7 @@ pub fn shift(first: &[f64], second: &[f64], confidence: f64) -> Option<Location>
     let ends = |rank: usize| (differences[rank - 1], differences[differences.len() - rank]);
     let is_small = first.len() < EXACT_BELOW && second.len() < EXACT_BELOW;
     let exact = if is_small && ties::groups(&[first, second].concat()).is_empty() {
-        let counts = Counts::of(first.len(), second.len())?;
+        let counts = Counts::new(first.len(), second.len())?;
         let rank = counts.lower_quantile((1.0 - confidence) / 2.0).max(1);
         let (low, high) = ends(rank);
         Some(Exact { rank, low, high, coverage: 1.0 - 2.0 * counts.at_most(rank - 1) })

@@ -33,7 +33,7 @@ impl Levels {
     ///
     /// `None` where the shape has no level, where a level has less than two repetitions, where there are not as many values
     /// as the shape says, and where a variance is more than a number can hold.
-    pub fn of(values: &[f64], shape: &[usize]) -> Option<Levels> {
+    pub fn new(values: &[f64], shape: &[usize]) -> Option<Levels> {
         let places = shape.iter().try_fold(1_usize, |places, count| places.checked_mul(*count))?;
         if places != values.len() || shape.iter().any(|count| *count < 2) {
             return None;
@@ -116,7 +116,7 @@ mod tests {
     /// Two processes of two iterations, by hand: means 2 and 6 within which variances are 2 and 2.
     #[test]
     fn levels_are_those_of_hand() {
-        let levels = Levels::of(&[1.0, 3.0, 5.0, 7.0], &[2, 2]).expect("every place has a value");
+        let levels = Levels::new(&[1.0, 3.0, 5.0, 7.0], &[2, 2]).expect("every place has a value");
         assert_eq!((levels.mean, levels.n_highest), (4.0, 2));
         assert_eq!(
             (levels.variances.as_slice(), levels.components.as_slice()),
@@ -127,7 +127,7 @@ mod tests {
         // sqrt(32 * 2 / 7) = 3.02 iterations in each process.
         assert_eq!(levels.best_repetitions(&[1.0, 32.0]), Some(vec![Some(4)]));
         assert_eq!((levels.best_repetitions(&[1.0]), levels.best_repetitions(&[1.0, 0.0])), (None, None));
-        let level = Levels::of(&[1.0, 5.0, 5.0, 1.0], &[2, 2]).expect("every place has a value");
+        let level = Levels::new(&[1.0, 5.0, 5.0, 1.0], &[2, 2]).expect("every place has a value");
         assert_eq!((level.components[1], level.best_repetitions(&[1.0, 1.0])), (-4.0, Some(vec![None])));
     }
 
@@ -135,8 +135,8 @@ mod tests {
     /// `(b - r a)^2 = hb^2 + r^2 ha^2`.
     #[test]
     fn bounds_solve_fiellers_equation() {
-        let old = Levels::of(&[9.0, 10.0, 11.0, 10.0], &[4]).expect("every place has a value");
-        let new = Levels::of(&[12.0, 12.0, 13.0, 11.0], &[4]).expect("every place has a value");
+        let old = Levels::new(&[9.0, 10.0, 11.0, 10.0], &[4]).expect("every place has a value");
+        let new = Levels::new(&[12.0, 12.0, 13.0, 11.0], &[4]).expect("every place has a value");
         let found = effect(&old, &new, 0.95).expect("the old mean is not zero");
         assert!((found.ratio - 1.2).abs() < 1e-15);
         let (low, high) = found.interval.expect("the old mean is far from zero");
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_has_no_answer_gives_none() {
-        let check = |values: &[f64], shape: &[usize]| assert_eq!(Levels::of(values, shape), None);
+        let check = |values: &[f64], shape: &[usize]| assert_eq!(Levels::new(values, shape), None);
         check(&[], &[]);
         check(&[1.0], &[]);
         check(&[1.0], &[1]);
@@ -158,9 +158,9 @@ mod tests {
         check(&[1.0, 2.0], &[2, 1]);
         check(&[1.0, 2.0], &[usize::MAX, 2]);
         check(&[-f64::MAX, f64::MAX], &[2]);
-        let around_zero = Levels::of(&[-1.0, 1.0], &[2]).expect("every place has a value");
-        let near_zero = Levels::of(&[-1.0, 1.5], &[2]).expect("every place has a value");
-        let constant = Levels::of(&[3.0, 3.0], &[2]).expect("every place has a value");
+        let around_zero = Levels::new(&[-1.0, 1.0], &[2]).expect("every place has a value");
+        let near_zero = Levels::new(&[-1.0, 1.5], &[2]).expect("every place has a value");
+        let constant = Levels::new(&[3.0, 3.0], &[2]).expect("every place has a value");
         assert_eq!(effect(&around_zero, &constant, 0.95), None);
         assert_eq!(effect(&near_zero, &constant, 0.95), Some(Effect { ratio: 12.0, interval: None }));
         assert_eq!(effect(&constant, &constant, 0.95), Some(Effect { ratio: 1.0, interval: Some((1.0, 1.0)) }));
@@ -170,7 +170,7 @@ mod tests {
     proptest! {
         #[test]
         fn scale_and_order_do_not_matter(values in prop::collection::vec(1.0..2.0_f64, 12), other in prop::collection::vec(1.0..2.0_f64, 12)) {
-            let levels = |values: &[f64]| Levels::of(values, &[4, 3]).expect("every place has a value");
+            let levels = |values: &[f64]| Levels::new(values, &[4, 3]).expect("every place has a value");
             let found = effect(&levels(&values), &levels(&other), 0.95).expect("no mean is zero");
             let (scaled, turned): (Vec<f64>, Vec<f64>) = values.iter().rev().map(|value| (value * 1e150, *value)).unzip();
             let same = |one: f64, other: f64| (one - other).abs() <= 1e-9 * one.abs();
@@ -179,7 +179,7 @@ mod tests {
             if let (Some(one), Some(other)) = (found.interval, again.interval) {
                 prop_assert!(same(one.0, other.0) && same(one.1, other.1) && one.0 <= found.ratio && found.ratio <= one.1);
             }
-            let scaled = Levels::of(&scaled, &[4, 3]).and_then(|scaled| effect(&scaled, &scaled, 0.95));
+            let scaled = Levels::new(&scaled, &[4, 3]).and_then(|scaled| effect(&scaled, &scaled, 0.95));
             prop_assert!(scaled.is_none_or(|scaled| scaled.ratio == 1.0));
         }
     }

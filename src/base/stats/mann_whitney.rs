@@ -58,7 +58,7 @@ pub fn test(first: &[f64], second: &[f64], method: Method) -> Option<RankTest> {
     let (u, pairs) = (ranks.u, first.len() as f64 * second.len() as f64);
     let (greater, less) = match method {
         Method::Exact => {
-            let counts = Counts::of(first.len(), second.len()).filter(|_| ranks.groups.is_empty())?;
+            let counts = Counts::new(first.len(), second.len()).filter(|_| ranks.groups.is_empty())?;
             (counts.survival(u as usize), counts.survival((pairs - u) as usize))
         }
         Method::Asymptotic | Method::Auto => {
@@ -131,7 +131,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// `None` where the counts go beyond what a double holds.
-    pub(super) fn of(first: usize, second: usize) -> Option<Counts> {
+    pub(super) fn new(first: usize, second: usize) -> Option<Counts> {
         let (few, many) = (first.min(second), first.max(second));
         let total = orders(few, many).filter(|total| total.is_finite())?;
         let largest = few.checked_mul(many)?;
@@ -193,7 +193,7 @@ mod tests {
         // Mann and Whitney (1947), table 1: of samples of 4 and 4, P(U <= 1) = 0.029 and P(U <= 4) = 0.171; of 5 and 8,
         // P(U <= 8) = 0.047.
         let check = |few: usize, many: usize, u: usize, expected: f64| {
-            let counts = Counts::of(few, many).expect("they are few");
+            let counts = Counts::new(few, many).expect("they are few");
             assert_eq!((counts.survival(few * many - u) * 1000.0).round() / 1000.0, expected, "{few} {many} {u}");
         };
         check(4, 4, 1, 0.029);

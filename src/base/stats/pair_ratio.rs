@@ -45,7 +45,7 @@ pub fn of_processes(base: &[f64], other: &[f64]) -> Option<f64> {
 /// The centre of the logarithms of the ratios of pairs, one ratio a pair; `None` below [`FEWEST_PAIRS`].
 pub fn centre(ratios: &[f64]) -> Option<Centre> {
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    centre::of(&logarithms).filter(|_| ratios.len() >= FEWEST_PAIRS)
+    centre::estimate(&logarithms).filter(|_| ratios.len() >= FEWEST_PAIRS)
 }
 
 /// The interval of the ratio that pairs have in common, which holds it in a share `confidence` of all cases; `None` below

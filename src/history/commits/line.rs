@@ -10,7 +10,7 @@ use crate::objects::loose;
 use crate::objects::loose::LooseObjects;
 use crate::store::{Store, failed, subject_of, time_of};
 use sprag_model::commit::{CommitLine, CommitOnLine};
-use sprag_model::known_commits::{KnownCommit, KnownCommits};
+use sprag_model::commit_cache::{CachedCommit, CommitCache};
 
 /// The first-parent line of `revision`, or of HEAD, oldest first, without the commits that only add records.
 ///
@@ -20,7 +20,7 @@ use sprag_model::known_commits::{KnownCommit, KnownCommits};
 /// # Errors
 /// When the revision names no commit, or a commit that should be here cannot be read.
 pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
-    commit_line_cached(store, revision, &mut KnownCommits::default())
+    commit_line_cached(store, revision, &mut CommitCache::default())
 }
 
 /// Likewise, where commits that are known need not be read; those that are read are known then. In a shallow clone none is
@@ -31,12 +31,12 @@ pub fn commit_line(store: &Store, revision: Option<&str>) -> Result<CommitLine, 
 pub fn commit_line_cached(
     store: &Store,
     revision: Option<&str>,
-    known: &mut KnownCommits,
+    known: &mut CommitCache,
 ) -> Result<CommitLine, HistoryError> {
     let repository = &store.repository;
     let shallow = repository.is_shallow();
     if shallow {
-        *known = KnownCommits::default();
+        *known = CommitCache::default();
     }
     let tip = match revision {
         Some(revision) => resolve(repository, revision)?,
@@ -88,9 +88,9 @@ pub fn commit_line_cached(
     Ok(CommitLine { commits, shallow, named: false })
 }
 
-fn describe(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<KnownCommit, HistoryError> {
+fn describe(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<CachedCommit, HistoryError> {
     let is_code = changes_code(commit, parent)?;
-    Ok(KnownCommit {
+    Ok(CachedCommit {
         parent: if let FirstParent::Commit(parent) = parent { Some(parent.id().to_string()) } else { None },
         code: is_code.then(|| (time_of(commit.time()), subject_of(commit))),
     })
@@ -206,8 +206,8 @@ mod tests {
         };
         fixture.git(&["tag", "v0.1.0"]);
         add(1);
-        let mut known = KnownCommits::default();
-        let line = |known: &mut KnownCommits| commit_line_cached(&store, None, known).unwrap();
+        let mut known = CommitCache::default();
+        let line = |known: &mut CommitCache| commit_line_cached(&store, None, known).unwrap();
         assert_eq!(line(&mut known), commit_line(&store, None).unwrap());
         assert_eq!(known.len(), 3);
         let before = known.clone();
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(known.len(), 5);
         // What is known is not read.
         let head = fixture.git(&["rev-parse", "HEAD"]);
-        let other = KnownCommit { parent: None, code: Some((minute(1), "Other".to_owned())) };
+        let other = CachedCommit { parent: None, code: Some((minute(1), "Other".to_owned())) };
         known.insert(head, other);
         let subjects: Vec<String> = line(&mut known).commits.into_iter().map(|commit| commit.subject).collect();
         assert_eq!(subjects, ["Other"]);

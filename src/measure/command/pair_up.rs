@@ -178,7 +178,7 @@ fn pairs(measured: &[Measured<'_>], metric: &Metric) -> Result<Result<Vec<Pair>,
     let pair = |pair: &Measured<'_>| -> Result<Result<Pair, String>, &'static str> {
         let base = samples(pair.base, metric).ok_or("base")?;
         let other = samples(pair.other, metric).ok_or("other")?;
-        Ok(Pair::of(base, other).ok_or_else(|| without_ratio(metric, [base, other], pair.number)))
+        Ok(Pair::new(base, other).ok_or_else(|| without_ratio(metric, [base, other], pair.number)))
     };
     let pairs = measured.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
     Ok(pairs.into_iter().collect())

@@ -43,7 +43,7 @@ pub struct Findings {
 
 /// The schema of the document.
 pub fn schema() -> serde_json::Value {
-    sprag_model::schema::of_closed::<Findings>()
+    sprag_model::schema::for_closed_type::<Findings>()
 }
 
 /// Which machine this is.

@@ -128,7 +128,7 @@ impl Store {
 
     /// The schema of the file.
     pub fn schema() -> Value {
-        schema::of::<File>()
+        schema::for_type::<File>()
     }
 
     /// The text of the file.

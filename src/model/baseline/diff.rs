@@ -97,13 +97,13 @@ pub struct MetricSide {
 impl BaselineDiffs {
     /// The schema of the document.
     pub fn schema() -> serde_json::Value {
-        schema::of_closed::<BaselineDiffs>()
+        schema::for_closed_type::<BaselineDiffs>()
     }
 }
 
 impl MetricSide {
     /// What a baseline says of a metric.
-    pub fn of(metric: &BaselineMetric) -> MetricSide {
+    pub fn new(metric: &BaselineMetric) -> MetricSide {
         let &BaselineMetric { value, unit, better, sessions, rule, .. } = metric;
         MetricSide { value, unit, better, sessions, rule }
     }

@@ -74,25 +74,25 @@ pub struct BaselineSummary {
 impl BaselineList {
     /// The schema of the document.
     pub fn schema() -> serde_json::Value {
-        schema::of_closed::<BaselineList>()
+        schema::for_closed_type::<BaselineList>()
     }
 }
 
 impl ListedBaseline {
     /// The file in short.
-    pub fn of(file: &BaselineFile, archived: bool) -> ListedBaseline {
+    pub fn new(file: &BaselineFile, archived: bool) -> ListedBaseline {
         ListedBaseline {
             path: file.path.clone(),
             archived,
             fault: file.content.as_ref().err().cloned(),
-            baseline: file.content.as_ref().ok().map(BaselineSummary::of),
+            baseline: file.content.as_ref().ok().map(BaselineSummary::new),
         }
     }
 }
 
 impl BaselineSummary {
     /// The baseline in short.
-    pub fn of(baseline: &Baseline) -> BaselineSummary {
+    pub fn new(baseline: &Baseline) -> BaselineSummary {
         let mut rules: BTreeMap<String, usize> = BTreeMap::new();
         for metric in baseline.metrics.values() {
             *rules.entry(metric.rule.name().to_owned()).or_default() += 1;

@@ -55,7 +55,7 @@ pub(super) fn whole_parameter<'a>(row: &Row<'a>, name: &str) -> Cell<'a> {
 
 /// The time, where it is in seconds.
 pub(super) fn time<'a>(row: &Row<'a>) -> Option<&'a Estimate> {
-    row.sound_estimate(TIME).filter(|one| one.metric.unit == Unit::Second)
+    row.valid_estimate(TIME).filter(|one| one.metric.unit == Unit::Second)
 }
 
 pub(super) fn throughput<'a>(row: &Row<'a>) -> Option<&'a Estimate> {
@@ -64,7 +64,7 @@ pub(super) fn throughput<'a>(row: &Row<'a>) -> Option<&'a Estimate> {
 
 /// Working memory in whole bytes.
 pub(super) fn peak_memory(row: &Row<'_>) -> Option<i64> {
-    let bytes = row.sound_estimate(PEAK_MEMORY).filter(|one| one.metric.unit == Unit::Byte)?.value.round();
+    let bytes = row.valid_estimate(PEAK_MEMORY).filter(|one| one.metric.unit == Unit::Byte)?.value.round();
     // Beyond 2^53 a float counts no single bytes any more.
     (0.0..=9_007_199_254_740_992.0).contains(&bytes).then_some(bytes as i64)
 }

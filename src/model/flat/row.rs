@@ -27,7 +27,7 @@ pub fn benchmark_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
 /// that holds no benchmark.
 pub fn value_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
     let rows = benchmark_rows(recorded).into_iter().flat_map(|row| {
-        let estimates = row.measurement.filter(|_| row.is_sound()).map_or(&[][..], |one| &one.estimates);
+        let estimates = row.measurement.filter(|_| row.is_usable()).map_or(&[][..], |one| &one.estimates);
         let without = estimates.is_empty().then_some(row);
         estimates.iter().map(move |estimate| Row { estimate: Some(estimate), ..row }).chain(without)
     });
@@ -36,15 +36,15 @@ pub fn value_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
 
 impl<'a> Row<'a> {
     /// Whether its numbers mean something: the benchmark ran, and computed what it should.
-    pub fn is_sound(&self) -> bool {
-        self.measurement.is_some_and(Measurement::is_sound)
+    pub fn is_usable(&self) -> bool {
+        self.measurement.is_some_and(Measurement::is_usable)
     }
 
     /// The status of the benchmark, or of a run that holds none.
     pub(super) fn status(&self) -> RunStatus {
         match self.measurement {
             None => self.recorded.run.status,
-            Some(_) if self.is_sound() => RunStatus::Ok,
+            Some(_) if self.is_usable() => RunStatus::Ok,
             Some(one) if one.skipped().is_some() => RunStatus::Skipped,
             Some(_) => RunStatus::Failed,
         }
@@ -54,18 +54,18 @@ impl<'a> Row<'a> {
     pub(super) fn reason(&self) -> Option<&'a str> {
         match self.measurement {
             None => self.recorded.run.reason.as_deref(),
-            Some(_) if self.is_sound() => None,
+            Some(_) if self.is_usable() => None,
             Some(one) => one.skipped().or(one.failed()),
         }
     }
 
     /// The estimate that stands in for the named metric in a row of a whole benchmark.
-    pub(super) fn sound_estimate(&self, metric: &str) -> Option<&'a Estimate> {
-        self.measurement.filter(|_| self.is_sound())?.estimate(metric)
+    pub(super) fn valid_estimate(&self, metric: &str) -> Option<&'a Estimate> {
+        self.measurement.filter(|_| self.is_usable())?.estimate(metric)
     }
 
     /// The first estimate whose metric is like that.
     pub(super) fn first_estimate(&self, is_wanted: impl Fn(&Metric) -> bool) -> Option<&'a Estimate> {
-        self.measurement.filter(|_| self.is_sound())?.estimates.iter().find(|one| is_wanted(&one.metric))
+        self.measurement.filter(|_| self.is_usable())?.estimates.iter().find(|one| is_wanted(&one.metric))
     }
 }

@@ -145,7 +145,7 @@ const FIGURES: &[Column] = &[
         Cell::number(time(row).and_then(|one| one.interval).map(|(_, high)| high))
     }),
     column("ratio", Number, "time over that of `ref_series`, timed beside it", |row| {
-        Cell::number(row.sound_estimate(RATIO).map(|one| one.value))
+        Cell::number(row.valid_estimate(RATIO).map(|one| one.value))
     }),
     column("ref_series", Text, "the calibration kernel of `ratio`", |row| Cell::text(attribute(row, "ratio_to"))),
     column("throughput", Number, "the first rate of the benchmark, a second", |row| {

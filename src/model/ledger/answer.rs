@@ -46,7 +46,7 @@ pub struct Answer {
 
 impl Answer {
     /// What an acceptance says on a day to a regression that, once it is in force, comes to `standing`.
-    pub fn of(acceptance: &Acceptance, day: NaiveDate, standing: Standing) -> Answer {
+    pub fn new(acceptance: &Acceptance, day: NaiveDate, standing: Standing) -> Answer {
         let Acceptance { event, at_most, terms, .. } = acceptance;
         Answer {
             standing: match terms.state(day) {

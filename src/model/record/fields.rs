@@ -347,7 +347,7 @@ pub fn schema(version: u64) -> Option<Value> {
     if !(1..=SCHEMA_VERSION).contains(&version) {
         return None;
     }
-    let mut schema = schema::of::<RunRecord>();
+    let mut schema = schema::for_type::<RunRecord>();
     schema["properties"]["schema_version"] = json!({ "description": "The version of the record.", "const": version });
     let benchmark = &mut schema["$defs"]["BenchmarkRecord"]["properties"];
     if version == 1 {

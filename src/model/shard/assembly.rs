@@ -16,14 +16,14 @@ use crate::sample::Measurement;
 #[derive(Debug, Default)]
 pub struct Assembly<'a> {
     /// Runs of whole suites, divided or not, oldest first.
-    pub whole: Vec<Whole<'a>>,
+    pub whole: Vec<CompleteRun<'a>>,
     /// Sets of shards of which some are missing, oldest first.
-    pub incomplete: Vec<Incomplete>,
+    pub incomplete: Vec<IncompleteRun>,
 }
 
 /// A run of a whole suite: one record, or the newest of each shard.
 #[derive(Clone, Debug)]
-pub struct Whole<'a> {
+pub struct CompleteRun<'a> {
     /// Whether the members are shards.
     divided: bool,
     members: Vec<&'a RunHead>,
@@ -31,7 +31,7 @@ pub struct Whole<'a> {
 
 /// A set of shards of which some are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Incomplete {
+pub struct IncompleteRun {
     pub suite: String,
     /// The start of the commit's name; absent where the runs name none.
     pub commit: Option<String>,
@@ -52,10 +52,10 @@ pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RunHead>) -> Assembly<'a>
         if run::is_filtered(&run.config) {
             continue;
         }
-        let Some(shard) = Shard::of(&run.config) else {
+        let Some(shard) = Shard::from_config(&run.config) else {
             // A shard that cannot be read is of no set, and no whole run either.
             if !run::is_partial(&run.config) {
-                assembly.whole.push(Whole::of(run));
+                assembly.whole.push(CompleteRun::undivided(run));
             }
             continue;
         };
@@ -70,12 +70,12 @@ pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RunHead>) -> Assembly<'a>
         let present: BTreeSet<u32> = set.keys().map(|shard| shard.index()).collect();
         let missing: Vec<Shard> =
             needed.difference(&present).filter_map(|index| Shard::new((*index).into(), count.into()).ok()).collect();
-        let whole = Whole { divided: count > 1, members: set.into_values().collect() };
+        let whole = CompleteRun { divided: count > 1, members: set.into_values().collect() };
         if missing.is_empty() {
             assembly.whole.push(whole);
         } else {
             let newest = whole.newest();
-            assembly.incomplete.push(Incomplete {
+            assembly.incomplete.push(IncompleteRun {
                 suite: suite.clone(),
                 commit: newest.commit.as_ref().map(|commit| commit.short().to_owned()),
                 newest: newest.timestamp,
@@ -88,7 +88,7 @@ pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RunHead>) -> Assembly<'a>
     assembly
 }
 
-impl Incomplete {
+impl IncompleteRun {
     /// What is missing, in words: `the shards 2/4, 3/4 of cpu at 0123456789ab are missing`.
     pub fn sentence(&self) -> String {
         let commit = self.commit.as_deref().unwrap_or("no commit");
@@ -98,10 +98,10 @@ impl Incomplete {
     }
 }
 
-impl<'a> Whole<'a> {
+impl<'a> CompleteRun<'a> {
     /// One run, taken for all there is.
-    pub fn of(run: &'a RunHead) -> Whole<'a> {
-        Whole { divided: false, members: vec![run] }
+    pub fn undivided(run: &'a RunHead) -> CompleteRun<'a> {
+        CompleteRun { divided: false, members: vec![run] }
     }
 
     /// The heads of the records it is made of.
@@ -188,7 +188,7 @@ impl<'a> Whole<'a> {
 }
 
 fn name(run: &RunHead) -> String {
-    Shard::of(&run.config).map_or_else(String::new, |shard| format!("shard {shard}"))
+    Shard::from_config(&run.config).map_or_else(String::new, |shard| format!("shard {shard}"))
 }
 
 /// Reasons with the shards that gave them; what all of them say stands once, without a name.
@@ -274,7 +274,7 @@ mod tests {
     }
 
     fn heads(runs: &[RecordedRun]) -> Vec<RunHead> {
-        runs.iter().map(RunHead::of).collect()
+        runs.iter().map(RunHead::new).collect()
     }
 
     fn only_whole(runs: &[RecordedRun]) -> Option<Run> {
@@ -321,7 +321,7 @@ mod tests {
             let heads = heads(&runs);
             let assembly = assemble(&heads);
             assert!(assembly.whole.is_empty());
-            let sentences: Vec<String> = assembly.incomplete.iter().map(Incomplete::sentence).collect();
+            let sentences: Vec<String> = assembly.incomplete.iter().map(IncompleteRun::sentence).collect();
             assert!(sentences.iter().any(|one| one == expected), "{sentences:?}");
         };
         check(|run| run.suite = "gpu".to_owned(), "the shard 1/2 of gpu at no commit is missing");
@@ -384,7 +384,7 @@ mod tests {
             let assembly = assemble(&heads);
             prop_assert!(assembly.whole.is_empty());
             if !rest.is_empty() {
-                prop_assert_eq!(&assembly.incomplete[0].missing, &Shard::of(&lost.run.config).into_iter().collect::<Vec<_>>());
+                prop_assert_eq!(&assembly.incomplete[0].missing, &Shard::from_config(&lost.run.config).into_iter().collect::<Vec<_>>());
             }
         }
     }

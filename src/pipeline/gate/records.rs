@@ -182,7 +182,7 @@ fn sessions(runs: &[RecordedRun]) -> usize {
 
 /// The runs that are whole, sets of shards put together, oldest first; each bears the id of its newest record.
 fn whole(runs: Vec<RecordedRun>) -> Vec<RecordedRun> {
-    let heads: Vec<RunHead> = runs.iter().map(RunHead::of).collect();
+    let heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();
     let mut found: Vec<RecordedRun> = shard::assemble(&heads)
         .whole
         .into_iter()

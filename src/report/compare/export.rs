@@ -69,7 +69,7 @@ pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String
 
 fn is_told(group: &Group) -> bool {
     group.rows.first().is_some_and(|row| matches!(row.kind, Kind::Worse | Kind::Better | Kind::Doubt))
-        && !group.is_beside()
+        && !group.is_auxiliary()
 }
 
 fn side(commit: &ComparedCommit) -> String {

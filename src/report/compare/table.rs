@@ -67,7 +67,7 @@ struct Judged<'a> {
 
 impl Group {
     /// Whether it is of what kernels are held against, of which anything may be said.
-    pub(crate) fn is_beside(&self) -> bool {
+    pub(crate) fn is_auxiliary(&self) -> bool {
         self.heading == BESIDE
     }
 }

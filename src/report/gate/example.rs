@@ -3,7 +3,7 @@
 use chrono::DateTime;
 
 use sprag_model::commit::Commit;
-use sprag_model::gate::{Gate, Outcome, SuiteGate, Whole};
+use sprag_model::gate::{Gate, MeanChange, Outcome, SuiteGate};
 use sprag_model::metric::{Better, Metric};
 use sprag_model::run::RunStatus;
 use sprag_model::unit::Unit;
@@ -104,7 +104,7 @@ pub fn gate() -> Gate {
     let cpu = SuiteGate {
         quality: vec!["the load was 3.1 on 2 cores".to_owned()],
         comparisons,
-        whole: Some(Whole { benchmarks: 7, change: 0.014, interval: Some((-0.002, 0.031)) }),
+        whole: Some(MeanChange { benchmarks: 7, change: 0.014, interval: Some((-0.002, 0.031)) }),
         ..suite("cpu")
     };
     let gpu = SuiteGate {
@@ -154,7 +154,7 @@ pub fn doubtful() -> Gate {
 pub fn passing() -> Gate {
     let cpu = SuiteGate {
         comparisons: vec![comparison("cpu/a @fast", 1.001, Verdict::Unchanged)],
-        whole: Some(Whole { benchmarks: 1, change: 0.001, interval: None }),
+        whole: Some(MeanChange { benchmarks: 1, change: 0.001, interval: None }),
         ..suite("cpu")
     };
     Gate {

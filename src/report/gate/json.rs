@@ -38,7 +38,7 @@ fn json(gate: &Gate, rows: Rows) -> String {
 
 /// The schema of that JSON.
 pub fn gate_schema() -> serde_json::Value {
-    schema::of_closed::<Report<'_>>()
+    schema::for_closed_type::<Report<'_>>()
 }
 
 /// What a gate found.

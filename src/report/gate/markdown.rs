@@ -12,7 +12,7 @@ use crate::markdown::{Lines, code, cut, mark as shown, plain};
 use crate::reasons::{self, Shared};
 use crate::text::{short_commit, shortened};
 use crate::{date, number};
-use sprag_model::gate::{Gate, Outcome, SuiteGate, Whole};
+use sprag_model::gate::{Gate, MeanChange, Outcome, SuiteGate};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Verdict};
 
@@ -138,7 +138,7 @@ fn origin(suite: &SuiteGate) -> String {
 }
 
 /// A direction is claimed only where the whole interval lies on one side of zero.
-fn whole_words(whole: &Whole, comparisons: &[Comparison]) -> String {
+fn whole_words(whole: &MeanChange, comparisons: &[Comparison]) -> String {
     let (worse, better) = mark::words(comparisons.iter());
     let interval = |bounds: (f64, f64)| {
         let unit = if share::factor(bounds.1).is_some() { "" } else { " %" };
@@ -355,7 +355,7 @@ mod tests {
     fn a_direction_is_told_only_where_it_is_known() {
         let check = |change: f64, interval: Option<(f64, f64)>, expected: &str| {
             let mut gate = example::passing();
-            gate.suites[0].whole = Some(Whole { benchmarks: 12, change, interval });
+            gate.suites[0].whole = Some(MeanChange { benchmarks: 12, change, interval });
             let text = gate_markdown(&gate).replace(number::NARROW, " ");
             assert!(text.contains(&format!("\nAs a whole {expected}, by the geometric mean over 12")), "{text}");
         };

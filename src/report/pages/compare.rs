@@ -225,9 +225,9 @@ fn of_change(mut rows: Vec<SummaryRow>) -> (Vec<SummaryRow>, String) {
 }
 
 fn shown(group: Group, is_present: bool) -> Shown {
-    let is_beside = group.is_beside();
+    let is_auxiliary = group.is_auxiliary();
     let Group { heading, count: all, mut rows } = group;
-    let kind = rows.first().map(|row| row.kind).filter(|_| !is_beside);
+    let kind = rows.first().map(|row| row.kind).filter(|_| !is_auxiliary);
     let mut names = Vec::new();
     match kind {
         None => {

@@ -177,7 +177,7 @@ fn acceptance(of: &Event) -> Result<Vec<String>, &'static str> {
     if !of.is_open_regression() {
         return Ok(Vec::new());
     }
-    let Some(worst) = of.worst_standing() else {
+    let Some(worst) = of.worst_ongoing() else {
         return Err("A level of it was zero before, so no relative change can be accepted.");
     };
     // The newest commit would be another one with each run, and the page with it: a drift that goes on is named by its first.

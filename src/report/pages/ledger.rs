@@ -146,7 +146,7 @@ fn effect(event: Option<&Event>) -> Phrase {
     let Some(event) = event else {
         return Phrase::plain("No such event is told: it answers for nothing.");
     };
-    let now = event.worst_standing().map_or_else(String::new, |worst| format!(", {} now", number::percent(worst)));
+    let now = event.worst_ongoing().map_or_else(String::new, |worst| format!(", {} now", number::percent(worst)));
     let standing = event.answer.as_ref().map(|answer| answer.standing);
     Phrase::plain(match standing {
         None => "No longer needed: no regression of the event stands.".to_owned(),

@@ -397,7 +397,7 @@ struct Share<'a> {
 impl<'a> Shares<'a> {
     /// Those among some series: their newest levels, else their newest values.
     pub(super) fn of(catalog: &Catalog<'a>, series: impl Iterator<Item = &'a SeriesAnalysis>) -> Shares<'a> {
-        let told = series.filter(|one| one.series.metric.name == LIMIT_SHARE && !one.series.is_beside());
+        let told = series.filter(|one| one.series.metric.name == LIMIT_SHARE && !one.series.is_auxiliary());
         let share = |one: &'a SeriesAnalysis| {
             let level = catalog.fit(&one.series.id).and_then(|fit| fit.newest_level());
             let share = Share { series: &one.series.id, share: level.unwrap_or(one.latest.current) };

@@ -4,7 +4,7 @@ use crate::link;
 use crate::phrase::Phrase;
 use crate::text::shortened;
 use sprag_model::page::Page;
-use sprag_model::release::{Kept, ReleaseReport, Sealed};
+use sprag_model::release::{PublishedStatement, ReleaseReport, Sealed};
 
 /// The longest name of a key, in characters.
 const KEY: usize = 100;
@@ -17,13 +17,13 @@ pub(super) fn signature(release: &ReleaseReport) -> Phrase {
         Some(Err(fault)) => {
             Phrase::default().strong("Not signed").text(": ").join(super::release_items::sentence(fault)).text(".")
         }
-        Some(Ok(Kept { sealed: None, .. })) => Phrase::default()
+        Some(Ok(PublishedStatement { sealed: None, .. })) => Phrase::default()
             .text("Its ")
             .link(link::release_statement(&release.name), "statement")
             .text(" is ")
             .strong("not signed")
             .text("."),
-        Some(Ok(Kept { sealed: Some(Sealed { keyid, checked, .. }), .. })) => {
+        Some(Ok(PublishedStatement { sealed: Some(Sealed { keyid, checked, .. }), .. })) => {
             let words = Phrase::default()
                 .text("Its ")
                 .link(link::release_statement(&release.name), "statement")
@@ -42,7 +42,7 @@ pub(super) fn signature(release: &ReleaseReport) -> Phrase {
 
 /// Where to get what is stated; nothing where no statement is kept.
 pub(super) fn downloads(release: &ReleaseReport) -> Option<Phrase> {
-    let Some(Ok(Kept { folder, sealed, .. })) = &release.kept else { return None };
+    let Some(Ok(PublishedStatement { folder, sealed, .. })) = &release.kept else { return None };
     let words = Phrase::plain("Download: ")
         .link(link::release_statement(&release.name), "statement.json")
         .text(" (in-toto Statement v1, test-result v0.1)");
@@ -58,7 +58,7 @@ pub(super) fn downloads(release: &ReleaseReport) -> Option<Phrase> {
 
 /// The files of the statement, as they are kept.
 pub(super) fn files(release: &ReleaseReport) -> Vec<Page> {
-    let Some(Ok(Kept { statement, sealed, .. })) = &release.kept else { return Vec::new() };
+    let Some(Ok(PublishedStatement { statement, sealed, .. })) = &release.kept else { return Vec::new() };
     let statement = Page { path: link::release_statement(&release.name), bytes: statement.clone() };
     let envelope =
         sealed.as_ref().map(|sealed| Page { path: link::release_envelope(&release.name), bytes: sealed.bytes.clone() });
@@ -71,13 +71,13 @@ mod tests {
 
     use super::*;
 
-    fn release(kept: Option<Result<Kept, String>>) -> ReleaseReport {
+    fn release(kept: Option<Result<PublishedStatement, String>>) -> ReleaseReport {
         ReleaseReport { name: "v1".to_owned(), came: Err(String::new()), figures: BTreeMap::new(), kept }
     }
 
-    fn kept(keyid: Option<(&str, bool)>) -> Option<Result<Kept, String>> {
+    fn kept(keyid: Option<(&str, bool)>) -> Option<Result<PublishedStatement, String>> {
         let sealed = keyid.map(|(keyid, checked)| Sealed { bytes: b"{1}".to_vec(), keyid: keyid.to_owned(), checked });
-        Some(Ok(Kept { folder: "release/v1".to_owned(), statement: b"{}".to_vec(), sealed }))
+        Some(Ok(PublishedStatement { folder: "release/v1".to_owned(), statement: b"{}".to_vec(), sealed }))
     }
 
     #[test]

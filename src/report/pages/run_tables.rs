@@ -95,7 +95,7 @@ pub(super) fn metrics(catalog: &Catalog<'_>, run: &Run, is_newest: bool) -> Metr
             String::new()
         }
     };
-    let (beside, kernels): (Vec<_>, Vec<_>) = shown.into_iter().partition(|(of, _)| of.is_beside());
+    let (beside, kernels): (Vec<_>, Vec<_>) = shown.into_iter().partition(|(of, _)| of.is_auxiliary());
     let mut groups = Vec::new();
     for (part, words) in [(kernels, cell::metric_words as fn(&Metric, Scale) -> String), (beside, cell::beside_words)] {
         let by_metric = cell::by_metric(part, |(_, estimate)| (estimate.metric.clone(), Some(estimate.value)));

@@ -196,7 +196,7 @@ fn about(of: &SeriesAnalysis) -> String {
             "One kernel timed against itself: 1 is the truth, and what it is off by is noise. Never judged.".to_owned()
         }
         Role::Control => "Of one kernel timed against itself, whose ratio shows the noise. Never judged.".to_owned(),
-        _ if series.is_beside() => {
+        _ if series.is_auxiliary() => {
             format!("{better} A calibration kernel: what others are divided by. Never judged.")
         }
         Role::Reported if parameters(&series.params).iter().any(|(name, _)| *name == "threads") => {

@@ -71,7 +71,7 @@ pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<
             series.sort_by(|a, b| order(a, b));
             series.truncate(left);
             left -= series.len();
-            let (beside, kernels) = series.into_iter().partition(|series| series.series.is_beside());
+            let (beside, kernels) = series.into_iter().partition(|series| series.series.is_auxiliary());
             SuiteList {
                 id: format!("suite-{}", position + 1),
                 name: name.to_owned(),
@@ -124,7 +124,7 @@ fn groups(
 }
 
 fn order(a: &SeriesAnalysis, b: &SeriesAnalysis) -> std::cmp::Ordering {
-    (a.series.is_beside().cmp(&b.series.is_beside()))
+    (a.series.is_auxiliary().cmp(&b.series.is_auxiliary()))
         .then_with(|| b.judged.cmp(&a.judged))
         .then_with(|| a.series.metric.name.cmp(&b.series.metric.name))
         .then_with(|| natural(&a.series.benchmark, &b.series.benchmark))

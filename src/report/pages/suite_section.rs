@@ -77,7 +77,7 @@ fn section(position: usize, suite: &SuiteAnalysis, most: usize, catalog: &Catalo
     let shared = reasons::shared(&suite.comparisons);
     let shown: Vec<&Comparison> = suite.comparisons.iter().take(most).collect();
     let groups = cell::by_metric(shown, |comparison| (comparison.metric.clone(), comparison.current));
-    let left_out = Counts::of(suite.comparisons.get(most..).unwrap_or_default());
+    let left_out = Counts::from_comparisons(suite.comparisons.get(most..).unwrap_or_default());
     let mut rest = Phrase::default();
     if left_out.total() > 0 {
         rest = rest.text(number::counted(left_out.total(), "row follows in the ", "rows follow in the "));

@@ -205,7 +205,7 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
         } else {
             Err(NoBaseline::Absent("baselines/gpu.nvidia-h100.json".to_owned()))
         },
-        counts: Counts::of(&comparisons),
+        counts: Counts::from_comparisons(&comparisons),
         rollup: (own().count() > 0).then(|| SuiteRow {
             suite: suite.to_owned(),
             machine: machine.id.clone(),

@@ -34,7 +34,7 @@ pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Le
         target: target.map(str::to_owned),
         terms: terms(HOSTILE, HOSTILE, &"0123456789".repeat(4), days, line),
     };
-    let taken_back = trend.events.iter().find(|one| !one.is_standing_regression()).expect("the sample has one");
+    let taken_back = trend.events.iter().find(|one| !one.is_ongoing_regression()).expect("the sample has one");
     let acceptances = vec![
         accept(&trend.events[0].id, (-40, -1), 3),
         accept(&taken_back.id, (-7, 80), 13),
@@ -42,7 +42,7 @@ pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Le
         accept("e-505505", (1, 80), 33),
     ];
     let event = &mut trend.events[0];
-    event.answer = Some(Answer::of(&acceptances[0], day, Standing::Accepted));
+    event.answer = Some(Answer::new(&acceptances[0], day, Standing::Accepted));
     let waivers = vec![
         waive("gpu-parity", Some("cuda"), (-7, 0), 43),
         waive(HOSTILE, None, (-90, -30), 53),

@@ -38,7 +38,7 @@ pub(super) struct Sample {
 
 impl Sample {
     pub(super) fn heads(&self) -> Vec<RunHead> {
-        self.runs.iter().map(RunHead::of).collect()
+        self.runs.iter().map(RunHead::new).collect()
     }
 
     /// What the pages are made of.

@@ -11,7 +11,7 @@ use sprag_model::checklist::{
 };
 use sprag_model::commit::CommitLine;
 use sprag_model::ledger::Entry;
-use sprag_model::release::{Figures, Kept, ReleaseReport, Released, Sealed};
+use sprag_model::release::{Figures, PublishedStatement, ReleaseReport, Released, Sealed};
 
 pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
     let commit = line.commits.last().map(|commit| commit.sha.clone()).expect("there are commits");
@@ -80,7 +80,7 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
         )]),
         kept: None,
     };
-    let kept = Kept {
+    let kept = PublishedStatement {
         folder: "release/v1.0".to_owned(),
         statement: b"{}\n".to_vec(),
         sealed: Some(Sealed { bytes: b"{}\n".to_vec(), keyid: HOSTILE.to_owned(), checked: true }),

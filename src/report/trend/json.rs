@@ -24,7 +24,7 @@ pub fn json(trend: &Trend) -> Vec<u8> {
 
 /// The schema of that JSON.
 pub fn schema() -> Value {
-    let mut schema = of_types::of_closed::<Trend>();
+    let mut schema = of_types::for_closed_type::<Trend>();
     let mut properties = Map::new();
     properties.insert(
         "schema_version".to_owned(),

@@ -29,7 +29,7 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
     }
     let standing = |is: &dyn Fn(&Event) -> bool| trend.events.iter().filter(|one| is_listed(one) && is(one)).count();
     let regressions = standing(&|one| one.is_open_regression());
-    let accepted = standing(&|one| one.is_standing_regression() && one.is_accepted());
+    let accepted = standing(&|one| one.is_ongoing_regression() && one.is_accepted());
     let environment = standing(&|one| one.kind == EventKind::Environment);
     let improvements = standing(&|one| one.kind != EventKind::Environment && one.direction == Direction::Better);
     let mut parts = Vec::new();

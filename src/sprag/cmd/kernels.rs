@@ -141,14 +141,14 @@ fn skipped_report(list: &str, reason: &str) -> Value {
 
 /// The schema of what `kernels compile --json` prints.
 pub(super) fn compile_schema() -> Value {
-    let kernels = schema::list(schema::of_closed::<survey::CompiledKernel>());
+    let kernels = schema::list(schema::for_closed_type::<survey::CompiledKernel>());
     let list = |kernels| [("schema_version", json!({ "const": SCHEMA_VERSION })), ("kernels", kernels)];
     either(&list(kernels), &list(json!({ "maxItems": 0 })), &[])
 }
 
 /// The schema of what `kernels check --json` prints.
 pub(super) fn check_schema() -> Value {
-    let checks = schema::list(schema::of_closed::<survey::Checked>());
+    let checks = schema::list(schema::for_closed_type::<survey::Checked>());
     let list = |checks| [("schema_version", json!({ "const": SCHEMA_VERSION })), ("checks", checks)];
     let more = [("reason", schema::or_null(schema::text())), ("device", schema::text())];
     either(&list(checks), &list(json!({ "maxItems": 0 })), &more)

@@ -110,7 +110,7 @@ fn table(run: &Run) -> String {
     let is_counted = run.measurements.iter().any(|one| one.estimate(INSTRUCTIONS).is_some());
     let more = is_counted.then_some("instructions");
     let (beside, kernels): (Vec<&Measurement>, Vec<&Measurement>) =
-        run.measurements.iter().filter(|one| one.failure.is_none()).partition(|one| one.is_beside());
+        run.measurements.iter().filter(|one| one.failure.is_none()).partition(|one| one.is_auxiliary());
     let mut rows = vec![head.into_iter().chain(more).map(str::to_owned).collect::<Vec<String>>()];
     rows.extend(kernels.iter().chain(&beside).map(|one| row(one, is_counted)));
     if rows.len() > 1 {

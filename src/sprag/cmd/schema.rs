@@ -69,40 +69,44 @@ const SCHEMAS: [Published; 33] = [
     Published {
         name: "history-log-1",
         title: "What `sprag history log --json` prints",
-        schema: schema::of::<HistoryLog>,
+        schema: schema::for_type::<HistoryLog>,
     },
     Published {
         name: "history-root-1",
         title: "What `sprag history root --json` prints",
-        schema: schema::of::<HistoryRoot>,
+        schema: schema::for_type::<HistoryRoot>,
     },
     Published {
         name: "history-fsck-1",
         title: "What `sprag history fsck --json` prints",
-        schema: schema::of::<FsckReport>,
+        schema: schema::for_type::<FsckReport>,
     },
     Published {
         name: "replay-manifest-1",
         title: "A manifest of `sprag replay record`",
-        schema: schema::of::<Manifest>,
+        schema: schema::for_type::<Manifest>,
     },
     Published {
         name: "release-checklist-1",
         title: "A release's checklist.json, as `sprag release` fills it",
-        schema: schema::of::<FilledChecklist>,
+        schema: schema::for_type::<FilledChecklist>,
     },
     Published {
         name: "release-statement-1",
         title: "A release's statement.json: an in-toto Statement v1 with the predicate test-result",
-        schema: schema::of::<Statement>,
+        schema: schema::for_type::<Statement>,
     },
     Published {
         name: "release-envelope-1",
         title: "A release's statement.dsse.json: the signed statement",
-        schema: schema::of::<Envelope>,
+        schema: schema::for_type::<Envelope>,
     },
-    Published { name: "replay-fixture-1", title: "A fixture of `sprag replay record`", schema: schema::of::<Fixture> },
-    Published { name: "history-proof-1", title: "A proof of `sprag history prove`", schema: schema::of::<Proof> },
+    Published {
+        name: "replay-fixture-1",
+        title: "A fixture of `sprag replay record`",
+        schema: schema::for_type::<Fixture>,
+    },
+    Published { name: "history-proof-1", title: "A proof of `sprag history prove`", schema: schema::for_type::<Proof> },
     Published { name: "doctor-1", title: "What `sprag doctor --json` prints", schema: doctor::schema },
     Published { name: "check-1", title: "What `--report json=PATH` writes of a gate", schema: gate::gate_schema },
     Published {
@@ -114,7 +118,7 @@ const SCHEMAS: [Published; 33] = [
     Published {
         name: "calibration-1",
         title: "What `sprag check --calibrate --json` prints",
-        schema: schema::of_closed::<Calibration>,
+        schema: schema::for_closed_type::<Calibration>,
     },
     Published { name: "trend-1", title: "What `sprag trend --format json` prints", schema: trend::schema },
     Published {

@@ -79,7 +79,7 @@ fn exit(study: &study::Study, trend: &Trend, runs: &[Run]) -> Exit {
         let mut comparisons = digest::judge(run, &found);
         let base = found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
         acceptance::tell_runs(study, trend, [(run, base, comparisons.as_mut_slice())]);
-        counts = counts.plus(Counts::of(&comparisons));
+        counts = counts.plus(Counts::from_comparisons(&comparisons));
     }
     match (counts.failing() > 0, unusable) {
         (true, _) => Exit::Failed,

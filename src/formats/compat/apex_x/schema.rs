@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::suite::SeedSuite;
 use super::{cpu_report, gpu_report, trt_report};
 use sprag_model::autotune::Snapshot;
-use sprag_model::schema::{count, list, not_negative, object, object_with, of, or_null, positive, text, words};
+use sprag_model::schema::{count, for_type, list, not_negative, object, object_with, or_null, positive, text, words};
 
 /// A moment as Python writes it.
 const MOMENT: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}\+00:00$";
@@ -121,7 +121,7 @@ pub fn gpu() -> Value {
     config.extend(numbers);
     config.extend(texts);
     config.push(("trt_input_shapes", list(text())));
-    let mut autotune = of::<Snapshot>();
+    let mut autotune = for_type::<Snapshot>();
     let definitions = autotune.as_object_mut().and_then(|fields| fields.remove("$defs")).unwrap_or_default();
     let mut schema = object_with(
         &[

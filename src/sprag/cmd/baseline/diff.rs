@@ -58,7 +58,7 @@ fn read(folder: &Path, path: &Path, suites: &[String]) -> Result<Side, Advice> {
 }
 
 fn of_pair((from, to): &(Side, Side)) -> BaselineDiff {
-    let side = |one: &Side| DiffSide { path: one.path.clone(), baseline: BaselineSummary::of(&one.baseline) };
+    let side = |one: &Side| DiffSide { path: one.path.clone(), baseline: BaselineSummary::new(&one.baseline) };
     BaselineDiff {
         from: side(from),
         to: side(to),

@@ -7,7 +7,7 @@ use crate::cmd::text;
 use sprag_analysis::restless::{self, FEWEST_SESSIONS, MOST_SESSIONS};
 use sprag_analysis::rules::interval;
 use sprag_model::baseline::{Baseline, BaselineMetric};
-use sprag_model::evidence::Restlessness;
+use sprag_model::evidence::SessionNoise;
 use sprag_model::rule::{Choice, Policy, Rule};
 
 /// `learnt from 5 sessions: tolerances from 2 % to 7 %; as restless as now, 8 sessions allow 2 % to 5 %`; `sessions` are
@@ -46,7 +46,7 @@ pub(super) fn words(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<St
     }
     if fewest < MOST_SESSIONS {
         let with_all = |(metric, _): &(&BaselineMetric, usize)| {
-            let known = Restlessness { freedom: (MOST_SESSIONS - 1) as f64, ..taught(metric)? };
+            let known = SessionNoise { freedom: (MOST_SESSIONS - 1) as f64, ..taught(metric)? };
             Some(restless::tolerance(&known, MOST_SESSIONS, interval::CONFIDENCE))
         };
         let then = span(metrics.iter().filter_map(with_all));

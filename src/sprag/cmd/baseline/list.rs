@@ -12,9 +12,9 @@ use sprag_model::baseline::list::{BaselineList, BaselineSummary, ListedBaseline,
 pub(in crate::cmd) fn list(folder: &Path, args: &BaselineListArgs, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let project = Project::open(folder)?;
     let mut baselines: Vec<ListedBaseline> =
-        project.baselines()?.iter().map(|file| ListedBaseline::of(file, false)).collect();
+        project.baselines()?.iter().map(|file| ListedBaseline::new(file, false)).collect();
     if args.archive {
-        baselines.extend(project.archived_baselines()?.iter().map(|file| ListedBaseline::of(file, true)));
+        baselines.extend(project.archived_baselines()?.iter().map(|file| ListedBaseline::new(file, true)));
     }
     let mut hints = Vec::new();
     for one in baselines.iter_mut().filter(|one| one.fault.is_some()) {

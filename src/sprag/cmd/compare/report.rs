@@ -65,7 +65,7 @@ fn shown(metrics: &[Paired]) -> String {
 
 /// The schema of what `--json` prints.
 pub(in crate::cmd) fn schema() -> serde_json::Value {
-    sprag_model::schema::of_closed::<Report<'_>>()
+    sprag_model::schema::for_closed_type::<Report<'_>>()
 }
 
 /// What `--json` prints.

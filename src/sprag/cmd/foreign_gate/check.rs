@@ -78,7 +78,7 @@ pub(super) fn judge(pair: &Pair, rules: &FileRules, asked: Asked) -> anyhow::Res
     let head = format!("{} against {}, by {}", pair.current.name, pair.baseline.name, rules::words(by_name.values()));
     let judge = Judge { rule: &|name| by_name[name], metric: read.metric, obstacle: read.obstacle };
     let comparisons = judging::judge(&read.baseline, &read.current, &judge);
-    let counts = Counts::of(&comparisons);
+    let counts = Counts::from_comparisons(&comparisons);
     let exit = match counts.failing() {
         0 if counts.judged() == counts.total() => Exit::Done,
         0 => verdicts::in_doubt(asked.inconclusive),

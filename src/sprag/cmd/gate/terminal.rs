@@ -1,7 +1,7 @@
 //! What a gate found, for a terminal.
 
 use crate::cmd::{text, verdicts};
-use sprag_model::gate::{SuiteGate, Whole};
+use sprag_model::gate::{MeanChange, SuiteGate};
 use sprag_model::run::RunStatus;
 use sprag_model::verdict::{Comparison, Verdict};
 use sprag_report::gate::common_note;
@@ -61,7 +61,7 @@ fn head(suite: &SuiteGate) -> String {
 }
 
 /// `all 12 together: +1.2 % (+0.4 to +2.0)`.
-fn whole_words(whole: &Whole) -> String {
+fn whole_words(whole: &MeanChange) -> String {
     let interval = whole.interval.map_or(String::new(), |interval| format!(" ({})", text::percent_interval(interval)));
     format!("all {} together: {}{interval}, worse where above zero", whole.benchmarks, text::percent(whole.change))
 }

@@ -30,7 +30,7 @@ pub(super) fn run(folder: &Path, args: &LogArgs, out: &mut dyn Write) -> anyhow:
     let (mut heads, quarantined) = heads(&project, store, args.branch.is_none(), &listing.entries)?;
     let quarantined = listing.quarantined.len() + quarantined;
     heads.sort_by(|a, b| (b.timestamp, &b.path).cmp(&(a.timestamp, &a.path)));
-    let runs: Vec<LoggedRun> = heads.into_iter().map(LoggedRun::of).collect();
+    let runs: Vec<LoggedRun> = heads.into_iter().map(LoggedRun::new).collect();
     let filter = Filter::of(args, &runs, store)?;
     let is_empty = runs.is_empty();
     let mut runs: Vec<LoggedRun> = runs.into_iter().filter(|run| filter.takes(run)).collect();
@@ -88,7 +88,7 @@ fn heads(
     let begin = || (Vec::new(), 0);
     let take =
         |(heads, bad): &mut (Vec<RunHead>, usize), _: usize, record: Result<RecordedRun, Quarantined>| match record {
-            Ok(recorded) => heads.push(RunHead::of(&recorded)),
+            Ok(recorded) => heads.push(RunHead::new(&recorded)),
             Err(_) => *bad += 1,
         };
     let shares = history::fold(store, entries, begin, take).context("cannot read the history")?;

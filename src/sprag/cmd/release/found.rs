@@ -238,7 +238,7 @@ impl<'g> Look<'g> {
         let trend = self.trend()?;
         let (mut open, mut accepted) = (Vec::new(), Vec::new());
         let mut answers = Vec::new();
-        for event in trend.events.iter().filter(|event| event.is_standing_regression()) {
+        for event in trend.events.iter().filter(|event| event.is_ongoing_regression()) {
             let size = event.worst.map_or(String::new(), |worst| format!(", {} at worst", text::percent(worst)));
             let words = format!("{} at {}{size}", event.id, event.first_bad.short());
             match &event.answer {
@@ -284,7 +284,7 @@ fn digest_in(files: &[FoundFile], named: &str) -> Result<String, String> {
 
 fn checked(recorded: &RecordedRun) -> Checked {
     let run = &recorded.run;
-    let kernels = || run.measurements.iter().filter(|one| !one.role.is_beside(&one.benchmark.variant));
+    let kernels = || run.measurements.iter().filter(|one| !one.role.is_auxiliary(&one.benchmark.variant));
     let of = |status: &[ParityStatus]| -> Vec<String> {
         let found = kernels().filter(|one: &&Measurement| status.contains(&one.parity.status));
         found.map(|one| one.benchmark.id()).collect()

@@ -8,14 +8,14 @@ use sprag_base::files::read_bounded;
 use sprag_evidence::envelope::{self, ENVELOPE};
 use sprag_evidence::statement::{self, STATEMENT};
 use sprag_model::checklist::FilledChecklist;
-use sprag_model::release::{Kept, Sealed};
+use sprag_model::release::{PublishedStatement, Sealed};
 use sprag_model::statement::{GIT_COMMIT, PAYLOAD_TYPE, pre_authentication};
 
 /// The most bytes of either file.
 const MOST_BYTES: usize = 1 << 20;
 
 /// What is kept of a release; nothing where there is no statement, and why it does not count where one is wrong.
-pub(super) fn kept(root: &Path, filled: &FilledChecklist) -> Option<Result<Kept, String>> {
+pub(super) fn kept(root: &Path, filled: &FilledChecklist) -> Option<Result<PublishedStatement, String>> {
     let folder = format!("release/{}", filled.release);
     let read = |name: &str| match read_bounded(&root.join(&folder).join(name), MOST_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -27,7 +27,7 @@ pub(super) fn kept(root: &Path, filled: &FilledChecklist) -> Option<Result<Kept,
         check(&bytes, filled).map_err(|why| format!("`{folder}/{STATEMENT}` {why}"))?;
         let sealed = read(ENVELOPE)?
             .map(|envelope| sealed(envelope, &bytes).map_err(|why| format!("`{folder}/{ENVELOPE}` {why}")));
-        Ok(Some(Kept { folder: folder.clone(), sealed: sealed.transpose()?, statement: bytes }))
+        Ok(Some(PublishedStatement { folder: folder.clone(), sealed: sealed.transpose()?, statement: bytes }))
     });
     found.transpose()
 }

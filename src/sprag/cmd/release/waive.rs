@@ -149,7 +149,7 @@ fn accepted(
     let mut events = trend::analyse(project, &study, &trend::TrendOptions::events(now), &|_| true)?.trend.events;
     let event = events.swap_remove(find(&events, id)?);
     if args.at_most.is_none() {
-        let worst = event.worst_standing().ok_or_else(|| Advice {
+        let worst = event.worst_ongoing().ok_or_else(|| Advice {
             message: format!("it cannot be told by how much `{id}` made things worse: a level of it was zero before"),
             hint: "no relative change of it can be accepted; mend it, or take new baselines".to_owned(),
         })?;
@@ -162,13 +162,13 @@ fn accepted(
 /// The place of an event, where there is something of it to accept.
 fn find(events: &[Event], id: &str) -> Result<usize, Advice> {
     let Some(place) = events.iter().position(|event| event.id == id) else {
-        let open: Vec<&str> = events.iter().filter(|one| one.is_standing_regression()).map(|one| &*one.id).collect();
+        let open: Vec<&str> = events.iter().filter(|one| one.is_ongoing_regression()).map(|one| &*one.id).collect();
         let near = config::nearest(id, &open).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         let list = if open.is_empty() { "none".to_owned() } else { open.join(", ") };
         let message = format!("the history tells of no event `{}`", text::printable(id));
         return Err(Advice { message, hint: format!("{near}regressions that stand: {list}") });
     };
-    if !events[place].is_standing_regression() {
+    if !events[place].is_ongoing_regression() {
         return Err(Advice {
             message: format!("`{id}` is no regression that stands for sure, so there is nothing to accept"),
             hint: "`sprag trend --all` tells what it is".to_owned(),

@@ -15,7 +15,7 @@ const NAMES: [&str; 3] = ["builds", "executions", "iterations"];
 pub(super) fn run(case: &Fields<'_>) -> Result<()> {
     let levels = |name: &str| -> Result<(Levels, usize)> {
         let (values, shape) = nested(name, case.get(name)?)?;
-        let levels = Levels::of(&values, &shape).with_context(|| format!("`{name}` has no levels"))?;
+        let levels = Levels::new(&values, &shape).with_context(|| format!("`{name}` has no levels"))?;
         Ok((levels, shape.len()))
     };
     let ((old, depth), (new, _)) = (levels("a")?, levels("b")?);

@@ -102,7 +102,7 @@ pub(super) fn run_welch(case: &Fields<'_>) -> Result<()> {
 
 pub(super) fn run_cliffs_delta(case: &Fields<'_>) -> Result<()> {
     let (x, y) = sets(case)?;
-    let found = Dominance::of(&x, &y).context("there is no delta")?;
+    let found = Dominance::new(&x, &y).context("there is no delta")?;
     let results = [
         ("count_y_gt_x", Got::Count(found.above)),
         ("count_y_lt_x", Got::Count(found.below)),
