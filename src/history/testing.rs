@@ -7,7 +7,7 @@ use std::process::Command;
 use chrono::{DateTime, TimeDelta, Utc};
 use tempfile::TempDir;
 
-use crate::{Store, open};
+use crate::{Appended, Loaded, Record, Store, append, load, open, target};
 use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
 use sprag_model::commit::Commit;
 use sprag_model::environment::{Environment, Machine};
@@ -52,6 +52,29 @@ impl Fixture {
 
     pub(crate) fn store(&self) -> Store {
         isolated(&self.root)
+    }
+
+    /// Appends records in one commit to the branch that is checked out.
+    pub(crate) fn append(&self, records: &[Record], time: DateTime<Utc>) -> Appended {
+        let store = self.store();
+        append(&store, &target(&store, None).unwrap(), records, time).unwrap()
+    }
+
+    /// Appends the run with this number, a minute later for each.
+    pub(crate) fn record(&self, number: i64) -> Appended {
+        self.append(&[Record::from_run(&run(number))], minute(number))
+    }
+
+    /// Loads the branch that is checked out.
+    pub(crate) fn load(&self) -> Loaded {
+        let store = self.store();
+        load(&store, &target(&store, None).unwrap()).unwrap()
+    }
+
+    /// Where git keeps the object that a revision names.
+    pub(crate) fn object(&self, revision: &str) -> PathBuf {
+        let id = self.git(&["rev-parse", revision]);
+        self.root.join(".git/objects").join(&id[..2]).join(&id[2..])
     }
 
     /// Runs git in the repository; fails the test where git fails.
@@ -166,4 +189,9 @@ pub(crate) fn run(number: i64) -> Run {
 /// As [`run`], of that commit.
 pub(crate) fn run_of(number: i64, commit: Commit) -> Run {
     Run { commit: Some(commit), ..run(number) }
+}
+
+/// How many rounds a loop of faults runs: few for each change, all of them where `SPRAG_LONG_TESTS=1` is set.
+pub(crate) fn rounds(few: u64, all: u64) -> u64 {
+    if std::env::var_os("SPRAG_LONG_TESTS").is_some_and(|value| value == "1") { all } else { few }
 }

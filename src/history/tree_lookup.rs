@@ -31,9 +31,6 @@ impl<'r> TreeLookup<'r> {
     }
 
     /// What is at the path; absent where nothing is.
-    ///
-    /// # Errors
-    /// When a folder on the way cannot be read.
     pub(crate) fn get(&mut self, path: &str) -> Result<Option<FoundEntry>, git2::Error> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         let Some(folder) = self.folder(parent)? else { return Ok(None) };
@@ -46,9 +43,6 @@ impl<'r> TreeLookup<'r> {
     }
 
     /// Refuses a path that the tree lacks and whose folder has a name that differs by case or Unicode form alone.
-    ///
-    /// # Errors
-    /// When the path, which the tree lacks, is alike to one that it has, and when a folder cannot be read.
     pub(crate) fn check_collision(&mut self, path: &str) -> Result<(), HistoryError> {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         if !self.names.contains_key(parent) {

@@ -106,9 +106,6 @@ pub(crate) struct Contents<'r> {
 
 impl Contents<'_> {
     /// The list of the runs of a past that must be here as a whole.
-    ///
-    /// # Errors
-    /// When a shallow clone or a missing object leaves a part of the list out.
     pub(crate) fn complete_list(&mut self, past: &Past) -> Result<Entries, HistoryError> {
         if let Some(gap) = past.unreadable.first() {
             return Err(HistoryError::Incomplete(format!("{} cannot be read, {}", gap.what, gap.why)));

@@ -55,9 +55,6 @@ pub(crate) struct Appearance {
 
 impl Past {
     /// Walks from the tip to the first commit, and back.
-    ///
-    /// # Errors
-    /// When the tip is no commit. What cannot be read below is told in the result.
     pub(crate) fn read(repository: &Repository, tip: Oid) -> Result<Past, HistoryError> {
         let mut past = Past { commits: Vec::new(), files: Vec::new(), is_whole: true, unreadable: Vec::new() };
         let mut trees = Vec::new();

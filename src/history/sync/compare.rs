@@ -43,9 +43,6 @@ impl Difference {
 }
 
 /// Compares the records of two commits: every path below `history/v1/`. An absent commit has none.
-///
-/// # Errors
-/// When a tree cannot be read, or holds more than any history.
 pub(crate) fn compare(
     repository: &Repository,
     left: Option<Oid>,

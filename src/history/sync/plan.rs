@@ -52,11 +52,6 @@ pub(crate) struct Names<'a> {
 
 impl Plan {
     /// Makes the plan.
-    ///
-    /// # Errors
-    /// When records were lost and nothing says what to do about it, when one differs between both sides, when commits
-    /// of the user's would have to be published, when a shallow clone hides where both sides meet, and when an object
-    /// cannot be read.
     pub(crate) fn make(
         repository: &Repository,
         tips: Tips,

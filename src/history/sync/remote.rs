@@ -20,9 +20,6 @@ pub(crate) struct RemoteBranch {
 impl RemoteBranch {
     /// Chooses the remote: the one that is asked for, else that of the branch's upstream, else `origin`, else the only
     /// one.
-    ///
-    /// # Errors
-    /// When there is none, or none can be chosen, or it is set up so that a sync with it could lose records.
     pub(crate) fn choose(
         repository: &Repository,
         target: &Target,

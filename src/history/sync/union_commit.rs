@@ -21,9 +21,6 @@ use sprag_model::run::{RECORD_ROOT, Run};
 const MOST_SUBJECTS: usize = 100;
 
 /// Commits `puts` on top of `base`, by whom and how an append would.
-///
-/// # Errors
-/// When the path of a record is taken by something else on `base`, or git refuses.
 pub(crate) fn commit_on(
     repository: &Repository,
     base: Option<Oid>,

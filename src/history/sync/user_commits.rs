@@ -11,9 +11,6 @@ use crate::sync::compare::outside;
 ///
 /// A commit is one of records alone where everything outside of them is as in one of its parents, so that a merge of
 /// what both sides recorded is one. An empty commit is the user's: somebody made it on purpose.
-///
-/// # Errors
-/// When a commit cannot be read.
 pub(crate) fn user_commits(
     repository: &Repository,
     tip: Oid,

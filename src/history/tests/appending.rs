@@ -24,7 +24,7 @@ fn a_record_becomes_a_commit_a_file_and_an_index_entry() {
     assert_eq!(fixture.status(), "");
     assert_eq!(fixture.git(&["diff-files", "--name-only"]), "");
     assert_eq!(fixture.git(&["log", "-1", "--format=%s|%an|%ct"]), format!("{}|sprag|1767600300", run.subject()));
-    let loaded = load(&store, &target).unwrap();
+    let loaded = fixture.load();
     assert_eq!((loaded.runs[0].path.as_str(), loaded.runs[0].id.as_str()), (path.as_str(), id.as_str()));
     assert_eq!(loaded.runs[0].run, run);
     assert_eq!((loaded.quarantined.len(), loaded.warnings.len()), (0, 0));
@@ -38,9 +38,7 @@ fn gits_configuration_names_the_author() {
     let fixture = Fixture::new();
     fixture.git(&["config", "user.name", "Grace"]);
     fixture.git(&["config", "user.email", "grace@example.com"]);
-    let store = fixture.store();
-    let target = target(&store, None).unwrap();
-    let appended = append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
+    let appended = fixture.record(1);
     assert_eq!((appended.author.as_str(), appended.stand_in), ("Grace <grace@example.com>", false));
 }
 
@@ -54,7 +52,7 @@ fn several_records_become_one_commit() {
     assert_eq!(fixture.git(&["log", "-1", "--format=%s"]), "sprag: 3 records");
     assert_eq!(fixture.git(&["rev-list", "--count", "HEAD"]), "3");
     assert_eq!(fixture.status(), "");
-    let times: Vec<_> = load(&store, &target).unwrap().runs.into_iter().map(|run| run.run.timestamp).collect();
+    let times: Vec<_> = fixture.load().runs.into_iter().map(|run| run.run.timestamp).collect();
     assert_eq!(times, [minute(0), minute(1), minute(2)]);
 }
 
@@ -63,9 +61,9 @@ fn appending_again_is_nothing_to_do() {
     let fixture = Fixture::new();
     let store = fixture.store();
     let target = target(&store, None).unwrap();
-    append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
+    fixture.record(1);
     let head = fixture.head();
-    let again = append(&store, &target, &[Record::from_run(&run(1))], minute(9)).unwrap();
+    let again = fixture.append(&[Record::from_run(&run(1))], minute(9));
     assert_eq!((again.commit, again.added.len(), again.present.len()), (None, 0, 1));
     assert_eq!(fixture.head(), head);
     let more = append(&store, &target, &[Record::from_run(&run(1)), Record::from_run(&run(2))], minute(9)).unwrap();
@@ -121,7 +119,7 @@ fn the_history_is_append_only() {
     let error = append(&store, &target, &[below], minute(1)).unwrap_err();
     assert!(matches!(error, HistoryError::NotAFolder { .. }), "{error}");
     assert_eq!((fixture.head(), fixture.status()), (head, String::new()));
-    assert_eq!(load(&store, &target).unwrap().runs.len(), 0);
+    assert_eq!(fixture.load().runs.len(), 0);
 }
 
 #[test]
@@ -138,18 +136,15 @@ fn what_the_user_has_under_way_stays() {
     fixture.git(&["update-index", "--assume-unchanged", "src/lib.rs"]);
     fixture.git(&["update-index", "--no-assume-unchanged", "src/lib.rs"]);
     let (status, staged) = (fixture.status(), fixture.git(&["diff", "--cached"]));
-    let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    fixture.record(1);
     assert_eq!((fixture.status(), fixture.git(&["diff", "--cached"])), (status, staged));
     fixture.git(&["commit", "--quiet", "-m", "What was staged"]);
-    assert_eq!(load(&store, &target(&store, None).unwrap()).unwrap().runs.len(), 1);
+    assert_eq!(fixture.load().runs.len(), 1);
 }
 
 #[test]
 fn a_change_that_is_as_young_as_the_index_is_still_seen() {
     let fixture = Fixture::new();
-    let store = fixture.store();
-    let target = target(&store, None).unwrap();
     // Same size, and written in the same second as the index: only the content tells.
     fixture.git(&["config", "core.checkStat", "minimal"]);
     let touch = |path: &str| {
@@ -162,7 +157,7 @@ fn a_change_that_is_as_young_as_the_index_is_still_seen() {
     touch(".git/index");
     fixture.write("README", "omed\n\n");
     touch("README");
-    append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
+    fixture.record(1);
     assert_eq!(fixture.status(), "MM README");
 }
 
@@ -172,10 +167,9 @@ fn odd_indexes_are_kept_or_warned_about() {
         let fixture = Fixture::new();
         settings.iter().for_each(|setting| drop(fixture.git(setting)));
         let store = fixture.store();
-        let target = target(&store, None).unwrap();
-        let appended = append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
+        let appended = fixture.record(1);
         assert_eq!(appended.warnings.len(), warnings, "{settings:?}: {:?}", appended.warnings);
-        assert_eq!(load(&store, &target).unwrap().runs.len(), 1);
+        assert_eq!(fixture.load().runs.len(), 1);
         assert_eq!(heal(&store).unwrap().warnings, [""; 0]);
         if warnings > 0 {
             fixture.git(&["checkout", "HEAD", "--", "history"]);
@@ -221,8 +215,7 @@ fn clones_with_less_than_everything_take_records() {
 #[test]
 fn a_shallow_clone_that_ends_at_a_record_cannot_tell_what_it_measures() {
     let origin = Fixture::new();
-    let store = origin.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    origin.record(1);
     let shallow = origin.sibling("shallow");
     let url = format!("file://{}", origin.root.display());
     git_in(&origin.root, &["clone", "--quiet", "--depth=1", &url, shallow.to_str().unwrap()]);
@@ -262,7 +255,7 @@ proptest! {
         let target = target(&store, None).unwrap();
         let records: Vec<Record> = runs.iter().map(Record::from_run).collect();
         append(&store, &target, &records, minute(1)).unwrap();
-        let loaded = load(&store, &target).unwrap();
+        let loaded = fixture.load();
         prop_assert_eq!(&loaded.quarantined, &[]);
         let mut expected: Vec<_> = runs.iter().map(|run| (run.timestamp, run.to_record().1, run.clone())).collect();
         expected.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use crate::testing::{Fixture, git_in, isolated, minute, run};
-use crate::{Record, append, commit_line, facts, fsck, list, load, measured_commit, open, target};
+use crate::{Record, commit_line, facts, fsck, list, load, measured_commit, open, target};
 
 /// Asks all that commands ask first; whether each question could be answered.
 fn asked(folder: &Path) -> [bool; 6] {
@@ -23,10 +23,8 @@ fn asked(folder: &Path) -> [bool; 6] {
 /// A history of one run, of which the object that `name` gives is cut to half its length.
 fn cut(name: &str) -> Fixture {
     let fixture = Fixture::new();
-    let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(0))], minute(0)).unwrap();
-    let id = fixture.git(&["rev-parse", name]);
-    let file = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    fixture.record(0);
+    let file = fixture.object(name);
     let mut permissions = fs::metadata(&file).unwrap().permissions();
     #[expect(clippy::permissions_set_readonly_false, reason = "it is a file of this test")]
     permissions.set_readonly(false);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::testing::{Fixture, git_in, isolated, minute, run};
-use crate::{Record, append, heal, load, target};
+use crate::{Record, append, heal, target};
 
 #[test]
 fn every_working_tree_on_the_branch_catches_up() {
@@ -68,8 +68,7 @@ fn a_linked_working_tree_whose_folder_is_gone_is_passed_over() {
     let linked = fixture.sibling("linked");
     fixture.git(&["worktree", "add", "--quiet", "--force", linked.to_str().unwrap(), "main"]);
     fs::remove_dir_all(&linked).unwrap();
-    let store = fixture.store();
-    let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    let appended = fixture.record(1);
     assert_eq!(appended.warnings, [""; 0]);
 }
 
@@ -96,8 +95,7 @@ fn nothing_is_written_through_a_link() {
     let outside = fixture.sibling("outside");
     fs::create_dir(&outside).unwrap();
     std::os::unix::fs::symlink(&outside, fixture.root.join("history")).unwrap();
-    let store = fixture.store();
-    let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    let appended = fixture.record(1);
     assert_eq!(appended.warnings.len(), 1, "{:?}", appended.warnings);
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     assert!(fs::symlink_metadata(fixture.root.join("history")).unwrap().is_symlink());
@@ -109,7 +107,7 @@ fn what_is_staged_at_the_place_is_left_alone() {
     fixture.write("history", "a file\n");
     fixture.git(&["add", "history"]);
     let store = fixture.store();
-    let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    let appended = fixture.record(1);
     assert_eq!(appended.warnings.len(), 2, "{:?}", appended.warnings);
     assert_eq!(fixture.git(&["ls-files", "history"]), "history");
     assert_eq!(heal(&store).unwrap().warnings.len(), 0);
@@ -119,16 +117,14 @@ fn what_is_staged_at_the_place_is_left_alone() {
 fn an_index_that_stays_locked_is_a_warning_and_heals_later() {
     let fixture = Fixture::new();
     fixture.write(".git/index.lock", "");
-    let store = fixture.store();
-    let target = target(&store, None).unwrap();
-    let appended = append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap();
+    let appended = fixture.record(1);
     assert!(appended.commit.is_some());
     assert!(appended.warnings[0].contains("locked"), "{:?}", appended.warnings);
     assert!(fixture.root.join(".git/index.lock").exists());
     // It stays in the journal as long as the lock is there, also through another append.
-    append(&store, &target, &[Record::from_run(&run(2))], minute(1)).unwrap();
+    fixture.append(&[Record::from_run(&run(2))], minute(1));
     fs::remove_file(fixture.root.join(".git/index.lock")).unwrap();
-    assert_eq!(load(&store, &target).unwrap().warnings, [""; 0]);
+    assert_eq!(fixture.load().warnings, [""; 0]);
     assert_eq!(fixture.status(), "");
     assert_eq!(fixture.git(&["ls-files", "history"]).lines().count(), 2);
     assert!(!fixture.root.join(".git/sprag/journal.json").exists());
@@ -139,7 +135,7 @@ fn a_record_that_head_lacks_by_now_is_not_brought_back() {
     let fixture = Fixture::new();
     fixture.write(".git/index.lock", "");
     let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    fixture.record(1);
     fs::remove_file(fixture.root.join(".git/index.lock")).unwrap();
     fixture.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     assert_eq!(heal(&store).unwrap().records, [""; 0]);

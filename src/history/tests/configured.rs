@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use crate::testing::{Fixture, minute, run};
-use crate::{Record, append, load, open, target};
+use crate::{Record, append, open, target};
 
 /// A repository in which every program that git could be told of leaves a mark, and the path of the mark.
 fn trapped(attributes: &str) -> (Fixture, std::path::PathBuf) {
@@ -67,7 +67,7 @@ fn no_program_runs() {
     let target = target(&store, None).unwrap();
     let record = Record::from_run(&run(1));
     let appended = append(&store, &target, std::slice::from_ref(&record), minute(1)).unwrap();
-    load(&store, &target).unwrap();
+    fixture.load();
     assert!(!mark.exists(), "{}", fs::read_to_string(&mark).unwrap_or_default());
     assert_eq!(appended.warnings, [""; 0]);
     assert_eq!(fs::read(fixture.root.join(&record.path)).unwrap(), record.bytes);
@@ -96,7 +96,7 @@ fn a_filter_that_makes_git_see_a_change_is_named() {
     let line = warning.split('`').rev().nth(1).unwrap();
     fixture.write(".gitattributes", &format!("* filter=x\n{line}\n"));
     assert_eq!(status(), "");
-    let again = append(&store, &target, &[Record::from_run(&run(2))], minute(1)).unwrap();
+    let again = fixture.append(&[Record::from_run(&run(2))], minute(1));
     assert_eq!(again.warnings, [""; 0]);
     assert_eq!(status(), "");
 }
@@ -108,8 +108,7 @@ fn attributes_that_do_no_harm_are_not_named() {
         fixture.write(".gitattributes", attributes);
         fixture.git(&["add", ".gitattributes"]);
         fixture.git(&["commit", "--quiet", "-m", "Add attributes"]);
-        let store = fixture.store();
-        let appended = append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+        let appended = fixture.record(1);
         assert_eq!(!appended.warnings.is_empty(), named, "{attributes}: {:?}", appended.warnings);
         assert_eq!(fixture.status().is_empty(), !named, "{attributes}: {}", fixture.status());
     };

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::testing::{Fixture, minute, run};
-use crate::{EventFiles, HistoryError, Record, append, entries, event_files, load, target};
+use crate::{EventFiles, HistoryError, Record, append, entries, event_files, target};
 use sprag_model::event_record::EventRecord;
 use sprag_model::event_record::example::{opened, retracted};
 
@@ -27,7 +27,7 @@ fn events_are_appended_and_read_and_runs_do_not_see_them() {
     let seen = |fixture: &Fixture| {
         let store = fixture.store();
         let target = target(&store, None).unwrap();
-        let (loaded, entries) = (load(&store, &target).unwrap(), entries(&store, &target).unwrap());
+        let (loaded, entries) = (fixture.load(), entries(&store, &target).unwrap());
         (loaded.runs, loaded.quarantined, loaded.warnings, entries.runs, entries.tree.root())
     };
     let before = seen(&fixture);

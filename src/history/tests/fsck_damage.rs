@@ -7,7 +7,6 @@ use FindingKind as Kind;
 
 use super::fsck_fixture::{RUNS, check, checked, commit, file, found, history, repaired};
 use crate::testing::{Fixture, run};
-use crate::{load, target};
 use sprag_base::digest;
 use sprag_model::fsck::{FindingKind, FsckStatus, Severity};
 
@@ -39,8 +38,7 @@ fn a_text_of_its_own_under_the_name_of_its_digest() {
     fixture.write(&path, &spaced);
     commit(&fixture);
     // Its name vouches for it, so loading takes it.
-    let store = fixture.store();
-    let loaded = load(&store, &target(&store, None).unwrap()).unwrap();
+    let loaded = fixture.load();
     assert_eq!((loaded.runs.len() as i64, loaded.quarantined.len()), (RUNS + 1, 0));
     assert_eq!(found(&checked(&fixture)), [(Kind::NotCanonical, path.clone())]);
     repaired(&fixture);

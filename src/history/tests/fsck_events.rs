@@ -157,8 +157,7 @@ fn an_event_whose_content_is_missing_is_noted_until_it_is_back() {
     let fixture = history();
     record(&fixture, &[Record::from_event(&opened(1))]);
     let root = checked(&fixture).root;
-    let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]);
-    let object = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    let object = fixture.object(&format!("HEAD:{path}"));
     let bytes = fs::read(&object).unwrap();
     fs::remove_file(&object).unwrap();
     let report = checked(&fixture);

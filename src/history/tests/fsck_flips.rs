@@ -1,6 +1,6 @@
 //! One flipped bit anywhere in a record or in an object of git is seen.
 //!
-//! `SPRAG_FLIPS=10000` tries as many.
+//! `SPRAG_LONG_TESTS=1` tries 10,000 of them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,15 +10,15 @@ use git2::{FileMode, Signature, Time};
 
 use super::fsck_fixture::{checked, history};
 use crate::fsck::content::{Judged, judge};
-use crate::testing::{Fixture, minute, run};
+use crate::testing::{Fixture, minute, rounds, run};
 use crate::{Record, fsck, target};
 use sprag_base::digest::Digest;
 use sprag_model::event_record::example::opened;
 use sprag_model::fsck::{FsckStatus, Severity};
 
-/// How many bits are flipped.
+/// How many bits of records are flipped.
 fn flips() -> u64 {
-    std::env::var("SPRAG_FLIPS").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
+    rounds(400, 10_000)
 }
 
 /// A number below `end` that follows from the seed.
@@ -94,12 +94,12 @@ fn every_flip_in_a_history_is_named() {
 #[test]
 fn every_flip_in_an_object_of_git_is_seen() {
     let fixture = history();
-    let id = fixture.git(&["rev-parse", &format!("HEAD:{}", Record::from_run(&run(1)).path)]);
-    let place = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    let place = fixture.object(&format!("HEAD:{}", Record::from_run(&run(1)).path));
     let sound = fs::read(&place).unwrap();
     let bytes = checked(&fixture).root;
     let mut unharmed = 0;
-    for seed in 0..flips().min(400) {
+    let flips = rounds(20, 400);
+    for seed in 0..flips {
         let mut broken = sound.clone();
         flip(&mut broken, seed);
         fs::remove_file(&place).unwrap();
@@ -113,5 +113,5 @@ fn every_flip_in_an_object_of_git_is_seen() {
             assert_eq!(report.status, FsckStatus::Damaged);
         }
     }
-    assert!(unharmed <= flips().min(400) / 20, "{unharmed} flips changed nothing");
+    assert!(unharmed <= flips.div_ceil(20), "{unharmed} flips changed nothing");
 }

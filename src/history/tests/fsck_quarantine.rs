@@ -65,8 +65,7 @@ fn a_content_in_a_folder_of_another_digest() {
 fn a_note_may_go_once_its_record_is_back() {
     let fixture = history();
     let path = file(1).0;
-    let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]);
-    let object = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    let object = fixture.object(&format!("HEAD:{path}"));
     let bytes = fs::read(&object).unwrap();
     fs::remove_file(&object).unwrap();
     fs::remove_file(fixture.root.join(&path)).unwrap();

@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 
 use super::fsck_fixture::{checked, commit, file, found, history, record, repaired};
 use crate::testing::{Fixture, git_in, isolated, minute, run, run_of};
-use crate::{Record, append, commit_at, fsck, source, target};
+use crate::{Record, commit_at, fsck, source};
 use sprag_base::digest::Digest;
 use sprag_model::fsck::{FindingKind, FsckStatus};
 use sprag_model::run::Run;
@@ -47,8 +47,7 @@ fn times_that_cannot_be() {
     assert_eq!(found(&checked(&fixture))[0].0, Kind::Clock);
     // Its commit is dated before the commits of the tests.
     let fixture = history();
-    let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(9))], minute(0)).unwrap();
+    fixture.append(&[Record::from_run(&run(9))], minute(0));
     let report = checked(&fixture);
     assert_eq!(found(&report), [(Kind::Clock, String::new())]);
     assert!(report.findings[0].what.contains(&fixture.head()), "{report:#?}");

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::append::append_watched;
 use crate::state::{MANY_FILES, Step};
 use crate::testing::{Fixture, minute, run};
-use crate::{Record, append, heal, load, open, target};
+use crate::{Record, append, heal, open, target};
 
 const STEPS: [Step; 10] = [
     Step::Locked,
@@ -24,8 +24,7 @@ const STEPS: [Step; 10] = [
 /// A repository with one record and with staged, unstaged and untracked changes.
 fn busy() -> Fixture {
     let fixture = Fixture::new();
-    let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(0))], minute(0)).unwrap();
+    fixture.record(0);
     fixture.write("staged", "staged\n");
     fixture.git(&["add", "staged"]);
     fixture.write("src/lib.rs", "fn unstaged() {}\n");
@@ -67,7 +66,7 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
     die_after(&fixture, fatal, &records);
     let store = open(&fixture.root).unwrap();
     let target = target(&store, None).unwrap();
-    let loaded = load(&store, &target).unwrap();
+    let loaded = fixture.load();
     assert_eq!(loaded.warnings, [""; 0], "{fatal:?}");
     assert_eq!(loaded.quarantined, [], "{fatal:?}");
     let moved = fixture.head() != before;
@@ -89,7 +88,7 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
     let records = [records.as_slice(), &[Record::from_run(&run(1 + count as i64))]].concat();
     let appended = append(&store, &target, &records, minute(2)).unwrap();
     assert_eq!((appended.added.len(), appended.warnings.len()), (if after { 1 } else { 1 + count }, 0), "{fatal:?}");
-    assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (2 + count, status), "{fatal:?}");
+    assert_eq!((fixture.load().runs.len(), fixture.status()), (2 + count, status), "{fatal:?}");
     assert_eq!(left().count(), 1, "{fatal:?}");
     fixture.fsck();
 }
@@ -165,7 +164,7 @@ fn a_journal_of_a_newer_version_is_kept() {
     let warnings = heal(&fixture.store()).unwrap().warnings;
     assert!(warnings.len() == 1 && warnings[0].contains("journal-9.json"), "{warnings:?}");
     let store = fixture.store();
-    append(&store, &target(&store, None).unwrap(), &[Record::from_run(&run(1))], minute(1)).unwrap();
+    fixture.record(1);
     assert_eq!(fs::read_to_string(fixture.root.join(".git/sprag/journal-9.json")).unwrap(), newer);
     assert_eq!(heal(&store).unwrap().warnings, [""; 0]);
 }

@@ -1,7 +1,7 @@
 //! How git packs a history changes nothing of what is read from it, nor in which order it is given.
 
 use crate::testing::{Fixture, minute, run};
-use crate::{FolderCache, Record, append, fsck, list, list_cached, load, read, target};
+use crate::{FolderCache, Record, append, fsck, list, list_cached, read, target};
 
 /// More records than are read in the order given without a look at the packs.
 const RECORDS: i64 = 90;
@@ -31,7 +31,7 @@ fn what_is_read_and_found_is_the_same_however_the_history_is_packed() {
             .map(|record| record.as_ref().map_or_else(|bad| bad.path.clone(), |good| good.path.clone()))
             .collect();
         assert!(paths.iter().eq(entries.iter().map(|entry| &entry.path)));
-        let loaded = load(&store, &target).unwrap();
+        let loaded = fixture.load();
         let found = fsck(&store, &target, minute(2), None).unwrap().findings;
         (read, loaded.runs.len(), loaded.quarantined, found)
     };

@@ -1,19 +1,17 @@
 //! Files that are no runs are named with the reason, and the others load.
 
 use crate::testing::{Fixture, minute, run};
-use crate::{Loaded, Record, append, load, target};
+use crate::{Loaded, Record, append, target};
 use sprag_model::run::Run;
 
 /// A history with one good run and what `change` adds, committed by git.
 fn with(change: impl Fn(&Fixture, &Record)) -> Loaded {
     let fixture = Fixture::new();
-    let store = fixture.store();
-    let target = target(&store, None).unwrap();
-    append(&store, &target, &[Record::from_run(&run(0))], minute(0)).unwrap();
+    fixture.record(0);
     change(&fixture, &Record::from_run(&run(1)));
     fixture.git(&["add", "--all"]);
     fixture.git(&["commit", "--quiet", "-m", "Change the history"]);
-    load(&store, &target).unwrap()
+    fixture.load()
 }
 
 /// Writes a file of the history; it alone is quarantined, with that reason.
@@ -117,8 +115,7 @@ fn other_folders_are_passed_over_or_warned_about() {
 fn a_file_where_the_history_should_be() {
     let fixture = Fixture::new();
     fixture.commit("history", "a file\n", "Add a file");
-    let store = fixture.store();
-    let loaded = load(&store, &target(&store, None).unwrap()).unwrap();
+    let loaded = fixture.load();
     assert_eq!(loaded.quarantined[0].path, "history");
 }
 
@@ -131,6 +128,6 @@ fn the_order_is_by_time() {
     for run in &runs {
         append(&store, &target, &[Record::from_run(run)], minute(9)).unwrap();
     }
-    let times: Vec<_> = load(&store, &target).unwrap().runs.iter().map(|run| run.run.timestamp).collect();
+    let times: Vec<_> = fixture.load().runs.iter().map(|run| run.run.timestamp).collect();
     assert_eq!(times, [1, 2, 3, 4, 5].map(minute));
 }

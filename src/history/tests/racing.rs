@@ -5,8 +5,8 @@ use std::thread;
 
 use crate::append::append_watched;
 use crate::state::Step;
-use crate::testing::{Fixture, isolated, minute, run, try_git_in};
-use crate::{HistoryError, Record, append, load, target};
+use crate::testing::{Fixture, isolated, minute, rounds, run, try_git_in};
+use crate::{HistoryError, Record, append, target};
 
 #[test]
 fn racing_appends_all_arrive() {
@@ -25,8 +25,7 @@ fn racing_appends_all_arrive() {
             });
         }
     });
-    let store = fixture.store();
-    let loaded = load(&store, &target(&store, None).unwrap()).unwrap();
+    let loaded = fixture.load();
     assert_eq!((loaded.runs.len(), loaded.quarantined.len()), (40, 0));
     assert_eq!(fixture.git(&["rev-list", "--count", "HEAD"]), "42");
     assert_eq!(fixture.status(), "");
@@ -49,7 +48,7 @@ fn a_lost_race_reads_the_tip_again() {
     assert_eq!(losses, 3);
     assert_eq!(fixture.git(&["rev-list", "--count", "HEAD"]), "6");
     assert_eq!(fixture.git(&["log", "-1", "--format=%s"]), run(1).subject());
-    assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (1, String::new()));
+    assert_eq!((fixture.load().runs.len(), fixture.status()), (1, String::new()));
 }
 
 #[test]
@@ -83,7 +82,7 @@ fn who_is_always_faster_has_to_wait_in_the_end() {
     let appended = append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap();
     assert!(commits > 1, "{commits}");
     assert_eq!((appended.added.len(), appended.warnings), (1, Vec::new()));
-    assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (1, String::new()));
+    assert_eq!((fixture.load().runs.len(), fixture.status()), (1, String::new()));
 }
 
 #[test]
@@ -144,7 +143,7 @@ fn a_commit_of_gits_between_two_steps_takes_no_record_away() {
         assert_eq!(committed, tried_after == Step::Journalled, "{tried_after:?}");
         assert_eq!(appended.warnings, [""; 0], "{tried_after:?}");
         try_git_in(&fixture.root, &["commit", "--quiet", "-m", "After"]);
-        let loaded = load(&store, &target).unwrap();
+        let loaded = fixture.load();
         assert_eq!((loaded.runs.len(), fixture.status()), (1, String::new()), "{tried_after:?}");
         assert_eq!(fixture.git(&["rev-list", "--count", "HEAD"]), "4", "{tried_after:?}");
     }
@@ -164,14 +163,14 @@ fn a_record_that_a_commit_takes_out_where_the_index_could_not_be_locked_is_named
     };
     let appended = append_watched(&store, &target, &[Record::from_run(&run(1))], minute(1), &mut watch).unwrap();
     assert!(appended.warnings.iter().any(|warning| warning.contains("record it again")), "{:?}", appended.warnings);
-    assert_eq!(load(&store, &target).unwrap().runs.len(), 0);
-    assert_eq!(append(&store, &target, &[Record::from_run(&run(1))], minute(1)).unwrap().added.len(), 1);
-    assert_eq!((load(&store, &target).unwrap().runs.len(), fixture.status()), (1, String::new()));
+    assert_eq!(fixture.load().runs.len(), 0);
+    assert_eq!(fixture.record(1).added.len(), 1);
+    assert_eq!((fixture.load().runs.len(), fixture.status()), (1, String::new()));
 }
 
 #[test]
 fn commits_of_gits_in_a_loop_take_no_record_away() {
-    const RECORDS: i64 = 30;
+    let records = rounds(10, 30) as i64;
     let fixture = Fixture::new();
     let (done, commits) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -183,15 +182,14 @@ fn commits_of_gits_in_a_loop_take_no_record_away() {
         });
         let store = fixture.store();
         let target = target(&store, None).unwrap();
-        let appended: Result<Vec<_>, _> = (0..RECORDS)
+        let appended: Result<Vec<_>, _> = (0..records)
             .map(|number| append(&store, &target, &[Record::from_run(&run(number))], minute(number)))
             .collect();
         done.store(true, Ordering::Relaxed);
         appended.unwrap();
     });
-    let store = fixture.store();
-    let loaded = load(&store, &target(&store, None).unwrap()).unwrap();
-    assert_eq!((loaded.runs.len(), loaded.quarantined.len()), (RECORDS as usize, 0));
+    let loaded = fixture.load();
+    assert_eq!((loaded.runs.len(), loaded.quarantined.len()), (records as usize, 0));
     assert!(commits.load(Ordering::Relaxed) > 0);
     assert_eq!(fixture.status(), "");
     fixture.fsck();

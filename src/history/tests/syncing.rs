@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::sync::rounds::sync_within;
 use crate::testing::{Fixture, git_in, minute, run};
-use crate::{AfterRewrite, Record, SyncError, SyncOptions, Synced, append, fsck, load, repair, target};
+use crate::{AfterRewrite, Record, SyncError, SyncOptions, Synced, append, fsck, repair, target};
 use sprag_model::fsck::FindingKind;
 
 /// A repository with one commit of code, and its remote.
@@ -44,8 +44,7 @@ fn a_remote_that_stays_locked_is_given_up() {
     let error = sync(&fixture, 3).unwrap_err();
     assert!(matches!(&error, SyncError::Outrun { attempts: 3, .. }), "{error}");
     assert!(!error.is_integrity() && error.hint().unwrap().starts_with("the records are safe on the local branch"));
-    let store = fixture.store();
-    assert_eq!(load(&store, &target(&store, None).unwrap()).unwrap().runs.len(), 1);
+    assert_eq!(fixture.load().runs.len(), 1);
     fs::remove_file(&lock).unwrap();
     let synced = sync(&fixture, 1).unwrap();
     assert_eq!((synced.sent.len(), synced.attempts, synced.warnings.len()), (1, 1, 0));
@@ -88,8 +87,7 @@ fn notes_of_what_the_remote_has_stay_here() {
     record(&fixture, 1);
     sync(&fixture, 1).unwrap();
     let path = Record::from_run(&run(1)).path;
-    let id = fixture.git(&["rev-parse", &format!("HEAD:{path}")]);
-    let object = fixture.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    let object = fixture.object(&format!("HEAD:{path}"));
     fs::rename(&object, fixture.sibling("object")).unwrap();
     fs::remove_file(fixture.root.join(&path)).unwrap();
     let store = fixture.store();
@@ -101,7 +99,7 @@ fn notes_of_what_the_remote_has_stay_here() {
     let synced = sync_with(&fixture, 1, &options).unwrap();
     assert_eq!(synced.sent, [""; 0]);
     assert_eq!(git_in(&fixture.sibling("remote.git"), &["ls-tree", "-r", "--name-only", "main", "history/"]), path);
-    assert_eq!(load(&store, &target(&store, None).unwrap()).unwrap().runs.len(), 1);
+    assert_eq!(fixture.load().runs.len(), 1);
 }
 
 #[test]

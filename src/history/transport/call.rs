@@ -82,9 +82,6 @@ pub(crate) struct Transport {
 
 impl Transport {
     /// Finds git by the variables of this process.
-    ///
-    /// # Errors
-    /// When there is none.
     pub(crate) fn find(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         place: Place,
@@ -99,9 +96,6 @@ impl Transport {
     /// Fetches `branch` of the remote, both in full, into the ref `into`, whatever that held.
     ///
     /// No tags, no other branches, and FETCH_HEAD stays as it is.
-    ///
-    /// # Errors
-    /// When git fails. That there is no such branch is no error, and is said only where the remote was asked twice.
     pub(crate) fn fetch(&self, remote: &str, branch: &str, into: &str) -> Result<Fetched, CallError> {
         let options = [
             "--quiet",
@@ -134,9 +128,6 @@ impl Transport {
     }
 
     /// Pushes the commit to `branch` of the remote, without force: a remote that has moved on refuses.
-    ///
-    /// # Errors
-    /// When git cannot be run, or is ended, or the connection breaks: the remote may then have taken the commit or not.
     pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed, CallError> {
         let options = [
             "--porcelain",
